@@ -1,0 +1,17 @@
+/*
+ * Keeps secret values out of everything that a person or a log sees. The list of values is global: a
+ * process has one set of secrets, and every message that leaves it goes through here.
+ */
+#ifndef SANDLOT_BASE_REDACT_H
+#define SANDLOT_BASE_REDACT_H
+
+/* From now on VALUE is replaced wherever it occurs. Values under 4 bytes are too common to be hidden and are ignored. */
+void redact_add(const char *value);
+
+/* A copy of TEXT with "***" in place of every secret; for the caller to free, NULL when out of memory. */
+char *redact(const char *text);
+
+/* Forgets all values; for tests. */
+void redact_clear(void);
+
+#endif

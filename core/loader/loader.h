@@ -1,0 +1,34 @@
+/* Loads the one provider that was asked for: trust check, dlopen, ABI handshake, note against table, parameters, open. */
+#ifndef SANDLOT_LOADER_LOADER_H
+#define SANDLOT_LOADER_LOADER_H
+
+#include "loader/host.h"
+#include "loader/parameters.h"
+#include "registry/registry.h"
+
+/* A provider that is loaded and open. Its functions may be called on many threads. */
+struct provider {
+    const struct registry_entry *entry;
+    struct sandlot_provider table; /* a copy, as far as both sides know it; the rest is zero */
+    void *instance;                /* what open stored */
+    struct parameters *parameters;
+    const struct environment *environment;
+    void *library;
+};
+
+/*
+ * Loads ENTRY and opens it with its parameters (see parameters_bind). NULL on error: a bad parameter is
+ * SANDLOT_CODE_USAGE, an unusable library SANDLOT_CODE_PROVIDER_UNAVAILABLE with its path and the dynamic loader's reason in one
+ * line, missing dependencies (checked before loading) the same with the install hint.
+ */
+struct provider *provider_load(const struct registry_entry *entry, const struct environment *environment,
+                               const char *config_file, const char *const *overrides, bool lenient,
+                               struct sandlot_error *error);
+
+/* Closes and unloads it. NULL is fine. */
+void provider_unload(struct provider *provider);
+
+/* The capabilities of the loaded table, of enum capability. */
+uint32_t provider_capabilities(const struct sandlot_provider *table);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The ledger: one small file per sandbox that this user's Sandlot has asked for, written before the
+ * request goes out, so that nothing leaks even under kill -9 or power loss. A folder below the state
+ * folder; each file is replaced atomically.
+ */
+#ifndef SANDLOT_SESSION_LEDGER_H
+#define SANDLOT_SESSION_LEDGER_H
+
+#include <json-c/json.h>
+#include <sandlot/sandlot.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ledger_record {
+    char *label;    /* the unique run label, also the file's name */
+    char *provider;
+    char *id;    /* NULL until it is known */
+    char *scope; /* NULL: none */
+    char *working_dir; /* NULL: unknown */
+    char *config_file; /* explicit --config of that run; NULL: the default one */
+    struct json_object *parameters; /* --param of that run that are no secrets, array of "KEY=VALUE"; NULL: none */
+    pid_t owner;          /* the process that owns it */
+    uint64_t owner_start; /* its start time in clock ticks since boot, /proc/PID/stat field 22 */
+    char *boot_id;        /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */
+    bool kept;            /* left running on purpose */
+    int64_t created_at_ms; /* UTC */
+    int64_t expires_at_ms; /* UTC, by the hard TTL; 0: never */
+};
+
+/* A record with a fresh label, this process as owner, and the time. NULL when out of memory or of random numbers. */
+struct ledger_record *ledger_record_new(const char *provider);
+void ledger_record_free(struct ledger_record *record);
+
+/* Writes or rewrites the record's file. 0, or -1: SANDLOT_CODE_INTERNAL_ERROR or NO_SPACE, with what to do. */
+int ledger_write(const struct ledger_record *record, struct sandlot_error *error);
+
+/* Removes it; fine if it is gone. */
+int ledger_remove(const char *label, struct sandlot_error *error);
+
+/* All records, oldest first. Files that are damaged are warned about, and skipped. -1 on error; no folder is no error. */
+int ledger_read(struct ledger_record ***records, size_t *count, struct sandlot_error *error);
+void ledger_free_records(struct ledger_record **records, size_t count);
+
+/* Is the process that owns it still there (same boot, same start time)? */
+bool ledger_owner_alive(const struct ledger_record *record);
+
+/* Holds an exclusive lock on KEY (a scope, or "gc") among this user's processes, waiting until DEADLINE_MS of
+ * CLOCK_MONOTONIC. A descriptor to close; -1 with an error (SANDLOT_CODE_TIMEOUT names the holder's wait). */
+int ledger_lock(const char *key, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * One box: its namespaces, its view of the file system, its walls, and the init that serves commands in it.
+ *
+ * The keeper calls box_start. The child that it clones never executes another program as itself: it builds
+ * the view, drops everything, and serves the box's socket as pid 1 of the box until it is told to end, its
+ * time is up, or the keeper dies.
+ */
+#ifndef SANDLOT_LOCAL_BOX_H
+#define SANDLOT_LOCAL_BOX_H
+
+#include "settings.h"
+
+#include <sys/types.h>
+
+struct seccomp_program; /* of walls.h */
+
+struct box_request {
+    const struct settings *settings;
+    const char *id;
+    uid_t host_uid; /* who the box is on the machine: the user, or for root an unused uid */
+    gid_t host_gid;
+    int storage_fd;   /* O_PATH folder on disk, owned by host_uid, with upper, work, tmp, home, and for a root file system
+                         root-upper and root-work, each an empty folder owned by host_uid */
+    int workspace_fd; /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
+    int rootfs_fd;    /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
+    int listener_fd;  /* listening socket of the box; init accepts on it */
+    int keeper_fd;    /* the box's end of a socketpair with the keeper: end of file means "end the box" */
+    const struct seccomp_program *filter;
+    /* Called in the keeper between clone and start, with the box's first process: puts it into cgroups. 0 or -1. */
+    int (*before_start)(void *context, pid_t pid);
+    void *context;
+    int64_t deadline_ms; /* CLOCK_MONOTONIC: the box must stand by then */
+};
+
+struct box_process {
+    pid_t pid;
+    int pidfd;
+};
+
+/*
+ * Makes the box and returns when its init serves. 0, or -1 with REASON: one sentence that says what failed, the usual
+ * cause and what to do; everything that was made is gone again then. Must be called on a thread that lives as
+ * long as the box (PR_SET_PDEATHSIG, prctl(2)).
+ */
+int box_start(const struct box_request *request, struct box_process *process, char *reason, size_t reason_size);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * The private protocol between the provider (in the user's process), the keeper (one per user) and the
+ * init of each box. All three are of one build; nothing of this is a public interface.
+ *
+ * Sockets are AF_UNIX SOCK_SEQPACKET: one datagram is one message, descriptors travel with it (SCM_RIGHTS,
+ * unix(7)). A message is a `struct message` and then LENGTH bytes of body. A body larger than MESSAGE_INLINE
+ * travels as a memfd, the first descriptor of the message, and the flag MESSAGE_BODY_IN_FD.
+ *
+ * Who listens:
+ *   STATE/keeper.socket        the keeper: create, delete, list, stop
+ *   STATE/boxes/ID/socket      the box's init: run commands, hand out the root descriptor
+ * where STATE is $XDG_STATE_HOME/sandlot/local, mode 0700. Sockets are bound and connected to through
+ * /proc/self/fd/N/name, so that a long STATE does not meet the 108 bytes of sun_path.
+ */
+#ifndef SANDLOT_LOCAL_PROTOCOL_H
+#define SANDLOT_LOCAL_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSAGE_FDS = 8 };
+
+enum message_kind {
+    /* to the keeper */
+    MESSAGE_CREATE = 1, /* body: a settings text; the connection is the box's lease unless it is to be kept */
+    MESSAGE_DELETE,     /* body: the id */
+    MESSAGE_LIST,       /* answered by one MESSAGE_LISTED per box, then MESSAGE_DONE */
+    MESSAGE_RELOAD,     /* the keeper is of another build: take no new boxes, end when the last is gone */
+    /* from the keeper */
+    MESSAGE_CREATED = 16, /* body: the id */
+    MESSAGE_LISTED,       /* body: a record text */
+    /* to a box's init */
+    MESSAGE_RUN = 32, /* a struct run_request and its strings; descriptors: output's writing end, its reading
+                         end (init drains it for background jobs after the command), and standard input if any */
+    MESSAGE_KILL,     /* end the command that this connection runs, now */
+    MESSAGE_ROOT,     /* answered by MESSAGE_ROOT_IS with the O_PATH descriptor of "/" */
+    /* from a box's init */
+    MESSAGE_ENDED = 48, /* struct run_result: the command is over */
+    MESSAGE_ROOT_IS,
+    /* from both */
+    MESSAGE_DONE = 64,
+    MESSAGE_FAILED /* struct failure */
+};
+
+enum message_flag { MESSAGE_BODY_IN_FD = 1 };
+
+struct message {
+    uint32_t kind;
+    uint32_t flags;
+    uint32_t length; /* of the body */
+    uint32_t build;  /* PROTOCOL_VERSION of the sender */
+};
+
+#define PROTOCOL_VERSION 1u
+
+/* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL. */
+struct run_request {
+    int64_t timeout_ms; /* 0: no limit */
+    uint32_t environment_count;
+    uint32_t has_input; /* a third descriptor is standard input */
+};
+
+struct run_result {
+    int32_t exit_code;   /* 0 to 255 or 128 + signal; 124 after a timeout */
+    uint32_t timed_out;  /* 0 or 1 */
+    uint32_t note;       /* enum run_note */
+};
+
+enum run_note {
+    RUN_NOTE_NONE = 0,
+    RUN_NOTE_MEMORY,     /* the box's memory limit killed it */
+    RUN_NOTE_DISK,       /* the box's disk limit killed it */
+    RUN_NOTE_SUPERVISOR  /* it killed its supervisor, and was ended with all its children */
+};
+
+/* MESSAGE_FAILED: STATUS is an enum sandlot_status; the sentence follows. */
+struct failure {
+    uint32_t status;
+    char message[1020];
+};
+
+/* A received message. BODY is NUL-terminated (the NUL is not in `length`). */
+struct received {
+    struct message header;
+    char *body;
+    int fds[MESSAGE_FDS];
+    size_t fd_count;
+};
+
+enum protocol_result { PROTOCOL_OK, PROTOCOL_CLOSED, PROTOCOL_TIMEOUT, PROTOCOL_CANCELLED, PROTOCOL_BROKEN };
+
+/* Sends one message. DEADLINE_MS is CLOCK_MONOTONIC, 0: do not wait at all. SIGPIPE is not raised. */
+enum protocol_result protocol_send(int socket, uint32_t kind, const void *body, size_t length, const int *fds,
+                                   size_t fd_count, int64_t deadline_ms);
+
+/*
+ * Receives one message until DEADLINE_MS, or CANCEL_FD (-1: none) becomes readable. Bounds are checked, surplus descriptors closed, all
+ * are close-on-exec. *MESSAGE is to be cleared with received_clear after PROTOCOL_OK. BROKEN: malformed, or errno.
+ */
+enum protocol_result protocol_receive(int socket, struct received *message, int64_t deadline_ms, int cancel_fd);
+
+/* Closes the descriptors that are still there (>= 0) and frees the body. */
+void received_clear(struct received *message);
+
+/* Takes descriptor I out of the message: the caller closes it from now on. -1 if it is not there. */
+int received_take_fd(struct received *message, size_t i);
+
+/* A listening, or a connected, SOCK_SEQPACKET socket NAME in the folder FOLDER_FD; close-on-exec. -1 with errno. */
+int protocol_listen(int folder_fd, const char *name);
+int protocol_connect(int folder_fd, const char *name);
+
+#endif

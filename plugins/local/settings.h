@@ -1,0 +1,35 @@
+/* What a box is to be: parsed from parameters by the provider, carried to the keeper, obeyed by the box. */
+#ifndef SANDLOT_LOCAL_SETTINGS_H
+#define SANDLOT_LOCAL_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum confinement { CONFINEMENT_FULL, CONFINEMENT_LANDLOCK };
+
+struct settings {
+    char run_label[64];
+    char *workspace; /* absolute host folder, NULL: an empty workspace */
+    char *rootfs;    /* absolute host folder or tar, NULL: the host's system folders */
+    int64_t memory_mb;
+    int64_t processes;
+    int64_t disk_mb;
+    int64_t open_files;
+    double cpus; /* NaN or 0: all */
+    int64_t idle_ttl_ms;
+    int64_t hard_ttl_ms;
+    enum confinement confinement;
+    bool fake_root;
+    bool keep; /* outlives the connection that asked for it */
+};
+
+/* The text form, one "key=value" per line with values escaped, for MESSAGE_CREATE. To be freed; NULL: out of memory. */
+char *settings_write(const struct settings *settings);
+
+/* Parses it. False if it is malformed or a number is out of range. To be cleared with settings_clear. */
+bool settings_read(const char *text, struct settings *settings);
+
+void settings_clear(struct settings *settings);
+
+#endif
