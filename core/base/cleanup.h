@@ -38,11 +38,11 @@ static inline void cleanup_directory(DIR **directory)
 #define AUTO_DIRECTORY CLEANUP(cleanup_directory)
 
 /* Hands a pointer over to somebody else: the scope no longer frees it. */
-#define TAKE(pointer)                                                                                    \
-    __extension__({                                                                                      \
-        __typeof__(pointer) taken_ = (pointer);                                                          \
-        (pointer) = NULL;                                                                                \
-        taken_;                                                                                          \
+#define TAKE(pointer)                           \
+    __extension__({                             \
+        __typeof__(pointer) taken_ = (pointer); \
+        (pointer) = NULL;                       \
+        taken_;                                 \
     })
 
 #endif

@@ -106,8 +106,8 @@ static char *distrust_one(const char *path)
     if (S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX))
         return NULL;
     if (status.st_mode & (S_IWGRP | S_IWOTH))
-        return text_format("%s is writable by %s (mode %04o)", path, status.st_mode & S_IWOTH ? "everybody" : "its group",
-                           (unsigned)status.st_mode & 07777);
+        return text_format("%s is writable by %s (mode %04o)", path,
+                           status.st_mode & S_IWOTH ? "everybody" : "its group", (unsigned)status.st_mode & 07777);
     return NULL;
 }
 
@@ -215,7 +215,7 @@ char *path_of_this_program(void)
     AUTO_FREE char *file = NULL;
 
     /* For the statically linked command dladdr(3) gives argv[0], so the executable is asked for itself. */
-    if (dladdr((void *)path_of_this_program, &info) && info.dli_fname && strstr(info.dli_fname, ".so"))
+    if (dladdr((void *)(uintptr_t)path_of_this_program, &info) && info.dli_fname && strstr(info.dli_fname, ".so"))
         file = realpath(info.dli_fname, NULL);
     else
         file = realpath("/proc/self/exe", NULL);

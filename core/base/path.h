@@ -9,7 +9,8 @@
 /*
  * The user's folder for one kind of file, "/sandlot" appended, by the XDG base directory specification:
  * $XDG_CONFIG_HOME, $XDG_DATA_HOME, $XDG_STATE_HOME if set to an absolute path, else the usual
- * default below $HOME (without HOME: the home folder of getpwuid(3)). Nothing is created. To be freed; NULL when out of memory.
+ * default below $HOME (without HOME: the home folder of getpwuid(3)). Nothing is created. To be freed; NULL when out of
+ * memory.
  */
 char *path_config_home(void);
 char *path_data_home(void);
@@ -33,8 +34,8 @@ int path_make_folders(const char *path, unsigned int mode);
  */
 char *path_distrust(const char *path);
 
-/* The whole of a file of at most MAXIMUM bytes, with NUL appended; *LENGTH may be NULL. To be freed; NULL with errno (EFBIG:
- * larger than that; EISDIR and the like: not a regular file). Never blocks on a FIFO. */
+/* The whole of a file of at most MAXIMUM bytes, with NUL appended; *LENGTH may be NULL. To be freed; NULL with errno
+ * (EFBIG: larger than that; EISDIR and the like: not a regular file). Never blocks on a FIFO. */
 char *path_read_file(const char *path, size_t maximum, size_t *length);
 
 /* Replaces the file NAME in the folder FD by rename(2) after fsync(2), mode 0600. 0, or -1 with errno. */

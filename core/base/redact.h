@@ -5,7 +5,8 @@
 #ifndef SANDLOT_BASE_REDACT_H
 #define SANDLOT_BASE_REDACT_H
 
-/* From now on VALUE is replaced wherever it occurs. Values under 4 bytes are too common to be hidden and are ignored. */
+/* From now on VALUE is replaced wherever it occurs. Values under 4 bytes are too common to be hidden and are ignored.
+ */
 void redact_add(const char *value);
 
 /* A copy of TEXT with "***" in place of every secret; for the caller to free, NULL when out of memory. */

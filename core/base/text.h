@@ -1,5 +1,5 @@
-/* Text: formatting, quoting, UTF-8, nearest names. Functions that return char * return memory for the caller to free, or
- * NULL when there is none. */
+/* Text: formatting, quoting, UTF-8, nearest names. Functions that return char * return memory for the caller to free,
+ * or NULL when there is none. */
 #ifndef SANDLOT_BASE_TEXT_H
 #define SANDLOT_BASE_TEXT_H
 

@@ -14,17 +14,16 @@
 #include <sys/types.h>
 
 struct ledger_record {
-    char *label;    /* the unique run label, also the file's name */
+    char *label; /* the unique run label, also the file's name */
     char *provider;
-    char *id;    /* NULL until it is known */
-    char *scope; /* NULL: none */
-    char *working_dir; /* NULL: unknown */
-    char *config_file; /* explicit --config of that run; NULL: the default one */
+    char *id;                       /* NULL until it is known */
+    char *scope;                    /* NULL: none */
+    char *config_file;              /* explicit --config of that run; NULL: the default one */
     struct json_object *parameters; /* --param of that run that are no secrets, array of "KEY=VALUE"; NULL: none */
-    pid_t owner;          /* the process that owns it */
-    uint64_t owner_start; /* its start time in clock ticks since boot, /proc/PID/stat field 22 */
-    char *boot_id;        /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */
-    bool kept;            /* left running on purpose */
+    pid_t owner;                    /* the process that owns it */
+    uint64_t owner_start;           /* its start time in clock ticks since boot, /proc/PID/stat field 22 */
+    char *boot_id;         /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */
+    bool kept;             /* left running on purpose */
     int64_t created_at_ms; /* UTC */
     int64_t expires_at_ms; /* UTC, by the hard TTL; 0: never */
 };
@@ -39,8 +38,11 @@ int ledger_write(const struct ledger_record *record, struct sandlot_error *error
 /* Removes it; fine if it is gone. */
 int ledger_remove(const char *label, struct sandlot_error *error);
 
-/* All records, oldest first. Files that are damaged are warned about, and skipped. -1 on error; no folder is no error. */
+/* All records, oldest first. Files that are damaged are warned about, and skipped. -1 on error; no folder is no error.
+ */
 int ledger_read(struct ledger_record ***records, size_t *count, struct sandlot_error *error);
+/* The same without those that were left on purpose; cheap however many of these there are. */
+int ledger_read_open(struct ledger_record ***records, size_t *count, struct sandlot_error *error);
 void ledger_free_records(struct ledger_record **records, size_t count);
 
 /* Is the process that owns it still there (same boot, same start time)? */

@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * Reads the script (UTF-8, no NUL, at most 1 MiB) and replaces ${NAME} where NAME is set in ENVIRONMENT and is not one of those
- * that belong to the sandbox (HOME, PATH, ...), in one pass. Values are not scanned again. Names that were expanded go to the log
- * with -v, values never. To be freed; NULL with SANDLOT_CODE_USAGE.
+ * Reads the script (UTF-8, no NUL, at most 1 MiB) and replaces ${NAME} where NAME is set in ENVIRONMENT and is not one
+ * of those that belong to the sandbox (HOME, PATH, ...), in one pass. Values are not scanned again. Names that were
+ * expanded go to the log with -v, values never. To be freed; NULL with SANDLOT_CODE_USAGE.
  */
 char *setup_script_read(const char *path, const struct environment *environment, struct sandlot_error *error);
 

@@ -52,7 +52,7 @@ extern "C" {
 #define SANDLOT_ABI_MINOR 0
 
 /* Is FIELD of *POINTER inside the size that the other side gave its struct? */
-#define SANDLOT_HAS(pointer, field)                                                                     \
+#define SANDLOT_HAS(pointer, field) \
     ((pointer)->size >= offsetof(__typeof__(*(pointer)), field) + sizeof((pointer)->field))
 
 #if defined(__GNUC__)
@@ -172,7 +172,8 @@ struct sandlot_parameter {
     const char *help;         /* one line */
 };
 
-/* ---- requests and results ----------------------------------------------------------------------------------------- */
+/* ---- requests and results -----------------------------------------------------------------------------------------
+ */
 
 struct sandlot_label {
     const char *key;
@@ -187,11 +188,11 @@ enum sandlot_create_flag {
 /* What get_or_create is asked for. */
 struct sandlot_create {
     size_t size;
-    const char *sandbox_id; /* attach to this one, never create; NULL: create */
-    const char *snapshot;   /* start from this snapshot, find or build it; NULL: none */
-    const char *run_label;  /* unique for this creation, [a-z0-9-], at most 40 bytes: hand it to the vendor
-                               as label, metadata or idempotency key, so that a sandbox whose id was never heard can be
-                               found again by list */
+    const char *sandbox_id;             /* attach to this one, never create; NULL: create */
+    const char *snapshot;               /* start from this snapshot, find or build it; NULL: none */
+    const char *run_label;              /* unique for this creation, [a-z0-9-], at most 40 bytes: hand it to the vendor
+                                           as label, metadata or idempotency key, so that a sandbox whose id was never heard can be
+                                           found again by list */
     const struct sandlot_label *labels; /* to set where the vendor has labels; run_label is among them */
     size_t label_count;
     int64_t idle_ttl_ms; /* end it after so long without use; cut it to the vendor's maximum; 0: none asked */
@@ -206,8 +207,7 @@ struct sandlot_create {
 struct sandlot_source {
     size_t size;
     void *context;
-    enum sandlot_status (*read)(const struct sandlot_source *source, void *buffer, size_t capacity,
-                                size_t *length);
+    enum sandlot_status (*read)(const struct sandlot_source *source, void *buffer, size_t capacity, size_t *length);
     int poll_fd; /* readable when read would not block; -1: read never blocks for long */
 };
 
@@ -221,11 +221,11 @@ struct sandlot_sink {
 /* One command for execute and terminal. */
 struct sandlot_command {
     size_t size;
-    const char *command;            /* one shell command line, for bash where there is one, else sh; not a login
-                                       shell; NULL in terminal: the user's shell */
-    const char *working_dir;        /* absolute; NULL: the sandbox's working directory */
-    const char *const *environment; /* "NAME=value" to add, ended by NULL; or NULL */
-    int64_t timeout_ms;             /* ends the command and all that it started; 0: no limit */
+    const char *command;                /* one shell command line, for bash where there is one, else sh; not a login
+                                           shell; NULL in terminal: the user's shell */
+    const char *working_dir;            /* absolute; NULL: the sandbox's working directory */
+    const char *const *environment;     /* "NAME=value" to add, ended by NULL; or NULL */
+    int64_t timeout_ms;                 /* ends the command and all that it started; 0: no limit */
     const struct sandlot_source *input; /* standard input; NULL: empty. A provider that cannot feed input
                                            returns SANDLOT_UNSUPPORTED before anything runs. */
 };
@@ -235,8 +235,8 @@ struct sandlot_command {
 /* How a command ended. The caller sets size and zeroes the rest. */
 struct sandlot_exit {
     size_t size;
-    int exit_code;  /* 0 to 255, 128 + n for signal n, 124 after a timeout; or SANDLOT_EXIT_UNKNOWN */
-    bool timed_out; /* the command's own time limit ended it */
+    int exit_code;    /* 0 to 255, 128 + n for signal n, 124 after a timeout; or SANDLOT_EXIT_UNKNOWN */
+    bool timed_out;   /* the command's own time limit ended it */
     const char *note; /* NULL, or a static sentence about an end that the exit code does not explain,
                          such as a limit of the sandbox that killed the command */
 };
@@ -296,7 +296,8 @@ struct sandlot_terminal {
     void (*window)(const struct sandlot_terminal *terminal, uint16_t *rows, uint16_t *columns);
 };
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------------------------------
+ */
 
 enum sandlot_provider_flag {
     SANDLOT_SERIAL_SANDBOX = 1, /* calls for one sandbox must not overlap */
@@ -370,8 +371,8 @@ struct sandlot_provider {
 
     /*
      * Moves COUNT files through the vendor's own transfer interface, in exact bytes and constant memory.
-     * Missing folders are created, a file that exists is replaced whole and keeps its mode. Each file's fate goes to TRANSFER; the
-     * status is for what concerns them all. NULL: the host does it through execute.
+     * Missing folders are created, a file that exists is replaced whole and keeps its mode. Each file's fate goes to
+     * TRANSFER; the status is for what concerns them all. NULL: the host does it through execute.
      */
     enum sandlot_status (*upload)(struct sandlot_call *call, void *provider, void *sandbox,
                                   const struct sandlot_file *files, size_t count,
@@ -427,8 +428,9 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  * so that the compiler checks the function that follows against the list. Kind, name and flag are plain words,
  * default and help string literals without newline, the default "" where there is none.
  *
- * Three parameters belong to the host and every provider has them: `start_timeout_s` (seconds until a new sandbox must be
- * ready, 180), `ttl_s` and `hard_ttl_s` (3600 and 2592000; they arrive as idle_ttl_ms and hard_ttl_ms of the request).
+ * Three parameters belong to the host and every provider has them: `start_timeout_s` (seconds until a new sandbox must
+ * be ready, 180), `ttl_s` and `hard_ttl_s` (3600 and 2592000; they arrive as idle_ttl_ms and hard_ttl_ms of the
+ * request).
  */
 #define SANDLOT_C_string const char *
 #define SANDLOT_C_path const char *
@@ -439,21 +441,21 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
 #define SANDLOT_C_table const char *
 
 #define SANDLOT_ARGUMENT_(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define SANDLOT_ROW_(kind, name, default_, flag, help)                                                   \
+#define SANDLOT_ROW_(kind, name, default_, flag, help) \
     {sizeof(struct sandlot_parameter), #name, SANDLOT_PARAMETER_##kind, SANDLOT_FLAG_##flag, default_, help},
 
-#define SANDLOT_PARAMETERS(prefix, LIST)                                                                 \
-    static enum sandlot_status prefix##_open(struct sandlot_call *, void **LIST(SANDLOT_ARGUMENT_));     \
+#define SANDLOT_PARAMETERS(prefix, LIST)                                                             \
+    static enum sandlot_status prefix##_open(struct sandlot_call *, void **LIST(SANDLOT_ARGUMENT_)); \
     static const struct sandlot_parameter prefix##_parameters[] = {LIST(SANDLOT_ROW_){0}};
 
 /* The first fields of a provider's table, for a provider with or without parameters. */
-#define SANDLOT_TABLE(prefix)                                                                            \
-    .size = sizeof(struct sandlot_provider), .abi_major = SANDLOT_ABI_MAJOR, .abi_minor = SANDLOT_ABI_MINOR,   \
-    .name = #prefix, .parameters = prefix##_parameters,                                                  \
-    .parameter_count = sizeof(prefix##_parameters) / sizeof(prefix##_parameters[0]) - 1,                 \
+#define SANDLOT_TABLE(prefix)                                                                                \
+    .size = sizeof(struct sandlot_provider), .abi_major = SANDLOT_ABI_MAJOR, .abi_minor = SANDLOT_ABI_MINOR, \
+    .name = #prefix, .parameters = prefix##_parameters,                                                      \
+    .parameter_count = sizeof(prefix##_parameters) / sizeof(prefix##_parameters[0]) - 1,                     \
     .open = (void (*)(void))prefix##_open
-#define SANDLOT_TABLE_WITHOUT_PARAMETERS(prefix)                                                         \
-    .size = sizeof(struct sandlot_provider), .abi_major = SANDLOT_ABI_MAJOR, .abi_minor = SANDLOT_ABI_MINOR,   \
+#define SANDLOT_TABLE_WITHOUT_PARAMETERS(prefix)                                                             \
+    .size = sizeof(struct sandlot_provider), .abi_major = SANDLOT_ABI_MAJOR, .abi_minor = SANDLOT_ABI_MINOR, \
     .name = #prefix
 #define SANDLOT_NO_PARAMETERS(P)
 
@@ -482,8 +484,8 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   package        the Debian package to install when something of it is missing
  *
  * THE NOTE  An ELF note (elf(5)) in section .note.sandlot, owner "sandlot", type 1, whose description is INI text, one
- * section per provider. Padding after the text is NUL. The host takes at most 64 KiB per file. A provider written in another
- * language writes the same bytes; the keys besides those above are `abi` ("1.0"), `symbol`, and per parameter
+ * section per provider. Padding after the text is NUL. The host takes at most 64 KiB per file. A provider written in
+ * another language writes the same bytes; the keys besides those above are `abi` ("1.0"), `symbol`, and per parameter
  * `parameter.NAME` (kind, flag, help) and `default.NAME`. No value may hold " ;", which would begin a comment.
  */
 #define SANDLOT_NOTE_OWNER "sandlot"
@@ -500,41 +502,42 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
 #endif
 
 #define SANDLOT_METADATA_LINE_(key, value) #key " = " value "\n"
-#define SANDLOT_METADATA_CHECK_(key, value)                                                              \
+#define SANDLOT_METADATA_CHECK_(key, value) \
     SANDLOT_STATIC_ASSERT_(sizeof(#key " = " value) <= SANDLOT_LINE_MAXIMUM, "metadata " #key " is too long");
-#define SANDLOT_PARAMETER_LINE_(kind, name, default_, flag, help)                                        \
+#define SANDLOT_PARAMETER_LINE_(kind, name, default_, flag, help) \
     "parameter." #name " = " #kind " " #flag " " help "\ndefault." #name " = " default_ "\n"
-#define SANDLOT_PARAMETER_CHECK_(kind, name, default_, flag, help)                                       \
-    SANDLOT_STATIC_ASSERT_(sizeof(#name) <= 39, "the name of parameter " #name " is too long");          \
-    SANDLOT_STATIC_ASSERT_(sizeof("parameter." #name " = " #kind " " #flag " " help) <= SANDLOT_LINE_MAXIMUM,  \
-                           "the help of parameter " #name " is too long");                               \
-    SANDLOT_STATIC_ASSERT_(sizeof("default." #name " = " default_) <= SANDLOT_LINE_MAXIMUM,              \
+#define SANDLOT_PARAMETER_CHECK_(kind, name, default_, flag, help)                                            \
+    SANDLOT_STATIC_ASSERT_(sizeof(#name) <= 39, "the name of parameter " #name " is too long");               \
+    SANDLOT_STATIC_ASSERT_(sizeof("parameter." #name " = " #kind " " #flag " " help) <= SANDLOT_LINE_MAXIMUM, \
+                           "the help of parameter " #name " is too long");                                    \
+    SANDLOT_STATIC_ASSERT_(sizeof("default." #name " = " default_) <= SANDLOT_LINE_MAXIMUM,                   \
                            "the default of parameter " #name " is too long");
 
-#define SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)                                                       \
-    "[" #prefix "]\nabi = " SANDLOT_TEXT_(SANDLOT_ABI_MAJOR) "." SANDLOT_TEXT_(SANDLOT_ABI_MINOR)        \
-    "\nsymbol = " #prefix "\n" METADATA(SANDLOT_METADATA_LINE_) LIST(SANDLOT_PARAMETER_LINE_)
+#define SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)                              \
+    "[" #prefix "]\nabi = " SANDLOT_TEXT_(SANDLOT_ABI_MAJOR) "." SANDLOT_TEXT_( \
+        SANDLOT_ABI_MINOR) "\nsymbol = " #prefix "\n" METADATA(SANDLOT_METADATA_LINE_) LIST(SANDLOT_PARAMETER_LINE_)
 
-#define SANDLOT_ENTRY_POINT(prefix, METADATA, LIST)                                                      \
-    SANDLOT_STATIC_ASSERT_(sizeof(#prefix) <= 41, "the name of the provider is too long");               \
-    METADATA(SANDLOT_METADATA_CHECK_)                                                                    \
-    LIST(SANDLOT_PARAMETER_CHECK_)                                                                       \
-    static const struct {                                                                                \
-        uint32_t owner_size, text_size, type;                                                            \
-        char owner[8];                                                                                   \
-        char text[(sizeof(SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)) + 3) / 4 * 4];                     \
-    } prefix##_note __attribute__((used, section(".note.sandlot"), aligned(4))) = {                      \
-        8, sizeof(prefix##_note.text), SANDLOT_NOTE_TYPE, SANDLOT_NOTE_OWNER,                            \
-        SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)};                                                     \
-    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call);                     \
-    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call)                      \
-    {                                                                                                    \
-        (void)call;                                                                                      \
-        return &prefix##_provider;                                                                       \
-    }                                                                                                    \
+#define SANDLOT_ENTRY_POINT(prefix, METADATA, LIST)                                        \
+    SANDLOT_STATIC_ASSERT_(sizeof(#prefix) <= 41, "the name of the provider is too long"); \
+    METADATA(SANDLOT_METADATA_CHECK_)                                                      \
+    LIST(SANDLOT_PARAMETER_CHECK_)                                                         \
+    static const struct {                                                                  \
+        uint32_t owner_size, text_size, type;                                              \
+        char owner[8];                                                                     \
+        char text[(sizeof(SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)) + 3) / 4 * 4];       \
+    } prefix##_note __attribute__((used, section(".note.sandlot"), aligned(4))) = {        \
+        8, sizeof(prefix##_note.text), SANDLOT_NOTE_TYPE, SANDLOT_NOTE_OWNER,              \
+        SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)};                                       \
+    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call);       \
+    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call)        \
+    {                                                                                      \
+        (void)call;                                                                        \
+        return &prefix##_provider;                                                         \
+    }                                                                                      \
     SANDLOT_STATIC_ASSERT_(1, "")
 
-/* ---- small helpers -------------------------------------------------------------------------------------------------- */
+/* ---- small helpers --------------------------------------------------------------------------------------------------
+ */
 
 /* CLOCK_MONOTONIC in milliseconds, the clock of deadlines. */
 static inline int64_t sandlot_now_ms(void)

@@ -52,7 +52,8 @@ extern "C" {
 /* The version of the library that is loaded, such as "0.1.0". */
 SANDLOT_API const char *sandlot_version(void);
 
-/* ---- errors ----------------------------------------------------------------------------------------------------------- */
+/* ---- errors
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* What went wrong. Names (sandlot_code_name) are stable: scripts match on them. */
 enum sandlot_code {
@@ -89,7 +90,8 @@ SANDLOT_API const char *sandlot_code_name(enum sandlot_code code);
 /* Frees the message and makes the error ready for the next call. NULL is fine. */
 SANDLOT_API void sandlot_error_clear(struct sandlot_error *error);
 
-/* ---- the runtime ------------------------------------------------------------------------------------------------------- */
+/* ---- the runtime
+ * ------------------------------------------------------------------------------------------------------- */
 
 enum sandlot_message_level {
     SANDLOT_MESSAGE_ERROR = 0,
@@ -100,7 +102,7 @@ enum sandlot_message_level {
 
 struct sandlot_options {
     size_t size;
-    const char *config_file; /* instead of $SANDLOT_CONFIG or the default one; it must exist */
+    const char *config_file;   /* instead of $SANDLOT_CONFIG or the default one; it must exist */
     bool no_environment_files; /* do not read .env files */
     /* Receives warnings and progress, on any thread; NULL: warnings go to standard error. */
     void (*message)(void *context, enum sandlot_message_level level, const char *text);
@@ -119,7 +121,8 @@ SANDLOT_API struct sandlot *sandlot_open(const struct sandlot_options *options, 
 /* Unloads everything. All sessions and jobs must be closed. NULL is fine. */
 SANDLOT_API void sandlot_close(struct sandlot *sandlot);
 
-/* ---- cancelling --------------------------------------------------------------------------------------------------------- */
+/* ---- cancelling
+ * --------------------------------------------------------------------------------------------------------- */
 
 struct sandlot_cancellation;
 
@@ -133,17 +136,18 @@ SANDLOT_API void sandlot_cancel(struct sandlot_cancellation *cancellation);
 /* Frees it; no call may use it any more. NULL is fine. */
 SANDLOT_API void sandlot_cancellation_free(struct sandlot_cancellation *cancellation);
 
-/* ---- sessions ------------------------------------------------------------------------------------------------------------ */
+/* ---- sessions
+ * ------------------------------------------------------------------------------------------------------------ */
 
 struct sandlot_session_options {
     size_t size;
     const char *provider;   /* NULL: "local" */
     const char *sandbox_id; /* attach to this sandbox; NULL: create one */
     const char *snapshot_name;
-    const char *setup_file; /* script to run in the sandbox once it is there */
-    const char *scope;      /* reuse the live sandbox of this scope, or create it and leave it */
-    const char *const *parameters; /* "KEY=VALUE" over the configuration, ended by NULL; or NULL */
-    bool keep;                     /* leave the sandbox running when the session closes */
+    const char *setup_file;                    /* script to run in the sandbox once it is there */
+    const char *scope;                         /* reuse the live sandbox of this scope, or create it and leave it */
+    const char *const *parameters;             /* "KEY=VALUE" over the configuration, ended by NULL; or NULL */
+    bool keep;                                 /* leave the sandbox running when the session closes */
     struct sandlot_cancellation *cancellation; /* may end the opening; NULL: none */
     /* What is going on while the sandbox starts; TOTAL 0: unknown. On the calling thread or another. */
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
@@ -176,7 +180,8 @@ SANDLOT_API int sandlot_session_detach(struct sandlot_session *session, struct s
  * be deleted: it stays in the ledger. NULL is fine. Not cancellable; bounded by a minute. */
 SANDLOT_API int sandlot_session_close(struct sandlot_session *session, struct sandlot_error *error);
 
-/* ---- execute -------------------------------------------------------------------------------------------------------------- */
+/* ---- execute
+ * -------------------------------------------------------------------------------------------------------------- */
 
 #define SANDLOT_DEFAULT_TIMEOUT_MS INT64_C(1800000)
 #define SANDLOT_NO_TIMEOUT INT64_C(-1)
@@ -202,10 +207,10 @@ struct sandlot_result {
     bool has_exit_code;
     int exit_code; /* 0 to 255, 128 + n for signal n, 124 after a timeout */
     bool timed_out;
-    bool truncated;         /* the middle of the output was left out, around a line that says so */
-    char *output;           /* standard output and error, in order, byte for byte, and a NUL after the end */
-    size_t output_length;   /* without that NUL */
-    uint64_t output_total;  /* bytes that the command printed */
+    bool truncated;        /* the middle of the output was left out, around a line that says so */
+    char *output;          /* standard output and error, in order, byte for byte, and a NUL after the end */
+    size_t output_length;  /* without that NUL */
+    uint64_t output_total; /* bytes that the command printed */
 };
 
 /* Runs one command and waits for it. 0 if it ran, whatever its exit code; the result is then the caller's, to
@@ -215,7 +220,8 @@ SANDLOT_API int sandlot_execute(struct sandlot_session *session, const struct sa
 
 SANDLOT_API void sandlot_result_clear(struct sandlot_result *result);
 
-/* ---- without a session ---------------------------------------------------------------------------------------------- */
+/* ---- without a session ----------------------------------------------------------------------------------------------
+ */
 
 /* Where and with what: shared by the calls below. */
 struct sandlot_target {
@@ -241,8 +247,8 @@ struct sandlot_listed_sandbox {
 /* Calls EACH for every sandbox of the target's provider, all pages. Strings are valid during the call
  * only; EACH returns false to stop. */
 SANDLOT_API int sandlot_list(struct sandlot *sandlot, const struct sandlot_target *target,
-                             bool (*each)(void *context, const struct sandlot_listed_sandbox *sandbox),
-                             void *context, struct sandlot_error *error);
+                             bool (*each)(void *context, const struct sandlot_listed_sandbox *sandbox), void *context,
+                             struct sandlot_error *error);
 
 /* Deletes what dead processes left behind. Calls EACH (may be NULL) per leftover with its id (NULL if it was
  * never known), its provider, and NULL or the reason why it is still there. 0 if nothing is left, else -1. */
@@ -252,7 +258,8 @@ SANDLOT_API int sandlot_collect_garbage(struct sandlot *sandlot,
                                         void *context, struct sandlot_cancellation *cancellation,
                                         struct sandlot_error *error);
 
-/* ---- jobs: the asynchronous forms ------------------------------------------------------------------------------------- */
+/* ---- jobs: the asynchronous forms
+ * ------------------------------------------------------------------------------------- */
 
 struct sandlot_job;
 
@@ -288,7 +295,8 @@ SANDLOT_API enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int
                                                     struct sandlot_error *error);
 
 /* The fruit of a job that is done, handed over to the caller, once: the session of sandlot_submit_session_open;
- * the result of sandlot_submit_execute, to be cleared by the caller (result->size must be set). NULL or -1 if there is none. */
+ * the result of sandlot_submit_execute, to be cleared by the caller (result->size must be set). NULL or -1 if there is
+ * none. */
 SANDLOT_API struct sandlot_session *sandlot_job_session(struct sandlot_job *job);
 SANDLOT_API int sandlot_job_result(struct sandlot_job *job, struct sandlot_result *result);
 

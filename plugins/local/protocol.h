@@ -23,10 +23,10 @@ enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSA
 
 enum message_kind {
     /* to the keeper */
-    MESSAGE_CREATE = 1, /* body: a settings text; the connection is the box's lease unless it is to be kept */
+    MESSAGE_CREATE = 1, /* body: a settings text; the connection is the box's lease until MESSAGE_KEEP */
     MESSAGE_DELETE,     /* body: the id */
     MESSAGE_LIST,       /* answered by one MESSAGE_LISTED per box, then MESSAGE_DONE */
-    MESSAGE_RELOAD,     /* the keeper is of another build: take no new boxes, end when the last is gone */
+    MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
     /* from the keeper */
     MESSAGE_CREATED = 16, /* body: the id */
     MESSAGE_LISTED,       /* body: a record text */
@@ -54,7 +54,8 @@ struct message {
 
 #define PROTOCOL_VERSION 1u
 
-/* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL. */
+/* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
+ */
 struct run_request {
     int64_t timeout_ms; /* 0: no limit */
     uint32_t environment_count;
@@ -62,17 +63,23 @@ struct run_request {
 };
 
 struct run_result {
-    int32_t exit_code;   /* 0 to 255 or 128 + signal; 124 after a timeout */
-    uint32_t timed_out;  /* 0 or 1 */
-    uint32_t note;       /* enum run_note */
+    int32_t exit_code;  /* 0 to 255 or 128 + signal; 124 after a timeout */
+    uint32_t timed_out; /* 0 or 1 */
+    uint32_t note;      /* enum run_note */
 };
 
 enum run_note {
     RUN_NOTE_NONE = 0,
-    RUN_NOTE_MEMORY,     /* the box's memory limit killed it */
-    RUN_NOTE_DISK,       /* the box's disk limit killed it */
-    RUN_NOTE_SUPERVISOR  /* it killed its supervisor, and was ended with all its children */
+    RUN_NOTE_MEMORY,    /* the box's memory limit killed it */
+    RUN_NOTE_DISK,      /* the box's disk limit killed it */
+    RUN_NOTE_SUPERVISOR /* it killed its supervisor, and was ended with all its children */
 };
+
+/*
+ * What the keeper tells an init through their socketpair (box_request.keeper_fd): one byte. Init then kills every
+ * process of the box but itself, kill(-1, SIGKILL), and each command that ran ends with the run_note of the same value.
+ */
+enum keeper_order { KEEPER_ORDER_MEMORY = RUN_NOTE_MEMORY, KEEPER_ORDER_DISK = RUN_NOTE_DISK };
 
 /* MESSAGE_FAILED: STATUS is an enum sandlot_status; the sentence follows. */
 struct failure {
@@ -95,8 +102,9 @@ enum protocol_result protocol_send(int socket, uint32_t kind, const void *body, 
                                    size_t fd_count, int64_t deadline_ms);
 
 /*
- * Receives one message until DEADLINE_MS, or CANCEL_FD (-1: none) becomes readable. Bounds are checked, surplus descriptors closed, all
- * are close-on-exec. *MESSAGE is to be cleared with received_clear after PROTOCOL_OK. BROKEN: malformed, or errno.
+ * Receives one message until DEADLINE_MS, or CANCEL_FD (-1: none) becomes readable. Bounds are checked, surplus
+ * descriptors closed, all are close-on-exec. *MESSAGE is to be cleared with received_clear after PROTOCOL_OK. BROKEN:
+ * malformed, or errno.
  */
 enum protocol_result protocol_receive(int socket, struct received *message, int64_t deadline_ms, int cancel_fd);
 

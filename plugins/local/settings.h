@@ -11,7 +11,7 @@ enum confinement { CONFINEMENT_FULL, CONFINEMENT_LANDLOCK };
 struct settings {
     char run_label[64];
     char *workspace; /* absolute host folder, NULL: an empty workspace */
-    char *rootfs;    /* absolute host folder or tar, NULL: the host's system folders */
+    char *rootfs;    /* absolute host folder, NULL: the host's system folders */
     int64_t memory_mb;
     int64_t processes;
     int64_t disk_mb;
@@ -31,5 +31,22 @@ char *settings_write(const struct settings *settings);
 bool settings_read(const char *text, struct settings *settings);
 
 void settings_clear(struct settings *settings);
+
+/* The limits of a parameter by its name, such as "memory_mb"; false if there is no such number. */
+bool settings_range(const char *name, int64_t *minimum, int64_t *maximum);
+
+enum { MAXIMUM_CPUS = 4096 };
+
+/* ---- the text form itself, which a box's record has too ---- */
+
+/* Appends "KEY=VALUE\n" to *TEXT, VALUE escaped. False when out of memory; *TEXT is then freed and NULL, and stays so. */
+bool fields_add(char **text, const char *key, const char *value);
+bool fields_add_number(char **text, const char *key, int64_t value);
+
+/* The value of KEY, to be freed; NULL if it is not there. */
+char *fields_get(const char *text, const char *key);
+
+/* The number of KEY; 0 if it is not there or is none. */
+int64_t fields_get_number(const char *text, const char *key);
 
 #endif

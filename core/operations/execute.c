@@ -1,0 +1,167 @@
+/* Running one command for the caller: its input, its output, its end. */
+#include "base/error.h"
+#include "operations/output.h"
+#include "session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the output of one command goes: to the caller as it comes, or into OUTPUT. */
+struct receiver {
+    struct sandlot_sink sink;
+    const struct sandlot_execution *execution;
+    struct output output;
+    char last; /* the last byte that came, 0 before the first */
+    bool refused;
+};
+
+static enum sandlot_status receive(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct receiver *receiver = sink->context;
+
+    if (length == 0)
+        return SANDLOT_OK;
+    receiver->last = ((const char *)bytes)[length - 1];
+    if (!receiver->execution->output)
+        return output_add(&receiver->output, bytes, length) ? SANDLOT_OK : SANDLOT_EXHAUSTED;
+    receiver->output.total += length;
+    if (receiver->execution->output(receiver->execution->context, bytes, length))
+        return SANDLOT_OK;
+    receiver->refused = true;
+    return SANDLOT_CANCELLED;
+}
+
+/* A sentence of ours on a line of its own after what the command printed. */
+static void add_line(struct receiver *receiver, const char *line)
+{
+    if (receiver->last && receiver->last != '\n')
+        receive(&receiver->sink, "\n", 1);
+    receive(&receiver->sink, line, strlen(line));
+    receive(&receiver->sink, "\n", 1);
+}
+
+/* Standard input from a descriptor of the caller. */
+struct input {
+    struct sandlot_source source;
+    int fd;
+    int cancel_fd;
+    int64_t deadline_ms;
+};
+
+static enum sandlot_status read_input(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                      size_t *length)
+{
+    struct input *input = source->context;
+
+    for (;;) {
+        struct pollfd fds[2] = {{input->fd, POLLIN, 0}, {input->cancel_fd, POLLIN, 0}};
+        int64_t left = input->deadline_ms ? input->deadline_ms - sandlot_now_ms() : INT32_MAX;
+        int ready = poll(fds, 2, left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (fds[1].revents)
+            return SANDLOT_CANCELLED;
+        if (ready == 0 && left <= 0)
+            return SANDLOT_TIMEOUT;
+        if (ready == 0)
+            continue;
+        ssize_t got = read(input->fd, buffer, capacity);
+
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        *length = got > 0 ? (size_t)got : 0;
+        return got < 0 && errno != EIO ? SANDLOT_INTERNAL
+                                       : SANDLOT_OK; /* EIO: the terminal is gone, the end of input */
+    }
+}
+
+static int check(const struct sandlot_execution *execution, struct sandlot_error *error)
+{
+    if (!execution->command || !*execution->command)
+        return error_set(error, SANDLOT_CODE_USAGE, "the command must not be empty");
+    if (execution->timeout_ms < SANDLOT_NO_TIMEOUT)
+        return error_set(error, SANDLOT_CODE_USAGE, "the time limit must not be negative");
+    if (execution->working_dir && execution->working_dir[0] != '/')
+        return error_set(error, SANDLOT_CODE_USAGE, "the working directory %s is not an absolute path in the sandbox",
+                         execution->working_dir);
+    return 0;
+}
+
+static int fill_result(struct receiver *receiver, const struct sandlot_exit *ended, struct sandlot_result *result,
+                       struct sandlot_error *error)
+{
+    size_t size = result->size;
+    struct sandlot_result full = {.size = size,
+                                  .has_exit_code = ended->exit_code != SANDLOT_EXIT_UNKNOWN,
+                                  .exit_code = ended->exit_code,
+                                  .timed_out = ended->timed_out,
+                                  .output_total = receiver->output.total};
+
+    if (!receiver->execution->output) {
+        full.output = output_take(&receiver->output, &full.output_length, &full.truncated);
+        if (!full.output)
+            return error_no_memory(error);
+    }
+    memcpy(result, &full, size < sizeof(full) ? size : sizeof(full));
+    return 0;
+}
+
+static void add_notes(struct receiver *receiver, const struct sandlot_exit *ended, int64_t timeout_ms)
+{
+    char line[160];
+
+    if (ended->timed_out) {
+        snprintf(line, sizeof(line), "[Command timed out after %lld s and was ended]", (long long)(timeout_ms / 1000));
+        add_line(receiver, line);
+    }
+    if (ended->note) {
+        snprintf(line, sizeof(line), "[%s]", ended->note);
+        add_line(receiver, line);
+    }
+}
+
+int sandlot_execute(struct sandlot_session *session, const struct sandlot_execution *execution,
+                    struct sandlot_result *result, struct sandlot_error *error)
+{
+    if (check(execution, error) < 0)
+        return -1;
+    int64_t timeout_ms = execution->timeout_ms == 0                    ? SANDLOT_DEFAULT_TIMEOUT_MS
+                         : execution->timeout_ms == SANDLOT_NO_TIMEOUT ? 0
+                                                                       : execution->timeout_ms;
+    int cancel_fd = cancellation_fd(execution->cancellation);
+    int64_t deadline_ms = session_command_deadline(timeout_ms);
+    struct receiver receiver = {.execution = execution};
+    struct input input = {.fd = execution->input_fd, .cancel_fd = cancel_fd, .deadline_ms = deadline_ms};
+    struct sandlot_command command = {.size = sizeof(command),
+                                      .command = execution->command,
+                                      .working_dir =
+                                          execution->working_dir ? execution->working_dir : session->working_dir,
+                                      .environment = execution->environment,
+                                      .timeout_ms = timeout_ms,
+                                      .input = execution->has_input ? &input.source : NULL};
+    struct sandlot_exit ended = {.size = sizeof(ended)};
+
+    receiver.sink = (struct sandlot_sink){sizeof(receiver.sink), &receiver, receive};
+    input.source = (struct sandlot_source){sizeof(input.source), &input, read_input, input.fd};
+    output_init(&receiver.output, execution->output_limit ? execution->output_limit : SANDLOT_DEFAULT_OUTPUT_LIMIT);
+    int failed = session_run(session, &command, &receiver.sink, &ended, deadline_ms, cancel_fd, NULL, error);
+
+    if (!failed) {
+        add_notes(&receiver, &ended, timeout_ms);
+        failed = fill_result(&receiver, &ended, result, error);
+    }
+    output_clear(&receiver.output);
+    return failed;
+}
+
+void sandlot_result_clear(struct sandlot_result *result)
+{
+    free(result->output);
+    result->output = NULL;
+    result->output_length = 0;
+}

@@ -1,0 +1,234 @@
+/* The asynchronous forms: each job is the blocking call on a thread of its own, with a cancellation of its own. */
+#include "base/error.h"
+#include "session/runtime.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct sandlot_job {
+    pthread_t thread;
+    int done_fd; /* eventfd(2), readable once the job has ended */
+    struct sandlot_cancellation *cancellation;
+    int (*work)(struct sandlot_job *job); /* 0 or -1 with `error` filled */
+    int outcome;
+    struct sandlot_error error;
+    /* What the kinds of work need and make. */
+    struct sandlot *sandlot;
+    struct sandlot_session *session; /* in: of execute and close; out: of open */
+    struct sandlot_session *opened;
+    struct sandlot_session_options options;
+    struct sandlot_execution execution;
+    struct sandlot_result result;
+    bool has_result;
+    struct sandlot_target target;
+    char *id;
+};
+
+static void free_job(struct sandlot_job *job)
+{
+    if (job->done_fd >= 0)
+        close(job->done_fd);
+    sandlot_cancellation_free(job->cancellation);
+    sandlot_error_clear(&job->error);
+    if (job->has_result)
+        sandlot_result_clear(&job->result);
+    free(job->id);
+    free(job);
+}
+
+static void *run_job(void *argument)
+{
+    struct sandlot_job *job = argument;
+    static const uint64_t one = 1;
+
+    job->outcome = job->work(job);
+    /* An eventfd that nobody reads cannot block; the write makes the outcome visible to whoever polls. */
+    while (write(job->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        continue;
+    return NULL;
+}
+
+static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct sandlot_error *error)
+{
+    struct sandlot_job *job = calloc(1, sizeof(*job));
+
+    if (!job) {
+        error_no_memory(error);
+        return NULL;
+    }
+    job->work = work;
+    job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    job->cancellation = sandlot_cancellation_new();
+    if (job->done_fd >= 0 && job->cancellation)
+        return job;
+    error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(errno));
+    free_job(job);
+    return NULL;
+}
+
+static struct sandlot_job *start(struct sandlot_job *job, struct sandlot_error *error)
+{
+    int failed = pthread_create(&job->thread, NULL, run_job, job);
+
+    if (!failed)
+        return job;
+    error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(failed));
+    free_job(job);
+    return NULL;
+}
+
+/* Copies as much of a caller's struct as both sides know. */
+static void copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
+{
+    memcpy(to, from, from_size < to_size ? from_size : to_size);
+}
+
+static int work_open(struct sandlot_job *job)
+{
+    job->opened = sandlot_session_open(job->sandlot, &job->options, &job->error);
+    return job->opened ? 0 : -1;
+}
+
+struct sandlot_job *sandlot_submit_session_open(struct sandlot *sandlot, const struct sandlot_session_options *options,
+                                                struct sandlot_error *error)
+{
+    struct sandlot_job *job = new_job(work_open, error);
+
+    if (!job)
+        return NULL;
+    job->sandlot = sandlot;
+    if (options)
+        copy_sized(&job->options, sizeof(job->options), options, options->size);
+    job->options.size = sizeof(job->options);
+    job->options.cancellation = job->cancellation;
+    return start(job, error);
+}
+
+static int work_close(struct sandlot_job *job)
+{
+    return sandlot_session_close(job->session, &job->error);
+}
+
+struct sandlot_job *sandlot_submit_session_close(struct sandlot_session *session, struct sandlot_error *error)
+{
+    struct sandlot_job *job = new_job(work_close, error);
+
+    if (!job)
+        return NULL;
+    job->session = session;
+    return start(job, error);
+}
+
+static int work_execute(struct sandlot_job *job)
+{
+    job->result = (struct sandlot_result){.size = sizeof(job->result)};
+    int failed = sandlot_execute(job->session, &job->execution, &job->result, &job->error);
+
+    job->has_result = !failed;
+    return failed;
+}
+
+struct sandlot_job *sandlot_submit_execute(struct sandlot_session *session, const struct sandlot_execution *execution,
+                                           struct sandlot_error *error)
+{
+    struct sandlot_job *job = new_job(work_execute, error);
+
+    if (!job)
+        return NULL;
+    job->session = session;
+    copy_sized(&job->execution, sizeof(job->execution), execution, execution->size);
+    job->execution.cancellation = job->cancellation;
+    return start(job, error);
+}
+
+static int work_delete(struct sandlot_job *job)
+{
+    return sandlot_delete(job->sandlot, &job->target, job->id, &job->error);
+}
+
+struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                                          struct sandlot_error *error)
+{
+    struct sandlot_job *job = new_job(work_delete, error);
+
+    if (!job)
+        return NULL;
+    job->sandlot = sandlot;
+    job->id = strdup(id ? id : "");
+    if (target)
+        copy_sized(&job->target, sizeof(job->target), target, target->size);
+    job->target.size = sizeof(job->target);
+    job->target.cancellation = job->cancellation;
+    if (job->id)
+        return start(job, error);
+    error_no_memory(error);
+    free_job(job);
+    return NULL;
+}
+
+int sandlot_job_descriptor(const struct sandlot_job *job)
+{
+    return job->done_fd;
+}
+
+void sandlot_job_cancel(struct sandlot_job *job)
+{
+    sandlot_cancel(job->cancellation);
+}
+
+enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int timeout_ms, struct sandlot_error *error)
+{
+    struct pollfd done = {job->done_fd, POLLIN, 0};
+    int64_t deadline_ms = timeout_ms < 0 ? 0 : sandlot_now_ms() + timeout_ms;
+    int ready;
+
+    do {
+        int64_t left = deadline_ms - sandlot_now_ms();
+
+        ready = poll(&done, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
+    } while (ready < 0 && errno == EINTR);
+    if (ready <= 0)
+        return SANDLOT_JOB_RUNNING;
+    if (job->outcome == 0)
+        return SANDLOT_JOB_DONE;
+    error_set(error, job->error.code, "%s", job->error.message ? job->error.message : "it failed");
+    return SANDLOT_JOB_FAILED;
+}
+
+struct sandlot_session *sandlot_job_session(struct sandlot_job *job)
+{
+    if (sandlot_job_wait(job, 0, NULL) != SANDLOT_JOB_DONE)
+        return NULL;
+    struct sandlot_session *session = job->opened;
+
+    job->opened = NULL;
+    return session;
+}
+
+int sandlot_job_result(struct sandlot_job *job, struct sandlot_result *result)
+{
+    if (sandlot_job_wait(job, 0, NULL) != SANDLOT_JOB_DONE || !job->has_result)
+        return -1;
+    size_t size = result->size;
+
+    copy_sized(result, size, &job->result, sizeof(job->result));
+    result->size = size;
+    job->has_result = false;
+    return 0;
+}
+
+void sandlot_job_free(struct sandlot_job *job)
+{
+    if (!job)
+        return;
+    sandlot_job_cancel(job);
+    pthread_join(job->thread, NULL);
+    if (job->opened)
+        sandlot_session_close(job->opened, NULL);
+    free_job(job);
+}

@@ -1,0 +1,112 @@
+/* The end of a session: delete what it owns, leave what is to stay, settle the ledger. */
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+enum { CLOSE_MS = 60 * 1000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6 };
+
+const char *sandlot_session_id(const struct sandlot_session *session)
+{
+    return session->id;
+}
+
+const char *sandlot_session_provider(const struct sandlot_session *session)
+{
+    return session->provider->entry->name;
+}
+
+const char *sandlot_session_working_dir(const struct sandlot_session *session)
+{
+    return session->working_dir;
+}
+
+int session_delete_at_provider(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
+                               struct sandlot_error *error)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (int left = TRIES;; left--) {
+        struct host_call call;
+        struct sandlot_error why = {0};
+
+        host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
+        enum sandlot_status status = provider->table.delete_sandbox(&call.call, provider->instance, id);
+
+        host_call_error(&call, status, "cannot delete the sandbox", true, &why);
+        host_call_clear(&call);
+        if (status == SANDLOT_OK || status == SANDLOT_NOT_FOUND) {
+            sandlot_error_clear(&why);
+            return 0;
+        }
+        struct pollfd cancel = {cancel_fd, POLLIN, 0};
+        bool again = status == SANDLOT_UNAVAILABLE && left > 1 && sandlot_now_ms() + pause_ms < deadline_ms;
+
+        if (again && poll(&cancel, 1, pause_ms) == 0) {
+            sandlot_error_clear(&why);
+            pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+            continue;
+        }
+        error_set(error, why.code, "%s", why.message);
+        sandlot_error_clear(&why);
+        return -1;
+    }
+}
+
+void session_free(struct sandlot_session *session)
+{
+    if (!session)
+        return;
+    leftovers_sweep_end(session->sweep);
+    if (session->provider && session->has_handle && session->provider->table.release)
+        session->provider->table.release(session->provider->instance, session->sandbox);
+    provider_unload(session->provider);
+    ledger_record_free(session->record);
+    pthread_mutex_destroy(&session->serial);
+    free(session->id);
+    free(session->working_dir);
+    free(session);
+}
+
+int sandlot_session_detach(struct sandlot_session *session, struct sandlot_error *error)
+{
+    if (!session->keep)
+        return error_set(error, SANDLOT_CODE_USAGE, "only a session that was opened with `keep` can be detached");
+    if (!session->record)
+        return 0;
+    session->record->kept = true;
+    if (ledger_write(session->record, error) == 0)
+        return 0;
+    session->record->kept = false;
+    return -1;
+}
+
+static int delete_own_sandbox(struct sandlot_session *session, struct sandlot_error *error)
+{
+    struct sandlot_error why = {0};
+
+    if (session_delete_at_provider(session->provider, session->id, sandlot_now_ms() + CLOSE_MS, -1, &why) == 0)
+        return ledger_remove(session->record->label, error);
+    error_set(error, why.code,
+              "%s; sandbox %s is still there: delete it with `sandlot delete --sandbox %s %s`, or later `sandlot gc`",
+              why.message, session->id, session->provider->entry->name, session->id);
+    sandlot_error_clear(&why);
+    return -1;
+}
+
+int sandlot_session_close(struct sandlot_session *session, struct sandlot_error *error)
+{
+    int result = 0;
+
+    if (!session)
+        return 0;
+    if (session->record && session->keep)
+        result = session->record->kept ? 0 : sandlot_session_detach(session, error);
+    else if (session->record)
+        result = delete_own_sandbox(session, error);
+    session_free(session);
+    return result;
+}

@@ -1,0 +1,423 @@
+#include "session/ledger.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/*
+ * A record's file is LABEL.open while a process answers for the sandbox and LABEL.kept once it was left on
+ * purpose, so that the look for leftovers, which every start does, need not open the files of sandboxes that are to
+ * stay.
+ */
+#define OPEN_SUFFIX ".open"
+#define KEPT_SUFFIX ".kept"
+
+enum { RECORD_MAXIMUM = 64 * 1024 };
+
+/* The folder, created if CREATE; -1 with errno. */
+static int open_folder(bool create)
+{
+    AUTO_FREE char *state = path_state_home();
+    AUTO_FREE char *folder = state ? text_format("%s/ledger", state) : NULL;
+
+    if (!folder)
+        return -1;
+    if (create && path_make_folders(folder, 0700) < 0)
+        return -1;
+    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static char *read_boot_id(void)
+{
+    size_t length = 0;
+    char *id = path_read_file("/proc/sys/kernel/random/boot_id", 64, &length);
+
+    if (!id)
+        return strdup("unknown");
+    id[strcspn(id, "\n")] = '\0';
+    return id;
+}
+
+/* The start time of a process in clock ticks since boot, 0 if there is no such process: proc(5), field 22 of stat. */
+static uint64_t start_time(pid_t pid)
+{
+    AUTO_FREE char *path = text_format("/proc/%ld/stat", (long)pid);
+    AUTO_FREE char *stat = path ? path_read_file(path, 4096, NULL) : NULL;
+    char *at = stat ? strrchr(stat, ')') : NULL; /* the name before it may hold anything */
+
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static int64_t utc_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static char *new_label(void)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    unsigned char random[20];
+    char text[sizeof(random) + 1] = "";
+
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return NULL;
+    for (size_t i = 0; i < sizeof(random); i++)
+        text[i] = letters[random[i] % 32];
+    return text_format("sandlot-%s", text);
+}
+
+struct ledger_record *ledger_record_new(const char *provider)
+{
+    struct ledger_record *record = calloc(1, sizeof(*record));
+
+    if (!record)
+        return NULL;
+    record->label = new_label();
+    record->provider = strdup(provider);
+    record->boot_id = read_boot_id();
+    record->owner = getpid();
+    record->owner_start = start_time(record->owner);
+    record->created_at_ms = utc_now_ms();
+    if (!record->label || !record->provider || !record->boot_id) {
+        ledger_record_free(record);
+        return NULL;
+    }
+    return record;
+}
+
+void ledger_record_free(struct ledger_record *record)
+{
+    if (!record)
+        return;
+    free(record->label);
+    free(record->provider);
+    free(record->id);
+    free(record->scope);
+    free(record->config_file);
+    free(record->boot_id);
+    json_object_put(record->parameters);
+    free(record);
+}
+
+static void add_text(struct json_object *object, const char *key, const char *value)
+{
+    if (value)
+        json_object_object_add(object, key, json_object_new_string(value));
+}
+
+static struct json_object *to_json(const struct ledger_record *record)
+{
+    struct json_object *object = json_object_new_object();
+
+    if (!object)
+        return NULL;
+    add_text(object, "provider", record->provider);
+    add_text(object, "id", record->id);
+    add_text(object, "scope", record->scope);
+    add_text(object, "config_file", record->config_file);
+    add_text(object, "boot_id", record->boot_id);
+    json_object_object_add(object, "owner", json_object_new_int64(record->owner));
+    json_object_object_add(object, "owner_start", json_object_new_int64((int64_t)record->owner_start));
+    json_object_object_add(object, "kept", json_object_new_boolean(record->kept));
+    json_object_object_add(object, "created_at_ms", json_object_new_int64(record->created_at_ms));
+    json_object_object_add(object, "expires_at_ms", json_object_new_int64(record->expires_at_ms));
+    if (record->parameters)
+        json_object_object_add(object, "parameters", json_object_get(record->parameters));
+    return object;
+}
+
+static char *text_member(struct json_object *object, const char *key)
+{
+    struct json_object *value;
+
+    if (!json_object_object_get_ex(object, key, &value) || !json_object_is_type(value, json_type_string))
+        return NULL;
+    return strdup(json_object_get_string(value));
+}
+
+static int64_t number_member(struct json_object *object, const char *key)
+{
+    struct json_object *value;
+
+    return json_object_object_get_ex(object, key, &value) ? json_object_get_int64(value) : 0;
+}
+
+static struct ledger_record *from_json(struct json_object *object, const char *label)
+{
+    struct ledger_record *record = calloc(1, sizeof(*record));
+    struct json_object *parameters;
+
+    if (!record)
+        return NULL;
+    record->label = strdup(label);
+    record->provider = text_member(object, "provider");
+    record->id = text_member(object, "id");
+    record->scope = text_member(object, "scope");
+    record->config_file = text_member(object, "config_file");
+    record->boot_id = text_member(object, "boot_id");
+    record->owner = (pid_t)number_member(object, "owner");
+    record->owner_start = (uint64_t)number_member(object, "owner_start");
+    record->kept = number_member(object, "kept") != 0;
+    record->created_at_ms = number_member(object, "created_at_ms");
+    record->expires_at_ms = number_member(object, "expires_at_ms");
+    if (json_object_object_get_ex(object, "parameters", &parameters) &&
+        json_object_is_type(parameters, json_type_array))
+        record->parameters = json_object_get(parameters);
+    if (!record->label || !record->provider || !record->boot_id) {
+        ledger_record_free(record);
+        return NULL;
+    }
+    return record;
+}
+
+static int write_error(struct sandlot_error *error)
+{
+    int reason = errno;
+    AUTO_FREE char *state = path_state_home();
+
+    return error_set(error, reason == ENOSPC || reason == EDQUOT ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
+                     "cannot write the ledger in %s/ledger: %s; make room or access there, or set XDG_STATE_HOME to "
+                     "another folder",
+                     state ? state : "?", strerror(reason));
+}
+
+int ledger_write(const struct ledger_record *record, struct sandlot_error *error)
+{
+    AUTO_CLOSE int folder = open_folder(true);
+    AUTO_FREE char *name = text_format("%s%s", record->label, record->kept ? KEPT_SUFFIX : OPEN_SUFFIX);
+    AUTO_FREE char *other = text_format("%s%s", record->label, record->kept ? OPEN_SUFFIX : KEPT_SUFFIX);
+    struct json_object *object = to_json(record);
+
+    if (folder < 0 || !name || !other || !object) {
+        json_object_put(object);
+        return write_error(error);
+    }
+    const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+    int result = path_write_atomically(folder, name, text, strlen(text)) == 0 ? 0 : write_error(error);
+
+    if (result == 0)
+        unlinkat(folder, other, 0); /* a reader who sees both for a moment takes the kept one */
+    json_object_put(object);
+    return result;
+}
+
+int ledger_remove(const char *label, struct sandlot_error *error)
+{
+    AUTO_CLOSE int folder = open_folder(false);
+    AUTO_FREE char *open_name = text_format("%s" OPEN_SUFFIX, label);
+    AUTO_FREE char *kept_name = text_format("%s" KEPT_SUFFIX, label);
+
+    if (folder < 0 && errno == ENOENT)
+        return 0;
+    if (folder < 0 || !open_name || !kept_name)
+        return write_error(error);
+    if ((unlinkat(folder, open_name, 0) < 0 && errno != ENOENT) ||
+        (unlinkat(folder, kept_name, 0) < 0 && errno != ENOENT))
+        return write_error(error);
+    return 0;
+}
+
+/* The label of a record's file name, to be freed; NULL if it is no record. */
+static char *label_of(const char *name, bool *kept)
+{
+    const char *dot = strrchr(name, '.');
+
+    if (!dot || dot == name || name[0] == '.')
+        return NULL;
+    *kept = strcmp(dot, KEPT_SUFFIX) == 0;
+    if (!*kept && strcmp(dot, OPEN_SUFFIX) != 0)
+        return NULL;
+    return strndup(name, (size_t)(dot - name));
+}
+
+static struct ledger_record *read_record(int folder, const char *name, const char *label, bool kept)
+{
+    AUTO_FREE char *path = text_format("/proc/self/fd/%d/%s", folder, name);
+    AUTO_FREE char *text = path ? path_read_file(path, RECORD_MAXIMUM, NULL) : NULL;
+
+    if (!text) {
+        if (errno != ENOENT) /* gone since the folder was read: somebody cleaned up */
+            log_warning("the ledger's file %s cannot be read: %s", name, strerror(errno));
+        return NULL;
+    }
+    struct json_object *object = json_tokener_parse(text);
+    struct ledger_record *record =
+        object && json_object_is_type(object, json_type_object) ? from_json(object, label) : NULL;
+
+    json_object_put(object);
+    if (!record)
+        log_warning(
+            "the ledger's file %s is damaged; look for a leftover sandbox with the label %s, then delete the file",
+            name, label);
+    else
+        record->kept = kept;
+    return record;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct ledger_record *left = *(struct ledger_record *const *)a;
+    const struct ledger_record *right = *(struct ledger_record *const *)b;
+
+    if (left->created_at_ms != right->created_at_ms)
+        return left->created_at_ms < right->created_at_ms ? -1 : 1;
+    return strcmp(left->label, right->label);
+}
+
+/* Adds RECORD to the list; a kept record replaces an open one of the same label. False: out of memory. */
+static bool collect(struct ledger_record ***records, size_t *count, struct ledger_record *record)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp((*records)[i]->label, record->label) != 0)
+            continue;
+        struct ledger_record *loser = record->kept ? (*records)[i] : record;
+
+        (*records)[i] = record->kept ? record : (*records)[i];
+        ledger_record_free(loser);
+        return true;
+    }
+    struct ledger_record **grown = realloc(*records, (*count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        ledger_record_free(record);
+        return false;
+    }
+    *records = grown;
+    grown[(*count)++] = record;
+    return true;
+}
+
+static int read_folder(int folder, bool open_only, struct ledger_record ***records, size_t *count,
+                       struct sandlot_error *error)
+{
+    int copy = dup(folder); /* fdopendir takes it over */
+    AUTO_DIRECTORY DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
+
+    if (!directory) {
+        if (copy >= 0)
+            close(copy);
+        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot read the ledger: %s", strerror(errno));
+    }
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        bool kept = false;
+        AUTO_FREE char *label = label_of(entry->d_name, &kept);
+
+        if (!label || (open_only && kept))
+            continue;
+        struct ledger_record *record = read_record(folder, entry->d_name, label, kept);
+
+        if (record && !collect(records, count, record))
+            return error_no_memory(error);
+    }
+    return 0;
+}
+
+static int read_all(bool open_only, struct ledger_record ***records, size_t *count, struct sandlot_error *error)
+{
+    *records = NULL;
+    *count = 0;
+    AUTO_CLOSE int folder = open_folder(false);
+
+    if (folder < 0 && errno == ENOENT)
+        return 0;
+    if (folder < 0)
+        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot read the ledger: %s", strerror(errno));
+    if (read_folder(folder, open_only, records, count, error) < 0) {
+        ledger_free_records(*records, *count);
+        *records = NULL;
+        *count = 0;
+        return -1;
+    }
+    if (*count)
+        qsort(*records, *count, sizeof(**records), oldest_first);
+    return 0;
+}
+
+int ledger_read(struct ledger_record ***records, size_t *count, struct sandlot_error *error)
+{
+    return read_all(false, records, count, error);
+}
+
+int ledger_read_open(struct ledger_record ***records, size_t *count, struct sandlot_error *error)
+{
+    return read_all(true, records, count, error);
+}
+
+void ledger_free_records(struct ledger_record **records, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ledger_record_free(records[i]);
+    free(records);
+}
+
+bool ledger_owner_alive(const struct ledger_record *record)
+{
+    AUTO_FREE char *boot_id = read_boot_id();
+
+    if (!boot_id || strcmp(boot_id, record->boot_id) != 0)
+        return boot_id == NULL; /* when in doubt it lives */
+    uint64_t start = start_time(record->owner);
+
+    return start != 0 && start == record->owner_start;
+}
+
+/* All locks live in one file: a key is one byte of it, by FNV-1a. Two keys that fall on one byte only wait in vain. */
+static off_t lock_offset(const char *key)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (const unsigned char *c = (const unsigned char *)key; *c; c++)
+        hash = (hash ^ *c) * UINT64_C(1099511628211);
+    return (off_t)(hash >> 2);
+}
+
+/* An open file description lock, fcntl(2): it goes with the descriptor, however the process ends. */
+static bool try_lock(int fd, const char *key)
+{
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_offset(key), .l_len = 1};
+
+    return fcntl(fd, F_OFD_SETLK, &range) == 0;
+}
+
+int ledger_lock(const char *key, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error)
+{
+    AUTO_CLOSE int folder = open_folder(true);
+    int fd = folder < 0 ? -1 : openat(folder, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return write_error(error);
+    while (!try_lock(fd, key)) { /* polled: F_OFD_SETLKW has no deadline */
+        struct pollfd cancel = {cancel_fd, POLLIN, 0};
+
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+            write_error(error);
+        else if (sandlot_now_ms() >= deadline_ms)
+            error_set(error, SANDLOT_CODE_TIMEOUT,
+                      "another process has been busy with %s for too long; try again later", key);
+        else if (poll(&cancel, 1, 20) > 0)
+            error_set(error, SANDLOT_CODE_CANCELLED, "cancelled while waiting for another process that uses %s", key);
+        else
+            continue;
+        close(fd);
+        return -1;
+    }
+    return fd;
+}

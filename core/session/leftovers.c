@@ -1,0 +1,216 @@
+/*
+ * What dead processes left behind. `sandlot gc` deletes all of it; every session does so quietly for the provider
+ * that it has loaded anyway, on a thread beside its own work.
+ */
+#include "session/session.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LEFTOVER_MS = 60 * 1000, LOCK_MS = 60 * 1000, SWEEP_GRACE_MS = 2000 };
+
+static bool expired(const struct ledger_record *record)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return record->expires_at_ms && (int64_t)now.tv_sec * 1000 > record->expires_at_ms;
+}
+
+/*
+ * Deletes the sandbox of a record whose owner is gone, and the record. Without an id the sandbox is looked up by its
+ * label; where that cannot be done the record stays until the hard lifetime of the sandbox is over.
+ */
+static int delete_leftover(struct provider *provider, struct ledger_record *record, int cancel_fd,
+                           struct sandlot_error *error)
+{
+    int64_t deadline_ms = sandlot_now_ms() + LEFTOVER_MS;
+
+    if (!record->id && session_find_by_label(provider, record->label, deadline_ms, &record->id, error) < 0) {
+        if (!expired(record))
+            return -1;
+        sandlot_error_clear(error);
+    }
+    if (record->id && session_delete_at_provider(provider, record->id, deadline_ms, cancel_fd, error) < 0)
+        return -1;
+    return ledger_remove(record->label, error);
+}
+
+/* ---- gc ---- */
+
+/* Loads the provider of a record as that run had it. */
+static struct provider *load_for(struct sandlot *sandlot, const struct ledger_record *record,
+                                 struct sandlot_error *error)
+{
+    size_t count = record->parameters ? json_object_array_length(record->parameters) : 0;
+    AUTO_FREE const char **parameters = calloc(count + 1, sizeof(*parameters));
+
+    if (!parameters) {
+        error_no_memory(error);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        parameters[i] = json_object_get_string(json_object_array_get_idx(record->parameters, i));
+    return runtime_load(sandlot, record->provider, parameters, true, error);
+}
+
+/* The runtime of another --config, where the record's run had one; NULL: it is the same or cannot be read any more. */
+static struct sandlot *runtime_of(const struct sandlot *sandlot, const struct ledger_record *record)
+{
+    if (!record->config_file || (sandlot->config->file && strcmp(record->config_file, sandlot->config->file) == 0))
+        return NULL;
+    struct sandlot_options options = {.size = sizeof(options), .config_file = record->config_file};
+
+    return sandlot_open(&options, NULL);
+}
+
+static int collect_one(struct sandlot *sandlot, struct ledger_record *record, int cancel_fd,
+                       struct sandlot_error *error)
+{
+    struct sandlot *other = runtime_of(sandlot, record);
+    struct provider *provider = load_for(other ? other : sandlot, record, error);
+    int result = provider ? delete_leftover(provider, record, cancel_fd, error) : -1;
+
+    provider_unload(provider);
+    sandlot_close(other);
+    return result;
+}
+
+static bool is_leftover(const struct ledger_record *record)
+{
+    return record->kept ? expired(record) : !ledger_owner_alive(record);
+}
+
+int sandlot_collect_garbage(struct sandlot *sandlot,
+                            void (*each)(void *context, const char *provider, const char *id,
+                                         const struct sandlot_error *problem),
+                            void *context, struct sandlot_cancellation *cancellation, struct sandlot_error *error)
+{
+    struct ledger_record **records;
+    size_t count;
+    size_t left = 0;
+    int cancel_fd = cancellation_fd(cancellation);
+    AUTO_CLOSE int lock = ledger_lock("gc", sandlot_now_ms() + LOCK_MS, cancel_fd, error);
+
+    if (lock < 0 || ledger_read(&records, &count, error) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        struct pollfd cancel = {cancel_fd, POLLIN, 0};
+        struct sandlot_error problem = {0};
+
+        if (!is_leftover(records[i]))
+            continue;
+        if (poll(&cancel, 1, 0) > 0) {
+            error_set(error, SANDLOT_CODE_CANCELLED, "cancelled; run `sandlot gc` again for the rest");
+            break;
+        }
+        int failed = collect_one(sandlot, records[i], cancel_fd, &problem);
+
+        left += failed < 0;
+        if (each)
+            each(context, records[i]->provider, records[i]->id, failed < 0 ? &problem : NULL);
+        sandlot_error_clear(&problem);
+    }
+    ledger_free_records(records, count);
+    if (left)
+        error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
+                  "%zu leftover sandbox%s could not be deleted; run `sandlot gc` again later", left,
+                  left == 1 ? "" : "es");
+    return error_is_set(error) || left ? -1 : 0;
+}
+
+/* ---- the quiet sweep ---- */
+
+struct leftovers_sweep {
+    struct provider *provider;
+    struct ledger_record **records; /* leftovers of this provider only */
+    size_t count;
+    struct sandlot_cancellation *cancellation;
+    pthread_t thread;
+    int lock;
+};
+
+static void *sweep(void *argument)
+{
+    struct leftovers_sweep *work = argument;
+    struct pollfd cancel = {cancellation_fd(work->cancellation), POLLIN, 0};
+
+    for (size_t i = 0; i < work->count && poll(&cancel, 1, 0) == 0; i++) {
+        struct sandlot_error problem = {0};
+
+        if (delete_leftover(work->provider, work->records[i], cancel.fd, &problem) == 0)
+            log_info("deleted a leftover sandbox of an earlier run (%s %s)", work->provider->entry->name,
+                     work->records[i]->id ? work->records[i]->id : work->records[i]->label);
+        else
+            log_info("a leftover of an earlier run is still there: %s", problem.message);
+        sandlot_error_clear(&problem);
+    }
+    return NULL;
+}
+
+static void free_sweep(struct leftovers_sweep *work)
+{
+    if (!work)
+        return;
+    ledger_free_records(work->records, work->count);
+    sandlot_cancellation_free(work->cancellation);
+    if (work->lock >= 0)
+        close(work->lock);
+    free(work);
+}
+
+/* Keeps those of WORK->records that this provider can delete now. */
+static void keep_own_leftovers(struct leftovers_sweep *work)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < work->count; i++) {
+        if (strcmp(work->records[i]->provider, work->provider->entry->name) == 0 && is_leftover(work->records[i]))
+            work->records[kept++] = work->records[i];
+        else
+            ledger_record_free(work->records[i]);
+    }
+    work->count = kept;
+}
+
+struct leftovers_sweep *leftovers_sweep_start(struct provider *provider)
+{
+    struct leftovers_sweep *work = calloc(1, sizeof(*work));
+
+    if (!work)
+        return NULL;
+    work->provider = provider;
+    work->lock = -1;
+    if (ledger_read_open(&work->records, &work->count, NULL) == 0)
+        keep_own_leftovers(work);
+    if (work->count > 0) {
+        /* Somebody else is at it: leave it to them. */
+        work->lock = ledger_lock("gc", 0, -1, NULL);
+        work->cancellation = work->lock >= 0 ? sandlot_cancellation_new() : NULL;
+        if (work->cancellation && pthread_create(&work->thread, NULL, sweep, work) == 0)
+            return work;
+    }
+    free_sweep(work);
+    return NULL;
+}
+
+void leftovers_sweep_end(struct leftovers_sweep *work)
+{
+    struct timespec until;
+
+    if (!work)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until); /* the clock of pthread_timedjoin_np(3) */
+    until.tv_sec += SWEEP_GRACE_MS / 1000;
+    if (pthread_timedjoin_np(work->thread, NULL, &until) != 0) {
+        sandlot_cancel(work->cancellation);
+        pthread_join(work->thread, NULL);
+    }
+    free_sweep(work);
+}

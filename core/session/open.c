@@ -1,0 +1,541 @@
+/*
+ * Opening a session: check what can be checked, then find or create the sandbox, wait for it, set it up.
+ *
+ * From the moment in which the intent to create is in the ledger until the session stands, every way out goes
+ * through abandon(), which deletes what may exist.
+ */
+#include "session/session.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "session/setup_script.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    FIRST_PAUSE_MS = 100,
+    LONGEST_PAUSE_MS = 2000,
+    ABANDON_MS = 60 * 1000, /* for deleting a sandbox whose session failed */
+    LOOK_UP_MS = 15 * 1000
+};
+
+/* What the opening works with. */
+struct opening {
+    struct sandlot_session *session;
+    const struct sandlot_session_options *options;
+    int64_t deadline_ms; /* until the sandbox must be ready: start_timeout_s */
+    int cancel_fd;
+    bool failed_to_record; /* the id could not be written to the ledger */
+};
+
+/* ---- checks before anything is loaded ---- */
+
+static int check_text(const char *value, const char *option, struct sandlot_error *error)
+{
+    if (value && !*value)
+        return error_set(error, SANDLOT_CODE_USAGE, "%s must not be empty", option);
+    return 0;
+}
+
+static int check_options(const struct sandlot_session_options *options, struct sandlot_error *error)
+{
+    if (check_text(options->provider, "the provider's name (--sandbox)", error) < 0 ||
+        check_text(options->sandbox_id, "the sandbox's id (--sandbox-id)", error) < 0 ||
+        check_text(options->snapshot_name, "the snapshot's name (--sandbox-snapshot-name)", error) < 0 ||
+        check_text(options->setup_file, "the setup script's path (--sandbox-setup)", error) < 0 ||
+        check_text(options->scope, "the scope (--scope)", error) < 0)
+        return -1;
+    if (options->sandbox_id && options->snapshot_name)
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "--sandbox-id and --sandbox-snapshot-name exclude each other: a snapshot only applies to a "
+                         "fresh sandbox");
+    if (options->sandbox_id && options->scope)
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "--sandbox-id and --scope exclude each other: both choose a sandbox");
+    return 0;
+}
+
+static int check_metadata(const struct registry_entry *entry, const struct sandlot_session_options *options,
+                          struct sandlot_error *error)
+{
+    if (options->snapshot_name && !entry->supports_snapshot_name)
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "%s does not start from a snapshot by name; leave --sandbox-snapshot-name out", entry->name);
+    if (options->sandbox_id && !entry->supports_sandbox_id)
+        return error_set(error, SANDLOT_CODE_USAGE, "%s cannot attach to a sandbox by its id; leave --sandbox-id out",
+                         entry->name);
+    return 0;
+}
+
+static int check_credentials(const struct registry_entry *entry, const struct environment *environment,
+                             struct sandlot_error *error)
+{
+    AUTO_FREE char *missing = registry_missing_credentials(entry, environment);
+
+    if (missing)
+        return error_set(error, SANDLOT_CODE_AUTH, "%s: credentials are missing: set %s", entry->name, missing);
+    return 0;
+}
+
+/* ---- talking to the provider ---- */
+
+static void on_created(void *context, const char *id, const char *working_dir)
+{
+    struct opening *opening = context;
+    struct sandlot_session *session = opening->session;
+
+    free(session->id);
+    session->id = strdup(id);
+    if (working_dir) {
+        free(session->working_dir);
+        session->working_dir = strdup(working_dir);
+    }
+    if (!session->record)
+        return;
+    free(session->record->id);
+    session->record->id = strdup(id);
+    struct sandlot_error problem = {0};
+
+    /* The sandbox exists and the ledger does not know its name: the opening must not succeed. */
+    if (!session->id || !session->record->id || ledger_write(session->record, &problem) < 0)
+        opening->failed_to_record = true;
+    sandlot_error_clear(&problem);
+}
+
+static void on_progress(void *context, const char *what, uint64_t done, uint64_t total)
+{
+    struct opening *opening = context;
+
+    if (opening->options->progress)
+        opening->options->progress(opening->options->context, what, done, total);
+    else
+        log_info("%s", what);
+}
+
+static void start_call(struct opening *opening, struct host_call *call)
+{
+    struct provider *provider = opening->session->provider;
+
+    host_call_init(call, provider->entry->name, provider->environment, opening->deadline_ms, opening->cancel_fd);
+    call->created = on_created;
+    call->progress = on_progress;
+    call->context = opening;
+}
+
+static char *utc_text(int64_t utc_ms)
+{
+    time_t seconds = (time_t)(utc_ms / 1000);
+    struct tm parts;
+    char text[32];
+
+    gmtime_r(&seconds, &parts);
+    strftime(text, sizeof(text), "%Y-%m-%dT%H-%M-%SZ", &parts);
+    return strdup(text);
+}
+
+/* Finds or creates the sandbox: REQUEST says which. Fills the session's handle and id. */
+static enum sandlot_status get_or_create(struct opening *opening, struct sandlot_create *request,
+                                         struct sandlot_error *error)
+{
+    struct sandlot_session *session = opening->session;
+    struct provider *provider = session->provider;
+    struct host_call call;
+    enum sandlot_status status;
+
+    start_call(opening, &call);
+    status = provider->table.get_or_create(&call.call, provider->instance, request, &session->sandbox);
+    session->has_handle = status == SANDLOT_OK;
+    host_call_error(&call, status, request->sandbox_id ? "cannot attach to the sandbox" : "cannot create a sandbox",
+                    session->id != NULL, error);
+    host_call_clear(&call);
+    if (status != SANDLOT_OK)
+        return status;
+    if (!session->id) {
+        error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
+                  "%s: the provider made a sandbox without telling its id; report this to its vendor",
+                  provider->entry->name);
+        return SANDLOT_INTERNAL;
+    }
+    if (opening->failed_to_record) {
+        error_set(error, SANDLOT_CODE_INTERNAL_ERROR,
+                  "the sandbox's id could not be written to the ledger; make room in the state folder and try again");
+        return SANDLOT_INTERNAL;
+    }
+    return SANDLOT_OK;
+}
+
+/* Waits PAUSE_MS unless the deadline or a cancellation comes first. */
+static void wait_a_little(const struct opening *opening, int pause_ms)
+{
+    struct pollfd cancel = {opening->cancel_fd, POLLIN, 0};
+    int64_t left = opening->deadline_ms - sandlot_now_ms();
+
+    poll(&cancel, 1, left < pause_ms ? (int)(left > 0 ? left : 0) : pause_ms);
+}
+
+static enum sandlot_status look_once(struct opening *opening, struct sandlot_error *why)
+{
+    struct sandlot_session *session = opening->session;
+    struct provider *provider = session->provider;
+    struct host_call call;
+    enum sandlot_status status;
+
+    start_call(opening, &call);
+    status = provider->table.ready(&call.call, provider->instance, session->sandbox);
+    sandlot_error_clear(why);
+    host_call_error(&call, status, "the sandbox did not get ready", true, why);
+    host_call_clear(&call);
+    return status;
+}
+
+static int wait_until_ready(struct opening *opening, struct sandlot_error *error)
+{
+    struct provider *provider = opening->session->provider;
+    struct sandlot_error why = {0};
+    int pause_ms = FIRST_PAUSE_MS;
+
+    if (!provider->table.ready)
+        return 0;
+    for (;;) {
+        enum sandlot_status status = look_once(opening, &why);
+        struct pollfd cancel = {opening->cancel_fd, POLLIN, 0};
+
+        if (status == SANDLOT_OK)
+            break;
+        if (poll(&cancel, 1, 0) > 0)
+            error_set(error, SANDLOT_CODE_CANCELLED, "%s: cancelled while the sandbox was starting",
+                      provider->entry->name);
+        else if (sandlot_now_ms() >= opening->deadline_ms)
+            error_set(error, SANDLOT_CODE_TIMEOUT,
+                      "%s: the sandbox was not ready within %lld s (start_timeout_s); the last answer was: %s",
+                      provider->entry->name, (long long)(parameters_start_timeout_ms(provider->parameters) / 1000),
+                      why.message ? why.message : "none");
+        else if (status != SANDLOT_UNAVAILABLE)
+            error_set(error, why.code, "%s", why.message);
+        if (error_is_set(error)) {
+            sandlot_error_clear(&why);
+            return -1;
+        }
+        wait_a_little(opening, pause_ms);
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+    }
+    sandlot_error_clear(&why);
+    return 0;
+}
+
+/* ---- creating ---- */
+
+static int write_intent(struct opening *opening, const struct sandlot_session_options *options,
+                        struct sandlot_error *error)
+{
+    struct sandlot_session *session = opening->session;
+    struct provider *provider = session->provider;
+    struct ledger_record *record = ledger_record_new(provider->entry->name);
+    int64_t hard_ttl_ms = parameters_hard_ttl_ms(provider->parameters);
+
+    if (!record)
+        return error_no_memory(error);
+    record->scope = options->scope ? strdup(options->scope) : NULL;
+    record->config_file = session->sandlot->explicit_config && session->sandlot->config->file
+                              ? strdup(session->sandlot->config->file)
+                              : NULL;
+    record->parameters = parameters_recordable(&provider->table, options->parameters);
+    record->expires_at_ms = hard_ttl_ms ? record->created_at_ms + hard_ttl_ms : 0;
+    if (ledger_write(record, error) < 0) {
+        ledger_record_free(record);
+        return -1;
+    }
+    session->record = record;
+    return 0;
+}
+
+/* Could a request that ended like this have made a sandbox that we were not told of? */
+static bool may_have_created(enum sandlot_status status)
+{
+    return status == SANDLOT_UNAVAILABLE || status == SANDLOT_TIMEOUT || status == SANDLOT_CANCELLED ||
+           status == SANDLOT_INTERNAL || status == SANDLOT_OK;
+}
+
+/*
+ * The way out once the intent is written: deletes the sandbox, looks it up by its label if its id was never heard, and
+ * takes the record out of the ledger when it is sure that nothing is left. Never touches a sandbox that is not ours.
+ */
+static void abandon(struct opening *opening, enum sandlot_status status)
+{
+    struct sandlot_session *session = opening->session;
+    struct provider *provider = session->provider;
+    struct sandlot_error problem = {0};
+    int64_t deadline_ms = sandlot_now_ms() + ABANDON_MS;
+
+    if (!session->record)
+        return;
+    if (session->has_handle && provider->table.release)
+        provider->table.release(provider->instance, session->sandbox);
+    session->has_handle = false;
+    if (!session->id && may_have_created(status) &&
+        session_find_by_label(provider, session->record->label, sandlot_now_ms() + LOOK_UP_MS, &session->id, &problem) <
+            0) {
+        log_warning("%s: it is not known whether a sandbox was created (%s); `sandlot gc` will look again",
+                    provider->entry->name, problem.message);
+        sandlot_error_clear(&problem);
+        return;
+    }
+    if (session->id && session_delete_at_provider(provider, session->id, deadline_ms, -1, &problem) < 0) {
+        log_warning("%s: sandbox %s could not be deleted: %s; delete it with: sandlot delete --sandbox %s %s",
+                    provider->entry->name, session->id, problem.message, provider->entry->name, session->id);
+        sandlot_error_clear(&problem);
+        return;
+    }
+    if (ledger_remove(session->record->label, &problem) < 0)
+        log_warning("%s", problem.message);
+    sandlot_error_clear(&problem);
+}
+
+static int create(struct opening *opening, struct sandlot_error *error)
+{
+    struct sandlot_session *session = opening->session;
+    struct provider *provider = session->provider;
+    char host[256] = "";
+
+    if (write_intent(opening, opening->options, error) < 0)
+        return -1;
+    AUTO_FREE char *created = utc_text(session->record->created_at_ms);
+
+    gethostname(host, sizeof(host) - 1);
+    const struct sandlot_label labels[] = {{"sandlot", "1"},
+                                           {"sandlot-run", session->record->label},
+                                           {"sandlot-host", host},
+                                           {"sandlot-created", created ? created : ""},
+                                           {"sandlot-scope", opening->options->scope}};
+    struct sandlot_create request = {.size = sizeof(request),
+                                     .snapshot = opening->options->snapshot_name,
+                                     .run_label = session->record->label,
+                                     .labels = labels,
+                                     .label_count = opening->options->scope ? 5 : 4,
+                                     .idle_ttl_ms = parameters_idle_ttl_ms(provider->parameters),
+                                     .hard_ttl_ms = parameters_hard_ttl_ms(provider->parameters),
+                                     .flags = session->keep ? SANDLOT_CREATE_KEEP : 0};
+    enum sandlot_status status = get_or_create(opening, &request, error);
+
+    if (status == SANDLOT_OK && wait_until_ready(opening, error) == 0)
+        return 0;
+    abandon(opening, status);
+    return -1;
+}
+
+static int attach(struct opening *opening, const char *id, struct sandlot_error *error)
+{
+    struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
+
+    opening->session->id = strdup(id);
+    if (!opening->session->id)
+        return error_no_memory(error);
+    return get_or_create(opening, &request, error) == SANDLOT_OK ? wait_until_ready(opening, error) : -1;
+}
+
+/* ---- scopes ---- */
+
+/* The ledger's newest kept record of this provider and scope; NULL: there is none. To be freed. */
+static struct ledger_record *find_scope(const char *provider, const char *scope)
+{
+    struct ledger_record **records;
+    struct ledger_record *found = NULL;
+    size_t count;
+
+    if (ledger_read(&records, &count, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct ledger_record *record = records[i];
+
+        if (!record->kept || !record->id || !record->scope || strcmp(record->scope, scope) != 0 ||
+            strcmp(record->provider, provider) != 0)
+            continue;
+        ledger_record_free(found);
+        found = record;
+        records[i] = NULL;
+    }
+    ledger_free_records(records, count);
+    return found;
+}
+
+/* 1: attached to the scope's live sandbox; 0: it has none (any more); -1: error. */
+static int attach_to_scope(struct opening *opening, struct sandlot_error *error)
+{
+    struct sandlot_session *session = opening->session;
+    struct ledger_record *record = find_scope(session->provider->entry->name, opening->options->scope);
+    struct sandlot_error why = {0};
+    int result = 0;
+
+    if (!record)
+        return 0;
+    if (attach(opening, record->id, &why) == 0) {
+        result = 1;
+    } else if (why.code == SANDLOT_CODE_SANDBOX_NOT_FOUND) {
+        log_info("the sandbox %s of scope %s is gone; making a new one", record->id, opening->options->scope);
+        free(TAKE(session->id));
+        result = ledger_remove(record->label, error);
+    } else {
+        result = error_set(error, why.code, "%s", why.message);
+    }
+    sandlot_error_clear(&why);
+    ledger_record_free(record);
+    return result;
+}
+
+/* The sandbox of the scope, found or made. Under a lock, so that two processes do not make two. */
+static int open_scope(struct opening *opening, bool *created, struct sandlot_error *error)
+{
+    AUTO_FREE char *key = text_format("scope %s", opening->options->scope);
+    AUTO_CLOSE int lock =
+        key ? ledger_lock(key, opening->deadline_ms, opening->cancel_fd, error) : error_no_memory(error);
+
+    if (lock < 0)
+        return -1;
+    int found = attach_to_scope(opening, error);
+
+    *created = found == 0;
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (create(opening, error) < 0)
+        return -1;
+    if (sandlot_session_detach(opening->session, error) == 0)
+        return 0;
+    abandon(opening, SANDLOT_OK);
+    return -1;
+}
+
+/* ---- the working directory, the setup script ---- */
+
+static enum sandlot_status discard(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    (void)sink, (void)bytes, (void)length;
+    return SANDLOT_OK;
+}
+
+/* A working directory that the configuration asks for is created if it is missing. */
+static int use_configured_directory(struct opening *opening, struct sandlot_error *error)
+{
+    struct sandlot_session *session = opening->session;
+    const struct registry_entry *entry = session->provider->entry;
+    const char *wanted = entry->config ? entry->config->working_dir : NULL;
+
+    if (!wanted || (session->working_dir && strcmp(wanted, session->working_dir) == 0))
+        return 0;
+    AUTO_FREE char *quoted = text_shell_quote(wanted);
+    AUTO_FREE char *command = quoted ? text_format("mkdir -p -- %s", quoted) : NULL;
+    struct sandlot_command request = {.size = sizeof(request), .command = command, .timeout_ms = 30 * 1000};
+    struct sandlot_sink sink = {.size = sizeof(sink), .write = discard};
+    struct sandlot_exit result = {.size = sizeof(result)};
+
+    free(session->working_dir);
+    session->working_dir = strdup(wanted);
+    if (!command || !session->working_dir)
+        return error_no_memory(error);
+    if (!session->provider->table.execute)
+        return 0;
+    if (session_run(session, &request, &sink, &result, session_command_deadline(request.timeout_ms), opening->cancel_fd,
+                    NULL, error) < 0)
+        return -1;
+    if (result.exit_code != 0)
+        return error_set(
+            error, SANDLOT_CODE_PROVIDER_ERROR,
+            "%s: the working directory %s of the configuration cannot be created in the sandbox; choose one "
+            "that its user may write",
+            entry->name, wanted);
+    return 0;
+}
+
+static int finish(struct opening *opening, const char *setup, struct sandlot_error *error)
+{
+    struct sandlot_session *session = opening->session;
+
+    if (use_configured_directory(opening, error) < 0)
+        return -1;
+    if (!session->working_dir)
+        session->working_dir = strdup(session->provider->entry->working_dir);
+    if (!session->working_dir)
+        return error_no_memory(error);
+    return setup ? session_run_setup(session, setup, opening->options, error) : 0;
+}
+
+/* ---- opening ---- */
+
+static int open_sandbox(struct opening *opening, const char *setup, struct sandlot_error *error)
+{
+    const struct sandlot_session_options *options = opening->options;
+    bool created = false;
+    int failed;
+
+    if (options->sandbox_id)
+        failed = attach(opening, options->sandbox_id, error);
+    else if (options->scope)
+        failed = open_scope(opening, &created, error);
+    else
+        failed = create(opening, error);
+    if (failed < 0)
+        return -1;
+    /* The script sets a scope's sandbox up once, when it is made. */
+    if (finish(opening, options->scope && !created ? NULL : setup, error) == 0)
+        return 0;
+    abandon(opening, SANDLOT_OK);
+    return -1;
+}
+
+static struct sandlot_session *new_session(struct sandlot *sandlot, const struct sandlot_session_options *options,
+                                           struct sandlot_error *error)
+{
+    struct sandlot_session *session = calloc(1, sizeof(*session));
+
+    if (!session) {
+        error_no_memory(error);
+        return NULL;
+    }
+    pthread_mutex_init(&session->serial, NULL);
+    session->sandlot = sandlot;
+    session->keep = options->keep || options->scope;
+    session->provider = runtime_load(sandlot, options->provider, options->parameters, false, error);
+    if (session->provider)
+        return session;
+    session_free(session);
+    return NULL;
+}
+
+struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const struct sandlot_session_options *options,
+                                             struct sandlot_error *error)
+{
+    static const struct sandlot_session_options defaults = {.size = sizeof(defaults)};
+    struct sandlot_error local = {0};
+    AUTO_FREE char *setup = NULL;
+
+    options = options ? options : &defaults;
+    error = error ? error : &local; /* the reason is needed here even if the caller does not want it */
+    const struct registry_entry *entry =
+        check_options(options, error) == 0
+            ? registry_find(sandlot->registry, options->provider ? options->provider : RUNTIME_DEFAULT_PROVIDER, error)
+            : NULL;
+    struct sandlot_session *session = NULL;
+
+    if (entry && check_metadata(entry, options, error) == 0 &&
+        (!options->setup_file || (setup = setup_script_read(options->setup_file, sandlot->environment, error))) &&
+        (session = new_session(sandlot, options, error)) &&
+        check_credentials(entry, sandlot->environment, error) == 0) {
+        struct opening opening = {.session = session,
+                                  .options = options,
+                                  .deadline_ms =
+                                      sandlot_now_ms() + parameters_start_timeout_ms(session->provider->parameters),
+                                  .cancel_fd = cancellation_fd(options->cancellation)};
+
+        session->sweep = leftovers_sweep_start(session->provider);
+        if (open_sandbox(&opening, setup, error) == 0)
+            return session;
+    }
+    session_free(session);
+    sandlot_error_clear(&local);
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/*
+ * What a session is inside the library, and the one way in which commands reach its sandbox.
+ *
+ * Life: open (open.c) -> run (run.c) -> close (close.c). Ownership and the ledger are decided in open and settled in
+ * close.
+ */
+#ifndef SANDLOT_SESSION_SESSION_H
+#define SANDLOT_SESSION_SESSION_H
+
+#include "session/ledger.h"
+#include "session/runtime.h"
+
+#include <pthread.h>
+
+struct leftovers_sweep;
+
+struct sandlot_session {
+    struct sandlot *sandlot;
+    struct provider *provider;
+    void *sandbox; /* the provider's handle */
+    bool has_handle;
+    char *id;
+    char *working_dir;
+    /* The ledger's record while this process answers for the sandbox; NULL: somebody else owns it. */
+    struct ledger_record *record;
+    bool keep;
+    pthread_mutex_t serial;        /* held during calls when the provider asks for one at a time */
+    struct leftovers_sweep *sweep; /* deletes what dead runs left at this provider, beside our work; or NULL */
+};
+
+/*
+ * Runs one command with the provider's execute and turns its answer into an error. COMMAND, OUTPUT and RESULT are those
+ * of the ABI. The call ends by DEADLINE_MS (0: none) or when CANCEL_FD (-1: none) becomes readable. *STATUS (may be
+ * NULL) gets the provider's status. 0 if the command ran.
+ */
+int session_run(struct sandlot_session *session, const struct sandlot_command *command,
+                const struct sandlot_sink *output, struct sandlot_exit *result, int64_t deadline_ms, int cancel_fd,
+                enum sandlot_status *status, struct sandlot_error *error);
+
+/* The deadline of a command with this time limit (0: none): the limit and what ending a command may take. */
+int64_t session_command_deadline(int64_t timeout_ms);
+
+/* Runs the setup script TEXT (session/setup_script.h) in the sandbox; OPTIONS has the receiver of its output. */
+int session_run_setup(struct sandlot_session *session, const char *text, const struct sandlot_session_options *options,
+                      struct sandlot_error *error);
+
+/*
+ * Deletes sandbox ID at PROVIDER, trying again after what may pass (SANDLOT_UNAVAILABLE), until DEADLINE_MS. 0 or -1
+ * with the last error.
+ */
+int session_delete_at_provider(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
+                               struct sandlot_error *error);
+
+/*
+ * Looks for the sandbox with run label LABEL at PROVIDER, all pages. 1: found, *ID to be freed; 0: there is none;
+ * -1: cannot be told (the provider has no list, or it failed).
+ */
+int session_find_by_label(struct provider *provider, const char *label, int64_t deadline_ms, char **id,
+                          struct sandlot_error *error);
+
+/* Frees the session without touching sandbox or ledger. */
+void session_free(struct sandlot_session *session);
+
+/* Looks for what dead runs left at this provider and deletes it on a thread of its own. NULL: there is nothing (the
+ * usual case). */
+struct leftovers_sweep *leftovers_sweep_start(struct provider *provider);
+
+/* Gives it a short time to finish, then cancels it. NULL is fine. */
+void leftovers_sweep_end(struct leftovers_sweep *sweep);
+
+#endif
