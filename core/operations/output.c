@@ -83,7 +83,7 @@ static size_t whole_characters(const char *bytes, size_t length)
 {
     for (size_t back = 1; back <= 3 && back <= length; back++) {
         unsigned char byte = (unsigned char)bytes[length - back];
-        size_t wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        size_t wanted = byte >= 0xf5 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
 
         if ((byte & 0xc0) != 0x80)
             return wanted > back ? length - back : length;

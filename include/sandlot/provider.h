@@ -578,7 +578,7 @@ sandlot_fail(struct sandlot_call *call, enum sandlot_status status, const char *
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    return call->host->fail(call, status, message);
+    return (call->host->fail)(call, status, message); /* in parentheses: cmocka has a macro of that name */
 }
 
 #ifdef __cplusplus
