@@ -3,49 +3,111 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
-CC ?= gcc
-CXX ?= g++
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
+# Sanitizer flags, for everything but the keeper, and for the keeper with the boxes that it starts.
 SANITIZE ?=
+SANITIZE_KEEPER ?= $(SANITIZE)
+FUZZ_SECONDS ?= 60
+INSTALL ?= install
+
+# make predefines CC as cc and CXX as g++; a newcomer's machine has gcc, and with CC=clang the C++ file follows.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
+endif
+
+# The goals that do a whole job by themselves use every processor; all others leave that to -j.
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+ifneq ($(filter run check check-all bench fuzz,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j$(JOBS)
+endif
+
+VERSION := $(shell sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)
+SONAME := libsandlot.so.0
 
 WARNINGS := -Wall -Wextra -Werror -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wpointer-arith -Wwrite-strings -Wundef -Wimplicit-fallthrough
-COMMON := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fPIC -fvisibility=hidden -fstack-protector-strong -MMD -MP -Iinclude $(SANITIZE)
-C_FLAGS = -std=c11 $(COMMON) $(WARNINGS) $(CFLAGS)
-LINK := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(SANITIZE)
+# _FORTIFY_SOURCE needs an optimising compiler, and would hide accesses from the sanitizers.
+FORTIFY := $(if $(SANITIZE)$(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
+COMMON := -D_GNU_SOURCE -fPIC -fvisibility=hidden -fstack-protector-strong -MMD -MP -Iinclude
+CORE_FLAGS := -Icore
+PLUGIN_FLAGS := -Isdk/include -Iplugins/local
+C_FLAGS = -std=c11 $(COMMON) $(FORTIFY) $(WARNINGS) $(CFLAGS)
+CXX_FLAGS = -std=c++17 $(COMMON) $(FORTIFY) -Wall -Wextra -Werror $(CXXFLAGS)
+LINK := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(LDFLAGS)
+# clang leaves the sanitizer's symbols of a shared object to the program that loads it.
+LINK_SHARED := -shared $(LINK) $(if $(and $(SANITIZE),$(findstring clang,$(CC))),,-Wl,-z,defs)
 
 .DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
 .PHONY: all
 all:
 
+# One short line per step; V=1 shows the commands.
+quiet = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo '  $1 $@' && ))
+
+# ---- packages and flags -----------------------------------------------------------------------------------------
+
+# What these goals install by themselves; all others only look, and say what is missing.
+PACKAGES := --check build
+ifneq ($(filter run,$(MAKECMDGOALS)),)
+PACKAGES := build
+endif
+ifneq ($(filter deps check check-all bench lint fuzz,$(MAKECMDGOALS)),)
+PACKAGES := build unit test
+endif
+
+.PHONY: deps packages FORCE
+packages:
+	@config/install-packages.sh $(PACKAGES)
+
+deps: packages
+
+# Every object depends on this file, which changes when the compiler or a flag does. It also comes after the packages,
+# without which nothing compiles.
+$(BUILD)/flags: FORCE | packages
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CXX) $(C_FLAGS) $(CXX_FLAGS) $(LINK) $(SANITIZE) $(SANITIZE_KEEPER)' | cmp -s - $@ || \
+	    echo '$(CC) $(CXX) $(C_FLAGS) $(CXX_FLAGS) $(LINK) $(SANITIZE) $(SANITIZE_KEEPER)' > $@
+
 # ---- core: libsandlot and the command ---------------------------------------------------------------------------
 
-CORE_SOURCES := $(filter-out core/cli/%,$(wildcard core/*.c core/*/*.c))
+CORE_SOURCES := $(filter-out core/cli/%,$(wildcard core/*.c core/*/*.c)) core/config/toml_tree.cc
 CLI_SOURCES := $(wildcard core/cli/*.c)
-CORE_OBJECTS := $(CORE_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/core/config/toml_tree.o
+CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -ldl -lpthread -lm
 # toml++ is the only C++; its runtime is linked statically because the shared one would cost start-up time.
 CXX_RUNTIME := -static-libstdc++ -static-libgcc
 
-$(BUILD)/core/%.o: core/%.c
+$(BUILD)/core/%.o: core/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -Icore -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(CORE_FLAGS) -c $< -o $@
 
-$(BUILD)/core/config/toml_tree.o: core/config/toml_tree.cc
+$(BUILD)/core/%.o: core/%.cc $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 $(COMMON) -Wall -Wextra -Werror $(CXXFLAGS) -Icore -c $< -o $@
+	$(call quiet,CXX )$(CXX) $(CXX_FLAGS) $(SANITIZE) $(CORE_FLAGS) -c $< -o $@
 
 $(BUILD)/libsandlot.a: $(CORE_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call quiet,AR  )$(AR) rcs $@ $^
 
-$(BUILD)/libsandlot.so: $(CORE_OBJECTS)
-	$(CXX) -shared -Wl,-soname,libsandlot.so.0 $(CXX_RUNTIME) $(LINK) -o $@ $^ $(CORE_LIBRARIES)
+$(BUILD)/libsandlot.so.$(VERSION): $(CORE_OBJECTS) core/libsandlot.map
+	$(call quiet,LINK)$(CXX) $(LINK_SHARED) $(SANITIZE) -Wl,-soname,$(SONAME) -Wl,--version-script,core/libsandlot.map $(CXX_RUNTIME) \
+	    -o $@ $(CORE_OBJECTS) $(CORE_LIBRARIES)
+
+$(BUILD)/$(SONAME): $(BUILD)/libsandlot.so.$(VERSION)
+	@ln -sfn $(<F) $@
+
+$(BUILD)/libsandlot.so: $(BUILD)/$(SONAME)
+	@ln -sfn $(<F) $@
 
 $(BUILD)/sandlot: $(CLI_OBJECTS) $(BUILD)/libsandlot.a
-	$(CXX) $(CXX_RUNTIME) $(LINK) -pie -o $@ $^ $(CORE_LIBRARIES)
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -pie -o $@ $^ $(CORE_LIBRARIES)
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
@@ -53,37 +115,213 @@ LOCAL_CLIENT := $(wildcard plugins/local/*.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
 BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper
 
-$(BUILD)/plugins/%.o: plugins/%.c
+$(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -Isdk/include -Iplugins/local -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(PLUGIN_FLAGS) -c $< -o $@
 
 $(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o)
 	@mkdir -p $(@D)
-	$(CC) -shared $(LINK) -Wl,-z,defs -o $@ $^ -lpthread
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lpthread
 
-$(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(BUILD)/%.o)
+# The keeper has objects of its own where its sanitizers are others than the provider's.
+KEEPER_BUILD := $(BUILD)$(if $(subst $(SANITIZE),,$(SANITIZE_KEEPER))$(subst $(SANITIZE_KEEPER),,$(SANITIZE)),/keeper)
+
+ifneq ($(KEEPER_BUILD),$(BUILD))
+$(KEEPER_BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(LINK) -pie -o $@ $^ -lseccomp -lpthread
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(PLUGIN_FLAGS) -c $< -o $@
+endif
+
+$(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE_KEEPER) -pie -o $@ $^ -lseccomp -lpthread
 
 # ---- tests ------------------------------------------------------------------------------------------------------
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*_test.c))
+LOCAL_UNIT_TESTS := $(filter $(BUILD)/tests/local_%,$(UNIT_TESTS))
+LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
+TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
+TEST_FOLDERS := $(patsubst tests/local/%/,%,$(sort $(dir $(wildcard tests/local/*/*.c))))
 TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
+LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
+TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
+TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) \
+                 $(addprefix $(BUILD)/tests/local/,$(TEST_FOLDERS))
 
-$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libsandlot.a
+$(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -Icore -Itests/unit -c $< -o $@.o
-	$(CXX) $(CXX_RUNTIME) $(LINK) -o $@ $@.o $(BUILD)/libsandlot.a -lcmocka $(CORE_LIBRARIES)
+	@rm -f $@
+	$(call quiet,AR  )$(AR) rcs $@ $^
 
-$(BUILD)/tests/plugins/%.so: tests/plugins/%.c include/sandlot/provider.h
+# Unit tests reach into the rooms; those of plugins/local get its objects too.
+$(filter-out $(LOCAL_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+$(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+$(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+# Helpers of the black-box tests run inside boxes, where a sanitizer cannot. A folder is one program.
+$(TEST_TOOLS): $(BUILD)/tests/local/%: tests/local/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -shared $(LINK) -o $@ $<
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(LINK) -o $@ $< -lpthread
+
+define test_folder
+$(BUILD)/tests/local/$1: $(wildcard tests/local/$1/*.c tests/local/$1/*.h) $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(call quiet,CC  )$$(CC) $$(C_FLAGS) $$(LINK) -o $$@ $$(filter %.c,$$^) -lpthread
+endef
+$(foreach folder,$(TEST_FOLDERS),$(eval $(call test_folder,$(folder))))
+
+$(BUILD)/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(CORE_FLAGS) $(PLUGIN_FLAGS) -Itests/unit -c $< -o $@
+
+$(BUILD)/tests/local/%.o: tests/local/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(PLUGIN_FLAGS) -c $< -o $@
+
+$(BUILD)/tests/plugins/%.so: tests/plugins/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(C_FLAGS) $(SANITIZE) $(LINK_SHARED) -o $@ $<
+
+# ---- fuzzing ----------------------------------------------------------------------------------------------------
+
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_COMMON := -D_GNU_SOURCE -MMD -MP -Iinclude -Icore
+
+$(BUILD)/fuzz/core/%.o: core/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz/core/%.o: core/%.cc $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CXX )clang++ -std=c++17 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(CORE_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
+
+$(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+# ---- bench ------------------------------------------------------------------------------------------------------
+
+BENCH := $(BUILD)/bench/bench $(BUILD)/tests/plugins/constructor_writes.so
+
+$(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -c $< -o $@
+
+# As any program that embeds the library: through the public header and the shared object.
+$(BUILD)/bench/bench: $(BUILD)/bench/bench.o $(BUILD)/libsandlot.so
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $< -L$(BUILD) -lsandlot -Wl,-rpath,'$$ORIGIN/..' -lpthread
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: unit
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILTINS)
-unit: $(UNIT_TESTS) $(TEST_PLUGINS)
-	@set -e; for test in $(UNIT_TESTS); do $$test; done
+.PHONY: help run unit programs fuzzers sanitize check check-all bench fuzz lint format install uninstall clean
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILTINS)
+programs: $(TEST_PROGRAMS)
+fuzzers: $(FUZZERS)
+
+help:
+	@echo 'make             build everything below $(BUILD)/; $(BUILD)/sandlot runs in place'
+	@echo 'make deps        install the Debian packages that are missing (config/packages)'
+	@echo 'make run         the demo: a program is written, compiled and run in a sandbox'
+	@echo 'make check       all tests, as root (if you are) and as an ordinary user, with sanitizers, and lint'
+	@echo 'make check-all   the same, then fuzzing, valgrind, kill -9 and the benchmark: what CI runs'
+	@echo 'make unit        only the unit tests'
+	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck, exported symbols, direction of includes'
+	@echo 'make format      lay the code out by .clang-format (the public headers are laid out by hand)'
+	@echo 'make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make bench       the figures, each as a ratio within one run'
+	@echo 'make install     to PREFIX=$(PREFIX) below DESTDIR=$(DESTDIR)'
+	@echo 'make uninstall   takes that away again'
+	@echo 'make clean       remove $(BUILD)/'
+	@echo
+	@echo 'Others: CC=clang, CFLAGS=..., LDFLAGS=..., BUILD=folder, V=1'
+
+run: all
+	@tests/demo/run.sh $(BUILD)/sandlot
+
+unit: all $(UNIT_TESTS) $(TEST_PLUGINS)
+	@tests/run.sh -b $(BUILD) $(UNIT_TESTS)
+
+# AddressSanitizer needs terabytes of address space for its shadow, which a box's init does not have under the
+# limits of its box, and its start-up code makes system calls that the box's filter ends. So the keeper and the boxes that
+# it forks get the undefined behaviour checks as traps, which need no runtime; their code meets AddressSanitizer
+# in the unit tests.
+sanitize: | packages
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	    CXXFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' \
+	    SANITIZE_KEEPER='-fsanitize=undefined -fsanitize-undefined-trap-on-error' all programs
+
+check: all programs sanitize
+	@tests/check.sh $(BUILD)
+
+check-all: all programs sanitize fuzzers $(BENCH)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --all $(BUILD)
+
+lint: all
+	@tests/run.sh -b $(BUILD) -t 900 $(wildcard tests/lint/*.sh)
+
+format:
+	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* plugins/* plugins/*/* sdk sdk/* sdk/*/* tests/*))
+
+fuzz: fuzzers
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh -b $(BUILD) -t $$(($(FUZZ_SECONDS) * 3 + 60)) tests/fuzz/run.sh
+
+bench: all $(BENCH)
+	@tests/bench/bench.sh $(BUILD)
+
+clean:
+	rm -rf $(BUILD)
+
+# ---- install ----------------------------------------------------------------------------------------------------
+
+MAN_PAGES := $(wildcard config/man/*.[1-8])
+COMPLETIONS := $(wildcard config/completions/*)
+TO = $(DESTDIR)$(PREFIX)
+
+# Where bash, zsh and fish look.
+completion_folder = $(if $(filter %.fish,$1),fish/vendor_completions.d,$(if $(filter _%,$(notdir $1)),zsh/site-functions,bash-completion/completions))
+
+install: all
+	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/include/sandlot $(TO)/share/doc/sandlot
+	$(INSTALL) -m 755 $(BUILD)/sandlot $(TO)/bin/sandlot
+	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
+	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
+	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
+	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/
+	for file in sandlot sandlot-provider; do \
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
+	    chmod 644 $(TO)/lib/pkgconfig/$$file.pc || exit 1; done
+	for page in $(MAN_PAGES); do \
+	    $(INSTALL) -D -m 644 $$page $(TO)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	$(foreach file,$(COMPLETIONS),$(INSTALL) -D -m 644 $(file) $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
+	sed 's|@PREFIX@|$(PREFIX)|' config/apparmor/sandlot-local-keeper > $(TO)/share/doc/sandlot/apparmor-profile
+	chmod 644 $(TO)/share/doc/sandlot/apparmor-profile
+	$(INSTALL) -m 644 README.md $(wildcard config/config.example.toml) $(TO)/share/doc/sandlot/
+
+uninstall:
+	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)
+	rm -f $(TO)/lib/pkgconfig/sandlot.pc $(TO)/lib/pkgconfig/sandlot-provider.pc
+	rm -rf $(TO)/lib/sandlot/builtins $(TO)/include/sandlot $(TO)/share/doc/sandlot
+	for page in $(MAN_PAGES); do rm -f $(TO)/share/man/man$${page##*.}/$${page##*/}; done
+	$(foreach file,$(COMPLETIONS),rm -f $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
+	rmdir --ignore-fail-on-non-empty $(TO)/lib/sandlot
+
+# ---- what depends on which header ---------------------------------------------------------------------------------
+
+ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c)
+DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES))))
+-include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
+-include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

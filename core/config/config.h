@@ -51,4 +51,11 @@ const struct config_provider *config_find(const struct config *config, const cha
 /* The line of params.KEY of an entry; 0 if unknown. */
 int config_parameter_line(const struct config_provider *provider, const char *key);
 
+/* What the TEXT of a config file says; FILE is its name for warnings. Never NULL but when out of memory. The fuzzer comes in here
+ * too. */
+struct config *config_parse(const char *file, const char *text, size_t length);
+
+/* Why NAME cannot be a provider's name ("holds a blank"); NULL: it can. The rule for config entries and notes alike. */
+const char *config_name_problem(const char *name);
+
 #endif

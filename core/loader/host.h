@@ -13,13 +13,14 @@ struct host_call {
     const char *provider; /* the name, for the log */
     const struct environment *environment;
     char *message; /* the first host->fail of the call; NULL: none */
-    /* What to do with host->created and host->progress; NULL: nothing. */
+    /* What to do with host->created and host->progress, on whatever thread the provider says it; NULL: nothing. */
     void (*created)(void *context, const char *id, const char *working_dir);
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
     void *context;
 };
 
-/* A call of PROVIDER that must be over by DEADLINE_MS (CLOCK_MONOTONIC, 0: none) and ends when CANCEL_FD (or -1) becomes readable. */
+/* A call of PROVIDER that must be over by DEADLINE_MS (CLOCK_MONOTONIC, 0: none) and ends when CANCEL_FD (or -1)
+ * becomes readable. */
 void host_call_init(struct host_call *call, const char *provider, const struct environment *environment,
                     int64_t deadline_ms, int cancel_fd);
 

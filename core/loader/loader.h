@@ -1,4 +1,5 @@
-/* Loads the one provider that was asked for: trust check, dlopen, ABI handshake, note against table, parameters, open. */
+/* Loads the one provider that was asked for: trust check, dlopen, ABI handshake, note against table, parameters, open.
+ */
 #ifndef SANDLOT_LOADER_LOADER_H
 #define SANDLOT_LOADER_LOADER_H
 
@@ -11,6 +12,7 @@ struct provider {
     const struct registry_entry *entry;
     struct sandlot_provider table; /* a copy, as far as both sides know it; the rest is zero */
     void *instance;                /* what open stored */
+    bool opened;                   /* there is something to close */
     struct parameters *parameters;
     const struct environment *environment;
     void *library;
@@ -18,8 +20,11 @@ struct provider {
 
 /*
  * Loads ENTRY and opens it with its parameters (see parameters_bind). NULL on error: a bad parameter is
- * SANDLOT_CODE_USAGE, an unusable library SANDLOT_CODE_PROVIDER_UNAVAILABLE with its path and the dynamic loader's reason in one
- * line, missing dependencies (checked before loading) the same with the install hint.
+ * SANDLOT_CODE_USAGE, an unusable library SANDLOT_CODE_PROVIDER_UNAVAILABLE with its path and the dynamic loader's
+ * reason in one line, missing dependencies (checked before loading) the same with the install hint.
+ *
+ * From here on the values of the credentials that the entry point names are kept out of every message, and so are those
+ * of its other variables whose names say that they are secret.
  */
 struct provider *provider_load(const struct registry_entry *entry, const struct environment *environment,
                                const char *config_file, const char *const *overrides, bool lenient,

@@ -49,7 +49,7 @@ void registry_free(struct registry *registry);
 /* All entries, sorted by name, winners before what they shadow, nameless ones last. */
 const struct registry_entry *const *registry_entries(const struct registry *registry, size_t *count);
 
-/* Files in the plugin folders that are shared objects without our note, or no shared objects: path and why. Sorted. */
+/* Files in the plugin folders that are shared objects without our note, so no plugins: path and why. Sorted by path. */
 struct registry_ignored {
     char *path;
     char *reason;

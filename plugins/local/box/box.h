@@ -19,18 +19,38 @@ struct box_request {
     const char *id;
     uid_t host_uid; /* who the box is on the machine: the user, or for root an unused uid */
     gid_t host_gid;
-    int storage_fd;   /* O_PATH folder on disk, owned by host_uid, with upper, work, tmp, home, and for a root file system
-                         root-upper and root-work, each an empty folder owned by host_uid */
-    int workspace_fd; /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
-    int rootfs_fd;    /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
-    int listener_fd;  /* listening socket of the box; init accepts on it */
-    int keeper_fd;    /* the box's end of a socketpair with the keeper: end of file means "end the box" */
-    const struct seccomp_program *filter;
+    int storage_fd; /* O_PATH folder on disk, owned by host_uid, with upper, work, tmp, home, and for a root file system
+                       root-upper and root-work, each an empty folder owned by host_uid */
+    int workspace_fd;     /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
+    int rootfs_fd;        /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
+    int listener_fd;      /* listening socket of the box; init accepts on it */
+    int keeper_fd;        /* the box's end of a socketpair with the keeper: end of file means "end the box" */
+    int memory_events_fd; /* memory.events (cgroup v2) or memory.oom_control (v1) of the box's own cgroup, open for
+                             reading: lets init tell a command that the memory limit killed; 0 or -1: there is no memory
+                             cgroup, and the limit holds per process only (RLIMIT_DATA) */
+    const struct seccomp_program *filter; /* from walls_filter_new, made once for all boxes */
     /* Called in the keeper between clone and start, with the box's first process: puts it into cgroups. 0 or -1. */
     int (*before_start)(void *context, pid_t pid);
     void *context;
     int64_t deadline_ms; /* CLOCK_MONOTONIC: the box must stand by then */
 };
+
+/* How init exits by itself. Anything else: it was killed. */
+enum box_exit {
+    BOX_EXIT_ENDED = 0,     /* the keeper closed keeper_fd */
+    BOX_EXIT_BROKEN = 40,   /* it could not go on */
+    BOX_EXIT_IDLE_TTL = 41, /* unused for idle_ttl_ms */
+    BOX_EXIT_HARD_TTL = 42  /* hard_ttl_ms are over */
+};
+
+/* What init and its supervisors need beside the `processes` of the settings: add it to a pids cgroup's limit. */
+enum { BOX_EXTRA_PROCESSES = 96 };
+
+/* Where things are inside a box of CONFINEMENT_FULL. With CONFINEMENT_LANDLOCK there is no view: the working directory
+ * is the host path of the storage's `upper`, HOME and TMPDIR those of `home` and `tmp`, and an empty working
+ * directory in MESSAGE_RUN (or BOX_WORKSPACE) means that folder; MESSAGE_ROOT is answered by SANDLOT_UNSUPPORTED. */
+#define BOX_WORKSPACE "/workspace"
+#define BOX_HOME "/home/sandlot"
 
 struct box_process {
     pid_t pid;

@@ -1,0 +1,48 @@
+/* The commands: what each is called, takes and does. One file per command; this is the table's shape. */
+#ifndef SANDLOT_CLI_COMMAND_H
+#define SANDLOT_CLI_COMMAND_H
+
+#include "cli/options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct command {
+    const char *name;
+    const char *summary;   /* for the overview */
+    const char *arguments; /* for the usage line */
+    const char *help;      /* what it does, its own options, examples */
+    uint32_t options;      /* the options that it takes, of enum option */
+    size_t minimum;        /* fewest arguments */
+    size_t maximum;        /* most arguments */
+    const char *missing;   /* the complaint about too few arguments */
+    bool passes_words;     /* everything after its first argument belongs to somebody else */
+    int (*run)(const struct options *options);
+};
+
+/* All commands, in the order of the overview. */
+const struct command *commands(size_t *count);
+
+/* The command of that name, NULL if there is none. */
+const struct command *command_find(const char *name);
+
+/* The name nearest to a mistyped one, NULL if none is near. */
+const char *command_nearest(const char *name);
+
+/* Each runs one command and returns the exit status. */
+int command_exec(const struct options *options);
+int command_create(const struct options *options);
+int command_list(const struct options *options);
+int command_delete(const struct options *options);
+int command_gc(const struct options *options);
+int command_providers(const struct options *options);
+int command_doctor(const struct options *options);
+int command_help(const struct options *options);
+
+/* The help text of COMMAND, or the overview for NULL, on standard output. The exit status. */
+int help_print(const struct command *command);
+
+/* The short usage of a command line without a command, on standard error. The exit status. */
+int help_without_command(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* sandlot exec: one command in a sandbox. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/sandbox.h"
+#include "cli/signals.h"
+#include "cli/terminal_filter.h"
+
+#include <string.h>
+
+enum { TIMED_OUT_STATUS = 124 };
+
+/* Where live output goes. */
+struct stream {
+    bool to_terminal;
+    struct terminal_filter filter;
+};
+
+static bool on_output(void *context, const void *bytes, size_t length)
+{
+    struct stream *stream = context;
+
+    progress_end();
+    if (!stream->to_terminal)
+        return output_write(bytes, length);
+    AUTO_FREE char *clean = malloc(length + TERMINAL_FILTER_SLACK);
+
+    return clean && output_write(clean, terminal_filter(&stream->filter, bytes, length, clean));
+}
+
+static void end_stream(struct stream *stream)
+{
+    char rest[TERMINAL_FILTER_SLACK];
+
+    if (stream->to_terminal)
+        output_write(rest, terminal_filter_end(&stream->filter, rest));
+}
+
+/* A relative directory is one below the sandbox's working directory. To be freed. */
+static char *working_dir(const struct options *options, const struct sandlot_session *session)
+{
+    const char *base = sandlot_session_working_dir(session);
+
+    if (*options->cwd == '/')
+        return strdup(options->cwd);
+    return text_format("%s/%s", strcmp(base, "/") == 0 ? "" : base, options->cwd);
+}
+
+static int run(const struct context *context, struct sandlot_session *session, const char *command,
+               struct sandlot_result *result, struct sandlot_error *error)
+{
+    const struct options *options = context->options;
+    struct stream stream = {.to_terminal = isatty(STDOUT_FILENO) == 1};
+    AUTO_FREE char *directory = options->cwd ? working_dir(options, session) : NULL;
+    struct sandlot_execution execution = {.size = sizeof(execution),
+                                          .command = command,
+                                          .timeout_ms = options->timeout_ms,
+                                          .working_dir = directory,
+                                          .environment = options->environment,
+                                          .has_input = options->given & OPTION_STDIN,
+                                          .input_fd = STDIN_FILENO,
+                                          .output = options->json ? NULL : on_output,
+                                          .context = &stream,
+                                          .cancellation = context->cancellation};
+
+    if (options->cwd && !directory)
+        return error_no_memory(error);
+    int outcome = sandlot_execute(session, &execution, result, error);
+
+    end_stream(&stream);
+    return outcome;
+}
+
+static struct json_object *result_object(const struct sandlot_result *result, const char *id)
+{
+    struct json_object *object = json_object_new_object();
+
+    json_object_object_add(object, "exit_code", result->has_exit_code ? json_object_new_int(result->exit_code) : NULL);
+    json_object_object_add(object, "output", json_bytes(result->output ? result->output : "", result->output_length));
+    json_object_object_add(object, "truncated", json_object_new_boolean(result->truncated));
+    json_object_object_add(object, "timed_out", json_object_new_boolean(result->timed_out));
+    json_object_object_add(object, "sandbox_id", json_text(id));
+    return object;
+}
+
+/* The exit status that passes the command's own through. */
+static int command_status(const struct sandlot_result *result)
+{
+    if (result->timed_out)
+        return TIMED_OUT_STATUS;
+    if (result->has_exit_code)
+        return result->exit_code;
+    progress_line("sandlot: the provider did not say how the command ended; look at its output to tell");
+    return 1;
+}
+
+/* A command that ran. CLOSING is the error of the cleaning up, if it failed. */
+static int report_result(const struct options *options, const struct sandlot_result *result, const char *id,
+                         const struct sandlot_error *closing)
+{
+    int failed = error_is_set(closing) ? error_exit_status(closing->code) : 0;
+
+    if (!options->json) {
+        int status = command_status(result);
+
+        return status ? status : failed;
+    }
+    struct json_object *object = result_object(result, id);
+
+    if (failed)
+        json_add_error(object, closing);
+    output_json(object);
+    return failed;
+}
+
+static int run_and_close(const struct context *context, struct sandlot_session *session, const char *command)
+{
+    const struct options *options = context->options;
+    struct sandlot_result result = {.size = sizeof(result)};
+    struct sandlot_error error = {0};
+    struct sandlot_error closing = {0};
+    AUTO_FREE char *id = strdup(sandlot_session_id(session));
+    int outcome = run(context, session, command, &result, &error);
+    int status = 1;
+
+    sandbox_close(context, session, &closing);
+    if (outcome == 0)
+        status = report_result(options, &result, id, &closing);
+    else if (!output_failed()) /* else the broken output is what is wrong, and context_status tells */
+        status = report_error(options, &error);
+    sandlot_result_clear(&result);
+    sandlot_error_clear(&error);
+    sandlot_error_clear(&closing);
+    return context_status(status);
+}
+
+int command_exec(const struct options *options)
+{
+    AUTO_FREE char *command = text_shell_join(options->arguments, options->argument_count);
+    struct context context;
+
+    if (!command || !command[strspn(command, " \t\n")])
+        return usage_error(options->command, "the command is empty; write what to run behind --");
+    int status = context_open(&context, options);
+
+    if (status == 0)
+        status = context_resolve(&context);
+    if (status == 0) {
+        struct sandlot_session *session = sandbox_open(&context, false, &status);
+
+        if (session)
+            status = run_and_close(&context, session, command);
+    }
+    context_close(&context);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* The sandlot command: parse the words, run one command, leave with its status. */
+#include "cli/command.h"
+#include "cli/output.h"
+
+#include <fcntl.h>
+#include <sandlot/sandlot.h>
+#include <unistd.h>
+
+/*
+ * A caller may start us with 0, 1 or 2 closed; then the first file that we open would get that number, and results
+ * would be written into it. Standard output is held by something that cannot be written to, so that its absence is
+ * still noticed.
+ */
+static void hold_standard_descriptors(void)
+{
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            _exit(1);
+}
+
+static int print_version(const struct options *options)
+{
+    output_format(options->json ? "{\"version\":\"%s\"}\n" : "sandlot %s\n", SANDLOT_VERSION);
+    return output_status(0);
+}
+
+static int run(const struct options *options)
+{
+    if (options->given & OPTION_VERSION)
+        return print_version(options);
+    if (options->given & OPTION_HELP)
+        return help_print(options->command);
+    return options->command->run(options);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+
+    hold_standard_descriptors();
+    int status = options_parse(argc, argv, &options);
+
+    if (status == 0)
+        status = run(&options);
+    options_clear(&options);
+    return status;
+}

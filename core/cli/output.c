@@ -1,0 +1,218 @@
+#include "cli/output.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { POLL_MS = 100, USAGE_STATUS = 2 };
+
+static int write_error; /* the errno of the first write that failed */
+
+/* Waits until standard output takes bytes. False after a signal: a reader that reads no more must not hold up the
+ * cleaning up. */
+static bool wait_writable(void)
+{
+    for (;;) {
+        struct pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+
+        if (signals_received()) {
+            errno = EINTR;
+            return false;
+        }
+        int ready = poll(&output, 1, POLL_MS);
+
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+static bool write_all(const char *at, size_t length)
+{
+    struct stat status;
+    bool patient = fstat(STDOUT_FILENO, &status) == 0 && !S_ISREG(status.st_mode);
+
+    while (length) {
+        if (patient && !wait_writable())
+            return false;
+        /* A pipe that is ready takes this much without blocking. */
+        ssize_t written = write(STDOUT_FILENO, at, patient && length > PIPE_BUF ? PIPE_BUF : length);
+
+        if (written < 0 && errno != EINTR && errno != EAGAIN)
+            return false;
+        if (written > 0) {
+            at += written;
+            length -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+bool output_write(const void *bytes, size_t length)
+{
+    if (write_error)
+        return false;
+    if (write_all(bytes, length))
+        return true;
+    write_error = errno;
+    return false;
+}
+
+bool output_format(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    AUTO_FREE char *text = text_format_v(format, arguments);
+    va_end(arguments);
+    if (text)
+        return output_write(text, strlen(text));
+    write_error = ENOMEM;
+    return false;
+}
+
+bool output_json(struct json_object *object)
+{
+    size_t length = 0;
+    const char *text = object ? json_object_to_json_string_length(
+                                    object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length)
+                              : NULL;
+
+    if (!text)
+        write_error = ENOMEM;
+    bool written = text && output_write(text, length) && output_write("\n", 1);
+
+    json_object_put(object);
+    return written;
+}
+
+bool output_failed(void)
+{
+    return write_error != 0;
+}
+
+int output_status(int status)
+{
+    if (write_error == 0 || write_error == EINTR) /* after a signal the status says so already */
+        return status;
+    if (write_error == EPIPE)
+        return 128 + SIGPIPE;
+    progress_line("sandlot: standard output cannot be written to: %s; give it a place that takes the result",
+                  strerror(write_error));
+    return 1;
+}
+
+int report_error(const struct options *options, const struct sandlot_error *error)
+{
+    int status = error_exit_status(error->code);
+
+    progress_end();
+    if (status == USAGE_STATUS)
+        return usage_error(options->command, "%s", error->message);
+    if (!options->json) {
+        progress_line("sandlot: %s", error->message);
+        return status;
+    }
+    struct json_object *object = json_object_new_object();
+
+    json_add_error(object, error);
+    output_json(object);
+    return output_status(status);
+}
+
+void json_add_error(struct json_object *object, const struct sandlot_error *error)
+{
+    json_object_object_add(object, "error", json_object_new_string(sandlot_code_name(error->code)));
+    json_object_object_add(object, "message", json_text(error->message));
+}
+
+struct json_object *json_bytes(const void *bytes, size_t length)
+{
+    size_t clean_length = 0;
+    AUTO_FREE char *clean = text_utf8_replace(bytes, length, &clean_length);
+
+    return clean && clean_length <= INT_MAX ? json_object_new_string_len(clean, (int)clean_length) : NULL;
+}
+
+struct json_object *json_text(const char *text)
+{
+    return text ? json_bytes(text, strlen(text)) : NULL;
+}
+
+char *time_text(int64_t utc_ms)
+{
+    time_t seconds = (time_t)(utc_ms / 1000);
+    struct tm parts;
+    char text[64];
+
+    if (utc_ms <= 0 || !gmtime_r(&seconds, &parts) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts))
+        return NULL;
+    return strdup(text);
+}
+
+void table_add(struct table *table, const char *const *cells)
+{
+    char **grown = realloc(table->cells, (table->count + table->columns) * sizeof(*grown));
+
+    if (!grown) {
+        write_error = ENOMEM;
+        return;
+    }
+    table->cells = grown;
+    for (size_t i = 0; i < table->columns; i++)
+        table->cells[table->count++] = text_visible(cells[i] ? cells[i] : "-");
+}
+
+/* How many columns of a terminal TEXT takes, near enough: one per character. */
+static size_t width(const char *text)
+{
+    size_t characters = 0;
+
+    for (; *text; text++)
+        characters += ((unsigned char)*text & 0xc0) != 0x80;
+    return characters;
+}
+
+static size_t column_width(const struct table *table, size_t column)
+{
+    size_t widest = 0;
+
+    for (size_t i = column; i < table->count; i += table->columns) {
+        size_t cell = table->cells[i] ? width(table->cells[i]) : 0;
+
+        widest = cell > widest ? cell : widest;
+    }
+    return widest;
+}
+
+void table_print(struct table *table)
+{
+    AUTO_FREE char *text = NULL;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const char *cell = table->cells[i] ? table->cells[i] : "";
+        bool last = (i + 1) % table->columns == 0;
+        size_t padding = last ? 0 : column_width(table, i % table->columns) - width(cell) + 2;
+
+        if (!text_append(&text, "%s%*s%s", cell, (int)padding, "", last ? "\n" : ""))
+            write_error = ENOMEM;
+    }
+    if (text)
+        output_write(text, strlen(text));
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    *table = (struct table){0};
+}

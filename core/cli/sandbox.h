@@ -1,0 +1,13 @@
+/* A sandbox for the length of one command: opened, named to the signal handler, closed, and complained about. */
+#ifndef SANDLOT_CLI_SANDBOX_H
+#define SANDLOT_CLI_SANDBOX_H
+
+#include "cli/context.h"
+
+/* Opens the session that the options ask for. NULL with *STATUS, the exit status after the complaint. */
+struct sandlot_session *sandbox_open(const struct context *context, bool keep, int *status);
+
+/* Closes it. 0; or -1 with ERROR after a warning that names what is left and how to delete it. */
+int sandbox_close(const struct context *context, struct sandlot_session *session, struct sandlot_error *error);
+
+#endif

@@ -1,0 +1,66 @@
+#include "cli/signals.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct sandlot_cancellation *to_cancel;
+static volatile sig_atomic_t first;
+static char farewell[2048];
+static volatile sig_atomic_t farewell_length;
+
+static void on_signal(int number)
+{
+    if (!first) {
+        first = number;
+        sandlot_cancel(to_cancel);
+        return;
+    }
+    /* A terminal that is closed sends SIGHUP more than once, from the kernel and from the shell. That is not
+     * impatience. */
+    if (number == SIGHUP)
+        return;
+    if (write(STDERR_FILENO, farewell, (size_t)farewell_length) < 0)
+        _exit(128 + number);
+    _exit(128 + number);
+}
+
+/* Writing to a pipe without reader then fails with EPIPE. Ignoring the signal would do too, but programs that we start
+ * would inherit that. */
+static void on_broken_pipe(int number)
+{
+    (void)number;
+}
+
+void signals_set_farewell(const char *text)
+{
+    size_t length = strnlen(text, sizeof(farewell));
+
+    farewell_length = 0; /* a signal in between says nothing instead of half a sentence */
+    memcpy(farewell, text, length);
+    farewell_length = (sig_atomic_t)length;
+}
+
+void signals_install(struct sandlot_cancellation *cancellation)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction broken_pipe = {.sa_handler = on_broken_pipe, .sa_flags = SA_RESTART};
+
+    to_cancel = cancellation;
+    sigaction(SIGPIPE, &broken_pipe, NULL);
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+        struct sigaction action = {.sa_handler = on_signal};
+        struct sigaction old;
+
+        /* nohup(1) asks to survive the terminal. SIGINT that is ignored is no such wish: shells without job control do
+         * that to every background command, and a sandbox would stay behind. */
+        if (ending[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+            continue;
+        sigaction(ending[i], &action, NULL);
+    }
+}
+
+int signals_received(void)
+{
+    return first;
+}

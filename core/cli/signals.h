@@ -1,0 +1,19 @@
+/*
+ * SIGINT, SIGTERM and SIGHUP: the first cancels what is going on, and the command cleans up; the second stops the
+ * waiting.
+ */
+#ifndef SANDLOT_CLI_SIGNALS_H
+#define SANDLOT_CLI_SIGNALS_H
+
+#include <sandlot/sandlot.h>
+
+/* From now on the first signal cancels CANCELLATION, which must live as long as the process. */
+void signals_install(struct sandlot_cancellation *cancellation);
+
+/* The first signal that arrived; 0: none. */
+int signals_received(void);
+
+/* What to say when a second signal ends the cleaning up: TEXT is one line with newline, copied. */
+void signals_set_farewell(const char *text);
+
+#endif

@@ -1,0 +1,343 @@
+#include "loader/loader.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/redact.h"
+#include "base/text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+/* With a sanitizer a library stays mapped, so that the stacks of its reports still have names at exit. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEEP_LIBRARIES 1
+#endif
+#endif
+#if !defined(KEEP_LIBRARIES) && defined(__SANITIZE_ADDRESS__)
+#define KEEP_LIBRARIES 1
+#endif
+#ifndef KEEP_LIBRARIES
+#define KEEP_LIBRARIES 0
+#endif
+
+enum {
+    ENTRY_DEADLINE_MS = 10000, /* to show a table */
+    OPEN_DEADLINE_MS = 30000,  /* to take the parameters; no request is sent */
+    LARGEST_TABLE = 65536
+};
+
+/* What every provider of ABI 1 has at least; everything behind it came or comes later. */
+#define SMALLEST_TABLE (offsetof(struct sandlot_provider, execute) + sizeof(((struct sandlot_provider *)0)->execute))
+
+uint32_t provider_capabilities(const struct sandlot_provider *table)
+{
+    uint32_t capabilities = 0;
+
+    capabilities |= table->list ? CAPABILITY_LIST : 0;
+    capabilities |= table->upload ? CAPABILITY_UPLOAD : 0;
+    capabilities |= table->download ? CAPABILITY_DOWNLOAD : 0;
+    capabilities |= table->open_root ? CAPABILITY_FILES : 0;
+    capabilities |= table->pause && table->resume ? CAPABILITY_PAUSE : 0;
+    capabilities |= table->snapshot ? CAPABILITY_SNAPSHOT : 0;
+    capabilities |= table->fork ? CAPABILITY_FORK : 0;
+    capabilities |= table->terminal ? CAPABILITY_TERMINAL : 0;
+    capabilities |= table->flags & SANDLOT_STREAMS_OUTPUT ? CAPABILITY_STREAMING : 0;
+    return capabilities;
+}
+
+/* ---- before anything is loaded ---------------------------------------------------------------------------------- */
+
+/* "NAME: its library PATH cannot be used: ..." */
+static int refuse(const struct registry_entry *entry, struct sandlot_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int refuse(const struct registry_entry *entry, struct sandlot_error *error, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    AUTO_FREE char *why = text_format_v(format, arguments);
+    va_end(arguments);
+    if (!why)
+        return error_no_memory(error);
+    return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "%s: its library %s cannot be used: %s", entry->name,
+                     entry->path, why);
+}
+
+static int check_entry(const struct registry_entry *entry, struct sandlot_error *error)
+{
+    if (entry->problem)
+        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "%s: the provider cannot be used: %s", entry->name,
+                         entry->problem);
+    AUTO_FREE char *missing = registry_missing_dependency(entry);
+
+    if (missing && entry->install_hint)
+        return error_set(
+            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+            "%s: something that the provider needs is missing: %s; install the package %s (`sudo apt install "
+            "%s`)",
+            entry->name, missing, entry->install_hint, entry->install_hint);
+    if (missing)
+        return error_set(
+            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+            "%s: something that the provider needs is missing: %s; install the package that the provider's "
+            "documentation names",
+            entry->name, missing);
+    if (!entry->path || !entry->symbol)
+        return error_set(
+            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+            "%s: the provider has no library to load; install it, or name one as class_path = \"LIBRARY:SYMBOL\" "
+            "in [sandboxes.providers.%s]",
+            entry->name, entry->name);
+    return 0;
+}
+
+/* Words that mark a variable as secret, at the end of its name. */
+static bool sounds_secret(const char *name)
+{
+    static const char *const endings[] = {"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        size_t size = strlen(endings[i]);
+
+        if (length >= size && strcmp(name + length - size, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Hides the values of the variables in LIST, "A|B C": all of them, or those whose names sound secret. */
+static void hide_variables(const struct environment *environment, const char *list, bool all)
+{
+    AUTO_FREE char *names = list ? strdup(list) : NULL;
+    char *rest = NULL;
+
+    for (char *name = names ? strtok_r(names, "| \t", &rest) : NULL; name; name = strtok_r(NULL, "| \t", &rest))
+        if (all || sounds_secret(name))
+            redact_add(environment_lookup(environment, name));
+}
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+/* The dynamic loader's own reason, without the path if it begins with that: the message has it already. */
+static const char *loader_reason(const char *path)
+{
+    const char *reason = dlerror();
+    size_t length = strlen(path);
+
+    if (!reason)
+        return "the dynamic loader gives no reason";
+    return strncmp(reason, path, length) == 0 && strncmp(reason + length, ": ", 2) == 0 ? reason + length + 2 : reason;
+}
+
+static int open_library(struct provider *provider, struct sandlot_error *error)
+{
+    const struct registry_entry *entry = provider->entry;
+
+    /* The links are resolved once, so that the file which is checked is the file which is loaded. Between check and
+     * load only root and the user could exchange it, and they are trusted. */
+    AUTO_FREE char *path = realpath(entry->path, NULL);
+
+    if (!path)
+        return refuse(entry, error, "%s; install it again, or correct its path", strerror(errno));
+    AUTO_FREE char *distrust = path_distrust(path);
+
+    if (distrust)
+        return refuse(entry, error,
+                      "%s, so somebody else could have put it there; give it and the folders above it to root or "
+                      "yourself and take the right to write from others",
+                      distrust);
+    provider->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!provider->library)
+        return refuse(entry, error, "%s; install what it needs, or build it again for this machine",
+                      loader_reason(path));
+    return 0;
+}
+
+/* Asks the entry function for the provider's table. NULL on error. */
+static const struct sandlot_provider *ask_for_table(const struct provider *provider, struct sandlot_error *error)
+{
+    const struct registry_entry *entry = provider->entry;
+    struct host_call call;
+
+    dlerror();
+    void *symbol = dlsym(provider->library, entry->symbol);
+
+    if (!symbol) {
+        refuse(entry, error,
+               "it has no symbol \"%s\" (%s); correct the part after the colon of class_path, or install "
+               "another version",
+               entry->symbol, loader_reason(entry->path));
+        return NULL;
+    }
+    sandlot_entry entry_function;
+
+    memcpy(&entry_function, &symbol, sizeof(entry_function)); /* ISO C has no cast from an object to a function */
+    host_call_init(&call, entry->name, provider->environment, sandlot_now_ms() + ENTRY_DEADLINE_MS, -1);
+    const struct sandlot_provider *table = entry_function(&call.call);
+
+    if (!table)
+        refuse(entry, error, "the provider refuses this host: %s",
+               call.message ? call.message
+                            : "it gives no reason; ask its author which versions of Sandlot it works with");
+    host_call_clear(&call);
+    return table;
+}
+
+/* ---- the handshake ------------------------------------------------------------------------------------------------
+ */
+
+static int check_abi(const struct registry_entry *entry, const struct sandlot_provider *table,
+                     struct sandlot_error *error)
+{
+    /* Only size and abi_major are in the same place in every major version. */
+    if (table->size < offsetof(struct sandlot_provider, name) || table->size > LARGEST_TABLE)
+        return refuse(
+            entry, error,
+            "its table says that it is %zu bytes long, which cannot be; correct class_path if the symbol \"%s\" "
+            "is no entry function, or install another version",
+            table->size, entry->symbol);
+    if (table->abi_major != SANDLOT_ABI_MAJOR)
+        return refuse(
+            entry, error, "it was built for version %u of the provider ABI and this Sandlot speaks version %d; %s",
+            table->abi_major, SANDLOT_ABI_MAJOR,
+            table->abi_major > SANDLOT_ABI_MAJOR ? "install a newer Sandlot, or an older version of the provider"
+                                                 : "install a newer version of the provider");
+    if (table->size < SMALLEST_TABLE || !table->name)
+        return refuse(entry, error,
+                      "its table ends before what every provider needs (%zu of %zu bytes), or it has no name; install "
+                      "another version",
+                      table->size, SMALLEST_TABLE);
+    return 0;
+}
+
+/* The name of the note, or of the offer that was found by it, must be the table's; a config entry may have a name of
+ * its own. */
+static int check_name(const struct registry_entry *entry, const struct sandlot_provider *table,
+                      struct sandlot_error *error)
+{
+    const char *expected = entry->note.name ? entry->note.name : entry->name;
+
+    if ((!entry->note.name && entry->source == REGISTRY_CONFIG) || strcmp(table->name, expected) == 0)
+        return 0;
+    return refuse(entry, error,
+                  "its entry point says that it is \"%s\", but its table says \"%.64s\"; install another version of it",
+                  expected, table->name);
+}
+
+static int check_functions(const struct registry_entry *entry, const struct sandlot_provider *table,
+                           struct sandlot_error *error)
+{
+    const char *missing = NULL;
+
+    if (!table->get_or_create)
+        missing = "get_or_create";
+    else if (!table->delete_sandbox)
+        missing = "delete_sandbox";
+    else if (!table->execute && !table->open_root)
+        missing = "execute (nor open_root)";
+    else if (table->parameter_count > 0 && !table->open)
+        missing = "open, though it has parameters";
+    else if (table->pause && !table->resume)
+        missing = "resume, though it can pause";
+    else if (table->resume && !table->pause)
+        missing = "pause, though it can resume";
+    if (!missing)
+        return 0;
+    return refuse(entry, error, "its table has no function %s; install another version of it", missing);
+}
+
+/* What the note told the listing must be what the code can do. */
+static int check_capabilities(const struct registry_entry *entry, const struct sandlot_provider *table,
+                              struct sandlot_error *error)
+{
+    uint32_t present = provider_capabilities(table);
+    uint32_t lies = entry->note.name ? present ^ entry->note.capabilities : 0;
+
+    for (uint32_t bit = CAPABILITY_LIST; bit <= CAPABILITY_STREAMING; bit <<= 1)
+        if (lies & bit)
+            return refuse(entry, error,
+                          "its entry point %s the capability \"%s\", but its table %s; install another version of it",
+                          present & bit ? "does not name" : "names", capability_name((enum capability)bit),
+                          present & bit ? "has it" : "does not have it");
+    return 0;
+}
+
+static int handshake(struct provider *provider, struct sandlot_error *error)
+{
+    const struct registry_entry *entry = provider->entry;
+    const struct sandlot_provider *table = ask_for_table(provider, error);
+
+    if (!table || check_abi(entry, table, error) < 0 || check_name(entry, table, error) < 0)
+        return -1;
+    memcpy(&provider->table, table, table->size < sizeof(provider->table) ? table->size : sizeof(provider->table));
+    provider->table.size = sizeof(provider->table);
+    if (check_functions(entry, &provider->table, error) < 0)
+        return -1;
+    if (check_capabilities(entry, &provider->table, error) < 0)
+        return -1;
+    struct sandlot_error reason = {0};
+
+    if (parameters_check(&provider->table, &reason) == 0)
+        return 0;
+    refuse(entry, error, "%s", reason.message);
+    sandlot_error_clear(&reason);
+    return -1;
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------------
+ */
+
+static int open_provider(struct provider *provider, struct sandlot_error *error)
+{
+    struct host_call call;
+
+    host_call_init(&call, provider->entry->name, provider->environment, sandlot_now_ms() + OPEN_DEADLINE_MS, -1);
+    enum sandlot_status status =
+        parameters_call_open(provider->parameters, &provider->table, &call.call, &provider->instance, error);
+    int result = host_call_error(&call, status, "the provider could not be opened", false, error);
+
+    host_call_clear(&call);
+    provider->opened = result == 0;
+    return result;
+}
+
+struct provider *provider_load(const struct registry_entry *entry, const struct environment *environment,
+                               const char *config_file, const char *const *overrides, bool lenient,
+                               struct sandlot_error *error)
+{
+    if (check_entry(entry, error) < 0)
+        return NULL;
+    struct provider *provider = calloc(1, sizeof(*provider));
+
+    if (!provider) {
+        error_no_memory(error);
+        return NULL;
+    }
+    provider->entry = entry;
+    provider->environment = environment;
+    hide_variables(environment, entry->note.credentials, true);
+    hide_variables(environment, entry->note.environment, false);
+    if (open_library(provider, error) == 0 && handshake(provider, error) == 0)
+        provider->parameters = parameters_bind(&provider->table, entry->config, config_file, overrides, lenient, error);
+    if (provider->parameters && open_provider(provider, error) == 0)
+        return provider;
+    provider_unload(provider);
+    return NULL;
+}
+
+void provider_unload(struct provider *provider)
+{
+    if (!provider)
+        return;
+    if (provider->opened && provider->table.close)
+        provider->table.close(provider->instance);
+    parameters_free(provider->parameters);
+    if (provider->library && !KEEP_LIBRARIES)
+        dlclose(provider->library);
+    free(provider);
+}

@@ -1,0 +1,33 @@
+/* What is known of the providers that ship with Sandlot even where they are not installed (registry rules 2). */
+#ifndef SANDLOT_REGISTRY_BUILTINS_H
+#define SANDLOT_REGISTRY_BUILTINS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct builtin {
+    const char *name;
+    const char *description;
+    const char *working_dir;
+    const char *package; /* the install hint */
+    bool supports_sandbox_id;
+    bool supports_snapshot_name;
+};
+
+/* All of them, sorted by name. */
+const struct builtin *builtins(size_t *count);
+
+/* The one of that name, NULL if there is none. */
+const struct builtin *builtin_find(const char *name);
+
+/*
+ * The folder with their libraries, relative to the folder of this program or library: `builtins` in a build tree,
+ * `../lib/sandlot/builtins` beside an installed command, `sandlot/builtins` beside an installed libsandlot.so. The
+ * first that exists, the second if none does. To be freed; NULL when out of memory.
+ */
+char *builtins_folder(void);
+
+/* In a build tree, its folder for further plugins; NULL elsewhere. To be freed. */
+char *builtins_build_plugins(void);
+
+#endif

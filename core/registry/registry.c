@@ -1,0 +1,745 @@
+#include "registry/registry.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "registry/builtins.h"
+#include "registry/discovery.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_WORKING_DIR "/workspace"
+
+/* An entry and what only the registry needs to know of it. */
+struct offer {
+    struct registry_entry entry;
+    struct offer *base; /* entry.shadows */
+    const struct builtin *builtin;
+    dev_t device;
+    ino_t inode;
+    size_t order;         /* of discovery */
+    bool borrows;         /* path, symbol and note belong to the base */
+    const char *said_dir; /* working_dir, if anybody said one */
+    atomic_bool told;     /* its duplicates were warned about */
+};
+
+struct registry {
+    const struct config *config;
+    struct offer **offers; /* sorted by name once it is linked */
+    size_t count;
+    size_t capacity;
+    const struct registry_entry **view; /* the entries of the offers, for those who ask */
+    struct registry_ignored *ignored;
+    size_t ignored_count;
+    char **folders;
+    size_t folder_count;
+    char *builtins;                /* the folder of the built-ins */
+    enum registry_source scanning; /* what a folder that is being scanned holds */
+};
+
+const char *registry_source_name(enum registry_source source)
+{
+    static const char *const names[] = {
+        [REGISTRY_CONFIG] = "config", [REGISTRY_PLUGIN] = "plugin", [REGISTRY_BUILTIN] = "builtin"};
+
+    return names[source];
+}
+
+/* ---- collecting offers ---------------------------------------------------------------------------------------------
+ */
+
+static void free_offer(struct offer *offer)
+{
+    if (!offer)
+        return;
+    if (!offer->borrows) {
+        struct entry_points note = {.items = calloc(1, sizeof(*note.items)), .count = 1};
+
+        if (note.items) {
+            *note.items = offer->entry.note;
+            entry_points_clear(&note);
+        }
+        free(offer->entry.path);
+        free(offer->entry.symbol);
+    }
+    free(offer->entry.name);
+    free(offer->entry.problem);
+    free(offer);
+}
+
+/* A new offer of SOURCE for NAME (NULL: unknown); NULL when out of memory. */
+static struct offer *add_offer(struct registry *registry, enum registry_source source, const char *name)
+{
+    if (registry->count == registry->capacity) {
+        size_t capacity = registry->capacity ? registry->capacity * 2 : 64;
+        struct offer **grown = realloc(registry->offers, capacity * sizeof(*grown));
+
+        if (!grown)
+            return NULL;
+        registry->offers = grown;
+        registry->capacity = capacity;
+    }
+    struct offer *offer = calloc(1, sizeof(*offer));
+    char *copy = name ? strdup(name) : NULL;
+
+    if (!offer || (name && !copy)) {
+        free(offer);
+        free(copy);
+        return NULL;
+    }
+    offer->entry.name = copy;
+    offer->entry.source = source;
+    offer->order = registry->count;
+    offer->builtin = source == REGISTRY_BUILTIN && name ? builtin_find(name) : NULL;
+    registry->offers[registry->count++] = offer;
+    return offer;
+}
+
+static bool add_ignored(struct registry *registry, const char *path, const char *reason)
+{
+    struct registry_ignored *grown = realloc(registry->ignored, (registry->ignored_count + 1) * sizeof(*grown));
+
+    if (!grown)
+        return false;
+    registry->ignored = grown;
+    struct registry_ignored ignored = {strdup(path), strdup(reason)};
+
+    if (!ignored.path || !ignored.reason) {
+        free(ignored.path);
+        free(ignored.reason);
+        return false;
+    }
+    registry->ignored[registry->ignored_count++] = ignored;
+    return true;
+}
+
+/* The first problem of an entry counts. */
+__attribute__((format(printf, 2, 3))) static bool set_problem(struct registry_entry *entry, const char *format, ...)
+{
+    va_list arguments;
+
+    if (entry->problem)
+        return true;
+    va_start(arguments, format);
+    entry->problem = text_format_v(format, arguments);
+    va_end(arguments);
+    return entry->problem;
+}
+
+/* Moves provider POINT of LIBRARY into an entry. */
+static bool take_point(struct registry_entry *entry, const struct library *library, struct entry_point *point)
+{
+    const char *problem = library->problem ? library->problem : point->problem;
+
+    entry->note = *point;
+    *point = (struct entry_point){0};
+    entry->symbol = entry->note.symbol ? strdup(entry->note.symbol) : NULL;
+    if (entry->note.symbol && !entry->symbol)
+        return false;
+    return !problem || set_problem(entry, "%s cannot be used: %s", library->path, problem);
+}
+
+/* A file that cannot be used and does not say whose it is. The files of built-ins are named after them. */
+static bool add_unusable(struct registry *registry, const struct library *library)
+{
+    const char *file = strrchr(library->path, '/') + 1;
+    AUTO_FREE char *name = strndup(file, strlen(file) - strlen(".so"));
+    const bool is_builtin = registry->scanning == REGISTRY_BUILTIN && name && builtin_find(name);
+    struct offer *offer = add_offer(registry, registry->scanning, is_builtin ? name : NULL);
+
+    if (!offer || !(offer->entry.path = strdup(library->path)))
+        return false;
+    offer->device = library->device;
+    offer->inode = library->inode;
+    return set_problem(&offer->entry, "%s cannot be used: %s", library->path, library->problem);
+}
+
+/* What discovery_scan found. */
+static bool add_library(void *context, struct library *library)
+{
+    struct registry *registry = context;
+
+    if (library->result == ENTRY_POINTS_NO_NOTE)
+        return add_ignored(registry, library->path,
+                           "a shared object, but no plugin: it has no entry points of Sandlot");
+    if (library->result == ENTRY_POINTS_UNUSABLE)
+        return add_unusable(registry, library);
+    for (size_t i = 0; i < library->points.count; i++) {
+        struct offer *offer = add_offer(registry, registry->scanning, library->points.items[i].name);
+
+        if (!offer || !(offer->entry.path = strdup(library->path)) ||
+            !take_point(&offer->entry, library, &library->points.items[i]))
+            return false;
+        offer->device = library->device;
+        offer->inode = library->inode;
+    }
+    return true;
+}
+
+/* ---- folders -------------------------------------------------------------------------------------------------------
+ */
+
+/* Appends FOLDER, which is taken over, unless it is there already under this or another name. */
+static bool add_folder(struct registry *registry, char *folder)
+{
+    struct stat status;
+    struct stat other;
+
+    if (!folder)
+        return false;
+    const bool exists = stat(folder, &status) == 0;
+
+    for (size_t i = 0; i < registry->folder_count; i++) {
+        if (strcmp(registry->folders[i], folder) == 0 ||
+            (exists && stat(registry->folders[i], &other) == 0 && status.st_dev == other.st_dev &&
+             status.st_ino == other.st_ino)) {
+            free(folder);
+            return true;
+        }
+    }
+    char **grown = realloc(registry->folders, (registry->folder_count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        free(folder);
+        return false;
+    }
+    registry->folders = grown;
+    registry->folders[registry->folder_count++] = folder;
+    return true;
+}
+
+static bool add_folders_of_variable(struct registry *registry)
+{
+    const char *variable = getenv("SANDLOT_PLUGIN_PATH");
+    AUTO_FREE char *copy = variable ? strdup(variable) : NULL;
+
+    for (char *rest = copy, *folder; rest && (folder = strsep(&rest, ":"));) {
+        if (*folder && *folder != '/')
+            log_warning("SANDLOT_PLUGIN_PATH names the relative folder %s, which is ignored: write it from the root on",
+                        folder);
+        else if (*folder && !add_folder(registry, strdup(folder)))
+            return false;
+    }
+    return !variable || copy;
+}
+
+static bool find_folders(struct registry *registry)
+{
+    AUTO_FREE char *data = path_data_home();
+    char *build = builtins_build_plugins();
+
+    if (!add_folders_of_variable(registry) || !data || !add_folder(registry, text_format("%s/providers", data)) ||
+        !add_folder(registry, strdup("/usr/local/lib/sandlot/providers")) ||
+        !add_folder(registry, strdup("/usr/lib/sandlot/providers"))) {
+        free(build);
+        return false;
+    }
+    registry->builtins = builtins_folder();
+    return registry->builtins && (!build || add_folder(registry, build));
+}
+
+static bool scan(struct registry *registry)
+{
+    registry->scanning = REGISTRY_PLUGIN;
+    for (size_t i = 0; i < registry->folder_count; i++)
+        if (!discovery_scan(registry->folders[i], add_library, registry))
+            return false;
+    registry->scanning = REGISTRY_BUILTIN;
+    return discovery_scan(registry->builtins, add_library, registry);
+}
+
+/* The built-ins of the table for which there is no library. */
+static bool add_missing_builtins(struct registry *registry)
+{
+    size_t known;
+    const struct builtin *table = builtins(&known);
+    const size_t found = registry->count;
+
+    for (size_t i = 0; i < known; i++) {
+        bool installed = false;
+
+        for (size_t j = 0; j < found && !installed; j++)
+            installed = registry->offers[j]->builtin == &table[i];
+        if (installed)
+            continue;
+        struct offer *offer = add_offer(registry, REGISTRY_BUILTIN, table[i].name);
+
+        if (!offer || !set_problem(&offer->entry,
+                                   "it is not installed: install the package %s (apt install %s), or put %s.so into %s",
+                                   table[i].package, table[i].package, table[i].name, registry->builtins))
+            return false;
+    }
+    return true;
+}
+
+/* ---- config entries ------------------------------------------------------------------------------------------------
+ */
+
+/* The library that LIBRARY of a class_path names: absolute, relative to the config file, or by the plugin folders. */
+static char *find_library(const struct registry *registry, const char *library)
+{
+    if (strchr(library, '/')) {
+        AUTO_FREE char *folder = path_parent(registry->config->file);
+
+        return folder ? path_absolute(library, folder) : NULL;
+    }
+    for (size_t i = 0; i < registry->folder_count; i++) {
+        char *path = text_format("%s/%s", registry->folders[i], library);
+
+        if (!path || access(path, F_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static char *joined_folders(const struct registry *registry)
+{
+    char *text = strdup("");
+
+    for (size_t i = 0; i < registry->folder_count; i++)
+        if (!text || !text_append(&text, i ? ", %s" : "%s", registry->folders[i]))
+            break;
+    return text;
+}
+
+/* Takes from the library what it says of the symbol that the entry names. A library without note is fine here. */
+static bool read_own_library(struct registry_entry *entry)
+{
+    struct library library CLEANUP(library_clear) = {0};
+
+    if (!library_read(entry->path, &library))
+        return false;
+    for (size_t i = 0; i < library.points.count; i++) {
+        struct entry_point *point = &library.points.items[i];
+
+        if (!point->symbol || strcmp(point->symbol, entry->symbol) != 0)
+            continue;
+        free(entry->symbol);
+        entry->symbol = NULL;
+        return take_point(entry, &library, point);
+    }
+    return !library.problem || set_problem(entry, "%s cannot be used: %s", library.path, library.problem);
+}
+
+static bool read_class_path(const struct registry *registry, struct registry_entry *entry)
+{
+    const char *class_path = entry->config->class_path;
+    const char *file = registry->config->file;
+    const char *colon = strrchr(class_path, ':');
+
+    if (!colon || colon == class_path || !colon[1])
+        return set_problem(
+            entry,
+            "class_path \"%s\" of [sandboxes.providers.%s] in %s must have the form \"library.so:symbol\": "
+            "correct it there",
+            class_path, entry->name, file);
+    AUTO_FREE char *library = strndup(class_path, (size_t)(colon - class_path));
+
+    entry->symbol = strdup(colon + 1);
+    if (!library || !entry->symbol)
+        return false;
+    entry->path = find_library(registry, library);
+    if (entry->path && access(entry->path, F_OK) == 0)
+        return read_own_library(entry);
+    AUTO_FREE char *folders = entry->path ? NULL : joined_folders(registry);
+
+    return set_problem(entry,
+                       "the library %s, which class_path of [sandboxes.providers.%s] in %s names, does not exist%s%s: "
+                       "install it or correct class_path",
+                       entry->path ? entry->path : library, entry->name, file, entry->path ? "" : " in any of ",
+                       folders ? folders : "");
+}
+
+static bool add_config_entries(struct registry *registry)
+{
+    const struct config *config = registry->config;
+
+    for (size_t i = 0; i < config->provider_count; i++) {
+        const struct config_provider *provider = &config->providers[i];
+        struct offer *offer = add_offer(registry, REGISTRY_CONFIG, provider->name);
+
+        if (!offer)
+            return false;
+        offer->entry.config = provider;
+        if (provider->isolation && strcmp(provider->isolation, "process") == 0 &&
+            !set_problem(
+                &offer->entry,
+                "isolation = \"process\" of [sandboxes.providers.%s] in %s asks for a worker process, which this "
+                "version of Sandlot does not have: set isolation = \"none\" or leave it out (the boxes of local "
+                "are set by its parameter confinement)",
+                provider->name, config->file))
+            return false;
+        if (provider->class_path && !read_class_path(registry, &offer->entry))
+            return false;
+    }
+    return true;
+}
+
+/* ---- who wins, and what holds for it -------------------------------------------------------------------------------
+ */
+
+static int by_precedence(const void *a, const void *b)
+{
+    const struct offer *left = *(struct offer *const *)a;
+    const struct offer *right = *(struct offer *const *)b;
+
+    if (!left->entry.name != !right->entry.name)
+        return left->entry.name ? -1 : 1;
+    int order = left->entry.name ? strcmp(left->entry.name, right->entry.name) : 0;
+
+    if (order == 0)
+        order = (int)left->entry.source - (int)right->entry.source;
+    if (order == 0)
+        order = left->order < right->order ? -1 : left->order > right->order;
+    return order;
+}
+
+static bool same_name(const struct offer *a, const struct offer *b)
+{
+    return a->entry.name && b->entry.name && strcmp(a->entry.name, b->entry.name) == 0;
+}
+
+static bool same_file(const struct offer *a, const struct offer *b)
+{
+    return a->entry.source != REGISTRY_CONFIG && a->inode != 0 && a->inode == b->inode && a->device == b->device;
+}
+
+/* One file that is reached by two ways is one offer. */
+static void drop_twins(struct registry *registry)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < registry->count; i++) {
+        struct offer *offer = registry->offers[i];
+        bool twin = false;
+
+        for (size_t j = kept; j > 0 && !twin && same_name(registry->offers[j - 1], offer); j--)
+            twin = same_file(registry->offers[j - 1], offer) &&
+                   registry->offers[j - 1]->entry.source == offer->entry.source;
+        if (twin)
+            free_offer(offer);
+        else
+            registry->offers[kept++] = offer;
+    }
+    registry->count = kept;
+}
+
+/* A config entry without class_path: everything that it does not say itself is its base's. */
+static bool borrow(const struct registry *registry, struct offer *offer)
+{
+    struct registry_entry *entry = &offer->entry;
+
+    if (!offer->base)
+        return set_problem(
+            entry,
+            "[sandboxes.providers.%s] in %s has no class_path, and nothing else provides %s: add class_path = "
+            "\"library.so:symbol\" there",
+            entry->name, registry->config->file, entry->name);
+    offer->borrows = true;
+    entry->path = offer->base->entry.path;
+    entry->symbol = offer->base->entry.symbol;
+    entry->note = offer->base->entry.note;
+    return !offer->base->entry.problem || set_problem(entry, "%s", offer->base->entry.problem);
+}
+
+static const char *first_of(const char *a, const char *b)
+{
+    return a && *a ? a : b && *b ? b : NULL;
+}
+
+/* What the library or, for a built-in, the table says. */
+static void resolve_from_note(struct offer *offer)
+{
+    struct registry_entry *entry = &offer->entry;
+    const struct builtin *builtin = offer->builtin;
+    const bool has_note = entry->note.name;
+
+    offer->said_dir = first_of(entry->note.working_dir, builtin ? builtin->working_dir : NULL);
+    entry->install_hint = first_of(entry->note.package, builtin ? builtin->package : NULL);
+    entry->needs = first_of(entry->note.needs, NULL);
+    entry->supports_sandbox_id = has_note  ? entry->note.supports_sandbox_id
+                                 : builtin ? builtin->supports_sandbox_id
+                                           : true;
+    entry->supports_snapshot_name =
+        has_note ? entry->note.supports_snapshot_name : builtin && builtin->supports_snapshot_name;
+}
+
+/* What an entry of the config shadows outweighs what its own library says, and what the config says outweighs both. */
+static void resolve_from_config(struct offer *offer)
+{
+    struct registry_entry *entry = &offer->entry;
+    const struct config_provider *config = entry->config;
+
+    if (offer->base) {
+        const struct registry_entry *base = &offer->base->entry;
+
+        offer->said_dir = first_of(offer->base->said_dir, offer->said_dir);
+        entry->install_hint = first_of(base->install_hint, entry->install_hint);
+        entry->needs = first_of(base->needs, entry->needs);
+        entry->supports_sandbox_id = base->supports_sandbox_id;
+        entry->supports_snapshot_name = base->supports_snapshot_name;
+    }
+    offer->said_dir = first_of(config->working_dir, offer->said_dir);
+    entry->install_hint = first_of(config->package, entry->install_hint);
+    if (config->supports_sandbox_id != CONFIG_UNSET)
+        entry->supports_sandbox_id = config->supports_sandbox_id == CONFIG_YES;
+    if (config->supports_snapshot_name != CONFIG_UNSET)
+        entry->supports_snapshot_name = config->supports_snapshot_name == CONFIG_YES;
+}
+
+/* A broken plugin does not let the built-in behind it through, so its problem says how to get that back. */
+static bool mention_builtin(struct offer *offer)
+{
+    struct registry_entry *entry = &offer->entry;
+    const struct offer *base = offer->base;
+
+    while (base && base->entry.source == REGISTRY_PLUGIN)
+        base = base->base;
+    if (entry->source != REGISTRY_PLUGIN || !entry->problem || !base || !base->entry.path)
+        return true;
+    return text_append(&entry->problem, "; or remove that file to use the built-in %s again", entry->name);
+}
+
+static bool resolve(const struct registry *registry, struct offer *offer)
+{
+    struct registry_entry *entry = &offer->entry;
+
+    if (entry->config && !entry->config->class_path && !borrow(registry, offer))
+        return false;
+    if (!mention_builtin(offer))
+        return false;
+    resolve_from_note(offer);
+    if (entry->config)
+        resolve_from_config(offer);
+    entry->working_dir = offer->said_dir ? offer->said_dir : DEFAULT_WORKING_DIR;
+    return true;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct registry_ignored *)a)->path, ((const struct registry_ignored *)b)->path);
+}
+
+/* Sorts the offers, chains those of one name, and settles each; from the end, since a base comes behind what rests on
+ * it. */
+static bool link_offers(struct registry *registry)
+{
+    if (registry->ignored_count)
+        qsort(registry->ignored, registry->ignored_count, sizeof(*registry->ignored), by_path);
+    qsort(registry->offers, registry->count, sizeof(struct offer *), by_precedence);
+    drop_twins(registry);
+    registry->view = calloc(registry->count + 1, sizeof(struct registry_entry *));
+    for (size_t i = registry->count; registry->view && i-- > 0;) {
+        struct offer *offer = registry->offers[i];
+
+        registry->view[i] = &offer->entry;
+        struct offer *next = i + 1 < registry->count ? registry->offers[i + 1] : NULL;
+
+        offer->base = next && same_name(offer, next) ? next : NULL;
+        offer->entry.shadows = offer->base ? &offer->base->entry : NULL;
+        offer->entry.winner = offer->entry.name && (i == 0 || !same_name(registry->offers[i - 1], offer));
+        if (!resolve(registry, offer))
+            return false;
+    }
+    return registry->view;
+}
+
+struct registry *registry_new(const struct config *config)
+{
+    struct registry *registry = calloc(1, sizeof(*registry));
+
+    if (!registry)
+        return NULL;
+    registry->config = config;
+    if (find_folders(registry) && scan(registry) && add_missing_builtins(registry) && add_config_entries(registry) &&
+        link_offers(registry))
+        return registry;
+    registry_free(registry);
+    return NULL;
+}
+
+void registry_free(struct registry *registry)
+{
+    if (!registry)
+        return;
+    for (size_t i = 0; i < registry->count; i++)
+        free_offer(registry->offers[i]);
+    for (size_t i = 0; i < registry->ignored_count; i++) {
+        free(registry->ignored[i].path);
+        free(registry->ignored[i].reason);
+    }
+    for (size_t i = 0; i < registry->folder_count; i++)
+        free(registry->folders[i]);
+    free(registry->offers);
+    free(registry->view);
+    free(registry->ignored);
+    free(registry->folders);
+    free(registry->builtins);
+    free(registry);
+}
+
+/* ---- questions -----------------------------------------------------------------------------------------------------
+ */
+
+/* Two plugin files for one name: said once, when the name is asked for or listed, not with every command. */
+static void tell_duplicates(struct offer *winner)
+{
+    if (atomic_exchange(&winner->told, true))
+        return;
+    for (const struct offer *offer = winner; offer->base; offer = offer->base)
+        if (offer->entry.source == REGISTRY_PLUGIN && offer->base->entry.source == REGISTRY_PLUGIN)
+            log_warning("two plugin files provide %s: %s comes first, %s is not used; remove one of them",
+                        offer->entry.name, offer->entry.path, offer->base->entry.path);
+}
+
+const struct registry_entry *const *registry_entries(const struct registry *registry, size_t *count)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->offers[i]->entry.winner)
+            tell_duplicates(registry->offers[i]);
+    *count = registry->count;
+    return registry->view;
+}
+
+const struct registry_ignored *registry_ignored(const struct registry *registry, size_t *count)
+{
+    *count = registry->ignored_count;
+    return registry->ignored;
+}
+
+const char *const *registry_folders(const struct registry *registry, size_t *count)
+{
+    *count = registry->folder_count;
+    return (const char *const *)registry->folders;
+}
+
+static const struct registry_entry *unknown(const struct registry *registry, const char *name,
+                                            struct sandlot_error *error)
+{
+    AUTO_FREE const char **names = calloc(registry->count + 1, sizeof(*names));
+    AUTO_FREE char *all = strdup("");
+    AUTO_FREE char *folders = joined_folders(registry);
+    const struct config *config = registry->config;
+    size_t count = 0;
+
+    for (size_t i = 0; names && all && i < registry->count; i++) {
+        const struct registry_entry *entry = &registry->offers[i]->entry;
+
+        if (!entry->winner)
+            continue;
+        names[count++] = entry->name;
+        text_append(&all, count > 1 ? ", %s" : "%s", entry->name);
+    }
+    const char *nearest = names ? text_nearest(name, names, count) : NULL;
+
+    error_set(error, SANDLOT_CODE_UNKNOWN_PROVIDER,
+              "there is no provider %s%s%s%s; available: %s; for another, install its package (apt install PACKAGE) or "
+              "put its "
+              "library into one of %s, or declare [sandboxes.providers.%s] in %s%s%s%s%s%s",
+              name, nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "", all ? all : "",
+              folders ? folders : "", name, config->file ? config->file : "the config file",
+              config->problem ? "; note: " : "", config->problem ? config->file : "",
+              config->problem ? " could not be used (" : "", config->problem ? config->problem : "",
+              config->problem ? "), so whatever it declares was ignored" : "");
+    return NULL;
+}
+
+const struct registry_entry *registry_find(const struct registry *registry, const char *name,
+                                           struct sandlot_error *error)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        struct offer *offer = registry->offers[i];
+
+        if (!offer->entry.winner || strcmp(offer->entry.name, name) != 0)
+            continue;
+        tell_duplicates(offer);
+        return &offer->entry;
+    }
+    return unknown(registry, name, error);
+}
+
+/* ---- what a provider lacks -----------------------------------------------------------------------------------------
+ */
+
+static bool is_program(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool is_in_path(const char *program)
+{
+    const char *variable = getenv("PATH");
+    AUTO_FREE char *copy = strdup(variable ? variable : "/usr/local/bin:/usr/bin:/bin");
+
+    for (char *rest = copy, *folder; rest && (folder = strsep(&rest, ":"));) {
+        AUTO_FREE char *path = text_format("%s/%s", *folder ? folder : ".", program);
+
+        if (path && is_program(path))
+            return true;
+    }
+    return false;
+}
+
+/* Calls EACH for every word of LIST, and puts what it adds to *TEXT one behind the other. */
+static char *over_words(const char *list, void (*each)(char **text, const char *word, const void *context),
+                        const void *context)
+{
+    AUTO_FREE char *copy = list ? strdup(list) : NULL;
+    char *text = NULL;
+
+    for (char *rest = copy, *word; rest && (word = strsep(&rest, " \t"));)
+        if (*word)
+            each(&text, word, context);
+    return text;
+}
+
+static void add_missing_need(char **text, const char *word, const void *context)
+{
+    const char *join = *text ? ", and " : "";
+
+    (void)context;
+    if (*word == '/' && access(word, F_OK) != 0)
+        text_append(text, "%sthe file %s is not there", join, word);
+    else if (*word != '/' && (strchr(word, '/') || !is_in_path(word)))
+        text_append(text, "%sthe program %s is not in PATH", join, word);
+}
+
+char *registry_missing_dependency(const struct registry_entry *entry)
+{
+    return over_words(entry->needs, add_missing_need, NULL);
+}
+
+/* Alternatives "A|B", of which none is set: "A or B (or SANDLOT_A, SANDLOT_B)". */
+static void add_missing_credential(char **text, const char *word, const void *context)
+{
+    AUTO_FREE char *copy = strdup(word);
+    AUTO_FREE char *plain = NULL;
+    AUTO_FREE char *prefixed = NULL;
+
+    for (char *rest = copy, *name; rest && (name = strsep(&rest, "|"));) {
+        if (!*name)
+            continue;
+        if (environment_lookup(context, name))
+            return;
+        text_append(&plain, "%s%s", plain ? " or " : "", name);
+        if (strncmp(name, "SANDLOT_", 8) != 0)
+            text_append(&prefixed, "%sSANDLOT_%s", prefixed ? ", " : "", name);
+    }
+    if (!plain)
+        return;
+    text_append(text, "%s%s", *text ? ", and " : "", plain);
+    if (prefixed)
+        text_append(text, " (or %s)", prefixed);
+}
+
+char *registry_missing_credentials(const struct registry_entry *entry, const struct environment *environment)
+{
+    return over_words(entry->note.credentials, add_missing_credential, environment);
+}

@@ -1,0 +1,474 @@
+#include "box.h"
+
+#include "../cleanup.h"
+#include "init.h"
+#include "processes.h"
+#include "view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum {
+    USER_INSIDE = 1000, /* who a box believes to be, unless it is to believe itself root */
+    OWN_PROCESSES = 8,  /* of a box, beside its commands', that the kernel counts with them */
+    KEPT_MAXIMUM = 16,
+    PATHS = 3
+};
+
+static const char go = 'g';
+static const char ready = 'r';
+
+/* What the child and the parent share by the clone. */
+struct birth {
+    const struct box_request *request;
+    int sync;         /* a socket to the other side: "go", then "ready" or the sentence of a failure */
+    bool root_caller; /* the caller is another user than the box is to be */
+};
+
+static unsigned inside_id(const struct box_request *request)
+{
+    return request->settings->fake_root ? 0 : USER_INSIDE;
+}
+
+/* ---- the maps of the user namespace --------------------------------------------------------------- */
+
+static int write_text(const char *process, const char *file, const char *text)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%s/%s", process, file);
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* One user and one group of the machine, and no way to more (setgroups deny). PROCESS is a number or "self". */
+static int write_maps(const struct box_request *request, const char *process, struct reason *reason)
+{
+    char users[64];
+    char groups[64];
+
+    snprintf(users, sizeof users, "%u %u 1\n", inside_id(request), request->host_uid);
+    snprintf(groups, sizeof groups, "%u %u 1\n", inside_id(request), request->host_gid);
+    /* Safe: the maps name an ordinary user, never root; box_start has seen to that. */
+    if (write_text(process, "setgroups", "deny") < 0 || write_text(process, "uid_map", users) < 0 ||
+        write_text(process, "gid_map", groups) < 0)
+        return reason_user_namespace(reason, "mapping the box's user", errno);
+    return 0;
+}
+
+/* ---- in the child ------------------------------------------------------------------------------------ */
+
+static int compare_numbers(const void *left, const void *right)
+{
+    return *(const int *)left - *(const int *)right;
+}
+
+/* Closes every descriptor that is not among the COUNT of KEPT: other boxes' sockets, and folders of the host. */
+static int close_others(int *kept, size_t count)
+{
+    int next = 0;
+
+    qsort(kept, count, sizeof *kept, compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        if (kept[i] > next && close_range((unsigned)next, (unsigned)kept[i] - 1, 0) < 0)
+            return -1;
+        if (kept[i] >= next)
+            next = kept[i] + 1;
+    }
+    return close_range((unsigned)next, ~0U, 0);
+}
+
+static int forget_keeper(const struct birth *birth, struct reason *reason)
+{
+    const struct box_request *request = birth->request;
+    int kept[KEPT_MAXIMUM] = {birth->sync,
+                              request->storage_fd,
+                              request->workspace_fd,
+                              request->rootfs_fd,
+                              request->listener_fd,
+                              request->keeper_fd,
+                              request->memory_events_fd,
+                              0,
+                              1,
+                              2};
+
+    if (close_others(kept, 10) < 0)
+        return reason_set(reason, "the keeper's descriptors cannot be closed: %s; Linux 5.9 or later is needed",
+                          strerror(errno));
+    /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */
+    for (char **variable = environ; variable && *variable; variable++)
+        memset(*variable, 0, strlen(*variable));
+    environ = NULL;
+    prctl(PR_SET_NAME, "sandlot-init", 0, 0, 0);
+    return 0;
+}
+
+/* Becomes the user of the box. Safe: this can only take rights away, and is refused for root in box_start. */
+static int become_user(const struct birth *birth, uid_t uid, gid_t gid, struct reason *reason)
+{
+    if (!birth->root_caller)
+        return 0;
+    if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+        return reason_set(reason,
+                          "the box cannot become its user %u (%s); run Sandlot as an ordinary user, or with all rights "
+                          "of root",
+                          birth->request->host_uid, strerror(errno));
+    return 0;
+}
+
+/* Waits for the parent's word that limits and maps are in place. */
+static int wait_for_go(const struct birth *birth, struct reason *reason)
+{
+    char byte = 0;
+    ssize_t got;
+
+    do
+        got = recv(birth->sync, &byte, 1, 0);
+    while (got < 0 && errno == EINTR);
+    return got == 1 && byte == go ? 0 : reason_set(reason, "the keeper has given the box up");
+}
+
+/* Ties the box's life to the keeper's. */
+static int die_with_keeper(const struct birth *birth, int signal, struct reason *reason)
+{
+    struct pollfd parent = {birth->sync, POLLIN, 0};
+
+    /* The parent may have died before the call. In a process namespace getppid() cannot tell; the end of the socket
+     * can. */
+    if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) < 0 || poll(&parent, 1, 0) != 0)
+        return reason_set(reason, "the keeper has died");
+    return 0;
+}
+
+/* Brings up "lo", the only interface there is. */
+static int start_loopback(struct reason *reason)
+{
+    AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq request = {.ifr_name = "lo"};
+
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+        return reason_set(reason,
+                          "the box's loopback interface cannot be started (%s): AppArmor or an outer container forbids "
+                          "it; allow user namespaces their capabilities",
+                          strerror(errno));
+    /* The place for a network policy: here, while init has the rights of the network namespace, it can make listeners
+     * on 127.0.0.1 and ::1 of the box and hand them to the keeper, for a proxy outside to accept on. */
+    return 0;
+}
+
+/* Lets go of everything but what init needs. Its standard descriptors become /dev/null. */
+static int keep_essentials(const struct birth *birth, struct init_setup *setup, struct reason *reason)
+{
+    struct profile *profile = &setup->profile;
+    int kept[KEPT_MAXIMUM] = {0,
+                              1,
+                              2,
+                              birth->sync,
+                              setup->listener_fd,
+                              setup->keeper_fd,
+                              profile->memory_events_fd,
+                              profile->ruleset,
+                              profile->workspace_fd};
+
+    profile->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    kept[9] = profile->null_fd;
+    if (profile->null_fd < 0 || close_others(kept, 10) < 0)
+        return reason_set(reason, "/dev/null cannot be opened in the box: %s", strerror(errno));
+    for (int i = 0; i < 3; i++)
+        if (dup2(profile->null_fd, i) < 0)
+            return reason_set(reason, "standard descriptors cannot be made: %s", strerror(errno));
+    if (fcntl(setup->listener_fd, F_SETFL, O_NONBLOCK) < 0 || init_prepare(setup) < 0)
+        return reason_set(reason, "init cannot prepare its descriptors: %s", strerror(errno));
+    return 0;
+}
+
+static const char *find_shell(void)
+{
+    static const char *const shells[] = {"/usr/bin/bash", "/bin/bash", "/usr/bin/sh", "/bin/sh"};
+    size_t i = 0;
+
+    while (i < 3 && access(shells[i], X_OK) < 0)
+        i++;
+    return shells[i];
+}
+
+static void fill_setup(const struct box_request *request, rlim_t others, struct init_setup *setup)
+{
+    const struct settings *settings = request->settings;
+    const bool root = settings->fake_root && settings->confinement == CONFINEMENT_FULL;
+    const bool memory_cgroup = request->memory_events_fd > 0;
+
+    *setup = (struct init_setup){
+        .profile = {.shell = find_shell(),
+                    .workspace = BOX_WORKSPACE,
+                    .workspace_fd = -1,
+                    .environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                                    "HOME=" BOX_HOME, root ? "USER=root" : "USER=sandlot",
+                                    root ? "LOGNAME=root" : "LOGNAME=sandlot", "SHELL=/bin/bash", "LANG=C.UTF-8",
+                                    "TERM=dumb"},
+                    .ruleset = -1,
+                    .memory_events_fd = memory_cgroup ? request->memory_events_fd : -1},
+        .confinement = settings->confinement,
+        .listener_fd = request->listener_fd,
+        .keeper_fd = request->keeper_fd,
+        .idle_ttl_ms = settings->idle_ttl_ms,
+        .hard_ttl_ms = settings->hard_ttl_ms};
+    walls_limits(settings, memory_cgroup, others, &setup->profile.limits);
+}
+
+/* The box with namespaces of its own. */
+static int make_full_box(const struct birth *birth, struct init_setup *setup, struct reason *reason)
+{
+    const struct box_request *request = birth->request;
+    const unsigned id = inside_id(request);
+    struct view_folders folders;
+
+    /* An undumpable process may not even open its own maps. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    if (forget_keeper(birth, reason) < 0 || view_folders_find(request, &folders, reason) < 0)
+        return -1;
+    if (!birth->root_caller && write_maps(request, "self", reason) < 0)
+        return -1;
+    if (wait_for_go(birth, reason) < 0 || become_user(birth, id, id, reason) < 0)
+        return -1;
+    if (die_with_keeper(birth, SIGKILL, reason) < 0)
+        return -1;
+    /* Now that the limits are in place this hides the names of groups. No wall: where it is missing nothing is lost. */
+    unshare(CLONE_NEWCGROUP);
+    if (sethostname("sandlot", strlen("sandlot")) < 0)
+        return reason_set(reason, "the box's host name cannot be set: %s; AppArmor may forbid it", strerror(errno));
+    if (start_loopback(reason) < 0 || view_enter(request, &folders, reason) < 0)
+        return -1;
+    fill_setup(request, OWN_PROCESSES, setup);
+    if (keep_essentials(birth, setup, reason) < 0 || walls_drop_capabilities(reason) < 0)
+        return -1;
+    return walls_landlock_box(request->rootfs_fd >= 0, reason);
+}
+
+/* The path of folder NAME of the storage behind PREFIX, for as long as init lives; NULL on failure. */
+static char *storage_path(int storage_fd, const char *prefix, const char *name)
+{
+    char link[64];
+    char path[PATH_MAX];
+    char *text = NULL;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", storage_fd);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+
+    if (length < 0)
+        return NULL;
+    path[length] = '\0';
+    return asprintf(&text, "%s%s/%s", prefix, path, name) < 0 ? NULL : text;
+}
+
+/* Without a view, commands work in the storage folder's own paths. */
+static int point_to_storage(const struct box_request *request, struct profile *profile, struct reason *reason)
+{
+    profile->workspace = storage_path(request->storage_fd, "", "upper");
+    profile->workspace_fd = openat(request->storage_fd, "upper", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    profile->environment[1] = storage_path(request->storage_fd, "HOME=", "home");
+    profile->environment[7] = storage_path(request->storage_fd, "TMPDIR=", "tmp");
+    if (profile->workspace && profile->workspace_fd >= 0 && profile->environment[1] && profile->environment[7])
+        return 0;
+    return reason_set(reason, "the box's storage cannot be opened: %s; check the state folder's owner and mode",
+                      strerror(errno));
+}
+
+/*
+ * The reduced box: an ordinary process with Landlock, seccomp and limits. The Landlock domain is entered by each
+ * command and not by init, so that no command can signal init or a supervisor.
+ */
+static int make_reduced_box(const struct birth *birth, struct init_setup *setup, struct reason *reason)
+{
+    const struct box_request *request = birth->request;
+
+    if (forget_keeper(birth, reason) < 0 || wait_for_go(birth, reason) < 0)
+        return -1;
+    if (become_user(birth, request->host_uid, request->host_gid, reason) < 0)
+        return -1;
+    if (die_with_keeper(birth, SIGTERM, reason) < 0)
+        return -1;
+    umask(022);
+    fill_setup(request, OWN_PROCESSES + processes_of_user(request->host_uid), setup);
+    if (point_to_storage(request, &setup->profile, reason) < 0)
+        return -1;
+    setup->profile.ruleset = walls_landlock_ruleset(request->storage_fd, reason);
+    if (setup->profile.ruleset < 0 || keep_essentials(birth, setup, reason) < 0)
+        return -1;
+    return walls_drop_capabilities(reason);
+}
+
+static _Noreturn void be_box(const struct birth *birth)
+{
+    const enum confinement confinement = birth->request->settings->confinement;
+    struct reason reason = {""};
+    struct init_setup setup;
+
+    if ((confinement == CONFINEMENT_FULL ? make_full_box : make_reduced_box)(birth, &setup, &reason) < 0 ||
+        walls_filter_load(birth->request->filter, confinement, &reason) < 0) {
+        send(birth->sync, reason.text, strlen(reason.text), MSG_NOSIGNAL);
+        _exit(BOX_EXIT_BROKEN);
+    }
+    /* From now on nobody in the box can look into init: not its memory, not its descriptors. */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (send(birth->sync, &ready, 1, MSG_NOSIGNAL) != 1)
+        _exit(BOX_EXIT_BROKEN);
+    close(birth->sync);
+    init_serve(&setup);
+}
+
+/* ---- in the keeper ------------------------------------------------------------------------------------- */
+
+static bool is_root_caller(const struct box_request *request)
+{
+    return request->host_uid != geteuid();
+}
+
+static int check_request(const struct box_request *request, struct reason *reason)
+{
+    /* A process whose global user is root may write to files of /proc/sys whatever capabilities it lacks. */
+    if (request->host_uid == 0 || request->host_gid == 0)
+        return reason_set(reason, "a box never runs as the machine's root; give it an unused user and group");
+    if (is_root_caller(request) && geteuid() != 0)
+        return reason_set(reason, "only root can start a box of another user");
+    if (request->settings->confinement == CONFINEMENT_LANDLOCK &&
+        (request->workspace_fd >= 0 || request->rootfs_fd >= 0))
+        return reason_set(reason,
+                          "confinement landlock has no copy-on-write and no root of its own; leave out workspace and "
+                          "rootfs, or use confinement full");
+    return 0;
+}
+
+/* Makes the box's first process. Returns like fork(2). */
+static pid_t make_process(const struct box_request *request, int *pidfd)
+{
+    struct clone_args arguments = {.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                                            CLONE_NEWUTS | CLONE_PIDFD,
+                                   .pidfd = (uintptr_t)pidfd,
+                                   .exit_signal = SIGCHLD};
+
+    /* Safe: all rights that come with it are rights in the new namespaces only. */
+    if (request->settings->confinement == CONFINEMENT_FULL)
+        return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+    const pid_t pid = fork();
+
+    if (pid > 0)
+        *pidfd = pidfd_open(pid, 0);
+    return pid;
+}
+
+/* Waits for the child's word: ready, or why not. */
+static int wait_for_ready(int sync, int64_t deadline_ms, struct reason *reason)
+{
+    struct pollfd fd = {sync, POLLIN, 0};
+    struct reason heard = {""};
+    int ready_fds;
+
+    do {
+        const int64_t left = deadline_ms - processes_now_ms();
+
+        ready_fds = poll(&fd, 1, left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left);
+    } while (ready_fds < 0 && errno == EINTR);
+    if (ready_fds <= 0)
+        return reason_set(reason, "the box did not stand in time; the machine is busy, try again");
+    const ssize_t length = recv(sync, heard.text, sizeof heard.text - 1, MSG_DONTWAIT);
+
+    if (length == 1 && heard.text[0] == ready)
+        return 0;
+    if (length <= 0)
+        return reason_set(reason,
+                          "the box's first process was killed while it was set up; memory or its limits are short");
+    return reason_set(reason, "%s", heard.text);
+}
+
+/* The parent's part between clone and service. */
+static int attend_birth(const struct birth *birth, pid_t pid, struct reason *reason)
+{
+    const struct box_request *request = birth->request;
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", pid);
+    /* Safe: the one line maps a user without rights; what it needs of the caller's is CAP_SETUID of this machine. */
+    if (birth->root_caller && request->settings->confinement == CONFINEMENT_FULL &&
+        write_maps(request, number, reason) < 0)
+        return -1;
+    if (request->before_start && request->before_start(request->context, pid) < 0)
+        return reason_set(reason, "the box's limits cannot be set (%s); see `sandlot doctor` for control groups",
+                          strerror(errno));
+    if (send(birth->sync, &go, 1, MSG_NOSIGNAL) != 1)
+        return wait_for_ready(birth->sync, processes_now_ms(), reason);
+    return wait_for_ready(birth->sync, request->deadline_ms, reason);
+}
+
+static void end_process(pid_t pid, int pidfd)
+{
+    /* When init of a process namespace dies the kernel ends everything in it. */
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    if (pidfd >= 0)
+        close(pidfd);
+}
+
+static int start(const struct box_request *request, struct box_process *process, struct reason *reason)
+{
+    int sync[2];
+    int pidfd = -1;
+
+    if (check_request(request, reason) < 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sync) < 0)
+        return reason_set(reason, "no socket can be made for the box: %s; raise the limit of open files",
+                          strerror(errno));
+    AUTO_CLOSE int ours = sync[0];
+    AUTO_CLOSE int theirs = sync[1];
+    struct birth birth = {request, theirs, is_root_caller(request)};
+
+    /* The groups of root are not to come along. Where it is refused there is an outer user namespace that maps none. */
+    if (birth.root_caller)
+        setgroups(0, NULL);
+    const pid_t pid = make_process(request, &pidfd);
+
+    if (pid == 0) {
+        close(ours);
+        be_box(&birth);
+    }
+    if (pid < 0)
+        return reason_user_namespace(reason, "making the box's namespaces", errno);
+    close(take_fd(&theirs));
+    birth.sync = ours;
+    if (pidfd < 0 || attend_birth(&birth, pid, reason) < 0) {
+        end_process(pid, pidfd);
+        return reason_set(reason, "the box's process cannot be watched: %s", strerror(errno));
+    }
+    *process = (struct box_process){pid, pidfd};
+    return 0;
+}
+
+int box_start(const struct box_request *request, struct box_process *process, char *reason, size_t reason_size)
+{
+    struct reason why = {""};
+    const int result = start(request, process, &why);
+
+    if (reason_size)
+        snprintf(reason, reason_size, "%s", why.text);
+    return result;
+}

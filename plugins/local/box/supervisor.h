@@ -1,0 +1,31 @@
+/*
+ * One command. The supervisor is a process between init and the command's shell: descendants that lose their parents
+ * become its children (PR_SET_CHILD_SUBREAPER), so that it can end all of them and none besides.
+ */
+#ifndef SANDLOT_LOCAL_SUPERVISOR_H
+#define SANDLOT_LOCAL_SUPERVISOR_H
+
+#include "../protocol.h"
+#include "walls.h"
+
+/* What all commands of a box have in common. */
+struct profile {
+    const char *shell;
+    const char *workspace;      /* where a command starts that names no folder */
+    int workspace_fd;           /* that folder, where its path may not be walked; else -1 */
+    const char *environment[9]; /* what each command gets, ended by NULL */
+    struct limits limits;
+    int ruleset;   /* Landlock domain to be entered by each command; -1: init is in one already */
+    int null_fd;   /* /dev/null */
+    int signal_fd; /* of init, for SIGCHLD (and SIGTERM where init must die in order); works in a child for the child's
+                    */
+    int memory_events_fd; /* see box.h; -1: none */
+};
+
+/*
+ * Runs the command of a MESSAGE_RUN, answers on CONNECTION, and exits. Called in a fork of init. While it runs
+ * CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command.
+ */
+_Noreturn void supervisor_run(const struct profile *profile, int connection, struct received *message);
+
+#endif

@@ -1,0 +1,458 @@
+#include "view.h"
+
+#include "../cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+const char *const view_etc[] = {"alternatives",
+                                "bash.bashrc",
+                                "ca-certificates",
+                                "ca-certificates.conf",
+                                "crypto-policies",
+                                "debian_version",
+                                "fonts",
+                                "inputrc",
+                                "java-11-openjdk",
+                                "java-17-openjdk",
+                                "java-21-openjdk",
+                                "java-25-openjdk",
+                                "ld.so.cache",
+                                "ld.so.conf",
+                                "ld.so.conf.d",
+                                "localtime",
+                                "lsb-release",
+                                "mime.types",
+                                "os-release",
+                                "perl",
+                                "pki/ca-trust",
+                                "pki/tls/certs",
+                                "protocols",
+                                "services",
+                                "ssl/certs",
+                                "ssl/openssl.cnf",
+                                "terminfo",
+                                "timezone",
+                                NULL};
+
+/* Entries of "/" that belong to /usr: links on most systems, folders on others. */
+static const char *const system_folders[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
+
+static const char *const device_nodes[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
+
+static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", NULL};
+static const char *const proc_masked[] = {"kcore",       "keys", "timer_list", "kallsyms",
+                                          "sched_debug", "scsi", "acpi",       NULL};
+
+enum {
+    MOUNT_HARMLESS = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+    MOUNT_SYSTEM = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY,
+    MOUNT_DEVICE = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY,
+    MOUNT_KERNEL = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
+};
+
+struct view {
+    const struct box_request *request;
+    const struct view_folders *folders;
+    int root; /* the mount that becomes "/" */
+    struct reason *reason;
+};
+
+/* ---- folders of the host ------------------------------------------------------------------------------------------
+ */
+
+/* The folder of FD as this mount namespace has it, by its path; it must be the very same one. */
+static int find_here(int fd, struct reason *reason)
+{
+    char link[64];
+    char path[PATH_MAX];
+    struct stat wanted;
+    struct stat found;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+
+    if (length < 0 || fstat(fd, &wanted) < 0)
+        return reason_set(reason, "a folder of the box cannot be found: %s; is /proc mounted?", strerror(errno));
+    path[length] = '\0';
+    AUTO_CLOSE int here = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (here >= 0 && fstat(here, &found) == 0 && found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino)
+        return take_fd(&here);
+    /* A mount without a place (a seed that is shown under another owner) has no path, and can be used from anywhere. */
+    if (strcmp(path, "/") == 0)
+        return dup(fd);
+    return reason_set(reason,
+                      "the folder %s cannot be opened for the box: %s; all folders above it must be open to its owner",
+                      path, here < 0 ? strerror(errno) : "it has been replaced");
+}
+
+int view_folders_find(const struct box_request *request, struct view_folders *folders, struct reason *reason)
+{
+    *folders = (struct view_folders){-1, -1, -1};
+    folders->storage = find_here(request->storage_fd, reason);
+    if (request->workspace_fd >= 0)
+        folders->workspace = find_here(request->workspace_fd, reason);
+    if (request->rootfs_fd >= 0)
+        folders->rootfs = find_here(request->rootfs_fd, reason);
+    return reason->text[0] ? -1 : 0;
+}
+
+/* ---- places inside -------------------------------------------------------------------------------------------------
+ */
+
+/* Opens PATH below the new root and never outside: links of a hostile root file system lead nowhere else. */
+static int open_inside(const struct view *view, const char *path, uint64_t flags, mode_t mode)
+{
+    const struct open_how how = {
+        .flags = flags | O_CLOEXEC, .mode = mode, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+
+    return (int)syscall(SYS_openat2, view->root, path, &how, sizeof how);
+}
+
+/* Makes the folder PATH with all above it, and opens it. */
+static int make_folder(const struct view *view, const char *path)
+{
+    char prefix[NAME_MAX + 1];
+    int folder = open_inside(view, path, O_PATH | O_DIRECTORY, 0);
+
+    if (folder >= 0 || errno != ENOENT)
+        return folder;
+    folder = open_inside(view, "/", O_PATH | O_DIRECTORY, 0);
+    for (const char *end = path; folder >= 0 && *end;) {
+        const char *start = end + (*end == '/');
+        AUTO_CLOSE int parent = folder;
+
+        end = strchrnul(start, '/');
+        if (snprintf(prefix, sizeof prefix, "%.*s", (int)(end - start), start) >= (int)sizeof prefix)
+            return -1;
+        if (mkdirat(parent, prefix, 0755) < 0 && errno != EEXIST)
+            return -1;
+        snprintf(prefix, sizeof prefix, "%.*s", (int)(end - path), path);
+        folder = open_inside(view, prefix, O_PATH | O_DIRECTORY, 0);
+    }
+    return folder;
+}
+
+/* Opens PATH as a place for a mount, and makes it if need be: a folder, or an empty file. */
+static int make_place(const struct view *view, const char *path, bool folder)
+{
+    char parent[NAME_MAX + 1];
+    const char *slash = strrchr(path, '/');
+
+    if (folder)
+        return make_folder(view, path);
+    int place = open_inside(view, path, O_PATH, 0);
+
+    if (place >= 0 || errno != ENOENT)
+        return place;
+    if (slash) {
+        snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+        AUTO_CLOSE int above = make_folder(view, parent);
+
+        if (above < 0)
+            return -1;
+    }
+    return open_inside(view, path, O_RDONLY | O_CREAT | O_NOFOLLOW, 0444);
+}
+
+/* Puts the mount TREE at PATH. Takes over TREE, which may be -1 with errno. */
+static int place(const struct view *view, const char *type, int tree, const char *path, bool folder)
+{
+    AUTO_CLOSE int mount_fd = tree;
+    AUTO_CLOSE int target = mount_fd >= 0 ? make_place(view, path, folder) : -1;
+
+    if (target >= 0 && move_mount(mount_fd, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+        return 0;
+    return reason_mount(view->reason, type, path, errno);
+}
+
+/* A copy of the mount at PATH of FOLDER_FD with all below it, with ATTRIBUTES set everywhere before anybody can see it.
+ */
+static int clone_tree(int folder_fd, const char *path, uint64_t attributes)
+{
+    AUTO_CLOSE int tree = open_tree(folder_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    struct mount_attr change = {.attr_set = attributes};
+
+    if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change) < 0)
+        return -1;
+    return take_fd(&tree);
+}
+
+struct option {
+    const char *key;
+    const char *value; /* NULL: a flag */
+};
+
+/* A new file system of TYPE, not yet anywhere. OPTIONS end with a NULL key. */
+static int new_file_system(const char *type, const struct option *options, unsigned attributes)
+{
+    AUTO_CLOSE int context = fsopen(type, FSOPEN_CLOEXEC);
+
+    if (context < 0)
+        return -1;
+    for (; options->key; options++)
+        if (fsconfig(context, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, options->key, options->value,
+                     0) < 0)
+            return -1;
+    if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return -1;
+    return fsmount(context, FSMOUNT_CLOEXEC, attributes);
+}
+
+static int new_memory(const char *size, const char *inodes, const char *mode, unsigned attributes)
+{
+    const struct option options[] = {{"size", size}, {"nr_inodes", inodes}, {"mode", mode}, {NULL, NULL}};
+
+    return new_file_system("tmpfs", options, attributes);
+}
+
+/* An overlay over LOWER, whose changes go to the folders UPPER and WORK of the storage. */
+static int new_overlay(const struct view *view, int lower, const char *upper, const char *work)
+{
+    char paths[3][64];
+
+    snprintf(paths[0], sizeof paths[0], "/proc/self/fd/%d", lower);
+    snprintf(paths[1], sizeof paths[1], "/proc/self/fd/%d/%s", view->folders->storage, upper);
+    snprintf(paths[2], sizeof paths[2], "/proc/self/fd/%d/%s", view->folders->storage, work);
+    /* Without userxattr an overlay of a user namespace cannot note what was removed. */
+    const struct option options[] = {
+        {"lowerdir", paths[0]}, {"upperdir", paths[1]}, {"workdir", paths[2]}, {"userxattr", NULL}, {NULL, NULL}};
+
+    return new_file_system("overlay", options, MOUNT_HARMLESS);
+}
+
+/* ---- the parts -----------------------------------------------------------------------------------------------------
+ */
+
+/* Shows the host's PATH read-only at the same place. What the host does not have is left out. */
+static int show(const struct view *view, const char *path)
+{
+    char target[PATH_MAX];
+    struct stat status;
+
+    if (lstat(path, &status) < 0)
+        return 0;
+    if (S_ISLNK(status.st_mode)) {
+        const ssize_t length = readlink(path, target, sizeof target - 1);
+
+        target[length < 0 ? 0 : length] = '\0';
+        if (length > 0 && symlinkat(target, view->root, path + 1) < 0 && errno != EEXIST)
+            return reason_mount(view->reason, "link", path, errno);
+        return 0;
+    }
+    return place(view, "bind", clone_tree(AT_FDCWD, path, MOUNT_SYSTEM), path, S_ISDIR(status.st_mode));
+}
+
+static int write_file(const struct view *view, const char *path, const char *text)
+{
+    AUTO_CLOSE int fd = open_inside(view, path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+    if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
+        return 0;
+    return reason_mount(view->reason, "file", path, errno);
+}
+
+/* The names of the box, none of the host's. */
+static int write_names(const struct view *view)
+{
+    const bool root = view->request->settings->fake_root;
+    const char *const files[][2] = {
+        {"/etc/passwd",
+         root ? "root:x:0:0:root:" BOX_HOME ":/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"
+              : "root:x:0:0:root:/:/usr/sbin/nologin\nsandlot:x:1000:1000:sandlot:" BOX_HOME ":/bin/bash\n"
+                "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"},
+        {"/etc/group",
+         root ? "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" : "root:x:0:\ntty:x:5:\nsandlot:x:1000:\nnogroup:x:65534:\n"},
+        {"/etc/hosts", "127.0.0.1 localhost sandlot\n::1 localhost sandlot\n"},
+        {"/etc/resolv.conf", ""},
+        {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
+        {"/etc/hostname", "sandlot\n"}};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (write_file(view, files[i][0], files[i][1]) < 0)
+            return -1;
+    return symlinkat("/proc/self/mounts", view->root, "etc/mtab") < 0 && errno != EEXIST
+               ? reason_mount(view->reason, "link", "/etc/mtab", errno)
+               : 0;
+}
+
+/* The host's programs and libraries, and the files of /etc that they need. */
+static int show_system(const struct view *view)
+{
+    char path[64];
+    AUTO_CLOSE int etc = make_folder(view, "/etc");
+
+    if (etc < 0)
+        return reason_mount(view->reason, "folder", "/etc", errno);
+    if (show(view, "/usr") < 0)
+        return -1;
+    for (const char *const *name = system_folders; *name; name++) {
+        snprintf(path, sizeof path, "/%s", *name);
+        if (show(view, path) < 0)
+            return -1;
+    }
+    for (const char *const *name = view_etc; *name; name++) {
+        snprintf(path, sizeof path, "/etc/%s", *name);
+        if (show(view, path) < 0)
+            return -1;
+    }
+    return write_names(view);
+}
+
+static int link_devices(const struct view *view)
+{
+    static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
+                                           {"/proc/self/fd/0", "dev/stdin"},
+                                           {"/proc/self/fd/1", "dev/stdout"},
+                                           {"/proc/self/fd/2", "dev/stderr"},
+                                           {"pts/ptmx", "dev/ptmx"}};
+
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        if (symlinkat(links[i][0], view->root, links[i][1]) < 0 && errno != EEXIST)
+            return reason_mount(view->reason, "link", links[i][1], errno);
+    return 0;
+}
+
+static int make_devices(const struct view *view)
+{
+    const struct option terminals[] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
+    char path[64];
+
+    /* The /dev of a root file system is hidden: a device file in it would be one that somebody else made. */
+    if (view->folders->rootfs >= 0 &&
+        place(view, "tmpfs", new_memory("64k", "64", "0755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev", true) < 0)
+        return -1;
+    /* Binds of the host's nodes: a user namespace cannot make any. These six do nothing that pipes and clocks do not.
+     */
+    for (const char *const *name = device_nodes; *name; name++) {
+        snprintf(path, sizeof path, "/dev/%s", *name);
+        if (place(view, "bind", clone_tree(AT_FDCWD, path, MOUNT_DEVICE), path, false) < 0)
+            return -1;
+    }
+    if (place(view, "devpts", new_file_system("devpts", terminals, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev/pts",
+              true) < 0)
+        return -1;
+    if (place(view, "tmpfs", new_memory("64m", "4096", "1777", MOUNT_HARMLESS), "/dev/shm", true) < 0)
+        return -1;
+    return link_devices(view);
+}
+
+/* Covers one entry of /proc: itself read-only, or, if it is to be MASKED, by nothing. */
+static int cover(const struct view *view, const char *name, bool masked)
+{
+    char path[64];
+    struct stat status;
+    int tree;
+
+    snprintf(path, sizeof path, "/proc/%s", name);
+    AUTO_CLOSE int entry = open_inside(view, path, O_PATH, 0);
+
+    if (entry < 0 || fstat(entry, &status) < 0)
+        return 0;
+    if (!masked)
+        tree = clone_tree(view->root, path + 1, MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
+    else if (S_ISDIR(status.st_mode))
+        tree = new_memory("4k", "2", "0555", MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
+    else
+        tree = clone_tree(AT_FDCWD, "/dev/null", MOUNT_DEVICE);
+    return place(view, "mask", tree, path, S_ISDIR(status.st_mode));
+}
+
+/*
+ * The /proc of the box's own processes. Its kernel entries are checked by the global user, who is an ordinary one in
+ * every box; the covers are the second wall.
+ */
+static int make_proc(const struct view *view)
+{
+    const struct option none = {NULL, NULL};
+
+    if (place(view, "proc", new_file_system("proc", &none, MOUNT_KERNEL), "/proc", true) < 0)
+        return -1;
+    for (const char *const *name = proc_read_only; *name; name++)
+        if (cover(view, *name, false) < 0)
+            return -1;
+    for (const char *const *name = proc_masked; *name; name++)
+        if (cover(view, *name, true) < 0)
+            return -1;
+    return 0;
+}
+
+/*
+ * The workspace. Seeded: an overlay that never changes the seed. Empty: the upper folder itself, which is cheaper; a
+ * snapshot can later make it the lower layer of an overlay at the same place.
+ */
+static int make_workspace(const struct view *view)
+{
+    if (view->folders->workspace < 0)
+        return place(view, "bind", clone_tree(view->folders->storage, "upper", MOUNT_HARMLESS), BOX_WORKSPACE, true);
+    return place(view, "overlay", new_overlay(view, view->folders->workspace, "upper", "work"), BOX_WORKSPACE, true);
+}
+
+static int make_private_folders(const struct view *view)
+{
+    if (place(view, "bind", clone_tree(view->folders->storage, "tmp", MOUNT_HARMLESS), "/tmp", true) < 0 ||
+        place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true) < 0 ||
+        place(view, "tmpfs", new_memory("8m", "1024", "0755", MOUNT_HARMLESS | MOUNT_ATTR_NOEXEC), "/run", true) < 0)
+        return -1;
+    if (view->folders->rootfs >= 0)
+        return 0;
+    AUTO_CLOSE int var = make_folder(view, "/var");
+
+    if (var < 0 || symlinkat("/tmp", var, "tmp") < 0 || symlinkat("/run", var, "run") < 0)
+        return reason_mount(view->reason, "folder", "/var", errno);
+    return 0;
+}
+
+/* The mount that becomes "/", laid over the storage folder, which no path of the box will reach any more. */
+static int make_root(struct view *view)
+{
+    const bool own = view->folders->rootfs >= 0;
+
+    view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work")
+                     : new_memory("2m", "512", "0755", MOUNT_HARMLESS);
+    if (view->root >= 0 &&
+        move_mount(view->root, "", view->folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+        return 0;
+    return reason_mount(view->reason, own ? "overlay" : "tmpfs", "/", errno);
+}
+
+/* Makes the new root the only one: what was mounted of the host is gone with the old. */
+static int leave_host(const struct view *view)
+{
+    struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+
+    if (view->folders->rootfs < 0 && mount_setattr(view->root, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0)
+        return reason_mount(view->reason, "read-only root", "/", errno);
+    /* Both names are the new root: the old one is stacked onto it, and then detached from there. */
+    if (fchdir(view->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
+        chdir("/") < 0)
+        return reason_mount(view->reason, "the new root", "/", errno);
+    return 0;
+}
+
+/* The descriptors that are made on the way are left to the caller, who closes everything that init does not need. */
+int view_enter(const struct box_request *request, const struct view_folders *folders, struct reason *reason)
+{
+    struct view view = {.request = request, .folders = folders, .root = -1, .reason = reason};
+
+    /* Safe: the mount namespace is the box's own copy, and from here on nothing travels back to the host's. */
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return reason_mount(reason, "private", "/", errno);
+    if (make_root(&view) < 0)
+        return -1;
+    umask(0);
+    if ((folders->rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 || make_devices(&view) < 0 ||
+        make_private_folders(&view) < 0 || make_workspace(&view) < 0 || leave_host(&view) < 0)
+        return -1;
+    umask(022);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * What a box sees of the file system: nothing but what is put there. The system folders read-only, a few files of /etc,
+ * an own /proc, /dev, /tmp and home, and the workspace.
+ */
+#ifndef SANDLOT_LOCAL_VIEW_H
+#define SANDLOT_LOCAL_VIEW_H
+
+#include "box.h"
+#include "reason.h"
+
+/* The entries of the host's /etc that a box may read, ended by NULL. None of them holds a secret. */
+extern const char *const view_etc[];
+
+/* The folders of a box_request, as the mount namespace of the box sees them. -1: there is none. */
+struct view_folders {
+    int storage;
+    int workspace;
+    int rootfs;
+};
+
+/*
+ * Finds the folders of REQUEST in this process's own mount namespace: the kernel mounts nothing from a descriptor of
+ * another. To be called right after the clone, while this is still the caller's user, who alone may walk to them.
+ */
+int view_folders_find(const struct box_request *request, struct view_folders *folders, struct reason *reason);
+
+/* Builds the view, enters it and lets go of everything else. Needs CAP_SYS_ADMIN in the namespaces of the box only. */
+int view_enter(const struct box_request *request, const struct view_folders *folders, struct reason *reason);
+
+#endif

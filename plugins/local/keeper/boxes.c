@@ -1,0 +1,424 @@
+#include "boxes.h"
+
+#include "../cleanup.h"
+#include "../protocol.h"
+#include "seed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sandlot/provider.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/*
+ * Boxes of root each get a user of the machine of their own, out of a range that systemd's list of user numbers
+ * and distributions leave unused: what escapes from a box would then be nobody in particular.
+ */
+static const uid_t FIRST_BOX_USER = 0x70000000;
+enum { BOX_USERS = 0x0ffffff0, START_LIMIT_MS = 20000, REMOVAL_TRIES = 500 };
+
+struct remains {
+    struct remains *next;
+    char id[BOX_ID_SIZE];
+    int tries;
+};
+
+static bool make_id(char id[BOX_ID_SIZE])
+{
+    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+    unsigned char random[12];
+
+    if (getrandom(random, sizeof(random), 0) != sizeof(random))
+        return false;
+    strcpy(id, "box-");
+    for (size_t i = 0; i < sizeof(random); i++)
+        id[4 + i] = alphabet[random[i] % 32];
+    id[4 + sizeof(random)] = '\0';
+    return true;
+}
+
+/* Read directly: getpwuid(3) would load name service modules into the keeper, which stay in its memory. */
+static bool user_exists(uid_t uid)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    bool exists = false;
+
+    for (struct passwd *entry; file && !exists && (entry = fgetpwent(file));)
+        exists = entry->pw_uid == uid;
+    if (file)
+        fclose(file);
+    return exists;
+}
+
+static bool choose_user(const struct keeper *keeper, uid_t *uid)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        uint32_t random;
+        bool taken;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+            return false;
+        *uid = FIRST_BOX_USER + random % BOX_USERS;
+        taken = user_exists(*uid);
+        for (const struct box *box = keeper->boxes; box && !taken; box = box->next)
+            taken = box->host_uid == *uid;
+        if (!taken)
+            return true;
+    }
+    return false;
+}
+
+/* What is needed until the box stands. */
+struct building {
+    struct keeper *keeper;
+    const struct settings *settings;
+    struct box *box;
+    gid_t gid;
+    int box_fd;
+    int storage_fd;
+    int workspace_fd;
+    int rootfs_fd;
+    int listener_fd;
+    int init_fd; /* the box's end of the socketpair */
+    int memory_events_fd;
+};
+
+static void close_building(struct building *building)
+{
+    const int fds[] = {building->box_fd,      building->storage_fd, building->workspace_fd,    building->rootfs_fd,
+                       building->listener_fd, building->init_fd,    building->memory_events_fd};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* Without a control group for it, a share of the processors is kept by allowing only so many of them. */
+static void limit_processors(pid_t pid, double cpus)
+{
+    cpu_set_t allowed;
+    int count = (int)cpus + (cpus > (int)cpus);
+
+    if (!(cpus > 0) || sched_getaffinity(pid, sizeof(allowed), &allowed) < 0)
+        return;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &allowed) && count-- <= 0)
+            CPU_CLR(i, &allowed);
+    sched_setaffinity(pid, sizeof(allowed), &allowed);
+}
+
+static int before_start(void *context, pid_t pid)
+{
+    const struct building *building = context;
+
+    if (building->keeper->cgroups.fds[CGROUP_CPU] < 0)
+        limit_processors(pid, building->settings->cpus);
+    return cgroups_enter(&building->keeper->cgroups, building->box->id, pid);
+}
+
+/* The users, folders, sockets and groups of a box, before it is started. */
+static int prepare(struct building *building, char *reason, size_t size)
+{
+    struct keeper *keeper = building->keeper;
+    const struct settings *settings = building->settings;
+    struct box *box = building->box;
+    int pair[2];
+
+    box->host_uid = geteuid();
+    building->gid = getegid();
+    if (box->host_uid == 0) {
+        if (!choose_user(keeper, &box->host_uid)) {
+            snprintf(reason, size, "no unused user number was found for the box; delete boxes that are not needed");
+            return -1;
+        }
+        building->gid = box->host_uid;
+    }
+    if (settings->workspace) {
+        building->workspace_fd = seed_open(settings->workspace, box->host_uid, building->gid, reason, size);
+        if (building->workspace_fd < 0)
+            return -1;
+    }
+    if (settings->rootfs) {
+        building->rootfs_fd = seed_open(settings->rootfs, box->host_uid, building->gid, reason, size);
+        if (building->rootfs_fd < 0)
+            return -1;
+    }
+    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->box_fd, &building->storage_fd, reason,
+                       size) < 0)
+        return -1;
+    building->listener_fd = protocol_listen(building->box_fd, "socket");
+    if (building->listener_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        snprintf(reason, size, "the sockets of the box could not be made: %s", strerror(errno));
+        return -1;
+    }
+    box->keeper_fd = pair[0];
+    building->init_fd = pair[1];
+    if (cgroups_make(&keeper->cgroups, box->id, settings, reason, size) < 0)
+        return -1;
+    building->memory_events_fd = cgroups_memory_events(&keeper->cgroups, box->id);
+    return 0;
+}
+
+static int start(struct building *building, char *reason, size_t size)
+{
+    struct box *box = building->box;
+    struct box_request request = {
+        .settings = building->settings,
+        .id = box->id,
+        .host_uid = box->host_uid,
+        .host_gid = building->gid,
+        .storage_fd = building->storage_fd,
+        .workspace_fd = building->workspace_fd,
+        .rootfs_fd = building->rootfs_fd,
+        .listener_fd = building->listener_fd,
+        .keeper_fd = building->init_fd,
+        .memory_events_fd = building->memory_events_fd,
+        .filter = building->keeper->filter,
+        .before_start = before_start,
+        .context = building,
+        .deadline_ms = sandlot_now_ms() + START_LIMIT_MS,
+    };
+
+    return box_start(&request, &box->process, reason, size);
+}
+
+/* When process PID started, in the kernel's ticks: with the number it names a process for good. */
+static int64_t start_time(pid_t pid)
+{
+    char path[64];
+    char text[1024];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strrchr(text, ')'); /* the name of a program may hold blanks and brackets */
+
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoll(at, NULL, 10) : 0;
+}
+
+static int write_record(const struct building *building)
+{
+    const struct box *box = building->box;
+    const struct settings *settings = building->settings;
+    AUTO_FREE char *text = settings_write(settings);
+    char limits[128];
+
+    cgroups_describe(&building->keeper->cgroups, limits, sizeof(limits));
+    if (!text || !fields_add(&text, "id", box->id) || !fields_add_number(&text, "created_ms", box->created_ms) ||
+        !fields_add_number(&text, "pid", box->process.pid) ||
+        !fields_add_number(&text, "start_time", start_time(box->process.pid)) ||
+        !fields_add_number(&text, "host_uid", box->host_uid) || !fields_add_number(&text, "host_gid", building->gid) ||
+        !fields_add(&text, "limits", limits))
+        return -1;
+    return state_write(building->box_fd, "record", text);
+}
+
+/* The box stands: makes it known to the rest of the keeper. */
+static int enrol(struct building *building)
+{
+    struct keeper *keeper = building->keeper;
+    struct box *box = building->box;
+    const struct settings *settings = building->settings;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = box};
+    bool watch_memory = keeper->cgroups.fds[CGROUP_MEMORY] < 0;
+
+    box->guarded = guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
+                             watch_memory ? (uint64_t)settings->memory_mb << 20 : 0);
+    if (!box->guarded || write_record(building) < 0)
+        return -1;
+    if (epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, box->process.pidfd, &event) < 0)
+        return -1;
+    box->next = keeper->boxes;
+    keeper->boxes = box;
+    return 0;
+}
+
+static void kill_and_wait(const struct box_process *process)
+{
+    siginfo_t info;
+
+    syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+    while (waitid(P_PIDFD, (id_t)process->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+        ;
+}
+
+/* Removes what BOX has on the machine once none of its processes lives, and frees it. */
+static void discard(struct keeper *keeper, struct box *box)
+{
+    guard_remove(box->guarded);
+    if (!cgroups_remove(&keeper->cgroups, box->id)) {
+        struct remains *remains = calloc(1, sizeof(*remains));
+
+        if (remains) {
+            memcpy(remains->id, box->id, sizeof(remains->id));
+            remains->next = keeper->remains;
+            keeper->remains = remains;
+        }
+    }
+    state_discard_box(&keeper->state, box->id);
+    if (box->keeper_fd >= 0)
+        close(box->keeper_fd);
+    if (box->process.pidfd >= 0)
+        close(box->process.pidfd);
+    free(box);
+}
+
+static int build(struct building *building, char *reason, size_t size)
+{
+    if (prepare(building, reason, size) < 0 || start(building, reason, size) < 0)
+        return -1;
+    if (enrol(building) == 0)
+        return 0;
+    snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(errno));
+    kill_and_wait(&building->box->process);
+    return -1;
+}
+
+struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason, size_t size)
+{
+    struct box *box = calloc(1, sizeof(*box));
+    struct building building = {keeper, settings, box, 0, -1, -1, -1, -1, -1, -1, -1};
+    struct timespec now;
+
+    *status = SANDLOT_DEPENDENCY_MISSING;
+    if (!box || !make_id(box->id)) {
+        free(box);
+        *status = SANDLOT_INTERNAL;
+        snprintf(reason, size, "out of memory");
+        return NULL;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    box->source.kind = SOURCE_BOX;
+    box->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    strcpy(box->run_label, settings->run_label);
+    box->process = (struct box_process){-1, -1};
+    box->keeper_fd = -1;
+    int built = build(&building, reason, size);
+    bool exhausted = errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE;
+
+    close_building(&building);
+    if (built == 0)
+        return box;
+    if (exhausted)
+        *status = SANDLOT_EXHAUSTED;
+    discard(keeper, box);
+    return NULL;
+}
+
+struct box *boxes_find(const struct keeper *keeper, const char *id)
+{
+    struct box *box = keeper->boxes;
+
+    while (box && strcmp(box->id, id) != 0)
+        box = box->next;
+    return box;
+}
+
+void boxes_end(struct box *box, const char *reason)
+{
+    if (box->ending || box->end_reason)
+        return;
+    box->ending = !reason;
+    box->end_reason = reason;
+    /* When its pid 1 dies, the kernel kills everything in the box. */
+    syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
+}
+
+/* Why BOX ended, for those who look for it later. */
+static const char *end_of(const struct keeper *keeper, const struct box *box, const siginfo_t *info)
+{
+    if (box->end_reason)
+        return box->end_reason;
+    if (info->si_code == CLD_EXITED && info->si_status == BOX_EXIT_IDLE_TTL)
+        return "it expired: it was not used for longer than ttl_s allows";
+    if (info->si_code == CLD_EXITED && info->si_status == BOX_EXIT_HARD_TTL)
+        return "it expired: it reached its absolute lifetime, hard_ttl_s";
+    if (info->si_code != CLD_EXITED && cgroups_memory_kills(&keeper->cgroups, box->id) > 0)
+        return "its memory limit killed its init; give it more with memory_mb";
+    return info->si_code == CLD_EXITED ? "its init gave up" : "its init was killed";
+}
+
+void boxes_bury(struct keeper *keeper, struct box *box)
+{
+    siginfo_t info = {0};
+
+    while (waitid(P_PIDFD, (id_t)box->process.pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+        ;
+    if (!box->ending)
+        state_remember_end(&keeper->state, box->id, end_of(keeper, box, &info));
+    for (struct box **at = &keeper->boxes; *at; at = &(*at)->next)
+        if (*at == box) {
+            *at = box->next;
+            break;
+        }
+    discard(keeper, box);
+}
+
+static void order(const struct box *box, enum keeper_order what)
+{
+    char byte = (char)what;
+
+    if (send(box->keeper_fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EAGAIN)
+        return; /* it has not yet obeyed the orders before this one */
+}
+
+void boxes_heed_guard(struct keeper *keeper)
+{
+    for (struct box *box = keeper->boxes; box; box = box->next)
+        switch (guard_take(box->guarded)) {
+        case GUARD_FINE:
+            break;
+        case GUARD_OVER_MEMORY:
+            order(box, KEEPER_ORDER_MEMORY);
+            break;
+        case GUARD_OVER_DISK:
+            order(box, KEEPER_ORDER_DISK);
+            break;
+        case GUARD_FAR_OVER:
+            boxes_end(box, "it went far beyond its disk limit; give it more with disk_mb");
+            break;
+        }
+}
+
+bool boxes_remove_remains(struct keeper *keeper)
+{
+    for (struct remains **at = &keeper->remains; *at;) {
+        struct remains *remains = *at;
+
+        if (cgroups_remove(&keeper->cgroups, remains->id) || ++remains->tries > REMOVAL_TRIES) {
+            *at = remains->next;
+            free(remains);
+        } else {
+            at = &remains->next;
+        }
+    }
+    return keeper->remains;
+}
+
+static void sweep_one(void *context, const char *id)
+{
+    struct keeper *keeper = context;
+    struct remains *remains = calloc(1, sizeof(*remains));
+
+    if (!remains)
+        return;
+    snprintf(remains->id, sizeof(remains->id), "%.19s", id);
+    remains->next = keeper->remains;
+    keeper->remains = remains;
+}
+
+void boxes_sweep(struct keeper *keeper)
+{
+    state_sweep(&keeper->state, sweep_one, keeper);
+    boxes_remove_remains(keeper);
+}

@@ -1,0 +1,71 @@
+/* The boxes that live: making them, ending them, and what is left to do when one has ended. */
+#ifndef SANDLOT_LOCAL_BOXES_H
+#define SANDLOT_LOCAL_BOXES_H
+
+#include "../box/box.h"
+#include "cgroup.h"
+#include "guard.h"
+#include "state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BOX_ID_SIZE = 20 };
+
+/* What epoll(7) reports on: the first member of a box and of a connection, and the listener and the wake-up themselves. */
+struct source {
+    enum source_kind { SOURCE_LISTENER, SOURCE_WAKE, SOURCE_CONNECTION, SOURCE_BOX } kind;
+};
+
+struct connection;
+
+struct box {
+    struct source source;
+    struct box *next;
+    char id[BOX_ID_SIZE];
+    char run_label[64];
+    int64_t created_ms; /* UTC */
+    struct box_process process;
+    int keeper_fd; /* the keeper's end of the box's socketpair */
+    uid_t host_uid;
+    struct guarded *guarded;
+    struct connection *lease; /* the box ends with it; NULL: it lives on its own */
+    bool ending;              /* told to end: nobody needs to hear why */
+    const char *end_reason;   /* why the keeper ends it; NULL: it ended by itself */
+};
+
+struct remains; /* control groups that are still busy */
+
+struct keeper {
+    struct state state;
+    struct cgroups cgroups;
+    const struct seccomp_program *filter;
+    int epoll_fd;
+    int wake_fd;
+    struct box *boxes;
+    struct connection *connections;
+    struct remains *remains;
+};
+
+/* Makes a box as SETTINGS says. NULL with REASON, and an enum sandlot_status in *STATUS; nothing is left of it then. */
+struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason, size_t size);
+
+struct box *boxes_find(const struct keeper *keeper, const char *id);
+
+/* Kills all that runs in the box. boxes_bury follows when it is dead. REASON is static, for those who ask for the box later; NULL: nobody
+ * will. */
+void boxes_end(struct box *box, const char *reason);
+
+/* The init of BOX is dead: removes all that there was of it, and frees it. */
+void boxes_bury(struct keeper *keeper, struct box *box);
+
+/* Does what the guard has found to be necessary. */
+void boxes_heed_guard(struct keeper *keeper);
+
+/* Tries again to remove what was busy. True while something is left. */
+bool boxes_remove_remains(struct keeper *keeper);
+
+/* Removes what earlier keepers left. */
+void boxes_sweep(struct keeper *keeper);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Watches what the kernel does not limit: the disk space of every box and, where there is no control group for it, its memory. A thread
+ * that looks ten times a second at little cost; what to do about a box is the business of the thread that owns the boxes.
+ */
+#ifndef SANDLOT_LOCAL_GUARD_H
+#define SANDLOT_LOCAL_GUARD_H
+
+#include "walk.h"
+
+#include <sys/types.h>
+
+enum guard_verdict {
+    GUARD_FINE,
+    GUARD_OVER_MEMORY, /* its commands are to be killed */
+    GUARD_OVER_DISK,   /* the same */
+    GUARD_FAR_OVER     /* it goes on growing: the box is to be ended */
+};
+
+struct guarded;
+
+/* Starts the thread. BOXES_FD is the folder of all boxes; WAKE_FD an eventfd that is written to when there is a verdict. 0 or -1. */
+int guard_start(int boxes_fd, int wake_fd);
+
+/* Begins to watch box ID whose init is PID. MEMORY_BYTES 0: not to be watched. NULL: out of memory. */
+struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes);
+
+/* Ends that. NULL is fine. */
+void guard_remove(struct guarded *guarded);
+
+/* What was found since the last call. */
+enum guard_verdict guard_take(struct guarded *guarded);
+
+#endif

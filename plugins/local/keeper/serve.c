@@ -1,0 +1,214 @@
+#include "serve.h"
+
+#include "../cleanup.h"
+#include "../protocol.h"
+
+#include <signal.h>
+#include <sandlot/provider.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum { SEND_LIMIT_MS = 2000 };
+
+struct connection {
+    struct source source;
+    struct connection *next;
+    int fd;
+    struct box *leased;  /* the box that ends with this connection */
+    struct box *awaited; /* the box whose end this connection wants to hear of */
+};
+
+static void answer(const struct connection *connection, uint32_t kind, const void *body, size_t length)
+{
+    /* A client that does not take its answer is as good as gone; its connection ends soon. */
+    if (protocol_send(connection->fd, kind, body, length, NULL, 0, sandlot_now_ms() + SEND_LIMIT_MS) != PROTOCOL_OK)
+        shutdown(connection->fd, SHUT_RDWR);
+}
+
+__attribute__((format(printf, 3, 4))) static void fail(const struct connection *connection, enum sandlot_status status,
+                                                       const char *format, ...)
+{
+    struct failure failure = {.status = status};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(failure.message, sizeof(failure.message), format, arguments);
+    va_end(arguments);
+    answer(connection, MESSAGE_FAILED, &failure, offsetof(struct failure, message) + strlen(failure.message) + 1);
+}
+
+/* Only processes of the same user may order boxes; the mode of the state folder says the same. */
+static bool is_own_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+static void add_connection(struct keeper *keeper, int fd)
+{
+    struct connection *connection = calloc(1, sizeof(*connection));
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+
+    if (!connection || epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        free(connection);
+        close(fd);
+        return;
+    }
+    connection->source.kind = SOURCE_CONNECTION;
+    connection->fd = fd;
+    connection->next = keeper->connections;
+    keeper->connections = connection;
+}
+
+void serve_new_connections(struct keeper *keeper, int listener)
+{
+    for (int fd; (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
+        if (is_own_user(fd))
+            add_connection(keeper, fd);
+        else
+            close(fd);
+    }
+}
+
+static void end_connection(struct keeper *keeper, struct connection *connection)
+{
+    if (connection->leased) {
+        connection->leased->lease = NULL;
+        boxes_end(connection->leased, NULL);
+    }
+    for (struct connection **at = &keeper->connections; *at; at = &(*at)->next)
+        if (*at == connection) {
+            *at = connection->next;
+            break;
+        }
+    close(connection->fd);
+    free(connection);
+}
+
+static void create(struct keeper *keeper, struct connection *connection, const char *text)
+{
+    struct settings settings;
+    uint32_t status = SANDLOT_INTERNAL;
+    char reason[1024] = "";
+
+    if (connection->leased || !settings_read(text, &settings)) {
+        fail(connection, SANDLOT_INTERNAL, "the keeper does not understand what box is wanted");
+        return;
+    }
+    struct box *box = boxes_create(keeper, &settings, &status, reason, sizeof(reason));
+
+    settings_clear(&settings);
+    if (!box) {
+        fail(connection, status, "%s", reason);
+        return;
+    }
+    box->lease = connection;
+    connection->leased = box;
+    answer(connection, MESSAGE_CREATED, box->id, strlen(box->id));
+}
+
+/* The client has noted the id of its box and wants it to live on. */
+static void keep(struct connection *connection)
+{
+    if (connection->leased)
+        connection->leased->lease = NULL;
+    connection->leased = NULL;
+}
+
+static void delete_box(struct keeper *keeper, struct connection *connection, const char *id)
+{
+    struct box *box = boxes_find(keeper, id);
+
+    if (!box) {
+        answer(connection, MESSAGE_DONE, NULL, 0);
+        return;
+    }
+    connection->awaited = box;
+    boxes_end(box, NULL);
+}
+
+static void list(const struct keeper *keeper, const struct connection *connection)
+{
+    for (const struct box *box = keeper->boxes; box; box = box->next) {
+        AUTO_FREE char *text = NULL;
+
+        if (box->ending || box->end_reason)
+            continue;
+        if (fields_add(&text, "id", box->id) && fields_add(&text, "run_label", box->run_label) &&
+            fields_add_number(&text, "created_ms", box->created_ms))
+            answer(connection, MESSAGE_LISTED, text, strlen(text));
+    }
+    answer(connection, MESSAGE_DONE, NULL, 0);
+}
+
+/* A client of another build. Without boxes this keeper makes way at once: the client finds its connection closed. */
+static void refuse_build(struct keeper *keeper, const struct connection *connection)
+{
+    size_t count = 0;
+
+    for (const struct box *box = keeper->boxes; box; box = box->next)
+        count++;
+    if (count == 0)
+        raise(SIGTERM);
+    else
+        fail(connection, SANDLOT_UNAVAILABLE,
+             "%zu sandboxes of another version of Sandlot are alive; delete them with that version, or wait until they end",
+             count);
+}
+
+static void handle(struct keeper *keeper, struct connection *connection, const struct received *message)
+{
+    if (message->header.build != PROTOCOL_VERSION) {
+        refuse_build(keeper, connection);
+        return;
+    }
+    switch (message->header.kind) {
+    case MESSAGE_CREATE:
+        create(keeper, connection, message->body);
+        break;
+    case MESSAGE_KEEP:
+        keep(connection);
+        break;
+    case MESSAGE_DELETE:
+        delete_box(keeper, connection, message->body);
+        break;
+    case MESSAGE_LIST:
+        list(keeper, connection);
+        break;
+    default:
+        fail(connection, SANDLOT_INTERNAL, "the keeper does not know messages of kind %u", message->header.kind);
+    }
+}
+
+void serve_connection(struct keeper *keeper, struct connection *connection)
+{
+    struct received message;
+
+    switch (protocol_receive(connection->fd, &message, 0, -1)) {
+    case PROTOCOL_OK:
+        handle(keeper, connection, &message);
+        received_clear(&message);
+        break;
+    case PROTOCOL_TIMEOUT:
+        break;
+    default:
+        end_connection(keeper, connection);
+    }
+}
+
+void serve_end_of_box(struct keeper *keeper, struct box *box)
+{
+    struct box *dead = box; /* compared with only, once it is freed */
+
+    if (box->lease)
+        box->lease->leased = NULL;
+    boxes_bury(keeper, box);
+    for (struct connection *connection = keeper->connections; connection; connection = connection->next)
+        if (connection->awaited == dead) {
+            connection->awaited = NULL;
+            answer(connection, MESSAGE_DONE, NULL, 0);
+        }
+}

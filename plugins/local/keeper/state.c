@@ -1,0 +1,228 @@
+#include "state.h"
+
+#include "../cleanup.h"
+#include "walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { REMEMBERED = 256, REMEMBERED_SECONDS = 24 * 60 * 60, TRASH_STACK = 512 * 1024 };
+
+/* The thread that empties the trash, of which the process has one. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool full;
+    int fd;
+} trash = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true, -1};
+
+static void *empty_trash(void *nothing)
+{
+    (void)nothing;
+    pthread_mutex_lock(&trash.lock);
+    for (;;) {
+        while (!trash.full)
+            pthread_cond_wait(&trash.changed, &trash.lock);
+        trash.full = false;
+        pthread_mutex_unlock(&trash.lock);
+        walk_empty(trash.fd);
+        pthread_mutex_lock(&trash.lock);
+    }
+    return NULL;
+}
+
+static void wake_trash(void)
+{
+    pthread_mutex_lock(&trash.lock);
+    trash.full = true;
+    pthread_cond_signal(&trash.changed);
+    pthread_mutex_unlock(&trash.lock);
+}
+
+static int start_trash(int trash_fd)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    trash.fd = trash_fd;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, TRASH_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    errno = pthread_create(&thread, &attributes, empty_trash, NULL);
+    pthread_attr_destroy(&attributes);
+    return errno ? -1 : 0;
+}
+
+static bool has_entries(int folder_fd)
+{
+    int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+    int count = 0;
+
+    while (folder && count < 3 && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count > 2;
+}
+
+bool state_is_clean(void)
+{
+    return !has_entries(trash.fd);
+}
+
+static int open_folder(int parent_fd, const char *name)
+{
+    if (mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int state_open(struct state *state, int state_fd, char *reason, size_t size)
+{
+    state->fd = state_fd;
+    state->boxes_fd = open_folder(state_fd, "boxes");
+    state->ended_fd = open_folder(state_fd, "ended");
+    state->trash_fd = open_folder(state_fd, "trash");
+    if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->trash_fd >= 0 && start_trash(state->trash_fd) == 0)
+        return 0;
+    snprintf(reason, size, "the state folder could not be prepared: %s; make sure that there is space and that it may be "
+             "written to", strerror(errno));
+    return -1;
+}
+
+/* A listing of FOLDER_FD with an offset of its own. */
+static DIR *list_folder(int folder_fd)
+{
+    AUTO_CLOSE int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+
+    if (folder)
+        take_fd(&copy);
+    return folder;
+}
+
+void state_sweep(struct state *state, void (*each)(void *context, const char *id), void *context)
+{
+    DIR *folder = list_folder(state->boxes_fd);
+
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (*entry->d_name == '.')
+            continue;
+        each(context, entry->d_name);
+        state_remember_end(state, entry->d_name, "the keeper of this user's boxes was ended or crashed");
+        state_discard_box(state, entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    wake_trash();
+}
+
+static int make_owned(int parent_fd, const char *name, uid_t uid, gid_t gid)
+{
+    if (mkdirat(parent_fd, name, 0700) < 0)
+        return -1;
+    return uid == geteuid() ? 0 : fchownat(parent_fd, name, uid, gid, AT_SYMLINK_NOFOLLOW);
+}
+
+static int make_storage(int box_fd, uid_t uid, gid_t gid)
+{
+    static const char *const folders[] = {"upper", "work", "tmp", "home", "root-upper", "root-work"};
+
+    if (make_owned(box_fd, "storage", uid, gid) < 0)
+        return -1;
+    AUTO_CLOSE int fd = openat(box_fd, "storage", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    for (size_t i = 0; fd >= 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (make_owned(fd, folders[i], uid, gid) < 0)
+            return -1;
+    return take_fd(&fd);
+}
+
+int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int *box_fd, int *storage_fd,
+                   char *reason, size_t size)
+{
+    AUTO_CLOSE int box = -1;
+
+    if (mkdirat(state->boxes_fd, id, 0700) == 0)
+        box = openat(state->boxes_fd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *storage_fd = box >= 0 ? make_storage(box, uid, gid) : -1;
+    if (*storage_fd >= 0) {
+        *box_fd = take_fd(&box);
+        return 0;
+    }
+    snprintf(reason, size, "the folder of the box could not be made: %s; %s", strerror(errno),
+             errno == ENOSPC || errno == EDQUOT ? "free some space on the disk that holds Sandlot's state"
+                                                : "make sure that Sandlot's state folder may be written to");
+    state_discard_box(state, id);
+    return -1;
+}
+
+int state_write(int folder_fd, const char *name, const char *text)
+{
+    char temporary[64];
+    size_t length = strlen(text);
+
+    snprintf(temporary, sizeof(temporary), ".%s.new", name);
+    AUTO_CLOSE int fd = openat(folder_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    /* Without fsync(2): after a power failure the box is gone, and its record only tells whose folder to sweep. */
+    if (fd >= 0 && write(fd, text, length) == (ssize_t)length && renameat(folder_fd, temporary, folder_fd, name) == 0)
+        return 0;
+    unlinkat(folder_fd, temporary, 0);
+    return -1;
+}
+
+void state_discard_box(const struct state *state, const char *id)
+{
+    char name[64];
+
+    if (renameat(state->boxes_fd, id, state->trash_fd, id) < 0 && errno != ENOENT) {
+        /* Something of that name is in the trash already, from a keeper that was killed. */
+        snprintf(name, sizeof(name), "%.32s-%lld", id, (long long)time(NULL));
+        renameat(state->boxes_fd, id, state->trash_fd, name);
+    }
+    wake_trash();
+}
+
+/* Forgets ends that are old, and the oldest ones beyond the number that is kept. */
+static void forget_ends(const struct state *state)
+{
+    time_t limit = time(NULL) - REMEMBERED_SECONDS;
+    char oldest[64];
+    size_t count;
+
+    do {
+        DIR *folder = list_folder(state->ended_fd);
+        time_t oldest_time = 0;
+
+        count = 0;
+        for (struct dirent *entry; folder && (entry = readdir(folder));) {
+            struct stat status;
+
+            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                fstatat(state->ended_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+                continue;
+            if (status.st_mtime < limit && unlinkat(state->ended_fd, entry->d_name, 0) == 0)
+                continue;
+            if (count++ == 0 || status.st_mtime < oldest_time) {
+                oldest_time = status.st_mtime;
+                snprintf(oldest, sizeof(oldest), "%.60s", entry->d_name);
+            }
+        }
+        if (folder)
+            closedir(folder);
+    } while (count >= REMEMBERED && unlinkat(state->ended_fd, oldest, 0) == 0);
+}
+
+void state_remember_end(const struct state *state, const char *id, const char *reason)
+{
+    forget_ends(state);
+    state_write(state->ended_fd, id, reason);
+}

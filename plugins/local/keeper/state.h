@@ -1,0 +1,44 @@
+/*
+ * What the keeper has on disk, below STATE:
+ *   boxes/ID/   record (the text form of settings.h), socket, storage/ (all that the box writes)
+ *   ended/ID    why a box that nobody deleted is gone, for those who ask for it later
+ *   trash/      what is being removed
+ */
+#ifndef SANDLOT_LOCAL_STATE_H
+#define SANDLOT_LOCAL_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct state {
+    int fd;
+    int boxes_fd;
+    int ended_fd;
+    int trash_fd;
+};
+
+/* Opens what lies in the folder STATE_FD, makes it where it is missing, and starts the thread that empties the
+ * trash. 0, or -1 with REASON. */
+int state_open(struct state *state, int state_fd, char *reason, size_t size);
+
+/* Calls EACH for every box that an earlier keeper left behind, and removes it. */
+void state_sweep(struct state *state, void (*each)(void *context, const char *id), void *context);
+
+/* Makes the folder of box ID, with its storage owned by UID and GID. *BOX_FD and *STORAGE_FD are O_PATH. 0, or -1 with REASON. */
+int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int *box_fd, int *storage_fd,
+                   char *reason, size_t size);
+
+/* Writes the file NAME of a folder as a whole or not at all. 0, or -1 with errno. */
+int state_write(int folder_fd, const char *name, const char *text);
+
+/* Removes the folder of box ID; the space is free soon after. */
+void state_discard_box(const struct state *state, const char *id);
+
+/* Remembers for a day, at most for 256 boxes, why box ID ended. */
+void state_remember_end(const struct state *state, const char *id, const char *reason);
+
+/* Is the trash empty? */
+bool state_is_clean(void);
+
+#endif

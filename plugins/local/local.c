@@ -1,0 +1,374 @@
+/*
+ * The provider `local`: sandboxes on this machine. What a sandbox is stands in box/; who owns it in keeper/; this is the side
+ * that runs in the user's program.
+ */
+#include "box/box.h"
+#include "cleanup.h"
+#include "client.h"
+#include "execute.h"
+#include "sandbox.h"
+#include "settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sandlot/provider.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LOCAL_PARAMETERS(P)                                                                                            \
+    P(path, workspace, "", optional, "host folder shown copy-on-write as the working directory; it is never changed") \
+    P(path, rootfs, "", optional, "folder with another root file system; without it the host's system folders")       \
+    P(integer, memory_mb, "4096", optional, "memory of the sandbox in MiB")                                           \
+    P(integer, processes, "1024", optional, "processes and threads that the sandbox may have")                        \
+    P(integer, disk_mb, "8192", optional, "disk space that the sandbox may fill, in MiB")                             \
+    P(integer, open_files, "4096", optional, "files that one process may have open")                                  \
+    P(float, cpus, "", optional, "processors that the sandbox may keep busy; without it all")                         \
+    P(string, confinement, "full", optional, "full, or the weaker landlock where user namespaces are unavailable")     \
+    P(boolean, fake_root, "false", optional, "commands see themselves as uid 0, for package managers")
+SANDLOT_PARAMETERS(local, LOCAL_PARAMETERS)
+
+/* What open makes. */
+struct local {
+    struct client client;
+    struct settings settings; /* of the parameters; its strings are the host's */
+    const char *confinement;
+};
+
+static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace, const char *rootfs,
+                                      int64_t memory_mb, int64_t processes, int64_t disk_mb, int64_t open_files, double cpus,
+                                      const char *confinement, bool fake_root)
+{
+    struct local *local = calloc(1, sizeof(*local));
+
+    if (!local)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    local->confinement = confinement;
+    local->settings = (struct settings){
+        .workspace = (char *)(uintptr_t)workspace,
+        .rootfs = (char *)(uintptr_t)rootfs,
+        .memory_mb = memory_mb,
+        .processes = processes,
+        .disk_mb = disk_mb,
+        .open_files = open_files,
+        .cpus = cpus,
+        .fake_root = fake_root,
+    };
+    enum sandlot_status status = client_init(&local->client, call);
+
+    if (status == SANDLOT_OK) {
+        *provider = local;
+        return SANDLOT_OK;
+    }
+    client_clear(&local->client);
+    free(local);
+    return status;
+}
+
+static void local_close(void *provider)
+{
+    struct local *local = provider;
+
+    client_clear(&local->client);
+    free(local);
+}
+
+static enum sandlot_status check_numbers(struct sandlot_call *call, const struct settings *settings)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"memory_mb", settings->memory_mb},
+                   {"processes", settings->processes},
+                   {"disk_mb", settings->disk_mb},
+                   {"open_files", settings->open_files}};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        int64_t minimum = 0;
+        int64_t maximum = 0;
+
+        settings_range(numbers[i].name, &minimum, &maximum);
+        if (numbers[i].value < minimum || numbers[i].value > maximum)
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "%s = %" PRId64 " is out of range; it must be between %" PRId64 " and %" PRId64,
+                                numbers[i].name, numbers[i].value, minimum, maximum);
+    }
+    if (!isnan(settings->cpus) && !(settings->cpus >= 0.01 && settings->cpus <= MAXIMUM_CPUS))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "cpus is out of range; it must be between 0.01 and %d",
+                            MAXIMUM_CPUS);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status check_confinement(struct sandlot_call *call, const char *word, struct settings *settings)
+{
+    if (!word || strcmp(word, "full") == 0) {
+        settings->confinement = CONFINEMENT_FULL;
+        return SANDLOT_OK;
+    }
+    if (strcmp(word, "landlock") != 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "confinement = \"%.40s\" is unknown; it must be \"full\" or \"landlock\" (whether the provider runs in "
+                            "a process of its own is another key: isolation, with \"process\" or \"none\")",
+                            word);
+    settings->confinement = CONFINEMENT_LANDLOCK;
+    if (settings->workspace || settings->rootfs || settings->fake_root)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
+                            settings->workspace ? "workspace"
+                            : settings->rootfs  ? "rootfs"
+                                                : "fake_root");
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status check_folder(struct sandlot_call *call, const char *name, const char *path)
+{
+    AUTO_CLOSE int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
+    struct stat status;
+
+    if (!path)
+        return SANDLOT_OK;
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: the folder %.700s cannot be opened: %s; name one that is there",
+                            name, path, strerror(errno));
+    if (!S_ISDIR(status.st_mode))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: %.700s is not a folder; unpack an archive first (tar -xf)", name,
+                            path);
+    if (faccessat(fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: the folder %.700s cannot be read: %s; name one that you can read",
+                            name, path, strerror(errno));
+    return SANDLOT_OK;
+}
+
+/* Does the folder INNER_FD lie in OUTER, or is it that? */
+static bool lies_within(int inner_fd, const struct stat *outer)
+{
+    AUTO_CLOSE int fd = openat(inner_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat last = {0};
+    struct stat status;
+
+    while (fd >= 0 && fstat(fd, &status) == 0) {
+        if (status.st_dev == outer->st_dev && status.st_ino == outer->st_ino)
+            return true;
+        if (status.st_dev == last.st_dev && status.st_ino == last.st_ino)
+            return false; /* the parent of "/" is "/" */
+        last = status;
+        int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        close(fd);
+        fd = parent;
+    }
+    return false;
+}
+
+/* A box that sees Sandlot's own state could speak to the keeper in its user's name, and to other boxes. */
+static enum sandlot_status check_apart_from_state(struct sandlot_call *call, struct local *local, const char *name,
+                                                  const char *path)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    int state_fd = path ? client_state(&local->client, call, &status) : -1;
+    AUTO_CLOSE int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    struct stat folder;
+    struct stat state;
+
+    if (!path || state_fd < 0)
+        return status;
+    if (fd >= 0 && fstat(fd, &folder) == 0 && fstat(state_fd, &state) == 0 && !lies_within(state_fd, &folder) &&
+        !lies_within(fd, &state))
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                        "%s: the folder %.500s must lie apart from Sandlot's state, %.300s; name a folder below it, or set "
+                        "XDG_STATE_HOME to one elsewhere",
+                        name, path, local->client.state_path);
+}
+
+/* Checks the parameters and makes SETTINGS of them. Its strings stay the host's. */
+static enum sandlot_status check_settings(struct sandlot_call *call, struct local *local, struct settings *settings)
+{
+    *settings = local->settings;
+    enum sandlot_status status = check_numbers(call, settings);
+
+    if (status == SANDLOT_OK)
+        status = check_confinement(call, local->confinement, settings);
+    if (status == SANDLOT_OK)
+        status = check_folder(call, "workspace", settings->workspace);
+    if (status == SANDLOT_OK)
+        status = check_folder(call, "rootfs", settings->rootfs);
+    if (status == SANDLOT_OK)
+        status = check_apart_from_state(call, local, "workspace", settings->workspace);
+    if (status == SANDLOT_OK)
+        status = check_apart_from_state(call, local, "rootfs", settings->rootfs);
+    return status;
+}
+
+/* The keeper has made box ID, which hangs on CONNECTION: tells the host, and says to whom the box belongs. */
+static enum sandlot_status take_over(struct local *local, struct sandlot_call *call, const struct sandlot_create *request,
+                                     const char *id, int connection, void **sandbox)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    AUTO_CLOSE int lease = connection;
+    struct sandbox *box = sandbox_open(&local->client, call, id, &status);
+
+    if (!box)
+        return status;
+    call->host->created(call, id, box->working_dir);
+    if (request->flags & SANDLOT_CREATE_KEEP) {
+        /* Only now: until the host knows the id, the box goes when this process does. */
+        if (protocol_send(lease, MESSAGE_KEEP, NULL, 0, NULL, 0, sandlot_now_ms() + 1000) != PROTOCOL_OK)
+            status = sandlot_fail(call, SANDLOT_UNAVAILABLE, "the keeper of local sandboxes ended; try again");
+    } else if (!client_lease(&local->client, id, take_fd(&lease))) {
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    }
+    if (status != SANDLOT_OK)
+        sandbox_free(box);
+    else
+        *sandbox = box;
+    return status;
+}
+
+static enum sandlot_status create(struct local *local, struct sandlot_call *call, struct settings *settings,
+                                  const struct sandlot_create *request, void **sandbox)
+{
+    struct received reply;
+    int connection;
+
+    settings->idle_ttl_ms = request->idle_ttl_ms;
+    settings->hard_ttl_ms = request->hard_ttl_ms;
+    settings->keep = request->flags & SANDLOT_CREATE_KEEP;
+    snprintf(settings->run_label, sizeof(settings->run_label), "%s", request->run_label ? request->run_label : "");
+    AUTO_FREE char *text = settings_write(settings);
+
+    if (!text)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    enum sandlot_status status = client_ask(&local->client, call, MESSAGE_CREATE, text, true, &reply, &connection);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (reply.header.kind == MESSAGE_CREATED) {
+        status = take_over(local, call, request, reply.body, connection, sandbox);
+    } else {
+        close(connection);
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "the keeper of local sandboxes gave an answer that makes no sense");
+    }
+    received_clear(&reply);
+    return status;
+}
+
+static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider, const struct sandlot_create *request,
+                                               void **sandbox)
+{
+    struct local *local = provider;
+    struct settings settings;
+    enum sandlot_status status = check_settings(call, local, &settings);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (request->snapshot)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes have no snapshots; start without one");
+    if (!request->sandbox_id)
+        return create(local, call, &settings, request, sandbox);
+    *sandbox = sandbox_open(&local->client, call, request->sandbox_id, &status);
+    return status;
+}
+
+static void local_release(void *provider, void *sandbox)
+{
+    (void)provider;
+    sandbox_free(sandbox);
+}
+
+static enum sandlot_status local_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    struct local *local = provider;
+    enum sandlot_status status = SANDLOT_OK;
+    int state_fd = client_state(&local->client, call, &status);
+    struct received reply;
+    int connection;
+
+    if (state_fd < 0)
+        return status;
+    if (sandbox_id_valid(id) && sandbox_exists(state_fd, id)) {
+        status = client_ask(&local->client, call, MESSAGE_DELETE, id, true, &reply, &connection);
+        if (status != SANDLOT_OK)
+            return status;
+        received_clear(&reply);
+        close(connection);
+    }
+    client_release_lease(&local->client, id);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status add_listed(const struct sandlot_listing *listing, const char *record)
+{
+    AUTO_FREE char *id = fields_get(record, "id");
+    AUTO_FREE char *label = fields_get(record, "run_label");
+    const struct sandlot_listed listed = {.size = sizeof(listed),
+                                          .id = id,
+                                          .state = "running",
+                                          .created_at_ms = fields_get_number(record, "created_ms"),
+                                          .run_label = label && *label ? label : NULL};
+
+    return id ? listing->add(listing, &listed) : SANDLOT_OK;
+}
+
+static enum sandlot_status local_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                      const struct sandlot_listing *listing)
+{
+    struct local *local = provider;
+    struct received reply;
+    int fd;
+
+    if (cursor)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "local sandboxes are listed in one page; leave the cursor out");
+    /* Where no keeper serves there are no sandboxes. */
+    enum sandlot_status status = client_ask(&local->client, call, MESSAGE_LIST, "", false, &reply, &fd);
+    AUTO_CLOSE int connection = fd;
+
+    while (status == SANDLOT_OK && connection >= 0) {
+        uint32_t kind = reply.header.kind;
+
+        if (kind == MESSAGE_LISTED)
+            status = add_listed(listing, reply.body);
+        received_clear(&reply);
+        if (kind != MESSAGE_LISTED || status != SANDLOT_OK)
+            break;
+        enum protocol_result result = protocol_receive(connection, &reply, sandlot_now_ms() + sandlot_remaining_ms(call, 10000),
+                                                       call->cancel_fd);
+
+        if (result != PROTOCOL_OK)
+            return client_broken(call, result, "the keeper of local sandboxes");
+    }
+    return status;
+}
+
+static enum sandlot_status local_execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                         const struct sandlot_command *command, const struct sandlot_sink *output,
+                                         struct sandlot_exit *result)
+{
+    (void)provider;
+    return execute_command(sandbox, call, command, output, result);
+}
+
+static enum sandlot_status local_open_root(struct sandlot_call *call, void *provider, void *sandbox, struct sandlot_root *root)
+{
+    (void)provider;
+    return sandbox_root(sandbox, call, root);
+}
+
+static const struct sandlot_provider local_provider = {
+    SANDLOT_TABLE(local),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = local_close,
+    .get_or_create = local_get_or_create,
+    .release = local_release,
+    .delete_sandbox = local_delete,
+    .list = local_list,
+    .execute = local_execute,
+    .open_root = local_open_root,
+};
+
+#define LOCAL_METADATA(M)                                                                                              \
+    M(description, "Sandboxes on this machine: no cloud, no key")                                                      \
+    M(working_dir, "/workspace")                                                                                       \
+    M(capabilities, "list files streaming")                                                                            \
+    M(environment, "XDG_STATE_HOME")
+SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

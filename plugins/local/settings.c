@@ -1,0 +1,197 @@
+#include "settings.h"
+
+#include "cleanup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The whole numbers: where they lie and what they may be. */
+static const struct number {
+    const char *name;
+    size_t offset;
+    int64_t minimum;
+    int64_t maximum;
+} numbers[] = {
+    {"memory_mb", offsetof(struct settings, memory_mb), 16, 16 << 20},
+    {"processes", offsetof(struct settings, processes), 4, 4 << 20},
+    {"disk_mb", offsetof(struct settings, disk_mb), 1, 1 << 30},
+    {"open_files", offsetof(struct settings, open_files), 16, 1 << 20},
+    {"idle_ttl_ms", offsetof(struct settings, idle_ttl_ms), 0, INT64_MAX / 4},
+    {"hard_ttl_ms", offsetof(struct settings, hard_ttl_ms), 0, INT64_MAX / 4},
+};
+
+enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
+
+static const char *const confinements[] = {[CONFINEMENT_FULL] = "full", [CONFINEMENT_LANDLOCK] = "landlock"};
+
+bool settings_range(const char *name, int64_t *minimum, int64_t *maximum)
+{
+    for (size_t i = 0; i < NUMBER_COUNT; i++)
+        if (strcmp(numbers[i].name, name) == 0) {
+            *minimum = numbers[i].minimum;
+            *maximum = numbers[i].maximum;
+            return true;
+        }
+    return false;
+}
+
+bool fields_add(char **text, const char *key, const char *value)
+{
+    size_t used = *text ? strlen(*text) : 0;
+    char *grown = realloc(*text, used + strlen(key) + strlen(value) * 2 + 3);
+
+    if (!grown) {
+        free(*text);
+        *text = NULL;
+        return false;
+    }
+    char *out = grown + used;
+
+    out += sprintf(out, "%s=", key);
+    for (const char *at = value; *at; at++) {
+        if (*at == '\n' || *at == '\\')
+            *out++ = '\\';
+        *out++ = *at == '\n' ? 'n' : *at;
+    }
+    *out++ = '\n';
+    *out = '\0';
+    *text = grown;
+    return true;
+}
+
+bool fields_add_number(char **text, const char *key, int64_t value)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof(digits), "%" PRId64, value);
+    return fields_add(text, key, digits);
+}
+
+char *fields_get(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        if (strncmp(line, key, length) != 0 || line[length] != '=')
+            continue;
+        char *value = malloc((size_t)(end - line));
+        char *out = value;
+
+        for (const char *at = line + length + 1; value && at < end; at++) {
+            bool escaped = *at == '\\' && at + 1 < end;
+
+            at += escaped;
+            *out++ = escaped && *at == 'n' ? '\n' : *at;
+        }
+        if (value)
+            *out = '\0';
+        return value;
+    }
+    return NULL;
+}
+
+static bool parse_number(const char *text, int64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+int64_t fields_get_number(const char *text, const char *key)
+{
+    AUTO_FREE char *value = fields_get(text, key);
+    int64_t number;
+
+    return value && parse_number(value, &number) ? number : 0;
+}
+
+char *settings_write(const struct settings *settings)
+{
+    char *text = NULL;
+    char cpus[32];
+    bool fine = fields_add(&text, "run_label", settings->run_label);
+
+    for (size_t i = 0; fine && i < NUMBER_COUNT; i++) {
+        int64_t value;
+
+        memcpy(&value, (const char *)settings + numbers[i].offset, sizeof(value));
+        fine = fields_add_number(&text, numbers[i].name, value);
+    }
+    /* In thousandths: a decimal point would depend on the locale of the host program. */
+    snprintf(cpus, sizeof(cpus), "%d", isnan(settings->cpus) ? 0 : (int)(settings->cpus * 1000 + 0.5));
+    fine = fine && fields_add(&text, "cpus", cpus);
+    fine = fine && fields_add(&text, "confinement", confinements[settings->confinement]);
+    fine = fine && fields_add_number(&text, "fake_root", settings->fake_root);
+    fine = fine && fields_add_number(&text, "keep", settings->keep);
+    if (settings->workspace)
+        fine = fine && fields_add(&text, "workspace", settings->workspace);
+    if (settings->rootfs)
+        fine = fine && fields_add(&text, "rootfs", settings->rootfs);
+    return text;
+}
+
+static bool read_number(const char *text, const struct number *number, struct settings *settings)
+{
+    AUTO_FREE char *value = fields_get(text, number->name);
+    int64_t parsed;
+
+    if (!value || !parse_number(value, &parsed) || parsed < number->minimum || parsed > number->maximum)
+        return false;
+    memcpy((char *)settings + number->offset, &parsed, sizeof(parsed));
+    return true;
+}
+
+static bool read_switch(const char *text, const char *key, bool *result)
+{
+    AUTO_FREE char *value = fields_get(text, key);
+
+    *result = value && strcmp(value, "1") == 0;
+    return value && (*result || strcmp(value, "0") == 0);
+}
+
+static bool read_words(const char *text, struct settings *settings)
+{
+    AUTO_FREE char *label = fields_get(text, "run_label");
+    AUTO_FREE char *confinement = fields_get(text, "confinement");
+    AUTO_FREE char *cpus = fields_get(text, "cpus");
+    int64_t thousandths;
+
+    if (!label || strlen(label) >= sizeof(settings->run_label) || !confinement || !cpus)
+        return false;
+    if (!parse_number(cpus, &thousandths) || thousandths < 0 || thousandths > MAXIMUM_CPUS * 1000)
+        return false;
+    strcpy(settings->run_label, label);
+    settings->cpus = (double)thousandths / 1000;
+    if (strcmp(confinement, confinements[CONFINEMENT_LANDLOCK]) == 0)
+        settings->confinement = CONFINEMENT_LANDLOCK;
+    else if (strcmp(confinement, confinements[CONFINEMENT_FULL]) != 0)
+        return false;
+    settings->workspace = fields_get(text, "workspace");
+    settings->rootfs = fields_get(text, "rootfs");
+    return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/');
+}
+
+bool settings_read(const char *text, struct settings *settings)
+{
+    memset(settings, 0, sizeof(*settings));
+    bool fine = read_words(text, settings) && read_switch(text, "fake_root", &settings->fake_root) &&
+                read_switch(text, "keep", &settings->keep);
+
+    for (size_t i = 0; fine && i < NUMBER_COUNT; i++)
+        fine = read_number(text, &numbers[i], settings);
+    if (!fine)
+        settings_clear(settings);
+    return fine;
+}
+
+void settings_clear(struct settings *settings)
+{
+    free(settings->workspace);
+    free(settings->rootfs);
+    memset(settings, 0, sizeof(*settings));
+}

@@ -1,0 +1,107 @@
+#!/bin/bash
+# All tests, in turn, and one closing line for them all.
+#
+#   tests/check.sh [--all] BUILD
+#
+# BUILD holds the normal build and the test programs, BUILD/sanitize the same with sanitizers. --all adds fuzzing, valgrind,
+# two hundred rounds of kill -9, and the benchmark.
+set -u
+
+all=false
+if [ "${1:-}" = --all ]; then
+    all=true
+    shift
+    export SANDLOT_TEST_SLOW=1 KILL9_ROUNDS=${KILL9_ROUNDS:-200}
+fi
+cd "$(dirname "$0")/.." || exit 2
+BUILD=$(cd "${1:-build}" && pwd) || exit 2
+jobs=$(nproc)
+[ "$jobs" -le 4 ] || jobs=4
+
+results=$BUILD/test-logs/results
+mkdir -p "$BUILD/test-logs" || exit 2
+: >"$results"
+clone=
+trap '[ -z "$clone" ] || rm -rf "$clone"' EXIT
+trap 'exit 130' INT TERM
+
+shopt -s nullglob
+black_box() { # the black-box tests of the build $1
+    printf '%s\n' tests/cli/*_test.sh tests/local/*_test.sh
+    local source
+    for source in tests/local/*_test.c; do
+        source=${source##*/}
+        echo "$1/tests/local/${source%.c}"
+    done
+}
+# black_box_run LABEL BUILD RESULTS: all of them, side by side but for those that look at the whole machine
+black_box_run() {
+    local programs alone
+    mapfile -t programs < <(black_box "$2" | grep -v kill9)
+    mapfile -t alone < <(black_box "$2" | grep kill9)
+    tests/run.sh -b "$2" -j "$jobs" -t 300 -n "$1" -r "$3" "${programs[@]}" tests/install_test.sh tests/demo/run.sh
+    tests/run.sh -b "$2" -t 900 -n "$1" -r "$3" "${alone[@]}"
+}
+unit() { # the unit tests of the build $1
+    local source
+    for source in tests/unit/*_test.c; do
+        source=${source##*/}
+        echo "$1/tests/${source%.c}"
+    done
+}
+stage() { printf '\n== %s\n' "$1"; }
+
+stage "unit tests"
+mapfile -t programs < <(unit "$BUILD")
+tests/run.sh -b "$BUILD" -j "$jobs" -r "$results" "${programs[@]}"
+
+stage "black-box tests as $(id -un)"
+black_box_run "" "$BUILD" "$results"
+
+if [ "$(id -u)" = 0 ]; then
+    stage "black-box tests as an ordinary user"
+    # Somebody whom the machine does not know, in a tree of their own: the clone may lie below a folder that they cannot pass.
+    uid=61777
+    while getent passwd "$uid" >/dev/null || getent group "$uid" >/dev/null; do uid=$((uid + 1)); done
+    clone=$(mktemp -d /tmp/sandlot-clone.XXXXXX) || exit 2
+    tar -cf - Makefile README.md core plugins sdk include tests config .clang-* | tar -xf - -C "$clone"
+    mkdir "$clone/build"
+    tar -C "$BUILD" -cf - --exclude=./sanitize --exclude=./fuzz --exclude=./test-logs . | tar -xf - -C "$clone/build"
+    chown -R "$uid:$uid" "$clone"
+    chmod 755 "$clone"
+    : >"$clone/results"
+    chown "$uid" "$clone/results"
+    export -f black_box black_box_run
+    (
+        cd "$clone" || exit 2
+        jobs=$jobs exec setpriv --reuid="$uid" --regid="$uid" --clear-groups \
+            bash -O nullglob -c 'black_box_run "user " build results'
+    )
+    [ -s "$clone/results" ] || echo "0 1 0" >"$clone/results" # the runner itself must have failed
+    cat "$clone/results" >>"$results"
+    cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
+else
+    stage "the second pass needs root: run make check as root to have the tests run as root and as an ordinary user"
+fi
+
+stage "with sanitizers"
+mapfile -t programs < <(unit "$BUILD/sanitize" && black_box "$BUILD/sanitize" | grep -v kill9)
+tests/run.sh -b "$BUILD/sanitize" -j "$jobs" -t 600 -n "sanitize " -r "$results" "${programs[@]}"
+
+stage "lint"
+tests/run.sh -b "$BUILD" -j "$jobs" -t 900 -n "lint " -r "$results" tests/lint/*.sh
+
+if $all; then
+    stage "fuzzing"
+    tests/run.sh -b "$BUILD" -t 1200 -n "fuzz " -r "$results" tests/fuzz/run.sh
+    stage "valgrind"
+    tests/run.sh -b "$BUILD" -t 1200 -n "valgrind " -r "$results" tests/valgrind.sh
+    stage "benchmark"
+    tests/run.sh -b "$BUILD" -t 900 -n "bench " -r "$results" tests/bench/bench.sh
+    cat "$BUILD/test-logs/bench_bench.log"
+fi
+
+read -r passed failed skipped < <(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$results")
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,91 @@
+#!/bin/bash
+# sandlot exec in the local sandbox: output, status, limits.
+. "$(dirname "$0")/lib.sh"
+need_local
+
+expect "output is exact" 0 "hello" "*" exec -- echo hello
+check "the final newline is there" test "$(od -An -c "$scratch/out" | tr -d ' \n')" = 'hello\n'
+expect "a single word is a command line" 0 "3" "*" exec 'echo a b c | wc -w'
+expect "several words are quoted" 0 'a  b $HOME *' "*" exec -- echo 'a  b' '$HOME' '*'
+expect "words after the first belong to the command" 0 "-la --json" "*" exec echo -la --json
+expect "options before the command" 0 "x" "*" --sandbox local -q exec -- echo x
+expect "exit code" 42 "" "*" exec -- sh -c 'exit 42'
+expect "unknown command" 127 "*" "*" exec -- no-such-command
+expect "killed by a signal" 137 "" "*" exec 'kill -9 $$'
+expect "both streams in order" 0 "1
+2
+3
+4" "*" exec 'echo 1; echo 2 >&2; echo 3; echo 4 >&2'
+expect "only standard error" 0 "problem" "*" exec 'echo problem >&2'
+expect "no output" 0 "" "*" exec -- true
+expect "quotes, dollar, backslash, newline" 0 "it's \"\$x\" \\n
+next" "*" exec -- printf '%s' "it's \"\$x\" \\n
+next"
+expect "not ASCII" 0 "grüße €" "*" exec -- echo "grüße €"
+expect "standard input is empty" 0 "" "*" exec -- cat
+expect "commands start in the working directory" 0 "/workspace" "*" exec -- pwd
+expect "relative --cwd" 0 "/workspace/below" "*" exec 'mkdir below && cd below && pwd'
+expect "--cwd" 0 "/tmp" "*" exec --cwd /tmp -- pwd
+expect "--env" 0 "one two three" "*" exec --env A=one --env "B=two three" 'echo "$A $B"'
+expect "--env with the last word" 0 "2" "*" exec --env A=1 --env A=2 'echo $A'
+
+# ---- bytes ----
+run exec 'printf "a\377\376\000b"'
+check "bytes pass as they are" test "$(od -An -tx1 "$scratch/out" | tr -d ' \n')" = 61fffe0062
+run exec 'head -c 2097152 /dev/zero | tr "\0" x'
+check "2 MiB" test "$(wc -c <"$scratch/out")" = 2097152
+out=
+run exec --timeout 30 'yes | head -c 20000000'
+check "20 MB stream through" test "$(wc -c <"$scratch/out")" = 20000000
+out=
+printf 'from the caller\n' | "$SANDLOT" exec --stdin -- cat >"$scratch/out"
+check "--stdin" test "$(cat "$scratch/out")" = "from the caller"
+head -c 3000000 /dev/urandom >"$scratch/random"
+"$SANDLOT" exec --stdin -- cat <"$scratch/random" >"$scratch/out"
+check "--stdin with 3 MB" cmp -s "$scratch/random" "$scratch/out"
+long=$(head -c 120000 /dev/zero | tr '\0' x)
+expect "a command of 120 kB" 0 "120001" "*" exec "echo $long | wc -c"
+
+# ---- time ----
+begin=$SECONDS
+expect "time limit" 124 "*" "*" exec --timeout 1 'echo before; sleep 30'
+check "the time limit is kept" test $((SECONDS - begin)) -lt 8
+check "what was printed is there" test "$(head -n 1 "$scratch/out")" = before
+check "a line says that it timed out" grep -qi "timed out" "$scratch/out"
+begin=$SECONDS
+expect "a command that ignores SIGTERM" 124 "*" "*" exec --timeout 1 'trap "" TERM; echo x; sleep 30; sleep 30'
+check "is ended all the same" test $((SECONDS - begin)) -lt 8
+expect "no limit" 0 "x" "*" exec --timeout 0 -- echo x
+begin=$SECONDS
+expect "a background child holds nothing up" 0 "done" "*" exec 'sleep 20 & echo done'
+check "and costs no time" test $((SECONDS - begin)) -lt 8
+
+# ---- output that cannot be written ----
+run_to() { "$SANDLOT" exec -- echo x >"$1" 2>"$scratch/err"; }
+run_to /dev/full
+status=$?
+check "full disk: status 1" test "$status" = 1
+check "full disk: says so" grep -q "No space left" "$scratch/err"
+"$SANDLOT" exec -- echo x >&- 2>"$scratch/err"
+status=$?
+check "closed standard output: status 1" test "$status" = 1
+"$SANDLOT" providers >/dev/full 2>"$scratch/err"
+status=$?
+check "providers to a full disk: status 1" test "$status" = 1
+begin=$SECONDS
+"$SANDLOT" exec --timeout 20 -- yes | head -n 1 >"$scratch/out"
+status=${PIPESTATUS[0]}
+check "reader goes away: 141" test "$status" = 141
+check "reader goes away: at once" test $((SECONDS - begin)) -lt 8
+
+# ---- a live sandbox ----
+id=$("$SANDLOT" create)
+expect "files stay between commands" 0 "" "*" exec --sandbox-id "$id" 'echo kept >file'
+expect "and are there" 0 "kept" "*" exec --sandbox-id "$id" -- cat file
+run exec --sandbox-id "$id" 'cd /tmp; export A=1'
+expect "each command starts anew" 0 "/workspace -" "*" exec --sandbox-id "$id" 'echo "$PWD ${A:--}"'
+expect "timed out in a live sandbox" 124 "*" "*" exec --sandbox-id "$id" --timeout 1 'sleep 100 & sleep 100'
+expect "the next command works" 0 "0" "*" exec --sandbox-id "$id" 'ps -e 2>/dev/null | grep -c "[s]leep 100" || [ $? = 1 ]'
+run delete "$id"
+expect "unknown id" 3 "" "." exec --sandbox-id no-such-sandbox -- true
+nothing_left "nothing is left"

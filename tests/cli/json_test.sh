@@ -1,0 +1,54 @@
+#!/bin/bash
+# The JSON of every command: one object in one line, always valid.
+. "$(dirname "$0")/lib.sh"
+
+# ---- without a sandbox ----
+json "version" 0 '.version | test("^[0-9]+[.][0-9]+[.][0-9]+$")' --version
+json "providers" 0 '.providers | length > 5 and all(has("name") and has("path") and has("reason") and has("shadows"))' providers
+json "capabilities are booleans" 0 '.providers | all(.capabilities | [.sandbox_id, .snapshot_name, .list, .upload, .download,
+    .files, .pause, .snapshot, .fork, .terminal, .streaming] | all(type == "boolean"))' providers
+json "sources" 0 '.providers | all(.source == "builtin")' providers
+json "names are sorted" 0 '[.providers[].name] | . == sort' providers
+json "what is not installed is not ready" 0 '.providers[] | select(.name == "daytona") | .ready == false and (.reason | length > 10)
+    and .working_dir == "/home/daytona"' providers
+json "one provider" 0 '.providers | length == 1 and .[0].name == "local" and .[0].working_dir == "/workspace"' providers local
+json "every parameter is described" 0 '.providers[0].parameters | length > 3 and all(has("default") and (.name | length > 0) and
+    (.type | IN("string", "integer", "float", "boolean", "array", "table")) and (.required | type == "boolean") and
+    (.secret | type == "boolean") and (.help | length > 0))' providers local
+json "defaults have the type" 0 '.providers[0].parameters | map(select(.name == "ttl_s" or .name == "memory_mb")) |
+    length == 2 and all(.default | type == "number")' providers local
+json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --sandbox daytona list
+json "gc without leftovers" 0 '. == {"results": []}' gc
+json "list --all with nothing" 0 '. == {"sandboxes": [], "cursor": null}' list --all
+
+# ---- with a sandbox ----
+need_local
+json "exec" 0 '.exit_code == 0 and .output == "x\n" and .truncated == false and .timed_out == false and
+    (.sandbox_id | length > 0) and (keys | length == 5)' exec -- echo x
+json "the command's own status" 0 '.exit_code == 42 and .output == ""' exec 'exit 42'
+json "bytes that are no UTF-8" 0 '.output == "a\ufffd\ufffdb" and .exit_code == 3' exec 'printf "a\377\376b"; exit 3'
+json "NUL" 0 '.output == "a\u0000b"' exec 'printf "a\0b"'
+json "controls" 0 '.output == "\u001b[31m\u0007\"\\"' exec 'printf "\033[31m\a\"\\\\"'
+json "line separators" 0 '.output == "\u2028\u2029/"' exec 'printf "\342\200\250\342\200\251/"'
+json "a character in pieces" 0 '.output == "€"' exec 'printf "\342"; sleep 0.2; printf "\202"; sleep 0.2; printf "\254"'
+json "2 MiB" 0 '.truncated == false and (.output | length) == 2097152' exec 'head -c 2097152 /dev/zero | tr "\0" x'
+json "30 MB are cut with a word about it" 0 '.truncated == true and .exit_code == 5 and (.output | length) < 11000000 and
+    (.output | startswith("head") and endswith("tail\n"))' exec 'echo head; yes | head -c 30000000; echo tail; exit 5'
+json "time limit" 0 '.timed_out == true and .exit_code == 124 and (.output | startswith("before\n")) and
+    (.output | test("timed out"))' exec --timeout 1 'echo before; sleep 30'
+json "unknown id" 3 '.error == "sandbox_not_found" and (.message | length > 5)' exec --sandbox-id no-such-sandbox -- true
+
+json "create" 0 '(.id | length > 0) and .provider == "local" and .working_dir == "/workspace"' create
+id=$(jq -r .id <"$scratch/out")
+json "list" 0 ".cursor == null and (.sandboxes | length == 1) and (.sandboxes[0] | .id == \"$id\" and .provider == \"local\" and
+    .mine == true and (.state | length > 0) and (.created_at | test(\"^20[0-9-]+T[0-9:]+Z\$\")))" list
+json "list --all" 0 ".sandboxes | length == 1 and .[0].id == \"$id\"" list --all
+json "attach" 0 ".sandbox_id == \"$id\" and .exit_code == 0" exec --sandbox-id "$id" -- true
+json "delete" 0 ". == {\"deleted\": \"$id\"}" delete "$id"
+json "delete again" 0 ". == {\"deleted\": \"$id\"}" delete "$id"
+json "delete several" 0 '.results | length == 2 and all(.error == null and (.id | length > 0))' delete "$id" other
+json "doctor" 0 '.local.works == true and (.local.create_ms > 0) and (.machine | has("kernel")) and (.providers | length > 5)' doctor
+printf 'echo "why it failed"; exit 7\n' >"$scratch/setup.sh"
+json "a failed setup script" 1 '.error == "setup_failed" and (.message | test("7"))' exec --sandbox-setup "$scratch/setup.sh" -- true
+check "what it printed is on standard error" grep -q "why it failed" "$scratch/err"
+nothing_left "nothing is left"

@@ -1,0 +1,147 @@
+# shellcheck shell=bash
+# Helpers of the black-box tests of the command line. Sourced, never run.
+#
+# SANDLOT names the command (./build/sandlot), BUILD the build folder. Every test has folders of its own below $scratch, and
+# leaves neither these nor a sandbox behind.
+
+set -u
+SANDLOT=${SANDLOT:-$PWD/build/sandlot}
+BUILD=${BUILD:-$(dirname "$SANDLOT")}
+LIMIT=${LIMIT:-60} # seconds for one run of the command
+failures=0
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/sandlot-cli.XXXXXX") || exit 2
+export HOME=$scratch/home
+export XDG_CONFIG_HOME=$HOME/.config XDG_DATA_HOME=$HOME/.local/share XDG_STATE_HOME=$HOME/.local/state
+export SANDLOT_NO_ENV_FILE=1 LC_ALL=C.UTF-8
+unset SANDLOT_CONFIG SANDLOT_PLUGIN_PATH NO_COLOR
+mkdir -p "$XDG_CONFIG_HOME/sandlot" "$XDG_DATA_HOME/sandlot/providers" "$XDG_STATE_HOME" "$scratch/work"
+config=$XDG_CONFIG_HOME/sandlot/config.toml
+plugins=$XDG_DATA_HOME/sandlot/providers
+
+delete_all() {
+    local id
+    "$SANDLOT" list --json 2>/dev/null | jq -r '.sandboxes[]?.id' | while read -r id; do
+        "$SANDLOT" -q delete -- "$id" >/dev/null
+    done
+}
+
+finish() {
+    local result=$?
+    rm -f "$config"
+    delete_all
+    "$SANDLOT" -q gc >/dev/null
+    rm -rf "$scratch"
+    [ "$result" = 0 ] && [ "$failures" -gt 0 ] && result=1
+    exit "$result"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+ok() { echo "ok $1"; }
+
+# not_ok NAME WHY
+not_ok() {
+    failures=$((failures + 1))
+    echo "not ok $1"
+    printf '%s\n' "$2" | sed 's/^/# /'
+}
+
+# run ARGUMENT...: runs the command. Sets status, out and err; the bytes are in $scratch/out.
+run() {
+    ran="sandlot $*"
+    timeout -k 5 "$LIMIT" "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    out=$(tr -d '\0' <"$scratch/out")
+    err=$(cat "$scratch/err")
+}
+
+show() { printf '%s\nstatus %s\nout: %s\nerr: %s' "$ran" "$status" "${out:0:2000}" "${err:0:2000}"; }
+
+# check NAME COMMAND...: the test command must succeed.
+check() {
+    local name=$1
+    shift
+    if "$@"; then ok "$name"; else not_ok "$name" "failed: $*
+$(show)"; fi
+}
+
+# expect NAME STATUS OUT ERR ARGUMENT...: runs the command; OUT is the exact output, ERR a pattern, both "*" for anything.
+expect() {
+    local name=$1 want_status=$2 want_out=$3 want_err=$4
+    shift 4
+    run "$@"
+    if [ "$status" != "$want_status" ]; then
+        not_ok "$name" "wanted status $want_status
+$(show)"
+    elif [ "$want_out" != "*" ] && [ "$out" != "$want_out" ]; then
+        not_ok "$name" "wanted output: $want_out
+$(show)"
+    elif [ "$want_err" != "*" ] && ! grep -qiE -- "$want_err" "$scratch/err"; then
+        not_ok "$name" "wanted on standard error: $want_err
+$(show)"
+    else
+        ok "$name"
+    fi
+}
+
+# usage NAME PATTERN ARGUMENT...: a usage error: status 2, nothing on standard output, PATTERN on standard error.
+usage() {
+    local name=$1 pattern=$2
+    shift 2
+    expect "$name" 2 "" "$pattern" "$@"
+}
+
+# json NAME STATUS FILTER ARGUMENT...: one line that is an object for which the jq FILTER is true.
+json() {
+    local name=$1 want_status=$2 filter=$3
+    shift 3
+    run --json "$@"
+    if [ "$status" != "$want_status" ]; then
+        not_ok "$name" "wanted status $want_status
+$(show)"
+    elif [ "$(wc -l <"$scratch/out")" != 1 ] || ! iconv -f UTF-8 -t UTF-8 "$scratch/out" >/dev/null 2>&1; then
+        not_ok "$name" "not one line of UTF-8
+$(show)"
+    elif [ "$(jq -r "type == \"object\" and ($filter)" <"$scratch/out" 2>&1)" != true ]; then
+        not_ok "$name" "not true: $filter
+$(show)"
+    else
+        ok "$name"
+    fi
+}
+
+# until_true SECONDS COMMAND...: waits until the command succeeds.
+until_true() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.05
+    done
+}
+
+sandbox_count() { "$SANDLOT" list --json | jq '.sandboxes | length'; }
+no_sandboxes() { [ "$(sandbox_count)" = 0 ]; }
+ledger_files() { find "$XDG_STATE_HOME/sandlot" -path '*/ledger/*' -type f ! -name '*lock*' 2>/dev/null; }
+no_ledger() { [ -z "$(ledger_files)" ]; }
+
+# nothing_left NAME: no sandbox and no record of one.
+nothing_left() {
+    if until_true 10 no_sandboxes && no_ledger; then ok "$1"; else
+        not_ok "$1" "sandboxes: $(sandbox_count)
+records: $(ledger_files)"
+    fi
+}
+
+# The tests that need a sandbox are skipped only where the kernel does not offer what one is made of.
+need_local() {
+    run exec -- true
+    [ "$status" = 0 ] && return
+    if unshare --user true 2>/dev/null; then
+        not_ok "the local sandbox works" "$(show)"
+        exit 1
+    fi
+    echo "no user namespaces here: $err"
+    exit 77
+}

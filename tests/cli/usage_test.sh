@@ -1,0 +1,111 @@
+#!/bin/bash
+# What is wrong with a command line: status 2, the reason on standard error, nothing on standard output, nothing created.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$config" <<'END'
+[sandboxes.providers.fixed]
+class_path = "/nonexistent/fixed.so:fixed"
+supports_sandbox_id = false
+supports_snapshot_name = false
+END
+printf 'true\n' >"$scratch/setup.sh"
+
+# ---- commands and options ----
+usage "no command" "no command"
+usage "unknown command" "there is no command 'exce'.*did you mean 'exec'" exce
+usage "unknown command without neighbour" "there is no command 'xylophone'" xylophone
+usage "commands have no abbreviations" "there is no command 'prov'" prov
+usage "command of a later time" "there is no command 'shell'" shell
+usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
+usage "options have no abbreviations" "there is no option --sandbox-se" exec --sandbox-se x -- true
+usage "short options are not joined" "there is no option -qv" list -qv
+usage "option of another command" "'sandlot list' takes no --timeout" list --timeout 3
+usage "flag with a value" "--json takes no value" list --json=yes
+usage "argument where none belongs" "takes no argument 'x'" list x
+usage "two arguments for one" "takes no argument 'b'" providers a b
+usage "missing id" "the id is missing" delete
+usage "empty id" "an id is empty" delete ""
+usage "missing command" "the command is missing" exec
+usage "missing command after --" "the command is missing" exec --
+usage "empty command" "the command is empty" exec -- ""
+usage "blank command" "the command is empty" exec -- "  "
+usage "help of an unknown command" "did you mean 'exec'" help exce
+usage "status 2 prints no JSON" "there is no command" --json exce
+
+# ---- values ----
+for option in --sandbox-id --sandbox-snapshot-name --sandbox-setup --scope --config --cwd --timeout --env --param; do
+    usage "$option without value" "$option needs a value" exec $option
+    usage "$option followed by an option" "$option needs a value" exec $option --json -- true
+done
+for option in --sandbox --sandbox-id --sandbox-snapshot-name --sandbox-setup --scope --config --cwd; do
+    usage "$option with an empty value" "the value of $option is empty" exec "$option=" -- true
+    usage "$option with an empty word" "the value of $option is empty" exec "$option" "" -- true
+done
+usage "negative timeout" "--timeout must not be negative" exec --timeout -1 -- true
+usage "timeout too long" "at most 3600" exec --timeout 3601 -- true
+usage "timeout with a fraction" "whole seconds" exec --timeout 1.5 -- true
+usage "empty timeout" "whole seconds" exec --timeout= -- true
+usage "timeout far too long" "whole seconds" exec --timeout 99999999999999999999 -- true
+usage "variable without value" "--env takes NAME=VALUE" exec --env NAME -- true
+usage "variable with a bad name" "--env takes NAME=VALUE" exec --env 1A=x -- true
+usage "variable without name" "--env takes NAME=VALUE" exec --env =x -- true
+run exec --env "BAD-NAME=s3cret-value" -- true
+check "the value of a bad variable is not shown" test "${err#*s3cret}" = "$err"
+usage "parameter without value" "--param takes KEY=VALUE" exec --param workspace -- true
+usage "parameter without key" "--param takes KEY=VALUE" exec --param =x -- true
+run exec --param "=s3cret-value" -- true
+check "the value of a bad parameter is not shown" test "${err#*s3cret}" = "$err"
+
+# ---- conflicts ----
+usage "id and snapshot" "cannot go with --sandbox-id" exec --sandbox-id x --sandbox-snapshot-name y -- true
+usage "id and scope" "cannot go with --sandbox-id" exec --sandbox-id x --scope y -- true
+usage "create with id" "'sandlot create' takes no --sandbox-id" create --sandbox-id x
+usage "list with scope" "'sandlot list' takes no --scope" list --scope x
+usage "all and a provider" "--all asks every provider" list --all --sandbox local
+for command in "exec -- true" create list "delete x"; do
+    read -ra words <<<"$command"
+    usage "--sandbox none: ${words[0]}" "no unsandboxed execution" --sandbox=none "${words[@]}"
+    usage "--sandbox none with an id: ${words[0]}" "." --sandbox=none --sandbox-id x "${words[@]}"
+done
+
+# ---- which provider ----
+usage "unknown provider" "nosuch.*local" exec --sandbox nosuch -- true
+usage "unknown provider names the searched folders" "$plugins" exec --sandbox nosuch -- true
+usage "unknown provider names the table to declare" "sandboxes.providers.nosuch" exec --sandbox nosuch -- true
+usage "unknown provider suggests the nearest" "did you mean .*local" exec --sandbox locl -- true
+usage "names are compared exactly" "Local" exec --sandbox Local -- true
+usage "unknown provider of providers" "nosuch" providers nosuch
+usage "bare --sandbox without default" "needs a default" exec --sandbox -- true
+usage "bare --sandbox at the end" "needs a default" list --sandbox
+usage "--sandbox took the command" "'exec' after --sandbox was taken" --sandbox exec -- true
+usage "--sandbox took the only word" "'list' after --sandbox was taken" --sandbox list
+usage "a command as provider" "'delete' after --sandbox was taken" exec --sandbox delete -- true
+usage "the last --sandbox counts" "othername" exec --sandbox local --sandbox othername -- true
+usage "provider without reattaching" "cannot attach" exec --sandbox fixed --sandbox-id x -- true
+usage "provider without snapshots" "does not start from snapshots" exec --sandbox fixed --sandbox-snapshot-name x -- true
+
+# ---- files ----
+usage "missing configuration" "nosuch.toml" list --config "$scratch/nosuch.toml"
+usage "missing setup script" "nosuch.sh" exec --sandbox-setup "$scratch/nosuch.sh" -- true
+mkdir "$scratch/folder"
+usage "setup script that is a folder" "folder" exec --sandbox-setup "$scratch/folder" -- true
+printf 'echo \377\n' >"$scratch/latin.sh"
+usage "setup script that is not UTF-8" "UTF-8" exec --sandbox-setup "$scratch/latin.sh" -- true
+printf 'echo \0\n' >"$scratch/nul.sh"
+usage "setup script with NUL" "NUL" exec --sandbox-setup "$scratch/nul.sh" -- true
+
+# ---- what is fine ----
+expect "version" 0 "sandlot 0.1.0" "*" --version
+expect "version ends the looking at the rest" 0 "sandlot 0.1.0" "*" list --version
+expect "help" 0 "*" "*" --help
+check "help lists the commands" grep -q "^  providers " "$scratch/out"
+check "help is silent about commands of a later time" test "$(grep -cE '^  (shell|pause|mcp|read|write|plugin) ' "$scratch/out")" = 0
+for command in exec create list delete gc providers doctor help; do
+    expect "help of $command" 0 "*" "*" "$command" --help
+    check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
+    help=$out
+    run help "$command"
+    check "help $command says the same" test "$out" = "$help"
+done
+
+check "nothing was created" test -z "$(ledger_files)"

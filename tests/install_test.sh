@@ -1,0 +1,76 @@
+#!/bin/bash
+# `make install`: the tree works from its place, a C program builds against it with pkg-config, `make uninstall` takes it away.
+set -u
+
+tree=$(mktemp -d)
+trap 'chmod -R u+rwX "$tree"; rm -rf "$tree"' EXIT
+failed=0
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@" >"$tree/output" 2>&1; then
+        echo "ok $name"
+    else
+        echo "not ok $name"
+        sed 's/^/    /' "$tree/output"
+        failed=1
+    fi
+}
+prefix=$tree/opt/sandlot
+
+check "make install" make install BUILD="$BUILD" PREFIX="$prefix"
+for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sandlot.h include/sandlot/provider.h \
+    lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
+    lib/sandlot/builtins/sandlot-local-keeper share/man/man1/sandlot.1 share/bash-completion/completions/sandlot \
+    share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile share/doc/sandlot/config.example.toml; do
+    check "installs $file" test -r "$prefix/$file"
+done
+check "nothing installed is writable for others" sh -c '! find "$1" ! -type l -perm /022 | grep .' sh "$prefix"
+# The tree must not need the one that it was built in.
+check "no file names the build folder" sh -c '! grep -rl "$2" "$1/lib/pkgconfig" "$1/share"' sh "$prefix" "$BUILD"
+
+check "sandlot runs from its place" sh -c 'cd / && test "$("$1" exec -- "echo \$((6 * 7))")" = 42' sh "$prefix/bin/sandlot"
+check "it finds its own providers" sh -c 'cd / && "$1" providers --json | grep -q "$2/lib/sandlot/builtins/local.so"' sh \
+    "$prefix/bin/sandlot" "$prefix"
+
+cat >"$tree/embed.c" <<'END'
+#include <sandlot/sandlot.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    struct sandlot_error error = {0};
+    struct sandlot *sandlot = sandlot_open(NULL, &error);
+    struct sandlot_session *session = sandlot ? sandlot_session_open(sandlot, NULL, &error) : NULL;
+    struct sandlot_execution command = {.size = sizeof(command), .command = "echo from the box"};
+    struct sandlot_result result = {.size = sizeof(result)};
+    int status = 1;
+
+    if (session && sandlot_execute(session, &command, &result, &error) == 0)
+        status = result.exit_code != 0 || strcmp(result.output, "from the box\n") != 0;
+    sandlot_result_clear(&result);
+    if (sandlot_session_close(session, error.message ? NULL : &error) < 0)
+        status = 1;
+    if (error.message)
+        fprintf(stderr, "%s\n", error.message);
+    sandlot_error_clear(&error);
+    sandlot_close(sandlot);
+    return status;
+}
+END
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+# shellcheck disable=SC2046 # pkg-config prints words
+check "a program builds with pkg-config's flags" gcc -std=c11 -Wall -Wextra -Werror -Wpedantic -o "$tree/embed" "$tree/embed.c" \
+    $(pkg-config --cflags --libs sandlot)
+check "and runs a command in a box" env LD_LIBRARY_PATH="$prefix/lib" "$tree/embed"
+# shellcheck disable=SC2046
+check "the headers are C++ too" sh -c 'printf "#include <sandlot/sandlot.h>\n#include <sandlot/provider.h>\n" |
+    g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
+
+check "DESTDIR goes before PREFIX" sh -c 'make install BUILD="$1" PREFIX=/usr DESTDIR="$2" >/dev/null &&
+    test -x "$2/usr/bin/sandlot" && grep -qx "prefix=/usr" "$2/usr/lib/pkgconfig/sandlot.pc"' sh "$BUILD" "$tree/staged"
+
+check "make uninstall" make uninstall BUILD="$BUILD" PREFIX="$prefix"
+check "leaves no file" sh -c '! find "$1" ! -type d | grep .' sh "$prefix"
+exit $failed

@@ -1,0 +1,18 @@
+#!/bin/bash
+# clang-tidy over the code of the project and its tests, with the checks of .clang-tidy.
+set -u
+
+command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed"; exit 77; }
+# one FILE: with the include path of its room
+cat >"$TMPDIR/one" <<'END'
+case $1 in
+    core/*) include=-Icore ;;
+    plugins/*) include='-Isdk/include -Iplugins/local' ;;
+    *) include='-Icore -Isdk/include -Iplugins/local -Itests/unit' ;;
+esac
+# shellcheck disable=SC2086
+exec clang-tidy --quiet "$1" -- -std=c11 -D_GNU_SOURCE -Iinclude $include 2>&1
+END
+find core plugins sdk tests -name '*.c' ! -path 'tests/plugins/*' -print0 |
+    xargs -0 -n 1 -P "$(nproc)" sh "$TMPDIR/one" | grep -v '^[0-9]* warnings\? generated\|^Suppressed \|^Use -header-filter'
+[ "${PIPESTATUS[1]}" = 0 ]

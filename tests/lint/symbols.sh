@@ -1,0 +1,37 @@
+#!/bin/bash
+# What the binaries export and load: libsandlot.so only sandlot_*, providers only their entry function, and no library that would
+# cost start-up time or does not belong into the core.
+set -u
+
+failed=0
+complain() {
+    echo "$1"
+    failed=1
+}
+
+exported() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }'; }
+
+foreign=$(exported "$BUILD/libsandlot.so" | grep -v '^sandlot_' | tr '\n' ' ')
+[ -z "$foreign" ] || complain "libsandlot.so exports more than its API: $foreign"
+
+declared=$(sed -nE 's/^SANDLOT_API .*[ *](sandlot_[a-z_]+)\(.*/\1/p' include/sandlot/sandlot.h | sort)
+missing=$(comm -23 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | sort) | tr '\n' ' ')
+[ -z "$missing" ] || complain "sandlot.h declares what libsandlot.so does not have: $missing"
+undeclared=$(comm -13 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | grep '^sandlot_' | sort) | tr '\n' ' ')
+[ -z "$undeclared" ] || complain "libsandlot.so exports what sandlot.h does not declare: $undeclared"
+
+foreign=$(exported "$BUILD/builtins/local.so" | grep -vx local | tr '\n' ' ')
+[ -z "$foreign" ] || complain "local.so exports more than its entry function: $foreign"
+
+for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keeper; do
+    loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
+    for library in libcurl libssl libcrypto libstdc++; do
+        case $loaded in *"$library"*) complain "$file loads $library" ;; esac
+    done
+    case $loaded in *"not found"*) complain "$file needs a library that is not there: $loaded" ;; esac
+    readelf -d "$BUILD/$file" | grep -q 'BIND_NOW\|Flags:.*NOW' || complain "$file is linked without -z now"
+    readelf -lW "$BUILD/$file" | grep -q GNU_RELRO || complain "$file is linked without -z relro"
+    readelf -lW "$BUILD/$file" | grep 'GNU_STACK' | grep -q 'RWE' && complain "$file has an executable stack"
+done
+readelf -n "$BUILD/builtins/local.so" 2>/dev/null | grep -q sandlot || complain "local.so has no sandlot note"
+exit $failed

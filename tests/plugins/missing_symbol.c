@@ -1,0 +1,11 @@
+/* Its note names an entry function that the library does not export. */
+#include "nothing.h"
+
+NOTHING_NOTE(missing_symbol, "[missing_symbol]\nabi = 1.0\nsymbol = missing_symbol\n");
+
+SANDLOT_EXPORT int something_else(void);
+
+int something_else(void)
+{
+    return 0;
+}

@@ -1,0 +1,722 @@
+/*
+ * A sandbox's life, against the provider `fake`, which fails on request and keeps a journal: who deletes what, when,
+ * and what the ledger says after each way out.
+ */
+#include "base/path.h"
+#include "base/text.h"
+#include "session/ledger.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sandlot/provider.h>
+#include <sandlot/sandlot.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+static struct sandlot *sandlot;
+static char messages[8192]; /* what went to the log */
+
+static void remember(void *context, enum sandlot_message_level level, const char *text)
+{
+    (void)context, (void)level;
+    size_t used = strlen(messages);
+
+    snprintf(messages + used, sizeof(messages) - used, "%s\n", text);
+}
+
+/* KEY and the path of NAME in the test's folder; valid until the eighth call after this one. */
+static const char *setting(const char *key, const char *name)
+{
+    static char texts[8][256];
+    static size_t next;
+    char *text = texts[next++ % 8];
+
+    snprintf(text, sizeof(texts[0]), "%s%s/%s", key, folder, name);
+    return text;
+}
+
+static const char *in_folder(const char *name)
+{
+    return setting("", name);
+}
+
+static int set_up(void **state)
+{
+    static const char *const folders[] = {"vendor", "state", "home", "plugins"};
+    const char *plugins = getenv("SANDLOT_TEST_PLUGINS");
+    char *here = path_of_this_program();
+    char from[4096];
+
+    (void)state;
+    messages[0] = '\0';
+    strcpy(folder, "/tmp/sandlot-session-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        mkdir(in_folder(folders[i]), 0700);
+    snprintf(from, sizeof(from), "%s%s/fake.so", plugins ? plugins : here, plugins ? "" : "/plugins");
+    free(here);
+    if (symlink(from, in_folder("plugins/fake.so")) < 0)
+        return -1;
+    setenv("XDG_STATE_HOME", in_folder("state"), 1);
+    setenv("XDG_CONFIG_HOME", in_folder("home"), 1);
+    setenv("XDG_DATA_HOME", in_folder("home"), 1);
+    setenv("SANDLOT_PLUGIN_PATH", in_folder("plugins"), 1);
+    struct sandlot_options options = {.size = sizeof(options), .no_environment_files = true, .message = remember};
+    struct sandlot_error error = {0};
+
+    sandlot = sandlot_open(&options, &error);
+    if (!sandlot)
+        fprintf(stderr, "%s\n", error.message);
+    return sandlot ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    (void)state;
+    sandlot_close(sandlot);
+    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+    return system(command);
+}
+
+/* ---- looking at what happened ---- */
+
+static char *journal(void)
+{
+    char *text = path_read_file(in_folder("journal"), 1 << 20, NULL);
+
+    return text ? text : strdup("");
+}
+
+static size_t journal_count(const char *word)
+{
+    char *text = journal();
+    size_t count = 0;
+
+    for (char *at = text; (at = strstr(at, word)); at += strlen(word))
+        count += at == text || at[-1] == '\n';
+    free(text);
+    return count;
+}
+
+/* How many sandboxes the vendor has. */
+static size_t vendor_count(void)
+{
+    char command[256];
+    char answer[32] = "";
+
+    snprintf(command, sizeof(command), "ls '%s/vendor' | wc -l", folder);
+    FILE *pipe = popen(command, "r");
+
+    assert_non_null(pipe);
+    assert_non_null(fgets(answer, sizeof(answer), pipe));
+    assert_int_equal(pclose(pipe), 0);
+    return (size_t)atoi(answer);
+}
+
+static size_t ledger_count(bool kept)
+{
+    struct ledger_record **records;
+    size_t count;
+    size_t matching = 0;
+
+    assert_int_equal(ledger_read(&records, &count, NULL), 0);
+    for (size_t i = 0; i < count; i++)
+        matching += records[i]->kept == kept;
+    ledger_free_records(records, count);
+    return matching;
+}
+
+static void expect_nothing_left(void)
+{
+    assert_int_equal(vendor_count(), 0);
+    assert_int_equal(ledger_count(false), 0);
+    assert_int_equal(ledger_count(true), 0);
+}
+
+/* ---- opening ---- */
+
+enum { MOST_PARAMETERS = 8 };
+
+struct request {
+    struct sandlot_session_options options;
+    const char *parameters[MOST_PARAMETERS];
+};
+
+static struct request request(const char *more)
+{
+    struct request request = {.options = {.size = sizeof(request.options), .provider = "fake"}};
+
+    request.parameters[0] = setting("folder=", "vendor");
+    request.parameters[1] = setting("journal=", "journal");
+    request.parameters[2] = more;
+    return request;
+}
+
+static struct sandlot_session *open_session(struct request *request, struct sandlot_error *error)
+{
+    request->options.parameters = request->parameters;
+    return sandlot_session_open(sandlot, &request->options, error);
+}
+
+static struct sandlot_session *must_open(struct request *request)
+{
+    struct sandlot_error error = {0};
+    struct sandlot_session *session = open_session(request, &error);
+
+    if (!session)
+        print_error("%s\n", error.message);
+    assert_non_null(session);
+    return session;
+}
+
+static void must_fail(struct request *request, enum sandlot_code code, const char *part)
+{
+    struct sandlot_error error = {0};
+
+    assert_null(open_session(request, &error));
+    if (error.code != code || !strstr(error.message, part))
+        print_error("%s: %s (wanted %s: %s)\n", sandlot_code_name(error.code), error.message, sandlot_code_name(code),
+                    part);
+    assert_int_equal(error.code, code);
+    assert_non_null(strstr(error.message, part));
+    sandlot_error_clear(&error);
+}
+
+static int run(struct sandlot_session *session, const char *command, char **output)
+{
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = command};
+    struct sandlot_result result = {.size = sizeof(result)};
+    struct sandlot_error error = {0};
+
+    if (sandlot_execute(session, &execution, &result, &error) < 0)
+        print_error("%s\n", error.message);
+    assert_false(error.code);
+    if (output)
+        *output = result.output;
+    else
+        sandlot_result_clear(&result);
+    return result.exit_code;
+}
+
+/* ---- tests ---- */
+
+static void test_life(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    char *output;
+
+    (void)state;
+    assert_int_equal(vendor_count(), 1);
+    assert_int_equal(ledger_count(false), 1);
+    assert_string_equal(sandlot_session_provider(session), "fake");
+    assert_non_null(sandlot_session_id(session));
+    assert_int_equal(run(session, "echo hello; exit 3", &output), 3);
+    assert_string_equal(output, "hello\n");
+    free(output);
+    assert_int_equal(sandlot_session_close(session, NULL), 0);
+    expect_nothing_left();
+    assert_int_equal(journal_count("create "), 1);
+    assert_int_equal(journal_count("release "), 1);
+    assert_int_equal(journal_count("delete "), 1);
+    assert_int_equal(journal_count("close"), 1);
+}
+
+static void test_keep_and_attach(void **state)
+{
+    struct request wanted = request(NULL);
+
+    (void)state;
+    wanted.options.keep = true;
+    struct sandlot_session *session = must_open(&wanted);
+    char *id = strdup(sandlot_session_id(session));
+
+    assert_int_equal(ledger_count(false), 1); /* not yet left on purpose */
+    assert_int_equal(sandlot_session_detach(session, NULL), 0);
+    assert_int_equal(ledger_count(true), 1);
+    assert_int_equal(sandlot_session_close(session, NULL), 0);
+    assert_int_equal(vendor_count(), 1);
+
+    wanted = request(NULL);
+    wanted.options.sandbox_id = id;
+    session = must_open(&wanted);
+    assert_string_equal(sandlot_session_id(session), id);
+    assert_int_equal(sandlot_session_close(session, NULL), 0);
+    assert_int_equal(vendor_count(), 1); /* an attached sandbox is never deleted */
+
+    struct sandlot_target target = {.size = sizeof(target), .provider = "fake", .parameters = wanted.parameters};
+
+    assert_int_equal(sandlot_delete(sandlot, &target, id, NULL), 0);
+    assert_int_equal(sandlot_delete(sandlot, &target, id, NULL), 0);
+    expect_nothing_left();
+    must_fail(&wanted, SANDLOT_CODE_SANDBOX_NOT_FOUND, id);
+    assert_int_equal(journal_count("create "), 1);
+    free(id);
+}
+
+static void test_failed_creation(void **state)
+{
+    static const struct {
+        const char *parameter;
+        enum sandlot_code code;
+    } rows[] = {
+        {"fail_create=auth", SANDLOT_CODE_AUTH},
+        {"fail_create=exhausted", SANDLOT_CODE_QUOTA},
+        {"fail_create=unavailable", SANDLOT_CODE_NETWORK},
+        {"fail_create=dependency_missing", SANDLOT_CODE_PROVIDER_UNAVAILABLE},
+        {"fail_create=unsupported", SANDLOT_CODE_NOT_SUPPORTED},
+        {"fail_create=invalid_argument", SANDLOT_CODE_USAGE},
+        {"fail_create=internal", SANDLOT_CODE_PROVIDER_ERROR},
+        {"fail_create=timeout", SANDLOT_CODE_TIMEOUT},
+        {"lost_answer=true", SANDLOT_CODE_NETWORK}, /* found again by its label */
+        {"fail_after_created=internal", SANDLOT_CODE_PROVIDER_ERROR},
+        {"fail_after_created=invalid_argument", SANDLOT_CODE_PROVIDER_ERROR},
+        {"fail_ready=internal", SANDLOT_CODE_PROVIDER_ERROR},
+        {"fail_ready=not_found", SANDLOT_CODE_SANDBOX_NOT_FOUND},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct request wanted = request(rows[i].parameter);
+
+        must_fail(&wanted, rows[i].code, "fake: ");
+        expect_nothing_left();
+    }
+}
+
+static void test_readiness(void **state)
+{
+    struct request wanted = request("ready_after=2");
+
+    (void)state;
+    struct sandlot_session *session = must_open(&wanted);
+
+    assert_int_equal(journal_count("ready "), 3);
+    sandlot_session_close(session, NULL);
+    wanted = request("ready_after=1000");
+    wanted.parameters[3] = "start_timeout_s=1";
+    int64_t start = sandlot_now_ms();
+
+    must_fail(&wanted, SANDLOT_CODE_TIMEOUT, "within 1 s");
+    assert_in_range(sandlot_now_ms() - start, 900, 3000);
+    expect_nothing_left();
+}
+
+static void test_slow_creation_meets_the_deadline(void **state)
+{
+    struct request wanted = request("create_delay_ms=60000");
+
+    (void)state;
+    wanted.parameters[3] = "start_timeout_s=1";
+    must_fail(&wanted, SANDLOT_CODE_TIMEOUT, "fake");
+    expect_nothing_left();
+}
+
+static void test_delete_is_tried_again(void **state)
+{
+    struct request wanted = request("delete_failures=2");
+
+    (void)state;
+    assert_int_equal(sandlot_session_close(must_open(&wanted), NULL), 0);
+    assert_int_equal(journal_count("delete "), 3);
+    unlink(in_folder("vendor/.failed_deletes"));
+    expect_nothing_left();
+}
+
+static void expect_setup(const char *script, const char *parameter, enum sandlot_code code)
+{
+    struct request wanted = request(parameter);
+    FILE *file = fopen(in_folder("setup.sh"), "w");
+
+    assert_non_null(file);
+    fputs(script, file);
+    fclose(file);
+    wanted.options.setup_file = in_folder("setup.sh");
+    if (code != SANDLOT_CODE_OK) {
+        must_fail(&wanted, code, "status 7");
+        expect_nothing_left();
+        return;
+    }
+    struct sandlot_session *session = must_open(&wanted);
+
+    assert_int_equal(run(session, "test \"$(cat done)\" = ok && ! ls /tmp/sandlot-setup.* 2>/dev/null", NULL), 0);
+    sandlot_session_close(session, NULL);
+    expect_nothing_left();
+}
+
+static void test_setup_script(void **state)
+{
+    static char large[200 * 1024];
+
+    (void)state;
+    expect_setup("test -z \"$(cat)\" && echo ok >done\n", NULL, SANDLOT_CODE_OK);
+    expect_setup("exit 7\n", NULL, SANDLOT_CODE_SETUP_FAILED);
+    expect_setup("test -z \"$(cat)\" && echo ok >done\n", "execute_unsupported_input=true", SANDLOT_CODE_OK);
+    expect_setup("exit 7\n", "execute_unsupported_input=true", SANDLOT_CODE_SETUP_FAILED);
+    memset(large, '#', sizeof(large) - 1);
+    memcpy(large + sizeof(large) - 16, "\necho ok >done\n", 15);
+    expect_setup(large, NULL, SANDLOT_CODE_OK);
+    expect_setup(large, "execute_unsupported_input=true", SANDLOT_CODE_OK);
+}
+
+static void test_scope(void **state)
+{
+    struct request wanted = request(NULL);
+
+    (void)state;
+    wanted.options.scope = "thread 1";
+    struct sandlot_session *session = must_open(&wanted);
+    char *first = strdup(sandlot_session_id(session));
+
+    sandlot_session_close(session, NULL);
+    assert_int_equal(ledger_count(true), 1);
+    session = must_open(&wanted);
+    assert_string_equal(sandlot_session_id(session), first);
+    sandlot_session_close(session, NULL);
+    assert_int_equal(journal_count("create "), 1);
+
+    wanted.options.scope = "thread 2";
+    session = must_open(&wanted);
+    assert_string_not_equal(sandlot_session_id(session), first);
+    sandlot_session_close(session, NULL);
+
+    /* the scope's sandbox is gone: a new one takes its place, and the old record goes */
+    struct sandlot_target target = {.size = sizeof(target), .provider = "fake", .parameters = wanted.parameters};
+    char command[256];
+
+    snprintf(command, sizeof(command), "rm -r '%s/vendor/%s'", folder, first);
+    assert_int_equal(system(command), 0);
+    wanted.options.scope = "thread 1";
+    session = must_open(&wanted);
+    assert_string_not_equal(sandlot_session_id(session), first);
+    assert_int_equal(sandlot_delete(sandlot, &target, sandlot_session_id(session), NULL), 0);
+    sandlot_session_close(session, NULL);
+    assert_int_equal(ledger_count(true), 1); /* thread 2 */
+    free(first);
+}
+
+static void test_usage(void **state)
+{
+    struct request wanted = request("no_such=1");
+
+    (void)state;
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "no_such");
+    wanted = request(NULL);
+    wanted.options.provider = "fak";
+    must_fail(&wanted, SANDLOT_CODE_UNKNOWN_PROVIDER, "fake");
+    wanted = request(NULL);
+    wanted.options.sandbox_id = "";
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "--sandbox-id");
+    wanted.options.sandbox_id = "x";
+    wanted.options.snapshot_name = "y";
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "exclude each other");
+    wanted.options.snapshot_name = NULL;
+    wanted.options.scope = "z";
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "exclude each other");
+    wanted = request(NULL);
+    wanted.options.setup_file = "/does/not/exist";
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "/does/not/exist");
+    assert_int_equal(journal_count("open"), 0); /* nothing was loaded, let alone created */
+    expect_nothing_left();
+}
+
+struct delayed_cancel {
+    struct sandlot_cancellation *cancellation;
+    int delay_ms;
+};
+
+static void *cancel_later(void *argument)
+{
+    struct delayed_cancel *work = argument;
+    struct timespec delay = {0, work->delay_ms * 1000000L};
+
+    nanosleep(&delay, NULL);
+    sandlot_cancel(work->cancellation);
+    return NULL;
+}
+
+static void test_cancel(void **state)
+{
+    static const char *const phases[] = {"create_delay_ms=30000", "ready_after=1000"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct request wanted = request(phases[i]);
+        struct delayed_cancel work = {sandlot_cancellation_new(), 200};
+        pthread_t thread;
+        int64_t start = sandlot_now_ms();
+
+        wanted.options.cancellation = work.cancellation;
+        pthread_create(&thread, NULL, cancel_later, &work);
+        must_fail(&wanted, SANDLOT_CODE_CANCELLED, "cancelled");
+        assert_true(sandlot_now_ms() - start < 5000);
+        pthread_join(thread, NULL);
+        sandlot_cancellation_free(work.cancellation);
+        expect_nothing_left();
+    }
+}
+
+/* A process opens a session and is killed AFTER_MS later. */
+static void die(const char *parameter, int after_ms)
+{
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct request wanted = request(parameter);
+
+        open_session(&wanted, NULL);
+        pause();
+    }
+    struct timespec delay = {after_ms / 1000, after_ms % 1000 * 1000000L};
+
+    nanosleep(&delay, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static size_t collected;
+
+static void count_collected(void *context, const char *provider, const char *id, const struct sandlot_error *problem)
+{
+    (void)context, (void)id;
+    assert_string_equal(provider, "fake");
+    assert_null(problem);
+    collected++;
+}
+
+static void test_garbage(void **state)
+{
+    static const char *const deaths[] = {NULL, "create_delay_ms=30000"}; /* with a sandbox; before its id was heard */
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        collected = 0;
+        die(deaths[i], 500);
+        assert_int_equal(vendor_count(), 1);
+        assert_int_equal(ledger_count(false), 1);
+        assert_int_equal(sandlot_collect_garbage(sandlot, count_collected, NULL, NULL, NULL), 0);
+        assert_int_equal(collected, 1);
+        expect_nothing_left();
+    }
+}
+
+static void test_quiet_sweep(void **state)
+{
+    struct request wanted = request(NULL);
+
+    (void)state;
+    die(NULL, 500);
+    assert_int_equal(vendor_count(), 1);
+    struct sandlot_session *session = must_open(&wanted);
+
+    assert_int_equal(sandlot_session_close(session, NULL), 0);
+    expect_nothing_left();
+}
+
+static void test_garbage_spares_the_living(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+
+    (void)state;
+    assert_int_equal(sandlot_collect_garbage(sandlot, NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(vendor_count(), 1);
+    sandlot_session_close(session, NULL);
+}
+
+static bool count_listed(void *context, const struct sandlot_listed_sandbox *sandbox)
+{
+    size_t *counts = context;
+
+    assert_string_equal(sandbox->provider, "fake");
+    counts[sandbox->mine]++;
+    return true;
+}
+
+static void test_list_follows_pages(void **state)
+{
+    struct request wanted = request("page_size=2");
+    struct sandlot_session *sessions[5];
+    struct sandlot_target target = {.size = sizeof(target), .provider = "fake", .parameters = wanted.parameters};
+    size_t counts[2] = {0, 0};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        sessions[i] = must_open(&wanted);
+    assert_int_equal(sandlot_list(sandlot, &target, count_listed, counts, NULL), 0);
+    assert_int_equal(counts[1], 5);
+    assert_int_equal(counts[0], 0);
+    for (size_t i = 0; i < 5; i++)
+        sandlot_session_close(sessions[i], NULL);
+}
+
+static void test_secrets_are_hidden(void **state)
+{
+    struct request wanted = request("secret=hunter2hunter2");
+
+    (void)state;
+    sandlot_session_close(must_open(&wanted), NULL);
+    assert_null(strstr(messages, "hunter2"));
+    assert_non_null(strstr(messages, "secret ***"));
+}
+
+static void test_execute_rules(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = ""};
+    struct sandlot_result result = {.size = sizeof(result)};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    assert_int_equal(sandlot_execute(session, &execution, &result, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_USAGE);
+    sandlot_error_clear(&error);
+    execution.command = "echo before; exec sleep 30";
+    execution.timeout_ms = 300;
+    assert_int_equal(sandlot_execute(session, &execution, &result, &error), 0);
+    assert_true(result.timed_out);
+    assert_int_equal(result.exit_code, 124);
+    assert_non_null(strstr(result.output, "before\n[Command timed out"));
+    sandlot_result_clear(&result);
+
+    execution.command = "yes | head -c 100000";
+    execution.timeout_ms = 0;
+    execution.output_limit = 1000;
+    assert_int_equal(sandlot_execute(session, &execution, &result, &error), 0);
+    assert_true(result.truncated);
+    assert_int_equal(result.output_total, 100000);
+    assert_true(result.output_length < 1100);
+    sandlot_result_clear(&result);
+
+    int pipes[2];
+
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(write(pipes[1], "given", 5), 5);
+    close(pipes[1]);
+    execution.command = "cat";
+    execution.has_input = true;
+    execution.input_fd = pipes[0];
+    assert_int_equal(sandlot_execute(session, &execution, &result, &error), 0);
+    assert_string_equal(result.output, "given");
+    sandlot_result_clear(&result);
+    close(pipes[0]);
+    sandlot_session_close(session, NULL);
+}
+
+static void test_jobs(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_error error = {0};
+
+    (void)state;
+    wanted.options.parameters = wanted.parameters;
+    struct sandlot_job *job = sandlot_submit_session_open(sandlot, &wanted.options, &error);
+    struct pollfd done = {sandlot_job_descriptor(job), POLLIN, 0};
+
+    assert_int_equal(poll(&done, 1, 10000), 1);
+    assert_int_equal(sandlot_job_wait(job, 0, &error), SANDLOT_JOB_DONE);
+    struct sandlot_session *session = sandlot_job_session(job);
+
+    assert_non_null(session);
+    assert_null(sandlot_job_session(job)); /* handed over once */
+    sandlot_job_free(job);
+
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = "echo hi"};
+    struct sandlot_result result = {.size = sizeof(result)};
+
+    job = sandlot_submit_execute(session, &execution, &error);
+    assert_int_equal(sandlot_job_wait(job, -1, &error), SANDLOT_JOB_DONE);
+    assert_int_equal(sandlot_job_result(job, &result), 0);
+    assert_string_equal(result.output, "hi\n");
+    assert_int_equal(sandlot_job_result(job, &result), -1);
+    sandlot_result_clear(&result);
+    sandlot_job_free(job);
+
+    execution.command = "sleep 30";
+    job = sandlot_submit_execute(session, &execution, &error);
+    assert_int_equal(sandlot_job_wait(job, 100, &error), SANDLOT_JOB_RUNNING);
+    sandlot_job_cancel(job);
+    assert_int_equal(sandlot_job_wait(job, 5000, &error), SANDLOT_JOB_FAILED);
+    assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
+    sandlot_error_clear(&error);
+    sandlot_job_free(job);
+
+    job = sandlot_submit_session_close(session, &error);
+    assert_int_equal(sandlot_job_wait(job, -1, &error), SANDLOT_JOB_DONE);
+    sandlot_job_free(job);
+    expect_nothing_left();
+
+    /* a session that nobody took is closed with its job */
+    job = sandlot_submit_session_open(sandlot, &wanted.options, &error);
+    assert_int_equal(sandlot_job_wait(job, -1, &error), SANDLOT_JOB_DONE);
+    sandlot_job_free(job);
+    expect_nothing_left();
+}
+
+static void *execute_often(void *argument)
+{
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(run(argument, "true", NULL), 0);
+    return NULL;
+}
+
+static void test_one_session_on_many_threads(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    pthread_t threads[8];
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, execute_often, session), 0);
+    for (size_t i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(journal_count("execute "), 40);
+    sandlot_session_close(session, NULL);
+}
+
+int main(void)
+{
+#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        SESSION_TEST(test_life),
+        SESSION_TEST(test_keep_and_attach),
+        SESSION_TEST(test_failed_creation),
+        SESSION_TEST(test_readiness),
+        SESSION_TEST(test_slow_creation_meets_the_deadline),
+        SESSION_TEST(test_delete_is_tried_again),
+        SESSION_TEST(test_setup_script),
+        SESSION_TEST(test_scope),
+        SESSION_TEST(test_usage),
+        SESSION_TEST(test_cancel),
+        SESSION_TEST(test_garbage),
+        SESSION_TEST(test_quiet_sweep),
+        SESSION_TEST(test_garbage_spares_the_living),
+        SESSION_TEST(test_list_follows_pages),
+        SESSION_TEST(test_secrets_are_hidden),
+        SESSION_TEST(test_execute_rules),
+        SESSION_TEST(test_jobs),
+        SESSION_TEST(test_one_session_on_many_threads),
+    };
+
+    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
