@@ -149,16 +149,31 @@ static int set_text(struct parser *parser, const struct rule *rule, const char *
     return 0;
 }
 
-/* Stores one option. VALUE is NULL where none was given. */
-static int apply(struct parser *parser, const struct rule *rule, const char *value)
+/* An option without a value. */
+static int apply_flag(struct parser *parser, const struct rule *rule)
+{
+    struct options *options = parser->options;
+
+    options->given |= rule->option;
+    if (rule->option == OPTION_SANDBOX)
+        options->sandbox = NULL; /* bare: the configured default, whatever was said before */
+    else if (rule->option == OPTION_JSON)
+        options->json = true;
+    else if (rule->option == OPTION_QUIET)
+        options->verbosity = -1;
+    else if (rule->option == OPTION_VERBOSE)
+        set_verbosity(options, rule->name);
+    return 0; /* of the others the bit says it all */
+}
+
+static int apply_value(struct parser *parser, const struct rule *rule, const char *value)
 {
     struct options *options = parser->options;
 
     options->given |= rule->option;
     switch (rule->option) {
     case OPTION_SANDBOX:
-        options->sandbox = NULL;
-        return value ? set_text(parser, rule, value, &options->sandbox) : 0;
+        return set_text(parser, rule, value, &options->sandbox);
     case OPTION_SANDBOX_ID:
         return set_text(parser, rule, value, &options->sandbox_id);
     case OPTION_SNAPSHOT_NAME:
@@ -177,22 +192,9 @@ static int apply(struct parser *parser, const struct rule *rule, const char *val
         return add_variable(parser, value);
     case OPTION_TIMEOUT:
         return set_timeout(options, value);
-    case OPTION_JSON:
-        options->json = true;
+    default:
         return 0;
-    case OPTION_QUIET:
-        options->verbosity = -1;
-        return 0;
-    case OPTION_VERBOSE:
-        set_verbosity(options, rule->name);
-        return 0;
-    case OPTION_HELP:
-    case OPTION_VERSION:
-    case OPTION_STDIN:
-    case OPTION_ALL:
-        break; /* the bit says it all */
     }
-    return 0;
 }
 
 /* One word that begins with "-", and its value from behind "=" or from the next word. */
@@ -218,7 +220,7 @@ static int parse_option(struct parser *parser, const char *word)
         value = following;
         parser->next++;
     }
-    return apply(parser, rule, value);
+    return value ? apply_value(parser, rule, value) : apply_flag(parser, rule);
 }
 
 /* The hint for a `--sandbox` that swallowed the command. */

@@ -76,7 +76,8 @@ static size_t end_csi(struct terminal_filter *filter, unsigned char final, char 
         if (!strchr("0123456789;:", filter->sequence[i]))
             return 0;
     filter->coloured = !(length == 0 || (length == 1 && filter->sequence[0] == '0'));
-    memcpy(out, "\033[", 2);
+    out[0] = ESCAPE;
+    out[1] = '[';
     memcpy(out + 2, filter->sequence, length);
     out[2 + length] = 'm';
     return length + 3;
@@ -155,11 +156,12 @@ size_t terminal_filter(struct terminal_filter *filter, const void *bytes, size_t
 
 size_t terminal_filter_end(struct terminal_filter *filter, char *out)
 {
+    static const char reset[] = {ESCAPE, '[', '0', 'm'};
     bool coloured = filter->coloured;
 
     *filter = (struct terminal_filter){0};
     if (!coloured)
         return 0;
-    memcpy(out, "\033[0m", 4);
-    return 4;
+    memcpy(out, reset, sizeof(reset));
+    return sizeof(reset);
 }

@@ -7,7 +7,9 @@
 #include "base/text.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
 /* With a sanitizer a library stays mapped, so that the stacks of its reports still have names at exit. */
@@ -48,9 +50,9 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     return capabilities;
 }
 
-/* ---- before anything is loaded ---------------------------------------------------------------------------------- */
+/* ---- before anything is loaded ----------------------------------------------------------------------------------- */
 
-/* "NAME: its library PATH cannot be used: ..." */
+/* "NAME: cannot load the provider: PATH: why" */
 static int refuse(const struct registry_entry *entry, struct sandlot_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -61,37 +63,36 @@ static int refuse(const struct registry_entry *entry, struct sandlot_error *erro
     va_start(arguments, format);
     AUTO_FREE char *why = text_format_v(format, arguments);
     va_end(arguments);
-    if (!why)
-        return error_no_memory(error);
-    return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "%s: its library %s cannot be used: %s", entry->name,
-                     entry->path, why);
+    if (why)
+        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "%s: cannot load the provider: %s: %s", entry->name,
+                  entry->path, why);
+    else
+        error_no_memory(error);
+    return -1;
 }
 
 static int check_entry(const struct registry_entry *entry, struct sandlot_error *error)
 {
     if (entry->problem)
-        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "%s: the provider cannot be used: %s", entry->name,
+        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "%s: cannot load the provider: %s", entry->name,
                          entry->problem);
     AUTO_FREE char *missing = registry_missing_dependency(entry);
 
     if (missing && entry->install_hint)
-        return error_set(
-            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-            "%s: something that the provider needs is missing: %s; install the package %s (`sudo apt install "
-            "%s`)",
-            entry->name, missing, entry->install_hint, entry->install_hint);
+        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                         "%s: cannot load the provider: something that it needs is missing: %s; install the package %s "
+                         "(`sudo apt install %s`)",
+                         entry->name, missing, entry->install_hint, entry->install_hint);
     if (missing)
-        return error_set(
-            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-            "%s: something that the provider needs is missing: %s; install the package that the provider's "
-            "documentation names",
-            entry->name, missing);
+        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                         "%s: cannot load the provider: something that it needs is missing: %s; install the package "
+                         "that the provider's documentation names",
+                         entry->name, missing);
     if (!entry->path || !entry->symbol)
-        return error_set(
-            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-            "%s: the provider has no library to load; install it, or name one as class_path = \"LIBRARY:SYMBOL\" "
-            "in [sandboxes.providers.%s]",
-            entry->name, entry->name);
+        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                         "%s: cannot load the provider: it has no library; install it, or name one as "
+                         "class_path = \"LIBRARY:SYMBOL\" in [sandboxes.providers.%s]",
+                         entry->name, entry->name);
     return 0;
 }
 
@@ -134,28 +135,46 @@ static const char *loader_reason(const char *path)
     return strncmp(reason, path, length) == 0 && strncmp(reason + length, ": ", 2) == 0 ? reason + length + 2 : reason;
 }
 
-static int open_library(struct provider *provider, struct sandlot_error *error)
+/* NULL on error. */
+static void *open_library(const struct registry_entry *entry, struct sandlot_error *error)
 {
-    const struct registry_entry *entry = provider->entry;
-
     /* The links are resolved once, so that the file which is checked is the file which is loaded. Between check and
      * load only root and the user could exchange it, and they are trusted. */
     AUTO_FREE char *path = realpath(entry->path, NULL);
 
-    if (!path)
-        return refuse(entry, error, "%s; install it again, or correct its path", strerror(errno));
+    if (!path) {
+        refuse(entry, error, "%s; install it again, or correct its path", strerror(errno));
+        return NULL;
+    }
     AUTO_FREE char *distrust = path_distrust(path);
 
-    if (distrust)
-        return refuse(entry, error,
-                      "%s, so somebody else could have put it there; give it and the folders above it to root or "
-                      "yourself and take the right to write from others",
-                      distrust);
-    provider->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!provider->library)
-        return refuse(entry, error, "%s; install what it needs, or build it again for this machine",
-                      loader_reason(path));
-    return 0;
+    if (distrust) {
+        refuse(entry, error,
+               "%s, so somebody else could have put it there; give it and the folders above it to root or yourself "
+               "and take the right to write from others",
+               distrust);
+        return NULL;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        refuse(entry, error, "%s; install what it needs, or build it again for this machine", loader_reason(path));
+    return library;
+}
+
+/* dlsym finds data too, and what the libraries below LIBRARY export; to call either would end in a crash. */
+static bool is_function_of(void *library, void *symbol)
+{
+    struct link_map *own = NULL;
+    struct link_map *home = NULL;
+    const ElfW(Sym) *description = NULL;
+    Dl_info info;
+
+    if (dlinfo(library, RTLD_DI_LINKMAP, &own) != 0 || !dladdr1(symbol, &info, (void **)&home, RTLD_DL_LINKMAP))
+        return false;
+    if (home != own || !dladdr1(symbol, &info, (void **)&description, RTLD_DL_SYMENT))
+        return false;
+    return !description || ELF64_ST_TYPE(description->st_info) != STT_OBJECT;
 }
 
 /* Asks the entry function for the provider's table. NULL on error. */
@@ -174,6 +193,11 @@ static const struct sandlot_provider *ask_for_table(const struct provider *provi
                entry->symbol, loader_reason(entry->path));
         return NULL;
     }
+    if (!is_function_of(provider->library, symbol)) {
+        refuse(entry, error, "its symbol \"%s\" is no function of its own; name the provider's entry function",
+               entry->symbol);
+        return NULL;
+    }
     sandlot_entry entry_function;
 
     memcpy(&entry_function, &symbol, sizeof(entry_function)); /* ISO C has no cast from an object to a function */
@@ -185,11 +209,11 @@ static const struct sandlot_provider *ask_for_table(const struct provider *provi
                call.message ? call.message
                             : "it gives no reason; ask its author which versions of Sandlot it works with");
     host_call_clear(&call);
+    /* cppcheck-suppress returnDanglingLifetime ; the table is the library's and not a part of the call */
     return table;
 }
 
-/* ---- the handshake ------------------------------------------------------------------------------------------------
- */
+/* ---- the handshake ----------------------------------------------------------------------------------------------- */
 
 static int check_abi(const struct registry_entry *entry, const struct sandlot_provider *table,
                      struct sandlot_error *error)
@@ -289,8 +313,7 @@ static int handshake(struct provider *provider, struct sandlot_error *error)
     return -1;
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------
- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static int open_provider(struct provider *provider, struct sandlot_error *error)
 {
@@ -322,7 +345,8 @@ struct provider *provider_load(const struct registry_entry *entry, const struct 
     provider->environment = environment;
     hide_variables(environment, entry->note.credentials, true);
     hide_variables(environment, entry->note.environment, false);
-    if (open_library(provider, error) == 0 && handshake(provider, error) == 0)
+    provider->library = open_library(entry, error);
+    if (provider->library && handshake(provider, error) == 0)
         provider->parameters = parameters_bind(&provider->table, entry->config, config_file, overrides, lenient, error);
     if (provider->parameters && open_provider(provider, error) == 0)
         return provider;

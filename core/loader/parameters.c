@@ -70,7 +70,7 @@ const struct sandlot_parameter *parameters_of_host(size_t *count)
     return host_parameters;
 }
 
-/* ---- the declaration -------------------------------------------------------------------------------------------- */
+/* ---- the declaration --------------------------------------------------------------------------------------------- */
 
 static const struct sandlot_parameter *find(const struct sandlot_parameter *declared, size_t count, const char *name)
 {
@@ -174,8 +174,7 @@ int parameters_check(const struct sandlot_provider *provider, struct sandlot_err
     return declared ? 0 : -1;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------
- */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 /* "; did you mean ...? Its parameters are ..." for an unknown NAME; to be freed. */
 static char *known_names(const struct parameters *parameters, const char *name)
@@ -460,8 +459,7 @@ int64_t parameters_hard_ttl_ms(const struct parameters *parameters)
     return parameters->values[HARD_TTL].integer * 1000;
 }
 
-/* ---- the call -----------------------------------------------------------------------------------------------------
- */
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
 
 /* The C type of an argument, and where libffi finds its value. */
 static ffi_type *argument(enum sandlot_parameter_kind kind, struct value *value, void **address)
@@ -510,8 +508,7 @@ enum sandlot_status parameters_call_open(const struct parameters *parameters, co
     return (enum sandlot_status)(int)result;
 }
 
-/* ---- the ledger's record ------------------------------------------------------------------------------------------
- */
+/* ---- the ledger's record ----------------------------------------------------------------------------------------- */
 
 /* The text to record for OVERRIDE, to be freed; NULL: none. *FAILED: there was no memory. */
 static char *recordable(const struct sandlot_parameter *declared, size_t count, const char *override, bool *failed)

@@ -312,8 +312,9 @@ static enum sandlot_status run(struct execution *execution)
     if (sent != PROTOCOL_OK)
         return client_broken(execution->call, sent, "the sandbox");
     if (attend(execution)) {
-        sandbox_give_back(execution->sandbox, take_fd(&execution->connection));
         drain(execution);
+        /* Not before: the next request on the connection tells init that nobody reads this output any more. */
+        sandbox_give_back(execution->sandbox, take_fd(&execution->connection));
     }
     return execution->status;
 }

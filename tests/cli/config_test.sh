@@ -1,5 +1,6 @@
 #!/bin/bash
 # config.toml from outside: what is broken in it is told, and stops only what needs it.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 
 # configure TEXT: the default configuration

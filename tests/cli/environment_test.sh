@@ -1,6 +1,7 @@
 #!/bin/bash
 # .env files: who reads them, who wins, and what a project's file may not set. Seen through the setup script, which gets
 # ${NAME} from the environment, and through a provider's look-up of FAKE_API_KEY.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 unset SANDLOT_NO_ENV_FILE FAKE_API_KEY SANDLOT_FAKE_API_KEY
 cp "$BUILD/tests/plugins/fake.so" "$plugins/" || exit 2

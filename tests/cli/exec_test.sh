@@ -1,5 +1,6 @@
 #!/bin/bash
 # sandlot exec in the local sandbox: output, status, limits.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 need_local
 
@@ -34,10 +35,8 @@ run exec 'printf "a\377\376\000b"'
 check "bytes pass as they are" test "$(od -An -tx1 "$scratch/out" | tr -d ' \n')" = 61fffe0062
 run exec 'head -c 2097152 /dev/zero | tr "\0" x'
 check "2 MiB" test "$(wc -c <"$scratch/out")" = 2097152
-out=
 run exec --timeout 30 'yes | head -c 20000000'
 check "20 MB stream through" test "$(wc -c <"$scratch/out")" = 20000000
-out=
 printf 'from the caller\n' | "$SANDLOT" exec --stdin -- cat >"$scratch/out"
 check "--stdin" test "$(cat "$scratch/out")" = "from the caller"
 head -c 3000000 /dev/urandom >"$scratch/random"

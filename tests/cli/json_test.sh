@@ -1,5 +1,6 @@
 #!/bin/bash
 # The JSON of every command: one object in one line, always valid.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 
 # ---- without a sandbox ----

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Helpers of the black-box tests of the command line. Sourced, never run.
 #
 # SANDLOT names the command (./build/sandlot), BUILD the build folder. Every test has folders of its own below $scratch, and
@@ -28,6 +28,7 @@ delete_all() {
 
 finish() {
     local result=$?
+    [ "$BASHPID" = "$$" ] || return # a background command that was hit before it became one
     rm -f "$config"
     delete_all
     "$SANDLOT" -q gc >/dev/null

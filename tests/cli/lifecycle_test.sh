@@ -1,5 +1,6 @@
 #!/bin/bash
 # Who makes, finds and deletes a sandbox, and what happens in between: create, attach, scope, setup script, ownership.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 need_local
 
@@ -70,6 +71,7 @@ expect "with -v it is shown" 0 "made by setup" "shown" exec -v --sandbox-setup "
 (cd "$scratch" && "$SANDLOT" exec --sandbox-setup setup.sh -- cat file) >"$scratch/out" 2>"$scratch/err"
 check "a relative path" grep -q "made by setup" "$scratch/out"
 cp "$setup" "$HOME/mine.sh"
+# shellcheck disable=SC2088 # the tilde is for sandlot
 expect "a path with a tilde" 0 "made by setup" "*" exec --sandbox-setup '~/mine.sh' -- cat file
 echo 'echo "reason"; exit 7' >"$setup"
 expect "a setup script that fails" 1 "" "reason" exec --sandbox-setup "$setup" -- echo never

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A vendor's way: a provider built outside the tree with include/ alone, dropped in, used, overridden, replaced.
-umask 022
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
+umask 022 # or the libraries would be refused
 . "$(dirname "$0")/lib.sh"
 
 vendor=$scratch/vendor
@@ -114,5 +115,5 @@ json "a folder that everybody may write" 3 '.error == "provider_unavailable" and
     exec --sandbox minimal -- true
 chmod 0755 "$search"
 expect "mended" 0 "x" "*" exec --sandbox minimal -- echo x
-no_folders() { [ -z "$(find /tmp -maxdepth 1 -name 'sandlot-minimal-*' -user "$(id -un)" -newer "$vendor")" ]; }
+no_folders() { [ -z "$(find /tmp -maxdepth 1 -name 'sandlot-minimal-*' -user "$(id -u)" -newer "$vendor")" ]; }
 check "no folder of the example is left" until_true 5 no_folders

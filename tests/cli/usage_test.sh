@@ -1,5 +1,6 @@
 #!/bin/bash
 # What is wrong with a command line: status 2, the reason on standard error, nothing on standard output, nothing created.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 
 cat >"$config" <<'END'

@@ -78,8 +78,7 @@ struct sandbox {
     int64_t looks;
 };
 
-/* ---- small helpers -------------------------------------------------------------------------------------------------
- */
+/* ---- small helpers ----------------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void note(const struct fake *fake, const char *format, ...)
 {
@@ -160,8 +159,7 @@ static bool path_of(const struct fake *fake, const char *id, const char *name, c
     return length > 0 && length < PATH_SIZE;
 }
 
-/* ---- open and close ------------------------------------------------------------------------------------------------
- */
+/* ---- open and close ---------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status fake_open(struct sandlot_call *call, void **provider, const char *folder,
                                      const char *journal, int64_t create_delay_ms, int64_t ready_after,
@@ -200,8 +198,7 @@ static void fake_close(void *provider)
     free(provider);
 }
 
-/* ---- creating and deleting ------------------------------------------------------------------------------------------
- */
+/* ---- creating and deleting --------------------------------------------------------------------------------------- */
 
 /* Waits like a slow vendor would, but not past the deadline or a cancellation. */
 static enum sandlot_status wait_for_answer(struct sandlot_call *call, int64_t delay_ms)
@@ -355,8 +352,7 @@ static enum sandlot_status fake_delete(struct sandlot_call *call, void *provider
     return SANDLOT_OK;
 }
 
-/* ---- listing --------------------------------------------------------------------------------------------------------
- */
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
 
 static int is_candidate(const struct dirent *entry)
 {
@@ -435,8 +431,7 @@ static enum sandlot_status fake_list(struct sandlot_call *call, void *provider, 
     return status;
 }
 
-/* ---- executing ------------------------------------------------------------------------------------------------------
- */
+/* ---- executing --------------------------------------------------------------------------------------------------- */
 
 /* One command on its way. */
 struct run {
@@ -637,8 +632,7 @@ static enum sandlot_status fake_execute(struct sandlot_call *call, void *provide
     return status;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------
- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct sandlot_provider fake_provider = {
     SANDLOT_TABLE(fake),           .flags = SANDLOT_STREAMS_OUTPUT,

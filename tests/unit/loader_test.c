@@ -131,8 +131,7 @@ static void expect_refusal(const struct registry_entry *entry, const char *const
 
 #define refused(entry, ...) expect_refusal(entry, NULL, SANDLOT_CODE_PROVIDER_UNAVAILABLE, OVERRIDES(__VA_ARGS__))
 
-/* ---- those who are let in -------------------------------------------------------------------------------------------
- */
+/* ---- those who are let in ---------------------------------------------------------------------------------------- */
 
 static void every_kind_of_argument_arrives(void **state)
 {
@@ -219,8 +218,7 @@ static void loads_and_unloads_many_times(void **state)
     provider_unload(NULL);
 }
 
-/* ---- those who are not ----------------------------------------------------------------------------------------------
- */
+/* ---- those who are not ------------------------------------------------------------------------------------------- */
 
 static void registry_problems_come_first(void **state)
 {
@@ -231,7 +229,7 @@ static void registry_problems_come_first(void **state)
     snprintf(mark, sizeof(mark), "%s/mark", scene.folder);
     setenv("SANDLOT_TEST_MARK", mark, 1);
     entry->problem = (char *)(uintptr_t) "its note is damaged; reinstall it";
-    refused(entry, "constructor_writes: ", "its note is damaged; reinstall it");
+    refused(entry, "constructor_writes: cannot load the provider: its note is damaged; reinstall it");
     entry->problem = NULL;
     entry->needs = "no-such-program-of-the-loader-test";
     refused(entry, "no-such-program-of-the-loader-test", "install the package that");
@@ -239,7 +237,7 @@ static void registry_problems_come_first(void **state)
     refused(entry, "no-such-program-of-the-loader-test", "apt install acme-tools");
     entry->needs = NULL;
     entry->path = NULL;
-    refused(entry, "has no library", "[sandboxes.providers.constructor_writes]");
+    refused(entry, "it has no library", "[sandboxes.providers.constructor_writes]");
     assert_int_equal(access(mark, F_OK), -1); /* nothing of it has run so far */
 
     provider_unload(load(offer("constructor_writes"), NULL));
@@ -271,7 +269,7 @@ static void files_that_others_could_have_written(void **state)
     snprintf(link, sizeof(link), "%s/link.so", scene.folder);
     copy(offer("fake")->path, path, 0664);
     assert_int_equal(symlink(path, link), 0);
-    refused(offer_of(path, "fake"), "fake: its library ", path, "is writable by its group (mode 0664)");
+    refused(offer_of(path, "fake"), "fake: cannot load the provider: ", path, "is writable by its group (mode 0664)");
     refused(offer_of(link, "fake"), path, "is writable by its group");
     chmod(path, 0644);
     chmod(scene.folder, 0777);
@@ -294,7 +292,7 @@ static void files_that_are_no_libraries(void **state)
     assert_non_null(file);
     fputs("no library at all", file);
     fclose(file);
-    refused(offer_of(path, "gone"), "gone: its library ", path, "file too short");
+    refused(offer_of(path, "gone"), "gone: cannot load the provider: ", path, "file too short");
     unlink(path);
 }
 
@@ -303,6 +301,14 @@ static void missing_symbols(void **state)
     (void)state;
     refused(offer("missing_symbol"), "missing_symbol.so", "no symbol \"missing_symbol\"", "undefined symbol",
             "class_path");
+    /* Neither data nor a function of another library is an entry function. */
+    struct registry_entry *entry = offer("missing_symbol");
+
+    entry->symbol = (char *)(uintptr_t) "some_data";
+    refused(entry, "\"some_data\" is no function of its own");
+    entry = offer("fake");
+    entry->symbol = (char *)(uintptr_t) "calloc";
+    refused(entry, "\"calloc\" is no function of its own");
 }
 
 static void other_abi_majors(void **state)

@@ -43,6 +43,7 @@ static void keep(char *to, size_t size, const char *text)
     snprintf(to, size, "%s", text ? text : "NULL");
 }
 
+/* NOLINTNEXTLINE(readability-function-size): one parameter of each kind */
 static enum sandlot_status acme_open(struct sandlot_call *call, void **provider, const char *image,
                                      const char *workspace, int64_t memory_mb, double cpus, bool fast,
                                      const char *allow, const char *extra, const char *api_token)

@@ -356,7 +356,7 @@ static void expect_setup(const char *script, const char *parameter, enum sandlot
     }
     struct sandlot_session *session = must_open(&wanted);
 
-    assert_int_equal(run(session, "test \"$(cat done)\" = ok && ! ls /tmp/sandlot-setup.* 2>/dev/null", NULL), 0);
+    assert_int_equal(run(session, "test \"$(cat done)\" = ok && ! test -e \"$(cat where)\"", NULL), 0);
     sandlot_session_close(session, NULL);
     expect_nothing_left();
 }
@@ -366,12 +366,13 @@ static void test_setup_script(void **state)
     static char large[200 * 1024];
 
     (void)state;
-    expect_setup("test -z \"$(cat)\" && echo ok >done\n", NULL, SANDLOT_CODE_OK);
+    expect_setup("test -z \"$(cat)\" && echo \"$0\" >where && echo ok >done\n", NULL, SANDLOT_CODE_OK);
     expect_setup("exit 7\n", NULL, SANDLOT_CODE_SETUP_FAILED);
-    expect_setup("test -z \"$(cat)\" && echo ok >done\n", "execute_unsupported_input=true", SANDLOT_CODE_OK);
+    expect_setup("test -z \"$(cat)\" && echo \"$0\" >where && echo ok >done\n", "execute_unsupported_input=true",
+                 SANDLOT_CODE_OK);
     expect_setup("exit 7\n", "execute_unsupported_input=true", SANDLOT_CODE_SETUP_FAILED);
     memset(large, '#', sizeof(large) - 1);
-    memcpy(large + sizeof(large) - 16, "\necho ok >done\n", 15);
+    strcpy(large + sizeof(large) - 40, "\necho \"$0\" >where\necho ok >done\n");
     expect_setup(large, NULL, SANDLOT_CODE_OK);
     expect_setup(large, "execute_unsupported_input=true", SANDLOT_CODE_OK);
 }

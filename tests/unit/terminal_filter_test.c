@@ -1,12 +1,13 @@
 /* What reaches the terminal of a person who looks at a sandbox's output. */
 
 /* The filter belongs to the command and not to the library, so it is compiled in here. */
-#include "cli/terminal_filter.c"
+#include "cli/terminal_filter.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -119,16 +120,14 @@ static void broken_sequences_hide_nothing_that_follows(void **state)
 
 static void a_colour_that_is_too_long_is_dropped_whole(void **state)
 {
-    char in[256] = "a\033[";
+    char digits[TERMINAL_FILTER_SEQUENCE + 2];
+    char in[256];
 
     (void)state;
-    memset(in + 3, '1', TERMINAL_FILTER_SEQUENCE + 1);
-    strcat(in, "mb");
+    memset(digits, '1', sizeof(digits));
+    snprintf(in, sizeof(in), "a\033[%.*smb", TERMINAL_FILTER_SEQUENCE + 1, digits);
     expect(in, "ab");
-    strcpy(in, "\033[");
-    memset(in + 2, '1', TERMINAL_FILTER_SEQUENCE);
-    in[2 + TERMINAL_FILTER_SEQUENCE] = '\0';
-    strcat(in, "m\033[0m");
+    snprintf(in, sizeof(in), "\033[%.*sm\033[0m", TERMINAL_FILTER_SEQUENCE, digits);
     expect(in, in);
 }
 

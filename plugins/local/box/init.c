@@ -33,6 +33,7 @@ struct client {
     int fd;           /* -1: free */
     pid_t supervisor; /* 0: no command runs */
     int output;       /* the reading end of the running command's output, -1: none */
+    uint32_t note;    /* enum run_note, if the keeper has had the running command killed */
 };
 
 /*
@@ -290,18 +291,27 @@ static void sweep(const struct init *init)
     processes_kill(getpid(), supervisors, count, processes_now_ms() + SWEEP_MS);
 }
 
+/* The supervisor died before it could answer: by the keeper's order, or because its command killed it. */
+static void answer_for_supervisor(const struct init *init, const struct client *client)
+{
+    const struct run_result result = {.exit_code = 128 + SIGKILL,
+                                      .note = client->note ? client->note : (uint32_t)RUN_NOTE_SUPERVISOR};
+
+    if (!client->note)
+        sweep(init);
+    answer(client->fd, MESSAGE_ENDED, &result, sizeof result);
+}
+
 static void command_ended(struct init *init, size_t i, int status)
 {
-    static const struct run_result killed = {.exit_code = 128 + SIGKILL, .note = RUN_NOTE_SUPERVISOR};
     struct client *client = &init->clients[i];
 
     client->supervisor = 0;
     init->running--;
     init->used_ms = boot_ms();
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        sweep(init);
-        answer(client->fd, MESSAGE_ENDED, &killed, sizeof killed);
-    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        answer_for_supervisor(init, client);
+    client->note = RUN_NOTE_NONE;
     if (client->output >= 0)
         add_drain(init, client->output, (int)i);
     client->output = -1;
@@ -350,14 +360,27 @@ static int fill_poll(const struct init *init, struct pollfd *fds)
     return (int)wait_ms;
 }
 
-/* The keeper never writes to this socket to a purpose: it closes it when the box is to end. */
-static void look_at_keeper(const struct init *init)
+/* The keeper has found the box beyond a limit that the kernel does not watch: everything in it but init is to die. */
+static void obey(struct init *init, char order)
 {
-    char byte;
-    const ssize_t got = recv(init->setup->keeper_fd, &byte, 1, MSG_DONTWAIT);
+    for (size_t i = 0; i < CLIENTS; i++)
+        init->clients[i].note = init->clients[i].supervisor ? (uint32_t)order : RUN_NOTE_NONE;
+    /* In a process namespace -1 means all of the box; without one it would mean all of the user's. */
+    if (init->setup->confinement == CONFINEMENT_FULL)
+        kill(-1, SIGKILL);
+    else
+        processes_kill(getpid(), NULL, 0, processes_now_ms() + SWEEP_MS);
+}
+
+static void look_at_keeper(struct init *init)
+{
+    char order;
+    const ssize_t got = recv(init->setup->keeper_fd, &order, 1, MSG_DONTWAIT);
 
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
         end_box(init, BOX_EXIT_ENDED);
+    if (got == 1 && (order == KEEPER_ORDER_MEMORY || order == KEEPER_ORDER_DISK))
+        obey(init, order);
 }
 
 static void turn(struct init *init)

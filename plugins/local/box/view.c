@@ -215,6 +215,18 @@ static int new_memory(const char *size, const char *inodes, const char *mode, un
     return new_file_system("tmpfs", options, attributes);
 }
 
+/*
+ * A seed that is shown under another owner is a mount without a place that was made outside. The kernel takes only
+ * mounts of the own namespace as layers of an overlay, so it is put where the overlay will then cover it. A folder that has
+ * its place already is no mount that could be moved (EINVAL), and fine as it is.
+ */
+static int settle(int tree, int target)
+{
+    if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 && errno != EINVAL)
+        return -1;
+    return 0;
+}
+
 /* An overlay over LOWER, whose changes go to the folders UPPER and WORK of the storage. */
 static int new_overlay(const struct view *view, int lower, const char *upper, const char *work)
 {
@@ -394,6 +406,10 @@ static int make_workspace(const struct view *view)
 {
     if (view->folders->workspace < 0)
         return place(view, "bind", clone_tree(view->folders->storage, "upper", MOUNT_HARMLESS), BOX_WORKSPACE, true);
+    AUTO_CLOSE int target = make_place(view, BOX_WORKSPACE, true);
+
+    if (target < 0 || settle(view->folders->workspace, target) < 0)
+        return reason_mount(view->reason, "bind", BOX_WORKSPACE, errno);
     return place(view, "overlay", new_overlay(view, view->folders->workspace, "upper", "work"), BOX_WORKSPACE, true);
 }
 
@@ -417,6 +433,8 @@ static int make_root(struct view *view)
 {
     const bool own = view->folders->rootfs >= 0;
 
+    if (own && settle(view->folders->rootfs, view->folders->storage) < 0)
+        return reason_mount(view->reason, "bind", "/", errno);
     view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work")
                      : new_memory("2m", "512", "0755", MOUNT_HARMLESS);
     if (view->root >= 0 &&

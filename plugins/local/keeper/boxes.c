@@ -21,7 +21,7 @@
  * and distributions leave unused: what escapes from a box would then be nobody in particular.
  */
 static const uid_t FIRST_BOX_USER = 0x70000000;
-enum { BOX_USERS = 0x0ffffff0, START_LIMIT_MS = 20000, REMOVAL_TRIES = 500 };
+enum { BOX_USERS = 0x0ffffff0, START_LIMIT_MS = 20000, END_LIMIT_MS = 3000, REMOVAL_TRIES = 500 };
 
 struct remains {
     struct remains *next;
@@ -299,6 +299,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     }
     clock_gettime(CLOCK_REALTIME, &now);
     box->source.kind = SOURCE_BOX;
+    box->landlock = settings->confinement == CONFINEMENT_LANDLOCK;
     box->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     strcpy(box->run_label, settings->run_label);
     box->process = (struct box_process){-1, -1};
@@ -330,6 +331,12 @@ void boxes_end(struct box *box, const char *reason)
         return;
     box->ending = !reason;
     box->end_reason = reason;
+    if (box->landlock) {
+        /* Without a process namespace only init can find and end what the box has started. */
+        close(take_fd(&box->keeper_fd));
+        box->kill_at_ms = sandlot_now_ms() + END_LIMIT_MS;
+        return;
+    }
     /* When its pid 1 dies, the kernel kills everything in the box. */
     syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
 }
@@ -390,7 +397,21 @@ void boxes_heed_guard(struct keeper *keeper)
         }
 }
 
-bool boxes_remove_remains(struct keeper *keeper)
+static bool kill_late_inits(const struct keeper *keeper)
+{
+    bool waiting = false;
+
+    for (struct box *box = keeper->boxes; box; box = box->next) {
+        if (!box->kill_at_ms)
+            continue;
+        if (sandlot_now_ms() >= box->kill_at_ms)
+            syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
+        waiting = true;
+    }
+    return waiting;
+}
+
+static bool remove_remains(struct keeper *keeper)
 {
     for (struct remains **at = &keeper->remains; *at;) {
         struct remains *remains = *at;
@@ -403,6 +424,13 @@ bool boxes_remove_remains(struct keeper *keeper)
         }
     }
     return keeper->remains;
+}
+
+bool boxes_tend(struct keeper *keeper)
+{
+    bool late = kill_late_inits(keeper);
+
+    return remove_remains(keeper) || late;
 }
 
 static void sweep_one(void *context, const char *id)
@@ -420,5 +448,5 @@ static void sweep_one(void *context, const char *id)
 void boxes_sweep(struct keeper *keeper)
 {
     state_sweep(&keeper->state, sweep_one, keeper);
-    boxes_remove_remains(keeper);
+    remove_remains(keeper);
 }

@@ -30,7 +30,9 @@ struct box {
     uid_t host_uid;
     struct guarded *guarded;
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
+    bool landlock;            /* CONFINEMENT_LANDLOCK */
     bool ending;              /* told to end: nobody needs to hear why */
+    int64_t kill_at_ms;       /* when an init that has been asked to end is killed; 0: never */
     const char *end_reason;   /* why the keeper ends it; NULL: it ended by itself */
 };
 
@@ -62,8 +64,8 @@ void boxes_bury(struct keeper *keeper, struct box *box);
 /* Does what the guard has found to be necessary. */
 void boxes_heed_guard(struct keeper *keeper);
 
-/* Tries again to remove what was busy. True while something is left. */
-bool boxes_remove_remains(struct keeper *keeper);
+/* Goes on with what takes time: removes what was busy, and kills inits that do not end. True while something is left. */
+bool boxes_tend(struct keeper *keeper);
 
 /* Removes what earlier keepers left. */
 void boxes_sweep(struct keeper *keeper);

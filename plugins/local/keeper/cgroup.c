@@ -307,6 +307,6 @@ void cgroups_describe(const struct cgroups *cgroups, char *text, size_t size)
         snprintf(text, size, "per process");
         return;
     }
-    snprintf(text, size, "cgroup v%d (%s%s%s)", cgroups->version, cgroups->fds[CGROUP_MEMORY] >= 0 ? " memory" : "",
+    snprintf(text, size, "cgroup v%d:%s%s%s", cgroups->version, cgroups->fds[CGROUP_MEMORY] >= 0 ? " memory" : "",
              cgroups->fds[CGROUP_PROCESSES] >= 0 ? " processes" : "", cgroups->fds[CGROUP_CPU] >= 0 ? " cpu" : "");
 }

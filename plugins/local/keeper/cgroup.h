@@ -37,7 +37,7 @@ int64_t cgroups_memory_kills(const struct cgroups *cgroups, const char *id);
 /* The file that counts them, open for reading; -1: there is none. */
 int cgroups_memory_events(const struct cgroups *cgroups, const char *id);
 
-/* What the limits hold for, for a box's record: "cgroup v1 (memory processes cpu)" or "per process". */
+/* What the limits hold for, for a box's record: "cgroup v1: memory processes cpu" or "per process". */
 void cgroups_describe(const struct cgroups *cgroups, char *text, size_t size);
 
 #endif

@@ -26,7 +26,7 @@ enum {
     LINGER_MS = 10000,      /* how long it stays without boxes and clients */
     LOCK_LIMIT_MS = 5000,   /* for another keeper to serve, or to end */
     LOCK_PAUSE_MS = 2,
-    REMAINS_PAUSE_MS = 20
+    PENDING_PAUSE_MS = 20
 };
 
 static volatile sig_atomic_t told_to_end;
@@ -165,12 +165,12 @@ static void run(struct keeper *keeper, int listener)
 
     while (!told_to_end) {
         bool idle = !keeper->boxes && !keeper->connections;
-        bool remains = boxes_remove_remains(keeper);
+        bool pending = boxes_tend(keeper);
         int64_t end = idle_since + LINGER_MS - sandlot_now_ms();
 
-        if (idle && end <= 0 && !remains && state_is_clean())
+        if (idle && end <= 0 && !pending && state_is_clean())
             return;
-        int timeout = remains ? REMAINS_PAUSE_MS : !idle ? -1 : end > REMAINS_PAUSE_MS ? (int)end : REMAINS_PAUSE_MS;
+        int timeout = pending ? PENDING_PAUSE_MS : !idle ? -1 : end > PENDING_PAUSE_MS ? (int)end : PENDING_PAUSE_MS;
         /* One at a time: handling one event can free what another one in the same batch points to. */
         int count = epoll_wait(keeper->epoll_fd, &event, 1, timeout);
 
@@ -187,7 +187,7 @@ static void end_all(struct keeper *keeper)
         boxes_end(keeper->boxes, "the keeper of this user's boxes was told to end");
         serve_end_of_box(keeper, keeper->boxes);
     }
-    boxes_remove_remains(keeper);
+    boxes_tend(keeper);
 }
 
 int main(void)

@@ -205,7 +205,8 @@ static enum verdict outside_tcp(const struct attack *attack)
 
 static enum verdict name_server(const struct attack *attack)
 {
-    static const unsigned char query[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x09localhost\x00\x00\x01\x00\x01";
+    static const unsigned char query[] =
+        "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x09localhost\x00\x00\x01\x00\x01";
     static char text[4096];
     ssize_t length = read_start(AT_FDCWD, "/etc/resolv.conf", text, sizeof(text) - 1);
 
@@ -214,7 +215,8 @@ static enum verdict name_server(const struct attack *attack)
     for (const char *at = text; (at = strstr(at, "nameserver ")); at += 11) {
         char server[64];
 
-        if (sscanf(at + 11, "%63s", server) == 1 && (has_route(server, 53) || answers(server, 53, query, sizeof(query) - 1)))
+        if (sscanf(at + 11, "%63s", server) == 1 &&
+            (has_route(server, 53) || answers(server, 53, query, sizeof(query) - 1)))
             return through("the name server %s can be asked", server);
     }
     return answers("127.0.0.53", 53, query, sizeof(query) - 1) ? through("the resolver of the host answered") : HELD;

@@ -167,13 +167,15 @@ static enum verdict limits(const struct attack *attack)
     struct rlimit old;
 
     (void)attack;
-    return prlimit((pid_t)bait_number("PID"), RLIMIT_NOFILE, NULL, &old) == 0 ? through("read a limit of a process of the host")
-                                                                            : HELD;
+    return prlimit((pid_t)bait_number("PID"), RLIMIT_NOFILE, NULL, &old) == 0
+               ? through("read a limit of a process of the host")
+               : HELD;
 }
 
 static enum verdict keyrings(const struct attack *attack)
 {
-    static const int rings[] = {-1 /* thread */, -2 /* process */, -3 /* session */, -4 /* user */, -5 /* user session */};
+    static const int rings[] = {-1 /* thread */, -2 /* process */, -3 /* session */, -4 /* user */,
+                                -5 /* user session */};
 
     (void)attack;
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++)
@@ -218,8 +220,9 @@ static enum verdict posix_ipc(const struct attack *attack)
     if (*bait("UNCONFINED"))
         return HELD;
     snprintf(name, sizeof(name), "/%s", bait("INTRUDER"));
-    return shm_open(name, O_RDWR | O_CREAT, 0666) < 0 ? through("/dev/shm does not work in the box: %s", strerror(errno))
-                                                      : HELD;
+    return shm_open(name, O_RDWR | O_CREAT, 0666) < 0
+               ? through("/dev/shm does not work in the box: %s", strerror(errno))
+               : HELD;
 }
 
 static enum verdict identity(const struct attack *attack)

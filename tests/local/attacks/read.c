@@ -84,7 +84,7 @@ static enum verdict temporary_files(const struct attack *attack)
 
 static enum verdict password_files(const struct attack *attack)
 {
-    static const char *const paths[] = {"/etc/shadow",  "/etc/gshadow", "/etc/shadow-", "/etc/ssl/private",
+    static const char *const paths[] = {"/etc/shadow",  "/etc/gshadow", "/etc/shadow-",   "/etc/ssl/private",
                                         "/etc/sudoers", "/etc/ssh",     "/etc/machine-id"};
     char byte;
 
@@ -105,7 +105,7 @@ static enum verdict password_files(const struct attack *attack)
 
 static enum verdict host_folders(const struct attack *attack)
 {
-    static const char *const paths[] = {"/root", "/home", "/var",    "/run",   "/tmp",  "/opt", "/srv",     "/mnt",
+    static const char *const paths[] = {"/root", "/home", "/var",     "/run",   "/tmp", "/opt", "/srv",     "/mnt",
                                         "/boot", "/sys",  "/var/log", "/media", "/etc", "/dev", "/dev/shm", "/"};
 
     (void)attack;
@@ -146,21 +146,17 @@ static enum verdict whole_tree(const struct attack *attack)
 
 static enum verdict by_root_and_cwd(const char *process)
 {
-    static const char *const ways[] = {"root", "cwd/" UP_TO_ROOT, "task/%s/root"};
+    const char *target = bait("HOME_FILE");
     char path[2048];
 
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        int length = snprintf(path, sizeof(path), "/proc/%s/", process);
-
-        if (strchr(ways[i], '%'))
-            length += snprintf(path + length, sizeof(path) - (size_t)length, "task/%s/root", process);
-        else
-            length += snprintf(path + length, sizeof(path) - (size_t)length, "%s", ways[i]);
-        snprintf(path + length, sizeof(path) - (size_t)length, "%s", bait("HOME_FILE"));
-        if (read_bait(path) == THROUGH)
-            return THROUGH;
-    }
-    return HELD;
+    snprintf(path, sizeof(path), "/proc/%s/root%s", process, target);
+    if (read_bait(path) == THROUGH)
+        return THROUGH;
+    snprintf(path, sizeof(path), "/proc/%s/cwd/" UP_TO_ROOT "%s", process, target);
+    if (read_bait(path) == THROUGH)
+        return THROUGH;
+    snprintf(path, sizeof(path), "/proc/%s/task/%s/root%s", process, process, target);
+    return read_bait(path);
 }
 
 static enum verdict process_roots(const struct attack *attack)
@@ -283,7 +279,8 @@ static enum verdict overlay_layers(const struct attack *attack)
         for (const char *at = table; (at = strstr(at, options[i])); at++) {
             char path[1024];
 
-            snprintf(path, sizeof(path), "%.*s", (int)strcspn(at + strlen(options[i]), ",: \n"), at + strlen(options[i]));
+            snprintf(path, sizeof(path), "%.*s", (int)strcspn(at + strlen(options[i]), ",: \n"),
+                     at + strlen(options[i]));
             int fd = path[0] == '/' ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
             if (fd >= 0) {

@@ -78,8 +78,9 @@ static enum verdict new_files(const struct attack *attack)
 
 static enum verdict system_files(const struct attack *attack)
 {
-    static const char *const paths[] = {"/usr/bin/env", "/usr/bin/dash", "/usr/lib/os-release", "/lib64/ld-linux-x86-64.so.2",
-                                        "/etc/passwd",  "/etc/hosts",    "/etc/resolv.conf",    "/etc/profile"};
+    static const char *const paths[] = {
+        "/usr/bin/env", "/usr/bin/dash", "/usr/lib/os-release", "/lib64/ld-linux-x86-64.so.2",
+        "/etc/passwd",  "/etc/hosts",    "/etc/resolv.conf",    "/etc/profile"};
 
     (void)attack;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
@@ -193,11 +194,13 @@ static enum verdict new_mounts(const struct attack *attack)
 }
 
 static int failures;
+static int files_seen;
 
 static int vandalise(const char *path, const struct stat *status, int kind, struct FTW *position)
 {
     (void)status;
-    if (position->level == 0 || strcmp(path + position->base, "attack") == 0 || strcmp(path + position->base, "bait") == 0)
+    if (position->level == 0 || strcmp(path + position->base, "attack") == 0 ||
+        strcmp(path + position->base, "bait") == 0)
         return 0;
     if (kind == FTW_F) {
         int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -207,7 +210,7 @@ static int vandalise(const char *path, const struct stat *status, int kind, stru
         if (fd >= 0)
             close(fd);
     }
-    if ((kind == FTW_F || kind == FTW_SL) && position->base % 2 == 0 && unlink(path) < 0)
+    if ((kind == FTW_F || kind == FTW_SL) && files_seen++ % 2 == 0 && unlink(path) < 0)
         failures++;
     return 0;
 }

@@ -1,0 +1,150 @@
+/* The text form of a box's settings and record. */
+#include "../../plugins/local/settings.c"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const struct settings usual = {.run_label = "run-1",
+                                      .memory_mb = 4096,
+                                      .processes = 1024,
+                                      .disk_mb = 8192,
+                                      .open_files = 4096,
+                                      .idle_ttl_ms = 3600000,
+                                      .hard_ttl_ms = 0};
+
+/* The text form of SETTINGS with the first FROM replaced by TO of the same length. */
+static char *altered(const char *from, const char *to)
+{
+    char *text = settings_write(&usual);
+    char *at = text ? strstr(text, from) : NULL;
+
+    assert_non_null(at);
+    memcpy(at, to, strlen(to));
+    return text;
+}
+
+static void settings_survive_the_journey(void **state)
+{
+    struct settings sent = usual;
+    struct settings received;
+    char workspace[] = "/home/a b/back\\slash/new\nline/n\\n=x";
+
+    (void)state;
+    sent.workspace = workspace;
+    sent.cpus = 1.5;
+    sent.confinement = CONFINEMENT_LANDLOCK;
+    sent.fake_root = true;
+    sent.keep = true;
+    AUTO_FREE char *text = settings_write(&sent);
+
+    assert_true(settings_read(text, &received));
+    assert_string_equal(received.run_label, "run-1");
+    assert_string_equal(received.workspace, workspace);
+    assert_null(received.rootfs);
+    assert_int_equal(received.memory_mb, 4096);
+    assert_int_equal(received.idle_ttl_ms, 3600000);
+    assert_true(received.cpus > 1.4999 && received.cpus < 1.5001);
+    assert_int_equal(received.confinement, CONFINEMENT_LANDLOCK);
+    assert_true(received.fake_root && received.keep);
+    settings_clear(&received);
+}
+
+static void no_processor_limit_is_zero(void **state)
+{
+    struct settings sent = usual;
+    struct settings received;
+
+    (void)state;
+    sent.cpus = NAN;
+    AUTO_FREE char *text = settings_write(&sent);
+
+    assert_true(settings_read(text, &received));
+    assert_true(received.cpus == 0);
+    settings_clear(&received);
+}
+
+static void a_value_cannot_pose_as_another_key(void **state)
+{
+    struct settings sent = usual;
+    struct settings received;
+    char workspace[] = "/x\nrootfs=/etc";
+
+    (void)state;
+    sent.workspace = workspace;
+    AUTO_FREE char *text = settings_write(&sent);
+
+    assert_true(settings_read(text, &received));
+    assert_null(received.rootfs);
+    assert_string_equal(received.workspace, workspace);
+    settings_clear(&received);
+}
+
+static void what_is_out_of_range_or_malformed_is_refused(void **state)
+{
+    static const char *const changes[][2] = {
+        {"memory_mb=4096", "memory_mb=0015"},
+        {"memory_mb=4096", "memory_mb=40x6"},
+        {"processes=1024", "processes=0003"},
+        {"disk_mb=8192", "disk_mb=-192"},
+        {"open_files=4096", "open_files=    "},
+        {"confinement=full", "confinement=none"},
+        {"keep=0", "keep=2"},
+        {"cpus=0", "cpus=-"},
+        {"memory_mb", "memory_xx"},
+    };
+    struct settings received;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        AUTO_FREE char *text = altered(changes[i][0], changes[i][1]);
+
+        assert_false(settings_read(text, &received));
+    }
+    assert_false(settings_read("", &received));
+}
+
+static void relative_folders_are_refused(void **state)
+{
+    struct settings sent = usual;
+    struct settings received;
+    char workspace[] = "relative";
+
+    (void)state;
+    sent.workspace = workspace;
+    AUTO_FREE char *text = settings_write(&sent);
+
+    assert_false(settings_read(text, &received));
+}
+
+static void fields_are_found_by_their_whole_name(void **state)
+{
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    assert_true(fields_add(&text, "id_long", "wrong"));
+    assert_true(fields_add(&text, "id", "right"));
+    assert_true(fields_add_number(&text, "count", -7));
+    AUTO_FREE char *id = fields_get(text, "id");
+
+    assert_string_equal(id, "right");
+    assert_int_equal(fields_get_number(text, "count"), -7);
+    assert_int_equal(fields_get_number(text, "id"), 0);
+    assert_null(fields_get(text, "i"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_survive_the_journey),
+        cmocka_unit_test(no_processor_limit_is_zero),
+        cmocka_unit_test(a_value_cannot_pose_as_another_key),
+        cmocka_unit_test(what_is_out_of_range_or_malformed_is_refused),
+        cmocka_unit_test(relative_folders_are_refused),
+        cmocka_unit_test(fields_are_found_by_their_whole_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
