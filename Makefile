@@ -142,12 +142,11 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*
 LOCAL_UNIT_TESTS := $(filter $(BUILD)/tests/local_%,$(UNIT_TESTS))
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
-TEST_FOLDERS := $(patsubst tests/local/%/,%,$(sort $(dir $(wildcard tests/local/*/*.c))))
+ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c))
 TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
-TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) \
-                 $(addprefix $(BUILD)/tests/local/,$(TEST_FOLDERS))
+TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack)
 
 $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
@@ -164,17 +163,18 @@ $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/li
 $(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
-# Helpers of the black-box tests run inside boxes, where a sanitizer cannot. A folder is one program.
+# Helpers of the black-box tests may run inside boxes, where a sanitizer cannot.
 $(TEST_TOOLS): $(BUILD)/tests/local/%: tests/local/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(LINK) -o $@ $< -lpthread
 
-define test_folder
-$(BUILD)/tests/local/$1: $(wildcard tests/local/$1/*.c tests/local/$1/*.h) $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(call quiet,CC  )$$(CC) $$(C_FLAGS) $$(LINK) -o $$@ $$(filter %.c,$$^) -lpthread
-endef
-$(foreach folder,$(TEST_FOLDERS),$(eval $(call test_folder,$(folder))))
+# The attacks are one program, static, so that it needs nothing of the box that it is carried into.
+$(BUILD)/tests/local/attacks/%.o: tests/local/attacks/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) -c $< -o $@
+
+$(BUILD)/tests/local/attack: $(ATTACK_OBJECTS)
+	$(call quiet,LINK)$(CC) -static $(LINK) -o $@ $^
 
 $(BUILD)/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -272,7 +272,7 @@ lint: all
 	@tests/run.sh -b $(BUILD) -t 900 $(wildcard tests/lint/*.sh)
 
 format:
-	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* plugins/* plugins/*/* sdk sdk/* sdk/*/* tests/*))
+	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* plugins/* plugins/*/* sdk sdk/* sdk/*/* tests/* tests/*/*))
 
 fuzz: fuzzers
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh -b $(BUILD) -t $$(($(FUZZ_SECONDS) * 3 + 60)) tests/fuzz/run.sh
@@ -321,7 +321,7 @@ uninstall:
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
-ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c)
+ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES))))
 -include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

@@ -89,15 +89,15 @@ mapfile -t programs < <(unit "$BUILD/sanitize" && black_box "$BUILD/sanitize" | 
 tests/run.sh -b "$BUILD/sanitize" -j "$jobs" -t 600 -n "sanitize " -r "$results" "${programs[@]}"
 
 stage "lint"
-tests/run.sh -b "$BUILD" -j "$jobs" -t 900 -n "lint " -r "$results" tests/lint/*.sh
+tests/run.sh -b "$BUILD" -j "$jobs" -t 900 -r "$results" tests/lint/*.sh
 
 if $all; then
     stage "fuzzing"
-    tests/run.sh -b "$BUILD" -t 1200 -n "fuzz " -r "$results" tests/fuzz/run.sh
+    tests/run.sh -b "$BUILD" -t 1200 -r "$results" tests/fuzz/run.sh
     stage "valgrind"
-    tests/run.sh -b "$BUILD" -t 1200 -n "valgrind " -r "$results" tests/valgrind.sh
+    tests/run.sh -b "$BUILD" -t 1200 -r "$results" tests/valgrind.sh
     stage "benchmark"
-    tests/run.sh -b "$BUILD" -t 900 -n "bench " -r "$results" tests/bench/bench.sh
+    tests/run.sh -b "$BUILD" -t 900 -r "$results" tests/bench/bench.sh
     cat "$BUILD/test-logs/bench_bench.log"
 fi
 

@@ -68,7 +68,13 @@ isolated() {
 # run_one NUMBER PROGRAM: runs it, writes its counts, prints one line
 run_one() {
     local program=$2 name log status began passed failed skipped word took
-    name=$label$(basename "${program%.sh}")
+    # unit/text_test, cli/exec_test, install_test: the folder tells programs of one name apart
+    name=$(realpath -m "${program%.sh}")
+    name=${name#"$BUILD"/}
+    name=${name#"$PWD"/}
+    name=${name#tests/}
+    case $program in *.sh | /bin/*) ;; *) [ "$name" != "${name##*/}" ] || name=unit/$name ;; esac
+    name=$label$name
     log=$BUILD/test-logs/${name//[ \/]/_}.log
     began=${EPOCHREALTIME/[.,]/}
     case $program in

@@ -185,32 +185,46 @@ static size_t width(const char *text)
     return characters;
 }
 
-static size_t column_width(const struct table *table, size_t column)
+/* The widest cell of each column. */
+static void measure(const struct table *table, size_t *widest)
 {
-    size_t widest = 0;
-
-    for (size_t i = column; i < table->count; i += table->columns) {
+    for (size_t i = 0; i < table->count; i++) {
         size_t cell = table->cells[i] ? width(table->cells[i]) : 0;
+        size_t *column = &widest[i % table->columns];
 
-        widest = cell > widest ? cell : widest;
+        *column = cell > *column ? cell : *column;
     }
-    return widest;
+}
+
+/* The table as text, to be freed; NULL when out of memory. */
+static char *render(const struct table *table, size_t *length)
+{
+    AUTO_FREE size_t *widest = calloc(table->columns, sizeof(*widest));
+    char *text = NULL;
+    FILE *out = widest ? open_memstream(&text, length) : NULL;
+
+    if (!out)
+        return NULL;
+    measure(table, widest);
+    for (size_t i = 0; i < table->count; i++) {
+        const char *cell = table->cells[i] ? table->cells[i] : "";
+        size_t column = i % table->columns;
+        bool last = column + 1 == table->columns;
+
+        fprintf(out, "%s%*s%s", cell, last ? 0 : (int)(widest[column] - width(cell) + 2), "", last ? "\n" : "");
+    }
+    return fclose(out) == 0 ? text : NULL;
 }
 
 void table_print(struct table *table)
 {
-    AUTO_FREE char *text = NULL;
+    size_t length = 0;
+    AUTO_FREE char *text = render(table, &length);
 
-    for (size_t i = 0; i < table->count; i++) {
-        const char *cell = table->cells[i] ? table->cells[i] : "";
-        bool last = (i + 1) % table->columns == 0;
-        size_t padding = last ? 0 : column_width(table, i % table->columns) - width(cell) + 2;
-
-        if (!text_append(&text, "%s%*s%s", cell, (int)padding, "", last ? "\n" : ""))
-            write_error = ENOMEM;
-    }
     if (text)
-        output_write(text, strlen(text));
+        output_write(text, length);
+    else
+        write_error = ENOMEM;
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);
     free(table->cells);

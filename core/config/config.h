@@ -38,8 +38,8 @@ struct config {
 
 /*
  * Reads EXPLICIT_FILE (from --config; an error of SANDLOT_CODE_USAGE if it is missing), or $SANDLOT_CONFIG
- * (empty: as if unset; missing: a warning), or the default file (missing: silence). Result to be freed with config_free; NULL on
- * error.
+ * (empty: as if unset; missing: a warning), or the default file (missing: silence). Result to be freed with
+ * config_free; NULL on error.
  */
 struct config *config_load(const char *explicit_file, struct sandlot_error *error);
 
@@ -51,8 +51,8 @@ const struct config_provider *config_find(const struct config *config, const cha
 /* The line of params.KEY of an entry; 0 if unknown. */
 int config_parameter_line(const struct config_provider *provider, const char *key);
 
-/* What the TEXT of a config file says; FILE is its name for warnings. Never NULL but when out of memory. The fuzzer comes in here
- * too. */
+/* What the TEXT of a config file says; FILE is its name for warnings. Never NULL but when out of memory. The fuzzer
+ * comes in here too. */
 struct config *config_parse(const char *file, const char *text, size_t length);
 
 /* Why NAME cannot be a provider's name ("holds a blank"); NULL: it can. The rule for config entries and notes alike. */

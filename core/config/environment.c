@@ -349,8 +349,9 @@ static bool read_line(struct environment *environment, const char *file, enum fi
     if (!name)
         return false;
     if (is_banned(kind, name)) {
-        log_warning("%s:%d: %s is ignored: %s may not set it; set it in the environment instead", file, number, name,
-                    kind == PROJECT_FILE ? "the .env file of a project" : "a .env file");
+        /* Said with -v only: a project's .env serves other programs too, and often has a DATABASE_URL. */
+        log_info("%s:%d: %s is ignored: %s may not set it; set it in the environment instead", file, number, name,
+                 kind == PROJECT_FILE ? "the .env file of a project" : "a .env file");
         return true;
     }
     char *value = parse_value(environment, equals + 1);

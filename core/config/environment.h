@@ -1,7 +1,8 @@
 /*
  * Variables for providers: the process environment, then the nearest .env from the current directory
- * upwards (the project's), then the .env beside the default config file (the user's). First writer wins, a variable that is
- * set but empty included. What a project's file may never set is left out (cli contract 6.7, registry rules 8.3).
+ * upwards (the project's), then the .env beside the default config file (the user's). First writer wins, a variable
+ * that is set but empty included. What a project's file may never set is left out (cli contract 6.7, registry
+ * rules 8.3).
  */
 #ifndef SANDLOT_CONFIG_ENVIRONMENT_H
 #define SANDLOT_CONFIG_ENVIRONMENT_H
@@ -10,7 +11,8 @@
 
 struct environment;
 
-/* Reads the files, unless WITHOUT_FILES or SANDLOT_NO_ENV_FILE=1 for the project's. Never fails but for memory (NULL). */
+/* Reads the files, unless WITHOUT_FILES or SANDLOT_NO_ENV_FILE=1 for the project's. Never fails but for memory (NULL).
+ */
 struct environment *environment_load(bool without_files);
 
 void environment_free(struct environment *environment);

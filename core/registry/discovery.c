@@ -46,18 +46,16 @@ static char *untrusted(const char *reason)
         reason);
 }
 
-/* Reads what FD is open on, or says why it is not (with errno). */
-static bool read_open(int fd, struct library *library)
+/* Reads what FD is open on, and its *STATUS, or says why it is not open (with errno). */
+static bool read_open(int fd, struct stat *status, struct library *library)
 {
-    struct stat status;
-
-    if (fd < 0 || fstat(fd, &status) < 0) {
+    if (fd < 0 || fstat(fd, status) < 0) {
         library->result = ENTRY_POINTS_UNUSABLE;
         library->problem = text_format("it cannot be opened: %s", strerror(errno));
         return library->problem;
     }
-    library->device = status.st_dev;
-    library->inode = status.st_ino;
+    library->device = status->st_dev;
+    library->inode = status->st_ino;
     library->result = entry_points_read(fd, &library->points, &library->problem);
     return library->result != ENTRY_POINTS_UNUSABLE || library->problem;
 }
@@ -76,8 +74,9 @@ bool library_read(const char *path, struct library *library)
 {
     *library = (struct library){.path = strdup(path)};
     AUTO_CLOSE int fd = open(path, OPEN_FLAGS);
+    struct stat status;
 
-    if (!library->path || !read_open(fd, library))
+    if (!library->path || !read_open(fd, &status, library))
         return false;
     AUTO_FREE char *distrust = fd >= 0 ? path_distrust(path) : NULL;
 
@@ -88,12 +87,9 @@ bool library_read(const char *path, struct library *library)
 }
 
 /* The quick form of path_distrust for a file, no link, whose folder is known to be trusted. */
-static bool is_safe_file(int fd)
+static bool is_safe_file(const struct stat *status)
 {
-    struct stat status;
-
-    return fstat(fd, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid()) &&
-           !(status.st_mode & (S_IWGRP | S_IWOTH));
+    return (status->st_uid == 0 || status->st_uid == geteuid()) && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Reads one file of FOLDER, whose own reason not to be trusted is FOLDER_DISTRUST, so that a thousand files cost one
@@ -103,12 +99,13 @@ static bool read_candidate(const char *folder, int folder_fd, const char *folder
 {
     *library = (struct library){.path = text_format("%s/%s", folder, candidate->name)};
     AUTO_CLOSE int fd = openat(folder_fd, candidate->name, OPEN_FLAGS | (candidate->is_file ? O_NOFOLLOW : 0));
+    struct stat status;
 
-    if (!library->path || !read_open(fd, library))
+    if (!library->path || !read_open(fd, &status, library))
         return false;
     if (folder_distrust)
         return judge(library, folder_distrust);
-    if (fd < 0 || (candidate->is_file && is_safe_file(fd)))
+    if (fd < 0 || (candidate->is_file && is_safe_file(&status)))
         return true;
     AUTO_FREE char *distrust = path_distrust(library->path);
 

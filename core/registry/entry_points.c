@@ -24,6 +24,7 @@ enum {
     MOST_PARAMETERS = 256,
     LARGEST_NOTE_SEGMENT = 4 << 20,
     LARGEST_SYMBOL_TABLE = 64 << 20,
+    SMALL_FILE = 128 << 10,
 };
 
 #define LARGEST_FILE (UINT64_C(2) << 30)
@@ -206,12 +207,18 @@ static void read_switch(struct entry_point *point, const char *key, const char *
                     key, value);
 }
 
+/* "MAJOR.MINOR", both of at most five digits. */
 static bool parse_abi(const char *value, unsigned *major, unsigned *minor)
 {
-    int end = 0;
+    const size_t major_length = strspn(value, "0123456789");
+    const char *dot = value + major_length;
+    const size_t minor_length = *dot == '.' ? strspn(dot + 1, "0123456789") : 0;
 
-    return strspn(value, "0123456789.") == strlen(value) && strlen(value) < 12 &&
-           sscanf(value, "%5u.%5u%n", major, minor, &end) == 2 && value[end] == '\0';
+    if (major_length == 0 || major_length > 5 || minor_length == 0 || minor_length > 5 || dot[1 + minor_length])
+        return false;
+    *major = (unsigned)strtoul(value, NULL, 10);
+    *minor = (unsigned)strtoul(dot + 1, NULL, 10);
+    return true;
 }
 
 static void read_abi(struct reading *reading, struct entry_point *point, const char *value)
@@ -336,14 +343,12 @@ static int on_key(void *context, const char *section, const char *key, const cha
 }
 
 /* A section header or key that inih would cut? */
-static bool check_name(const char *line, size_t length, char **problem)
+static bool check_name(const char *line, char **problem)
 {
     const bool is_section = *line == '[';
     const char *begin = is_section ? line + 1 : line;
-    size_t size = 0;
+    size_t size = strcspn(begin, is_section ? "]\n" : "=:\n");
 
-    while (begin + size < line + length && !strchr(is_section ? "]" : "=:", begin[size]))
-        size++;
     while (!is_section && size && (begin[size - 1] == ' ' || begin[size - 1] == '\t'))
         size--;
     return size <= LONGEST_NAME ||
@@ -365,7 +370,7 @@ static bool check_text(const char *text, char **problem)
         /* inih takes it for a continuation of the value before. */
         if (*line == ' ' || *line == '\t')
             return fail(problem, "its note is damaged: a line in it begins with a blank");
-        if (length && *line != ';' && *line != '#' && !check_name(line, length, problem))
+        if (length && *line != ';' && *line != '#' && !check_name(line, problem))
             return false;
         line += length + (line[length] == '\n');
     }
@@ -677,12 +682,25 @@ static enum entry_points_result read_elf(struct file *file)
 }
 
 /*
- * Parts of the file are read with pread(2), never mapped: somebody may cut the file short at any moment, and touching a
- * map of what is gone ends the process with SIGBUS.
+ * Opens the file for libelf; *IMAGE is to be freed after it is closed again. Files are read with pread(2), never
+ * mapped: somebody may cut the file short at any moment, and touching a map of what is gone ends the process with
+ * SIGBUS. A small file is read at once, which is quicker than libelf's many reads of its parts.
  */
+static Elf *open_elf(int fd, uint64_t size, char **image)
+{
+    elf_version(EV_CURRENT);
+    if (size == 0 || size > SMALL_FILE)
+        return elf_begin(fd, ELF_C_READ, NULL);
+    *image = malloc(size);
+    ssize_t got = *image ? pread(fd, *image, size, 0) : -1;
+
+    return got > 0 ? elf_memory(*image, (size_t)got) : NULL;
+}
+
 enum entry_points_result entry_points_read(int fd, struct entry_points *points, char **problem)
 {
     struct stat status;
+    AUTO_FREE char *image = NULL;
 
     *points = (struct entry_points){0};
     *problem = NULL;
@@ -690,10 +708,10 @@ enum entry_points_result entry_points_read(int fd, struct entry_points *points, 
         fail(problem, "it is not a regular file");
         return ENTRY_POINTS_UNUSABLE;
     }
-    elf_version(EV_CURRENT);
-    Elf *elf CLEANUP(end_elf) = elf_begin(fd, ELF_C_READ, NULL);
-    struct file file = {.elf = elf, .size = (uint64_t)status.st_size, .points = points, .problem = problem};
+    struct file file = {.size = (uint64_t)status.st_size, .points = points, .problem = problem};
+    Elf *elf CLEANUP(end_elf) = open_elf(fd, file.size, &image);
 
+    file.elf = elf;
     if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &file.header)) {
         fail(problem, "it is not an ELF file");
         return ENTRY_POINTS_UNUSABLE;

@@ -66,11 +66,12 @@ enum entry_points_result {
     ENTRY_POINTS_UNUSABLE /* *problem says why: not ELF, other architecture, damaged or too large note, ... */
 };
 
-/* Reads the open file FD. On FOUND, *POINTS is to be cleared by entry_points_clear; on UNUSABLE, *PROBLEM to be freed (NULL when out
- * of memory). */
+/* Reads the open file FD. On FOUND, *POINTS is to be cleared by entry_points_clear; on UNUSABLE, *PROBLEM to be freed
+ * (NULL when out of memory). */
 enum entry_points_result entry_points_read(int fd, struct entry_points *points, char **problem);
 
-/* The text part alone, LENGTH bytes of INI text with padding; the fuzzers come in here too. Adds to POINTS. False: *PROBLEM says why. */
+/* The text part alone, LENGTH bytes of INI text with padding; the fuzzers come in here too. Adds to POINTS. False:
+ * *PROBLEM says why. */
 bool entry_points_parse(const char *text, size_t length, struct entry_points *points, char **problem);
 
 void entry_points_clear(struct entry_points *points);

@@ -268,9 +268,7 @@ static bool add_missing_builtins(struct registry *registry)
             continue;
         struct offer *offer = add_offer(registry, REGISTRY_BUILTIN, table[i].name);
 
-        if (!offer || !set_problem(&offer->entry,
-                                   "it is not installed: install the package %s (apt install %s), or put %s.so into %s",
-                                   table[i].package, table[i].package, table[i].name, registry->builtins))
+        if (!offer || !set_problem(&offer->entry, "it is not installed: install the package %s", table[i].package))
             return false;
     }
     return true;
@@ -404,23 +402,26 @@ static bool same_name(const struct offer *a, const struct offer *b)
     return a->entry.name && b->entry.name && strcmp(a->entry.name, b->entry.name) == 0;
 }
 
+/* An entry of the config stands for itself, whatever file it names. */
 static bool same_file(const struct offer *a, const struct offer *b)
 {
-    return a->entry.source != REGISTRY_CONFIG && a->inode != 0 && a->inode == b->inode && a->device == b->device;
+    return a->inode != 0 && a->inode == b->inode && a->device == b->device && a->entry.source == b->entry.source;
 }
 
 /* One file that is reached by two ways is one offer. */
 static void drop_twins(struct registry *registry)
 {
     size_t kept = 0;
+    size_t group = 0; /* where the offers of this name begin */
 
     for (size_t i = 0; i < registry->count; i++) {
         struct offer *offer = registry->offers[i];
         bool twin = false;
 
-        for (size_t j = kept; j > 0 && !twin && same_name(registry->offers[j - 1], offer); j--)
-            twin = same_file(registry->offers[j - 1], offer) &&
-                   registry->offers[j - 1]->entry.source == offer->entry.source;
+        if (kept == 0 || !same_name(registry->offers[kept - 1], offer))
+            group = kept;
+        for (size_t j = group; j < kept && !twin; j++)
+            twin = same_file(registry->offers[j], offer);
         if (twin)
             free_offer(offer);
         else

@@ -23,13 +23,14 @@ const char *registry_source_name(enum registry_source source);
 struct registry_entry {
     char *name;
     enum registry_source source;
-    char *path;    /* the library; for a config entry without class_path that of its base; NULL: not found or not installed */
+    char *path; /* the library; for a config entry without class_path that of its base; NULL: not found or not installed
+                 */
     char *symbol;  /* the entry function; NULL: unknown */
     char *problem; /* why it cannot be used, and what to do; NULL: usable as far as is known without loading */
     bool winner;
-    struct registry_entry *shadows; /* what it hides; NULL: nothing */
+    struct registry_entry *shadows;       /* what it hides; NULL: nothing */
     const struct config_provider *config; /* for REGISTRY_CONFIG */
-    struct entry_point note; /* what the library says of itself; empty without a library */
+    struct entry_point note;              /* what the library says of itself; empty without a library */
 
     /* The outcome, field by field (registry rules 4). */
     const char *working_dir;  /* never NULL; "/workspace" if nobody says */
@@ -66,7 +67,8 @@ const char *const *registry_folders(const struct registry *registry, size_t *cou
 const struct registry_entry *registry_find(const struct registry *registry, const char *name,
                                            struct sandlot_error *error);
 
-/* What ENTRY needs and this machine lacks ("the program mkfs.x is not in PATH"), to be freed; NULL: nothing. Loads nothing. */
+/* What ENTRY needs and this machine lacks ("the program mkfs.x is not in PATH"), to be freed; NULL: nothing. Loads
+ * nothing. */
 char *registry_missing_dependency(const struct registry_entry *entry);
 
 /* The credentials that are not set ("ACME_API_KEY (or SANDLOT_ACME_API_KEY)"), to be freed; NULL: none is missing. */

@@ -45,7 +45,8 @@ int session_delete_at_provider(struct provider *provider, const char *id, int64_
         struct pollfd cancel = {cancel_fd, POLLIN, 0};
         bool again = status == SANDLOT_UNAVAILABLE && left > 1 && sandlot_now_ms() + pause_ms < deadline_ms;
 
-        if (again && poll(&cancel, 1, pause_ms) == 0) {
+        /* A signal may cut the pause short, but not the trying. */
+        if (again && poll(&cancel, 1, pause_ms) <= 0) {
             sandlot_error_clear(&why);
             pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
             continue;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -305,6 +306,17 @@ static bool collect(struct ledger_record ***records, size_t *count, struct ledge
     return true;
 }
 
+/* Removes the temporary file ".NAME.THREAD" of path_write_atomically whose writer was killed in the middle. */
+static void remove_if_orphaned(int folder, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    int64_t thread;
+
+    if (name[0] == '.' && dot != name && text_parse_integer(dot + 1, &thread) && thread > 0 &&
+        kill((pid_t)thread, 0) < 0 && errno == ESRCH)
+        unlinkat(folder, name, 0);
+}
+
 static int read_folder(int folder, bool open_only, struct ledger_record ***records, size_t *count,
                        struct sandlot_error *error)
 {
@@ -320,6 +332,8 @@ static int read_folder(int folder, bool open_only, struct ledger_record ***recor
         bool kept = false;
         AUTO_FREE char *label = label_of(entry->d_name, &kept);
 
+        if (!label)
+            remove_if_orphaned(folder, entry->d_name);
         if (!label || (open_only && kept))
             continue;
         struct ledger_record *record = read_record(folder, entry->d_name, label, kept);

@@ -349,7 +349,8 @@ struct sandlot_provider {
     /* Frees the handle SANDBOX. The sandbox itself lives on. Called once per get_or_create that stored one. */
     void (*release)(void *provider, void *sandbox);
 
-    /* Required. Ends the sandbox ID for good. Deleting what is not there (any more) is SANDLOT_OK. */
+    /* Required. Ends the sandbox ID for good. Deleting what is not there (any more) is SANDLOT_OK. A handle of the same
+     * sandbox may still be open, and is released afterwards. */
     enum sandlot_status (*delete_sandbox)(struct sandlot_call *call, void *provider, const char *id);
 
     /*

@@ -99,12 +99,14 @@ int client_state(struct client *client, struct sandlot_call *call, enum sandlot_
     pthread_mutex_unlock(&client->lock);
     if (fd >= 0 && fstat(fd, &stat) == 0 && stat.st_uid == geteuid() && !(stat.st_mode & 0077))
         return fd;
-    *status = fd < 0 ? sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                                    "the state folder %.700s cannot be used: %s; set XDG_STATE_HOME to a folder of yours",
-                                    client->state_path, strerror(errno))
-                     : sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                                    "the state folder %.700s must belong to you alone; remove it, or set its owner and mode 0700",
-                                    client->state_path);
+    *status = fd < 0
+                  ? sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                 "the state folder %.700s cannot be used: %s; set XDG_STATE_HOME to a folder of yours",
+                                 client->state_path, strerror(errno))
+                  : sandlot_fail(
+                        call, SANDLOT_UNAVAILABLE,
+                        "the state folder %.700s must belong to you alone; remove it, or set its owner and mode 0700",
+                        client->state_path);
     return -1;
 }
 
@@ -193,7 +195,8 @@ static enum sandlot_status start_keeper(struct sandlot_call *call, int state_fd)
     int ready[2];
 
     if (!path || pipe2(ready, O_CLOEXEC) < 0)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "the keeper of local sandboxes could not be started: %s", strerror(errno));
+        return sandlot_fail(call, SANDLOT_INTERNAL, "the keeper of local sandboxes could not be started: %s",
+                            strerror(errno));
     AUTO_CLOSE int reading = ready[0];
     AUTO_CLOSE int log = open_log(state_fd);
     AUTO_CLOSE int high_log = fcntl(log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
@@ -202,14 +205,15 @@ static enum sandlot_status start_keeper(struct sandlot_call *call, int state_fd)
     pid_t pid;
 
     close(ready[1]);
-    int error = high_log < 0 || high_state < 0 || high_ready < 0 ? errno : spawn(path, high_state, high_log, high_ready, &pid);
+    int error =
+        high_log < 0 || high_state < 0 || high_ready < 0 ? errno : spawn(path, high_state, high_log, high_ready, &pid);
 
     if (high_ready >= 0)
         close(high_ready);
     if (error)
         return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
-                            "the keeper of local sandboxes, %.600s, could not be started: %s; install Sandlot anew", path,
-                            strerror(error));
+                            "the keeper of local sandboxes, %.600s, could not be started: %s; install Sandlot anew",
+                            path, strerror(error));
     enum sandlot_status status = wait_until_ready(call, reading);
 
     /* The process that was started ends as soon as it has left its work to a child (or has given up). */
@@ -230,8 +234,8 @@ static int connect_keeper(struct sandlot_call *call, int state_fd, bool start, e
         if (fd >= 0)
             return fd;
         if (errno != ENOENT && errno != ECONNREFUSED) {
-            *status = sandlot_fail(call, SANDLOT_UNAVAILABLE, "the keeper of local sandboxes cannot be reached: %s; try again",
-                                   strerror(errno));
+            *status = sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                   "the keeper of local sandboxes cannot be reached: %s; try again", strerror(errno));
             return -1;
         }
         if (!start)
@@ -240,8 +244,9 @@ static int connect_keeper(struct sandlot_call *call, int state_fd, bool start, e
         if (*status != SANDLOT_OK)
             return -1;
     }
-    *status = sandlot_fail(call, SANDLOT_UNAVAILABLE, "the keeper of local sandboxes ends as soon as it is started; keeper.log "
-                                                      "in Sandlot's state folder may say why");
+    *status = sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                           "the keeper of local sandboxes ends as soon as it is started; keeper.log "
+                           "in Sandlot's state folder may say why");
     return -1;
 }
 
@@ -272,8 +277,8 @@ enum sandlot_status client_broken(struct sandlot_call *call, enum protocol_resul
     }
 }
 
-enum sandlot_status client_ask(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body, bool start,
-                               struct received *reply, int *connection)
+enum sandlot_status client_ask(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body,
+                               bool start, struct received *reply, int *connection)
 {
     enum sandlot_status status = SANDLOT_OK;
     enum protocol_result result = PROTOCOL_CLOSED;
@@ -282,7 +287,8 @@ enum sandlot_status client_ask(struct client *client, struct sandlot_call *call,
     *connection = -1;
     if (state_fd < 0)
         return status;
-    /* A keeper that has just decided to end closes the connection without an answer; then there is a new one to be asked. */
+    /* A keeper that has just decided to end closes the connection without an answer; then there is a new one to be
+     * asked. */
     for (int i = 0; i < ATTEMPTS && result == PROTOCOL_CLOSED; i++) {
         AUTO_CLOSE int fd = connect_keeper(call, state_fd, start, &status);
         int64_t deadline_ms = sandlot_now_ms() + sandlot_remaining_ms(call, ANSWER_LIMIT_MS);

@@ -1,4 +1,5 @@
-/* The provider's side of the keeper: where the state is, starting a keeper, asking it, and the boxes that hang on this process. */
+/* The provider's side of the keeper: where the state is, starting a keeper, asking it, and the boxes that hang on this
+ * process. */
 #ifndef SANDLOT_LOCAL_CLIENT_H
 #define SANDLOT_LOCAL_CLIENT_H
 
@@ -25,15 +26,16 @@ struct client {
 enum sandlot_status client_init(struct client *client, struct sandlot_call *call);
 void client_clear(struct client *client);
 
-/* Opens the state folder, makes it if need be. A descriptor that the client owns, or -1 with *STATUS, told to the host. */
+/* Opens the state folder, makes it if need be. A descriptor that the client owns, or -1 with *STATUS, told to the host.
+ */
 int client_state(struct client *client, struct sandlot_call *call, enum sandlot_status *status);
 
 /*
- * Asks the keeper, which is started if none serves and START is set (else *CONNECTION is -1 then, without an error). The first answer goes to
- * *REPLY, to be cleared; the connection stays open. A MESSAGE_FAILED is told to the host.
+ * Asks the keeper, which is started if none serves and START is set (else *CONNECTION is -1 then, without an error).
+ * The first answer goes to *REPLY, to be cleared; the connection stays open. A MESSAGE_FAILED is told to the host.
  */
-enum sandlot_status client_ask(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body, bool start,
-                               struct received *reply, int *connection);
+enum sandlot_status client_ask(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body,
+                               bool start, struct received *reply, int *connection);
 
 /* Tells the host what a MESSAGE_FAILED says. */
 enum sandlot_status client_failure(struct sandlot_call *call, const struct received *reply);

@@ -83,7 +83,8 @@ static enum protocol_result send_request(struct execution *execution, const char
     if (pipe2(output, O_CLOEXEC) < 0)
         return PROTOCOL_BROKEN;
     execution->output_fd = output[0];
-    /* A larger pipe means fewer changes between the command and this process; a user's share of pipe memory may be used up. */
+    /* A larger pipe means fewer changes between the command and this process; a user's share of pipe memory may be used
+     * up. */
     (void)fcntl(output[0], F_SETPIPE_SZ, PIPE_SIZE);
     bool ready = fcntl(output[0], F_SETFL, O_NONBLOCK) == 0;
 
@@ -96,7 +97,8 @@ static enum protocol_result send_request(struct execution *execution, const char
         const int fds[] = {output[1], output[0], input[0]};
         int64_t deadline_ms = sandlot_now_ms() + sandlot_remaining_ms(execution->call, SEND_LIMIT_MS);
 
-        result = protocol_send(execution->connection, MESSAGE_RUN, body, length, fds, input[0] >= 0 ? 3 : 2, deadline_ms);
+        result =
+            protocol_send(execution->connection, MESSAGE_RUN, body, length, fds, input[0] >= 0 ? 3 : 2, deadline_ms);
     }
     close(output[1]);
     if (input[0] >= 0)
@@ -173,7 +175,8 @@ static void read_input(struct execution *execution)
 
 static void write_input(struct execution *execution)
 {
-    ssize_t written = write_quietly(execution->input_fd, execution->input + execution->input_at, execution->input_length);
+    ssize_t written =
+        write_quietly(execution->input_fd, execution->input + execution->input_at, execution->input_length);
 
     if (written < 0) {
         /* A command need not read all of its input. */
@@ -231,7 +234,8 @@ static int64_t time_limit(const struct execution *execution)
 {
     int64_t call_limit = execution->call->deadline_ms;
     int64_t timeout_ms = execution->command->timeout_ms;
-    int64_t late = timeout_ms > 0 && timeout_ms < INT64_MAX / 4 ? sandlot_now_ms() + timeout_ms + LATE_LIMIT_MS : INT64_MAX;
+    int64_t late =
+        timeout_ms > 0 && timeout_ms < INT64_MAX / 4 ? sandlot_now_ms() + timeout_ms + LATE_LIMIT_MS : INT64_MAX;
 
     return call_limit && call_limit < late ? call_limit : late;
 }
@@ -282,7 +286,8 @@ static bool attend(struct execution *execution)
     return true;
 }
 
-/* What the command printed before it ended is in the pipe; what a background job prints after that need not be waited for. */
+/* What the command printed before it ended is in the pipe; what a background job prints after that need not be waited
+ * for. */
 static void drain(struct execution *execution)
 {
     int64_t limit = sandlot_now_ms() + DRAIN_LIMIT_MS;
@@ -301,9 +306,10 @@ static enum sandlot_status run(struct execution *execution)
     if (!body || (execution->command->input && !input))
         return sandlot_fail(execution->call, SANDLOT_INTERNAL, "out of memory");
     if (length > MESSAGE_BODY_MAXIMUM)
-        return sandlot_fail(execution->call, SANDLOT_INVALID_ARGUMENT,
-                            "the command and its environment are longer than %d MiB; put the text into a file of the sandbox",
-                            MESSAGE_BODY_MAXIMUM >> 20);
+        return sandlot_fail(
+            execution->call, SANDLOT_INVALID_ARGUMENT,
+            "the command and its environment are longer than %d MiB; put the text into a file of the sandbox",
+            MESSAGE_BODY_MAXIMUM >> 20);
     execution->input = input;
     enum protocol_result sent = send_request(execution, body, length);
 
@@ -319,8 +325,9 @@ static enum sandlot_status run(struct execution *execution)
     return execution->status;
 }
 
-enum sandlot_status execute_command(struct sandbox *sandbox, struct sandlot_call *call, const struct sandlot_command *command,
-                                    const struct sandlot_sink *output, struct sandlot_exit *result)
+enum sandlot_status execute_command(struct sandbox *sandbox, struct sandlot_call *call,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result)
 {
     enum sandlot_status status = SANDLOT_OK;
     AUTO_CLOSE int connection = sandbox_connect(sandbox, call, &status);

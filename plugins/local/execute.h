@@ -5,7 +5,8 @@
 #include "sandbox.h"
 
 /* As `execute` of sandlot/provider.h. */
-enum sandlot_status execute_command(struct sandbox *sandbox, struct sandlot_call *call, const struct sandlot_command *command,
-                                    const struct sandlot_sink *output, struct sandlot_exit *result);
+enum sandlot_status execute_command(struct sandbox *sandbox, struct sandlot_call *call,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result);
 
 #endif

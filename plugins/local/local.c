@@ -1,6 +1,6 @@
 /*
- * The provider `local`: sandboxes on this machine. What a sandbox is stands in box/; who owns it in keeper/; this is the side
- * that runs in the user's program.
+ * The provider `local`: sandboxes on this machine. What a sandbox is stands in box/; who owns it in keeper/; this is
+ * the side that runs in the user's program.
  */
 #include "box/box.h"
 #include "cleanup.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LOCAL_PARAMETERS(P)                                                                                            \
+#define LOCAL_PARAMETERS(P)                                                                                           \
     P(path, workspace, "", optional, "host folder shown copy-on-write as the working directory; it is never changed") \
     P(path, rootfs, "", optional, "folder with another root file system; without it the host's system folders")       \
     P(integer, memory_mb, "4096", optional, "memory of the sandbox in MiB")                                           \
@@ -24,7 +24,7 @@
     P(integer, disk_mb, "8192", optional, "disk space that the sandbox may fill, in MiB")                             \
     P(integer, open_files, "4096", optional, "files that one process may have open")                                  \
     P(float, cpus, "", optional, "processors that the sandbox may keep busy; without it all")                         \
-    P(string, confinement, "full", optional, "full, or the weaker landlock where user namespaces are unavailable")     \
+    P(string, confinement, "full", optional, "full, or the weaker landlock where user namespaces are unavailable")    \
     P(boolean, fake_root, "false", optional, "commands see themselves as uid 0, for package managers")
 SANDLOT_PARAMETERS(local, LOCAL_PARAMETERS)
 
@@ -35,9 +35,9 @@ struct local {
     const char *confinement;
 };
 
-static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace, const char *rootfs,
-                                      int64_t memory_mb, int64_t processes, int64_t disk_mb, int64_t open_files, double cpus,
-                                      const char *confinement, bool fake_root)
+static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
+                                      const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
+                                      int64_t open_files, double cpus, const char *confinement, bool fake_root)
 {
     struct local *local = calloc(1, sizeof(*local));
 
@@ -106,17 +106,19 @@ static enum sandlot_status check_confinement(struct sandlot_call *call, const ch
         return SANDLOT_OK;
     }
     if (strcmp(word, "landlock") != 0)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "confinement = \"%.40s\" is unknown; it must be \"full\" or \"landlock\" (whether the provider runs in "
-                            "a process of its own is another key: isolation, with \"process\" or \"none\")",
-                            word);
+        return sandlot_fail(
+            call, SANDLOT_INVALID_ARGUMENT,
+            "confinement = \"%.40s\" is unknown; it must be \"full\" or \"landlock\" (whether the provider runs in "
+            "a process of its own is another key: isolation, with \"process\" or \"none\")",
+            word);
     settings->confinement = CONFINEMENT_LANDLOCK;
     if (settings->workspace || settings->rootfs || settings->fake_root)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
-                            settings->workspace ? "workspace"
-                            : settings->rootfs  ? "rootfs"
-                                                : "fake_root");
+        return sandlot_fail(
+            call, SANDLOT_INVALID_ARGUMENT,
+            "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
+            settings->workspace ? "workspace"
+            : settings->rootfs  ? "rootfs"
+                                : "fake_root");
     return SANDLOT_OK;
 }
 
@@ -128,14 +130,21 @@ static enum sandlot_status check_folder(struct sandlot_call *call, const char *n
     if (!path)
         return SANDLOT_OK;
     if (fd < 0 || fstat(fd, &status) < 0)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: the folder %.700s cannot be opened: %s; name one that is there",
-                            name, path, strerror(errno));
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "%s: the folder %.700s cannot be opened: %s; name one that is there", name, path,
+                            strerror(errno));
+    if (S_ISREG(status.st_mode))
+        return sandlot_fail(
+            call, SANDLOT_UNSUPPORTED,
+            "%s: %.700s is a file, and only folders can be used; if it is an archive, unpack it (tar -xf) and "
+            "name the folder",
+            name, path);
     if (!S_ISDIR(status.st_mode))
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: %.700s is not a folder; unpack an archive first (tar -xf)", name,
-                            path);
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: %.700s is not a folder; name one", name, path);
     if (faccessat(fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: the folder %.700s cannot be read: %s; name one that you can read",
-                            name, path, strerror(errno));
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "%s: the folder %.700s cannot be read: %s; name one that you can read", name, path,
+                            strerror(errno));
     return SANDLOT_OK;
 }
 
@@ -175,10 +184,11 @@ static enum sandlot_status check_apart_from_state(struct sandlot_call *call, str
     if (fd >= 0 && fstat(fd, &folder) == 0 && fstat(state_fd, &state) == 0 && !lies_within(state_fd, &folder) &&
         !lies_within(fd, &state))
         return SANDLOT_OK;
-    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                        "%s: the folder %.500s must lie apart from Sandlot's state, %.300s; name a folder below it, or set "
-                        "XDG_STATE_HOME to one elsewhere",
-                        name, path, local->client.state_path);
+    return sandlot_fail(
+        call, SANDLOT_INVALID_ARGUMENT,
+        "%s: the folder %.500s must lie apart from Sandlot's state, %.300s; name a folder below it, or set "
+        "XDG_STATE_HOME to one elsewhere",
+        name, path, local->client.state_path);
 }
 
 /* Checks the parameters and makes SETTINGS of them. Its strings stay the host's. */
@@ -201,8 +211,9 @@ static enum sandlot_status check_settings(struct sandlot_call *call, struct loca
 }
 
 /* The keeper has made box ID, which hangs on CONNECTION: tells the host, and says to whom the box belongs. */
-static enum sandlot_status take_over(struct local *local, struct sandlot_call *call, const struct sandlot_create *request,
-                                     const char *id, int connection, void **sandbox)
+static enum sandlot_status take_over(struct local *local, struct sandlot_call *call,
+                                     const struct sandlot_create *request, const char *id, int connection,
+                                     void **sandbox)
 {
     enum sandlot_status status = SANDLOT_OK;
     AUTO_CLOSE int lease = connection;
@@ -247,14 +258,15 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
         status = take_over(local, call, request, reply.body, connection, sandbox);
     } else {
         close(connection);
-        status = sandlot_fail(call, SANDLOT_INTERNAL, "the keeper of local sandboxes gave an answer that makes no sense");
+        status =
+            sandlot_fail(call, SANDLOT_INTERNAL, "the keeper of local sandboxes gave an answer that makes no sense");
     }
     received_clear(&reply);
     return status;
 }
 
-static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider, const struct sandlot_create *request,
-                                               void **sandbox)
+static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider,
+                                               const struct sandlot_create *request, void **sandbox)
 {
     struct local *local = provider;
     struct settings settings;
@@ -318,7 +330,8 @@ static enum sandlot_status local_list(struct sandlot_call *call, void *provider,
     int fd;
 
     if (cursor)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "local sandboxes are listed in one page; leave the cursor out");
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "local sandboxes are listed in one page; leave the cursor out");
     /* Where no keeper serves there are no sandboxes. */
     enum sandlot_status status = client_ask(&local->client, call, MESSAGE_LIST, "", false, &reply, &fd);
     AUTO_CLOSE int connection = fd;
@@ -331,8 +344,8 @@ static enum sandlot_status local_list(struct sandlot_call *call, void *provider,
         received_clear(&reply);
         if (kind != MESSAGE_LISTED || status != SANDLOT_OK)
             break;
-        enum protocol_result result = protocol_receive(connection, &reply, sandlot_now_ms() + sandlot_remaining_ms(call, 10000),
-                                                       call->cancel_fd);
+        enum protocol_result result =
+            protocol_receive(connection, &reply, sandlot_now_ms() + sandlot_remaining_ms(call, 10000), call->cancel_fd);
 
         if (result != PROTOCOL_OK)
             return client_broken(call, result, "the keeper of local sandboxes");
@@ -348,27 +361,24 @@ static enum sandlot_status local_execute(struct sandlot_call *call, void *provid
     return execute_command(sandbox, call, command, output, result);
 }
 
-static enum sandlot_status local_open_root(struct sandlot_call *call, void *provider, void *sandbox, struct sandlot_root *root)
+static enum sandlot_status local_open_root(struct sandlot_call *call, void *provider, void *sandbox,
+                                           struct sandlot_root *root)
 {
     (void)provider;
     return sandbox_root(sandbox, call, root);
 }
 
 static const struct sandlot_provider local_provider = {
-    SANDLOT_TABLE(local),
-    .flags = SANDLOT_STREAMS_OUTPUT,
-    .close = local_close,
-    .get_or_create = local_get_or_create,
-    .release = local_release,
-    .delete_sandbox = local_delete,
-    .list = local_list,
-    .execute = local_execute,
+    SANDLOT_TABLE(local),         .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = local_close,         .get_or_create = local_get_or_create,
+    .release = local_release,     .delete_sandbox = local_delete,
+    .list = local_list,           .execute = local_execute,
     .open_root = local_open_root,
 };
 
-#define LOCAL_METADATA(M)                                                                                              \
-    M(description, "Sandboxes on this machine: no cloud, no key")                                                      \
-    M(working_dir, "/workspace")                                                                                       \
-    M(capabilities, "list files streaming")                                                                            \
+#define LOCAL_METADATA(M)                                         \
+    M(description, "Sandboxes on this machine: no cloud, no key") \
+    M(working_dir, "/workspace")                                  \
+    M(capabilities, "list files streaming")                       \
     M(environment, "XDG_STATE_HOME")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

@@ -65,9 +65,14 @@ static enum sandlot_status not_found(int state_fd, struct sandlot_call *call, co
     }
     if (reason)
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "sandbox %s was not found: %s; create another one", id, reason);
-    return sandlot_fail(call, SANDLOT_NOT_FOUND,
-                        "sandbox %.64s was not found: there is none of that id, or it was deleted; `sandlot list` shows what there is",
-                        id);
+    if (sandbox_id_valid(id) && sandbox_exists(state_fd, id))
+        return sandlot_fail(
+            call, SANDLOT_NOT_FOUND,
+            "sandbox %s was not found: it ended together with the keeper of this user's boxes; create another one", id);
+    return sandlot_fail(
+        call, SANDLOT_NOT_FOUND,
+        "sandbox %.64s was not found: there is none of that id, or it was deleted; `sandlot list` shows what there is",
+        id);
 }
 
 enum sandlot_status sandbox_ended(const struct sandbox *sandbox, struct sandlot_call *call)
@@ -98,9 +103,10 @@ static bool note_confinement(struct sandbox *sandbox, struct sandlot_call *call,
         return false;
     if (strcmp(confinement, "landlock") != 0)
         return true;
-    call->host->log(call, SANDLOT_LOG_WARNING,
-                    "confinement is \"landlock\": weaker than a full sandbox; commands see the machine's processes and system "
-                    "files, and can write only in the sandbox's own folders");
+    call->host->log(
+        call, SANDLOT_LOG_WARNING,
+        "confinement is \"landlock\": weaker than a full sandbox; commands see the machine's processes and system "
+        "files, and can write only in the sandbox's own folders");
     return asprintf(&sandbox->working_dir, "%s/boxes/%s/storage/upper", sandbox->client->state_path, sandbox->id) >= 0;
 }
 
@@ -115,17 +121,19 @@ static bool read_record(struct sandbox *sandbox, struct sandlot_call *call)
     return note_confinement(sandbox, call, record);
 }
 
-struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, const char *id, enum sandlot_status *status)
+struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, const char *id,
+                             enum sandlot_status *status)
 {
     int state_fd = client_state(client, call, status);
 
     if (state_fd < 0)
         return NULL;
     if (!sandbox_id_valid(id)) {
-        *status = sandlot_fail(call, SANDLOT_NOT_FOUND,
-                               "sandbox %.64s was not found: ids of local sandboxes look like box-abcdefghijkl; `sandlot list` "
-                               "shows what there is",
-                               id);
+        *status = sandlot_fail(
+            call, SANDLOT_NOT_FOUND,
+            "sandbox %.64s was not found: ids of local sandboxes look like box-abcdefghijkl; `sandlot list` "
+            "shows what there is",
+            id);
         return NULL;
     }
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
@@ -202,7 +210,8 @@ enum sandlot_status sandbox_root(struct sandbox *sandbox, struct sandlot_call *c
         root->uid = sandbox->uid;
         root->gid = sandbox->gid;
         if (root->fd < 0)
-            status = sandlot_fail(call, SANDLOT_INTERNAL, "the sandbox gave no access to its files; delete it and create another");
+            status = sandlot_fail(call, SANDLOT_INTERNAL,
+                                  "the sandbox gave no access to its files; delete it and create another");
     }
     received_clear(&reply);
     sandbox_give_back(sandbox, take_fd(&connection));

@@ -20,7 +20,8 @@ struct sandbox {
 };
 
 /* Finds the live box ID. NULL with *STATUS, told to the host. */
-struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, const char *id, enum sandlot_status *status);
+struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, const char *id,
+                             enum sandlot_status *status);
 
 void sandbox_free(struct sandbox *sandbox);
 

@@ -39,7 +39,8 @@ enum { MAXIMUM_CPUS = 4096 };
 
 /* ---- the text form itself, which a box's record has too ---- */
 
-/* Appends "KEY=VALUE\n" to *TEXT, VALUE escaped. False when out of memory; *TEXT is then freed and NULL, and stays so. */
+/* Appends "KEY=VALUE\n" to *TEXT, VALUE escaped. False when out of memory; *TEXT is then freed and NULL, and stays so.
+ */
 bool fields_add(char **text, const char *key, const char *value);
 bool fields_add_number(char **text, const char *key, int64_t value);
 

@@ -5,13 +5,17 @@ set -u
 command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed"; exit 77; }
 # one FILE: with the include path of its room
 cat >"$TMPDIR/one" <<'END'
+checks=
 case $1 in
     core/*) include=-Icore ;;
     plugins/*) include='-Isdk/include -Iplugins/local' ;;
-    *) include='-Icore -Isdk/include -Iplugins/local -Itests/unit' ;;
+    *)
+        include='-Icore -Isdk/include -Iplugins/local -Itests/unit'
+        # The analyzer does not know that an assertion of cmocka that fails does not return.
+        checks=--checks=-clang-analyzer-core.* ;;
 esac
-# shellcheck disable=SC2086
-exec clang-tidy --quiet "$1" -- -std=c11 -D_GNU_SOURCE -Iinclude $include 2>&1
+# shellcheck disable=SC2086 # words
+exec clang-tidy --quiet $checks "$1" -- -std=c11 -D_GNU_SOURCE -Iinclude $include 2>&1
 END
 find core plugins sdk tests -name '*.c' ! -path 'tests/plugins/*' -print0 |
     xargs -0 -n 1 -P "$(nproc)" sh "$TMPDIR/one" | grep -v '^[0-9]* warnings\? generated\|^Suppressed \|^Use -header-filter'

@@ -1,6 +1,7 @@
 /*
- * The box from the inside: starts boxes without a keeper, runs hostile commands in them through the private protocol, and looks
- * whether anything gets out, or stays. Started as root the boxes belong to an unused user; else to the caller.
+ * The box from the inside: starts boxes without a keeper, runs hostile commands in them through the private protocol,
+ * and looks whether anything gets out, or stays. Started as root the boxes belong to an unused user; else to the
+ * caller.
  *
  *   box_test             all tests
  *   box_test -c COMMAND  one command in a new box, for looking around (-l: confinement landlock)
@@ -34,7 +35,6 @@ struct fixture {
     char folder[64];
     int folder_fd;
     struct settings settings;
-    struct seccomp_program *filter;
     struct box_process process;
     int keeper_fd;
     uid_t uid;
@@ -51,6 +51,7 @@ struct result {
 };
 
 static struct result last;
+static struct seccomp_program *filter; /* of all boxes, as in the keeper */
 static int failures;
 
 static double now_ms(void)
@@ -87,7 +88,6 @@ static int make_folder(const struct fixture *fixture, int at, const char *name, 
 static bool fixture_open(struct fixture *fixture, enum confinement confinement)
 {
     static const char *const names[] = {"upper", "work", "tmp", "home", "root-upper", "root-work"};
-    char reason[512];
 
     *fixture = (struct fixture){.keeper_fd = -1};
     fixture->uid = geteuid() ? geteuid() : UNUSED_ID;
@@ -112,8 +112,7 @@ static bool fixture_open(struct fixture *fixture, enum confinement confinement)
         close(fd);
     }
     close(storage);
-    fixture->filter = walls_filter_new(reason, sizeof reason);
-    return fixture->filter != NULL;
+    return true;
 }
 
 static int start(struct fixture *fixture, const char *seed, const char *rootfs, char *reason, size_t reason_size)
@@ -131,10 +130,10 @@ static int start(struct fixture *fixture, const char *seed, const char *rootfs, 
         .host_gid = fixture->gid,
         .storage_fd = storage,
         .workspace_fd = seed ? seed_open(seed, fixture->uid, fixture->gid, reason, reason_size) : NO_FD,
-        .rootfs_fd = rootfs ? open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC) : NO_FD,
+        .rootfs_fd = rootfs ? seed_open(rootfs, fixture->uid, fixture->gid, reason, reason_size) : NO_FD,
         .listener_fd = listener,
         .keeper_fd = pair[1],
-        .filter = fixture->filter,
+        .filter = filter,
         .deadline_ms = in_ms(START_MS),
     };
     const int started = box_start(&request, &fixture->process, reason, reason_size);
@@ -189,7 +188,6 @@ static void fixture_close(struct fixture *fixture)
     nftw(fixture->folder, open_entry, 16, FTW_PHYS);
     nftw(fixture->folder, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
     check(access(fixture->folder, F_OK) < 0, "the storage can be removed", fixture->folder);
-    walls_filter_free(fixture->filter);
 }
 
 /* ---- commands ---- */
@@ -371,8 +369,10 @@ static void test_deadlines(const struct fixture *fixture)
     run_in(fixture, "echo first; sleep 71.1", "", 300);
     check(last.run.timed_out && last.run.exit_code == 124 && last.took_ms < 1000 && strcmp(last.output, "first\n") == 0,
           "a timeout", last.output);
-    run_in(fixture, "trap '' TERM; (trap '' TERM; setsid bash -c 'trap \"\" TERM; while :; do sleep 71.1; done' &) ; "
-                    "while :; do sleep 71.1; done", "", 300);
+    run_in(fixture,
+           "trap '' TERM; (trap '' TERM; setsid bash -c 'trap \"\" TERM; while :; do sleep 71.1; done' &) ; "
+           "while :; do sleep 71.1; done",
+           "", 300);
     check(last.run.timed_out && last.took_ms > 2200 && last.took_ms < 3400, "a timeout that is ignored", last.output);
     check(count_processes("sleep 71.1") == 0, "nothing survives a timeout", "");
     run_in(fixture, "f() { f | f & }; f; while :; do :; done", "", 500);
@@ -422,7 +422,8 @@ static void test_drain(const struct fixture *fixture)
 {
     const int connection = protocol_connect(fixture->folder_fd, "socket");
 
-    run_on(connection, "(for i in 1 2 3 4 5 6; do head -c 100000 /dev/zero; done; echo done >/workspace/flood) & exit 5", "", 0);
+    run_on(connection,
+           "(for i in 1 2 3 4 5 6; do head -c 100000 /dev/zero; done; echo done >/workspace/flood) & exit 5", "", 0);
     check(last.run.exit_code == 5, "a flooding job", "");
     run_on(connection, "sleep 0.3; cat flood", "", 5000);
     check(strcmp(last.output, "done\n") == 0, "the output of a background job is drained", last.output);
@@ -439,8 +440,10 @@ static void test_view(const struct fixture *fixture)
     expect(fixture, "ls /tmp /dev/shm /etc/hostname; cat /etc/hostname", 0, NULL);
     expect(fixture, "ls /proc | grep -c '^[0-9]'", 0, NULL);
     check(atoi(last.output) < 8, "the processes that a box sees", last.output);
-    expect(fixture, "cat /proc/1/environ /proc/1/maps /proc/1/mem 2>/dev/null | wc -c; ls /proc/1/fd /proc/1/root 2>/dev/null | "
-                    "wc -l", 0, "0\n0\n");
+    expect(fixture,
+           "cat /proc/1/environ /proc/1/maps /proc/1/mem 2>/dev/null | wc -c; ls /proc/1/fd /proc/1/root 2>/dev/null | "
+           "wc -l",
+           0, "0\n0\n");
     expect(fixture, "cat /proc/kcore /proc/kallsyms /proc/keys /proc/timer_list 2>/dev/null | wc -c", 0, "0\n");
     refuse(fixture, "echo '|/bin/true' >/proc/sys/kernel/core_pattern");
     refuse(fixture, "echo h >/proc/sysrq-trigger");
@@ -450,7 +453,8 @@ static void test_view(const struct fixture *fixture)
     refuse(fixture, "rm -rf /usr/bin/true /etc/passwd /workspace");
     expect(fixture, "ls /dev | tr '\\n' ' '", 0,
            "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero ");
-    expect(fixture, "grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\n\\t 0'",
+    expect(fixture,
+           "grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\n\\t 0'",
            0, "CapInh:CapPrm:CapEff:CapBnd:CapAmb:NoNewPrivs:1Seccomp:2");
     expect(fixture, "cat /proc/self/cgroup | grep -v ':/$' | grep -c -v '/\\.\\.'", 1, "0\n");
 }
@@ -458,10 +462,20 @@ static void test_view(const struct fixture *fixture)
 static void test_kernel(const struct fixture *fixture)
 {
     static const char *const refused[] = {
-        "unshare -U true", "unshare -m true", "unshare -n true", "mount -t tmpfs x /tmp", "mount -o remount,rw /usr",
-        "umount /proc/sys", "chroot / true", "mknod /tmp/n b 8 0", "mknod /tmp/n c 1 3", "setarch -R true",
-        "python3 -c 'import socket; socket.socket(40, 1)'", "python3 -c 'import socket; socket.socket(38, 5)'",
-        "python3 -c 'import socket; socket.socket(17, 3)'", "python3 -c 'import socket; socket.socket(16, 3, 15)'",
+        "unshare -U true",
+        "unshare -m true",
+        "unshare -n true",
+        "mount -t tmpfs x /tmp",
+        "mount -o remount,rw /usr",
+        "umount /proc/sys",
+        "chroot / true",
+        "mknod /tmp/n b 8 0",
+        "mknod /tmp/n c 1 3",
+        "setarch -R true",
+        "python3 -c 'import socket; socket.socket(40, 1)'",
+        "python3 -c 'import socket; socket.socket(38, 5)'",
+        "python3 -c 'import socket; socket.socket(17, 3)'",
+        "python3 -c 'import socket; socket.socket(16, 3, 15)'",
         "python3 -c 'import socket; s=socket.socket(); s.settimeout(2); s.connect((\"1.1.1.1\", 53))'",
         "python3 -c 'import fcntl,os; m,s=os.openpty(); fcntl.ioctl(s, 0x5412, b\"x\")'",
         "python3 -c 'import ctypes,sys; c=ctypes.CDLL(None,use_errno=True); sys.exit(c.ptrace(0,0,0,0)!=0)'",
@@ -471,11 +485,12 @@ static void test_kernel(const struct fixture *fixture)
 
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         refuse(fixture, refused[i]);
-    expect(fixture, "python3 -c 'import socket,threading\n"
-                    "for f,a in ((socket.AF_INET,(\"127.0.0.1\",0)),(socket.AF_INET6,(\"::1\",0))):\n"
-                    " l=socket.socket(f); l.bind(a); l.listen(); c=socket.create_connection(l.getsockname()[:2]); "
-                    "c.sendall(b\"x\"); print(l.accept()[0].recv(1).decode())\n"
-                    "socket.socket(16,3,0); a,b=socket.socketpair(); import multiprocessing; multiprocessing.Semaphore(1)'",
+    expect(fixture,
+           "python3 -c 'import socket,threading\n"
+           "for f,a in ((socket.AF_INET,(\"127.0.0.1\",0)),(socket.AF_INET6,(\"::1\",0))):\n"
+           " l=socket.socket(f); l.bind(a); l.listen(); c=socket.create_connection(l.getsockname()[:2]); "
+           "c.sendall(b\"x\"); print(l.accept()[0].recv(1).decode())\n"
+           "socket.socket(16,3,0); a,b=socket.socketpair(); import multiprocessing; multiprocessing.Semaphore(1)'",
            0, "x\nx\n");
     expect(fixture, "script -qec 'echo pty' /dev/null", 0, "pty\r\n");
     expect(fixture, "cat <(echo substituted) | sort; echo $((1+1)) | (read a; echo $a)", 0, "substituted\n2\n");
@@ -489,7 +504,8 @@ static void test_limits(const struct fixture *fixture)
     check(strstr(last.output, "153") != NULL, "the limit of a file", last.output);
     refuse(fixture, "dd if=/dev/zero of=/dev/shm/x bs=1M count=100 2>&1");
     expect(fixture, "ulimit -c; rm -f /dev/shm/x", 0, "0\n");
-    refuse(fixture, "python3 -c 'import os,time\nfor i in range(400):\n  if os.fork() == 0: time.sleep(1); os._exit(0)'");
+    refuse(fixture,
+           "python3 -c 'import os,time\nfor i in range(400):\n  if os.fork() == 0: time.sleep(1); os._exit(0)'");
     usleep(SETTLE_US * 12);
 }
 
@@ -528,7 +544,8 @@ static void test_seed(void)
     check(write(file, "seed\n", 5) == 5, "a seed", "");
     close(file);
     if (open_box(&fixture, CONFINEMENT_FULL, seed, NULL)) {
-        expect(&fixture, "cat file; echo more >>file; cat file; mv file moved; mkdir d; ls", 0, "seed\nseed\nmore\nd\nmoved\n");
+        expect(&fixture, "cat file; echo more >>file; cat file; mv file moved; mkdir d; ls", 0,
+               "seed\nseed\nmore\nd\nmoved\n");
         const int connection = protocol_connect(fixture.folder_fd, "socket");
 
         protocol_send(connection, MESSAGE_ROOT, NULL, 0, NULL, 0, in_ms(1000));
@@ -543,10 +560,41 @@ static void test_seed(void)
         close(connection);
     }
     fixture_close(&fixture);
-    check(faccessat(seed_fd, "file", F_OK, 0) == 0 && faccessat(seed_fd, "d", F_OK, 0) < 0, "the seed is unchanged", seed);
+    check(faccessat(seed_fd, "file", F_OK, 0) == 0 && faccessat(seed_fd, "d", F_OK, 0) < 0, "the seed is unchanged",
+          seed);
     unlinkat(seed_fd, "file", 0);
     close(seed_fd);
     rmdir(seed);
+}
+
+/* A root file system whose own entries lead elsewhere: its links must neither be followed outside nor break the view.
+ */
+static void test_rootfs(void)
+{
+    char rootfs[] = "/tmp/box-root-XXXXXX";
+    char command[512];
+    struct fixture fixture;
+
+    if (!mkdtemp(rootfs))
+        exit(1);
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir bin usr escape && cp /bin/busybox bin/sh && ln -s sh bin/cat && ln -s sh bin/id && ln -s sh "
+        "bin/ls && "
+        "ln -s /escape workspace && ln -s ../../../../escape home && ln -s /escape tmp && echo own >file",
+        rootfs);
+    check(system(command) == 0, "making a root file system", rootfs);
+    if (open_box(&fixture, CONFINEMENT_FULL, NULL, rootfs)) {
+        expect(&fixture, "cat /file; echo new >/file; cat /file; echo x >/bin/x; ls /bin", 0,
+               "own\nnew\ncat\nid\nls\nsh\nx\n");
+        expect(&fixture, "pwd; echo x >f; cat /workspace/f; id -u; ls -d /usr/bin /etc/passwd 2>/dev/null", 1, NULL);
+        refuse(&fixture, "echo x >/proc/sys/kernel/core_pattern");
+    }
+    fixture_close(&fixture);
+    check(access("/escape", F_OK) < 0, "no folder is made on the host", "");
+    snprintf(command, sizeof command, "cd %s && test \"$(cat file)\" = own && test ! -e bin/x && cd / && rm -rf %s",
+             rootfs, rootfs);
+    check(system(command) == 0, "the root file system is unchanged", rootfs);
 }
 
 static void test_fake_root(void)
@@ -595,7 +643,8 @@ static void test_landlock(void)
     struct fixture fixture;
 
     if (open_box(&fixture, CONFINEMENT_LANDLOCK, NULL, NULL)) {
-        expect(&fixture, "cat; echo a >f; cat f; chmod +x f; rm f; echo b >~/g; cat ~/g; echo c >$TMPDIR/h; cat <(echo d)", 0,
+        expect(&fixture,
+               "cat; echo a >f; cat f; chmod +x f; rm f; echo b >~/g; cat ~/g; echo c >$TMPDIR/h; cat <(echo d)", 0,
                "a\nb\nd\n");
         expect(&fixture, "cat /etc/passwd /etc/shadow ~root/.bashrc /proc/1/cmdline 2>/dev/null | wc -c", 0, "0\n");
         refuse(&fixture, "echo x >/tmp/box-test-escape");
@@ -605,7 +654,8 @@ static void test_landlock(void)
         refuse(&fixture, "kill -0 1 || kill -9 $PPID");
         refuse(&fixture, "unshare -U true");
         run_in(&fixture, "trap '' TERM; setsid sleep 71.8 & while :; do sleep 71.8; done", "", 200);
-        check(last.run.timed_out && last.took_ms < 3300 && count_processes("sleep 71.8") == 0, "a timeout of landlock", "");
+        check(last.run.timed_out && last.took_ms < 3300 && count_processes("sleep 71.8") == 0, "a timeout of landlock",
+              "");
         run(&fixture, "setsid sleep 71.8 >/dev/null 2>&1 & echo on");
         check(strcmp(last.output, "on\n") == 0, "background jobs of landlock", last.output);
     }
@@ -637,6 +687,36 @@ static double direct_ms(const char *shell, const char *command)
     return now_ms() - start_ms;
 }
 
+/* What the machine has less of when many boxes idle. */
+static long available_kib(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    long kib = 0;
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib;
+}
+
+static void measure_memory(void)
+{
+    enum { BOXES = 200 };
+    static struct fixture fixtures[BOXES];
+    const long before = available_kib();
+    char reason[512] = "";
+
+    for (int i = 0; i < BOXES; i++)
+        if (!fixture_open(&fixtures[i], CONFINEMENT_FULL) || start(&fixtures[i], NULL, NULL, reason, sizeof reason) < 0)
+            printf("%s\n", reason);
+    printf("%ld KiB for each idle box\n", (before - available_kib()) / BOXES);
+    for (int i = 0; i < BOXES; i++)
+        fixture_close(&fixtures[i]);
+}
+
 static void measure(void)
 {
     enum { ROUNDS = 300, STARTS = 60 };
@@ -659,8 +739,9 @@ static void measure(void)
     for (int i = 0; i < 4; i++)
         qsort(times[i], ROUNDS, sizeof(double), compare_times);
     printf("vfork+exec bash %.3f ms, dash %.3f ms; through init %.3f ms (%.2f), with a new connection %.3f ms (%.2f)\n",
-           times[0][ROUNDS / 2], times[3][ROUNDS / 2], times[1][ROUNDS / 2], times[1][ROUNDS / 2] / times[0][ROUNDS / 2],
-           times[2][ROUNDS / 2], times[2][ROUNDS / 2] / times[0][ROUNDS / 2]);
+           times[0][ROUNDS / 2], times[3][ROUNDS / 2], times[1][ROUNDS / 2],
+           times[1][ROUNDS / 2] / times[0][ROUNDS / 2], times[2][ROUNDS / 2],
+           times[2][ROUNDS / 2] / times[0][ROUNDS / 2]);
     fixture_close(&fixture);
     for (int i = 0; i < STARTS; i++) {
         char reason[512] = "";
@@ -676,30 +757,45 @@ static void measure(void)
     }
     qsort(times[0], STARTS, sizeof(double), compare_times);
     printf("box_start %.3f ms (best %.3f)\n", times[0][STARTS / 2], times[0][0]);
+    measure_memory();
+}
+
+static int look_around(const char *option, const char *command)
+{
+    struct fixture fixture;
+
+    if (open_box(&fixture, strcmp(option, "-l") ? CONFINEMENT_FULL : CONFINEMENT_LANDLOCK, NULL, NULL)) {
+        run(&fixture, command);
+        printf("%s%sexit %d note %u %.1f ms\n", last.output, last.failure.message, last.run.exit_code, last.run.note,
+               last.took_ms);
+    }
+    fixture_close(&fixture);
+    return failures != 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct fixture fixture;
+    char reason[512] = "";
+
+    filter = walls_filter_new(reason, sizeof reason);
+    if (!filter) {
+        fprintf(stderr, "%s\n", reason);
+        return 1;
+    }
 
     if (argc == 2 && strcmp(argv[1], "-t") == 0) {
         measure();
         return 0;
     }
-    if (argc == 3) {
-        if (open_box(&fixture, strcmp(argv[1], "-l") ? CONFINEMENT_FULL : CONFINEMENT_LANDLOCK, NULL, NULL)) {
-            run(&fixture, argv[2]);
-            printf("%s%sexit %d note %u %.1f ms\n", last.output, last.failure.message, last.run.exit_code, last.run.note,
-                   last.took_ms);
-        }
-        fixture_close(&fixture);
-        return failures != 0;
-    }
+    if (argc == 3)
+        return look_around(argv[1], argv[2]);
     test_full();
     test_seed();
+    test_rootfs();
     test_fake_root();
     test_ttl();
     test_landlock();
+    walls_filter_free(filter);
     printf("%s\n", failures ? "box_test: failed" : "box_test: all passed");
     return failures != 0;
 }

@@ -9,8 +9,8 @@
  *   root ID FILE      prints a file, read through the descriptor of the sandbox's "/"
  *   delete ID, list
  *   bench N           latencies in microseconds: medians of N
- *   hold N            makes N sandboxes that end with this process, prints what they cost, waits for the end of its input
- *   many N COMMAND    runs a command N times at once in one sandbox
+ *   hold N            makes N sandboxes that end with this process, prints what they cost, waits for the end of its
+ * input many N COMMAND    runs a command N times at once in one sandbox
  *
  * Keys are the parameters of the provider and ttl_s, hard_ttl_s, timeout_ms, deadline_ms, cancel_ms.
  */
@@ -116,7 +116,8 @@ static enum sandlot_status ignore(const struct sandlot_sink *sink, const void *b
     return SANDLOT_OK;
 }
 
-static enum sandlot_status read_input(const struct sandlot_source *source, void *buffer, size_t capacity, size_t *length)
+static enum sandlot_status read_input(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                      size_t *length)
 {
     ssize_t got = read(source->poll_fd, buffer, capacity);
 
@@ -150,7 +151,8 @@ static int delete_sandbox(const char *id)
     return table->delete_sandbox(&call, provider, id) == SANDLOT_OK ? 0 : 100;
 }
 
-static int execute(void *sandbox, const char *command, const struct sandlot_source *input, const struct sandlot_sink *sink)
+static int execute(void *sandbox, const char *command, const struct sandlot_source *input,
+                   const struct sandlot_sink *sink)
 {
     struct sandlot_call call = new_call();
     struct sandlot_command request = {
@@ -189,7 +191,11 @@ static int print_through_root(const char *id, const char *path)
     struct open_how_v0 how = {O_RDONLY | O_CLOEXEC, 0, RESOLVE_IN_ROOT_ | RESOLVE_NO_MAGICLINKS_};
     char bytes[65536];
 
-    if (table->open_root(&call, provider, get_or_create(id, 0), &root) != SANDLOT_OK)
+    void *sandbox = get_or_create(id, 0);
+    enum sandlot_status status = table->open_root(&call, provider, sandbox, &root);
+
+    table->release(provider, sandbox);
+    if (status != SANDLOT_OK)
         return 100;
     int fd = (int)syscall(SYS_openat2, root.fd, path, &how, sizeof(how));
 
@@ -344,12 +350,12 @@ static bool set_option(const char *text)
         const char *name;
         int64_t *number;
         const char **word;
-    } known[] = {{"workspace", NULL, &options.workspace},         {"rootfs", NULL, &options.rootfs},
-                 {"confinement", NULL, &options.confinement},     {"memory_mb", &options.memory_mb, NULL},
-                 {"processes", &options.processes, NULL},         {"disk_mb", &options.disk_mb, NULL},
-                 {"open_files", &options.open_files, NULL},       {"ttl_s", &options.ttl_s, NULL},
-                 {"hard_ttl_s", &options.hard_ttl_s, NULL},       {"timeout_ms", &options.timeout_ms, NULL},
-                 {"deadline_ms", &options.deadline_ms, NULL},     {"cancel_ms", &options.cancel_ms, NULL}};
+    } known[] = {{"workspace", NULL, &options.workspace},     {"rootfs", NULL, &options.rootfs},
+                 {"confinement", NULL, &options.confinement}, {"memory_mb", &options.memory_mb, NULL},
+                 {"processes", &options.processes, NULL},     {"disk_mb", &options.disk_mb, NULL},
+                 {"open_files", &options.open_files, NULL},   {"ttl_s", &options.ttl_s, NULL},
+                 {"hard_ttl_s", &options.hard_ttl_s, NULL},   {"timeout_ms", &options.timeout_ms, NULL},
+                 {"deadline_ms", &options.deadline_ms, NULL}, {"cancel_ms", &options.cancel_ms, NULL}};
     const char *equals = strchr(text, '=');
 
     if (!equals || strchr(text, ' '))
@@ -419,8 +425,8 @@ static int do_command(int count, char **words)
     return 2;
 }
 
-typedef enum sandlot_status (*open_function)(struct sandlot_call *, void **, const char *, const char *, int64_t, int64_t,
-                                             int64_t, int64_t, double, const char *, bool);
+typedef enum sandlot_status (*open_function)(struct sandlot_call *, void **, const char *, const char *, int64_t,
+                                             int64_t, int64_t, int64_t, double, const char *, bool);
 
 int main(int count, char **words)
 {
@@ -441,7 +447,8 @@ int main(int count, char **words)
     open_function open_provider = (open_function)table->open;
 
     if (open_provider(&call, &provider, options.workspace, options.rootfs, options.memory_mb, options.processes,
-                      options.disk_mb, options.open_files, options.cpus, options.confinement, options.fake_root) != SANDLOT_OK)
+                      options.disk_mb, options.open_files, options.cpus, options.confinement,
+                      options.fake_root) != SANDLOT_OK)
         return 100;
     int exit_code = do_command(count - at, words + at);
 

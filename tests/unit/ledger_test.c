@@ -198,6 +198,29 @@ static void test_damage(void **state)
     ledger_record_free(record);
 }
 
+/* What a writer that was killed in the middle left goes; what a living one is writing stays. */
+static void test_orphaned_temporaries(void **state)
+{
+    struct ledger_record *record = ledger_record_new("acme");
+    char orphan[256];
+    char busy[256];
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(ledger_write(record, NULL), 0);
+    snprintf(orphan, sizeof(orphan), "%s/sandlot/ledger/.%s.open.%d", folder, record->label, (int)child);
+    snprintf(busy, sizeof(busy), "%s/sandlot/ledger/.%s.open.%d", folder, record->label, (int)getpid());
+    fclose(fopen(orphan, "w"));
+    fclose(fopen(busy, "w"));
+    assert_int_equal(count_files(), 1);
+    assert_int_equal(access(orphan, F_OK), -1);
+    assert_int_equal(access(busy, F_OK), 0);
+    ledger_record_free(record);
+}
+
 static void test_unwritable(void **state)
 {
     struct ledger_record *record = ledger_record_new("acme");
@@ -250,9 +273,10 @@ int main(void)
 {
 #define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        LEDGER_TEST(test_empty),  LEDGER_TEST(test_round_trip), LEDGER_TEST(test_labels_are_unique_and_fit),
-        LEDGER_TEST(test_kept),   LEDGER_TEST(test_both_files), LEDGER_TEST(test_dead_owners),
-        LEDGER_TEST(test_damage), LEDGER_TEST(test_unwritable), LEDGER_TEST(test_lock),
+        LEDGER_TEST(test_empty),  LEDGER_TEST(test_round_trip),           LEDGER_TEST(test_labels_are_unique_and_fit),
+        LEDGER_TEST(test_kept),   LEDGER_TEST(test_both_files),           LEDGER_TEST(test_dead_owners),
+        LEDGER_TEST(test_damage), LEDGER_TEST(test_orphaned_temporaries), LEDGER_TEST(test_unwritable),
+        LEDGER_TEST(test_lock),
     };
 
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);

@@ -22,7 +22,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -245,13 +244,15 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
 
     /* An undumpable process may not even open its own maps. */
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    if (forget_keeper(birth, reason) < 0 || view_folders_find(request, &folders, reason) < 0)
+    if (forget_keeper(birth, reason) < 0 || view_folders_find(request, birth->root_caller, &folders, reason) < 0)
         return -1;
     if (!birth->root_caller && write_maps(request, "self", reason) < 0)
         return -1;
     if (wait_for_go(birth, reason) < 0 || become_user(birth, id, id, reason) < 0)
         return -1;
     if (die_with_keeper(birth, SIGKILL, reason) < 0)
+        return -1;
+    if (birth->root_caller && view_folders_find_planted(request, &folders, reason) < 0)
         return -1;
     /* Now that the limits are in place this hides the names of groups. No wall: where it is missing nothing is lost. */
     unshare(CLONE_NEWCGROUP);
@@ -288,6 +289,8 @@ static int point_to_storage(const struct box_request *request, struct profile *p
     profile->workspace_fd = openat(request->storage_fd, "upper", O_PATH | O_DIRECTORY | O_CLOEXEC);
     profile->environment[1] = storage_path(request->storage_fd, "HOME=", "home");
     profile->environment[7] = storage_path(request->storage_fd, "TMPDIR=", "tmp");
+    /* git takes a system configuration that it may not read for an error. */
+    profile->environment[8] = "GIT_CONFIG_NOSYSTEM=1";
     if (profile->workspace && profile->workspace_fd >= 0 && profile->environment[1] && profile->environment[7])
         return 0;
     return reason_set(reason, "the box's storage cannot be opened: %s; check the state folder's owner and mode",
@@ -401,18 +404,27 @@ static int wait_for_ready(int sync, int64_t deadline_ms, struct reason *reason)
     return reason_set(reason, "%s", heard.text);
 }
 
-/* The parent's part between clone and service. */
-static int attend_birth(const struct birth *birth, pid_t pid, struct reason *reason)
+/* What only the real root can do for a box of another user, while its init waits for "go". */
+static int help_as_root(const struct box_request *request, const struct box_process *process, struct reason *reason)
 {
-    const struct box_request *request = birth->request;
     char number[16];
 
-    snprintf(number, sizeof number, "%d", pid);
+    snprintf(number, sizeof number, "%d", process->pid);
     /* Safe: the one line maps a user without rights; what it needs of the caller's is CAP_SETUID of this machine. */
-    if (birth->root_caller && request->settings->confinement == CONFINEMENT_FULL &&
-        write_maps(request, number, reason) < 0)
+    if (write_maps(request, number, reason) < 0)
         return -1;
-    if (request->before_start && request->before_start(request->context, pid) < 0)
+    return view_folders_plant(request, process->pidfd, reason);
+}
+
+/* The parent's part between clone and service. */
+static int attend_birth(const struct birth *birth, const struct box_process *process, struct reason *reason)
+{
+    const struct box_request *request = birth->request;
+
+    if (birth->root_caller && request->settings->confinement == CONFINEMENT_FULL &&
+        help_as_root(request, process, reason) < 0)
+        return -1;
+    if (request->before_start && request->before_start(request->context, process->pid) < 0)
         return reason_set(reason, "the box's limits cannot be set (%s); see `sandlot doctor` for control groups",
                           strerror(errno));
     if (send(birth->sync, &go, 1, MSG_NOSIGNAL) != 1)
@@ -420,20 +432,19 @@ static int attend_birth(const struct birth *birth, pid_t pid, struct reason *rea
     return wait_for_ready(birth->sync, request->deadline_ms, reason);
 }
 
-static void end_process(pid_t pid, int pidfd)
+static void end_process(const struct box_process *process)
 {
     /* When init of a process namespace dies the kernel ends everything in it. */
-    kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+    kill(process->pid, SIGKILL);
+    while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    if (pidfd >= 0)
-        close(pidfd);
+    if (process->pidfd >= 0)
+        close(process->pidfd);
 }
 
 static int start(const struct box_request *request, struct box_process *process, struct reason *reason)
 {
     int sync[2];
-    int pidfd = -1;
 
     if (check_request(request, reason) < 0)
         return -1;
@@ -447,7 +458,8 @@ static int start(const struct box_request *request, struct box_process *process,
     /* The groups of root are not to come along. Where it is refused there is an outer user namespace that maps none. */
     if (birth.root_caller)
         setgroups(0, NULL);
-    const pid_t pid = make_process(request, &pidfd);
+    process->pidfd = -1;
+    const pid_t pid = make_process(request, &process->pidfd);
 
     if (pid == 0) {
         close(ours);
@@ -457,11 +469,11 @@ static int start(const struct box_request *request, struct box_process *process,
         return reason_user_namespace(reason, "making the box's namespaces", errno);
     close(take_fd(&theirs));
     birth.sync = ours;
-    if (pidfd < 0 || attend_birth(&birth, pid, reason) < 0) {
-        end_process(pid, pidfd);
+    process->pid = pid;
+    if (process->pidfd < 0 || attend_birth(&birth, process, reason) < 0) {
+        end_process(process);
         return reason_set(reason, "the box's process cannot be watched: %s", strerror(errno));
     }
-    *process = (struct box_process){pid, pidfd};
     return 0;
 }
 

@@ -2,16 +2,17 @@
 
 #include "../cleanup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 const char *const view_etc[] = {"alternatives",
                                 "bash.bashrc",
@@ -59,6 +60,10 @@ enum {
     MOUNT_KERNEL = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
 };
 
+/* Where in the storage trees are mounted that the keeper hands over. */
+#define PLANTED_WORKSPACE "seed"
+#define PLANTED_ROOTFS "seed-root"
+
 struct view {
     const struct box_request *request;
     const struct view_folders *folders;
@@ -87,23 +92,91 @@ static int find_here(int fd, struct reason *reason)
 
     if (here >= 0 && fstat(here, &found) == 0 && found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino)
         return take_fd(&here);
-    /* A mount without a place (a seed that is shown under another owner) has no path, and can be used from anywhere. */
-    if (strcmp(path, "/") == 0)
-        return dup(fd);
     return reason_set(reason,
                       "the folder %s cannot be opened for the box: %s; all folders above it must be open to its owner",
                       path, here < 0 ? strerror(errno) : "it has been replaced");
 }
 
-int view_folders_find(const struct box_request *request, struct view_folders *folders, struct reason *reason)
+int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
+                      struct reason *reason)
 {
     *folders = (struct view_folders){-1, -1, -1};
     folders->storage = find_here(request->storage_fd, reason);
-    if (request->workspace_fd >= 0)
+    if (request->workspace_fd >= 0 && !planted)
         folders->workspace = find_here(request->workspace_fd, reason);
-    if (request->rootfs_fd >= 0)
+    if (request->rootfs_fd >= 0 && !planted)
         folders->rootfs = find_here(request->rootfs_fd, reason);
     return reason->text[0] ? -1 : 0;
+}
+
+/* Mounts the tree FD at the folder NAME of STORAGE_PATH. 0 or an errno. */
+static int plant(int fd, const char *storage_path, const char *name)
+{
+    char path[PATH_MAX + 16];
+
+    if (fd < 0)
+        return 0;
+    snprintf(path, sizeof path, "%s/%s", storage_path, name);
+    return move_mount(fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? errno : 0;
+}
+
+/* In a short-lived child of the keeper: goes into the mount namespace of PIDFD's process and mounts there. Returns an
+ * errno. */
+static int plant_inside(const struct box_request *request, int pidfd)
+{
+    char link[64];
+    char path[PATH_MAX];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", request->storage_fd);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+
+    if (length < 0)
+        return errno;
+    path[length] = '\0';
+    /* Safe: nothing of the box runs yet but its init, and this process executes nothing, mounts two trees, and ends. */
+    if (setns(pidfd, CLONE_NEWNS) < 0)
+        return errno;
+    const int failed = plant(request->workspace_fd, path, PLANTED_WORKSPACE);
+
+    return failed ? failed : plant(request->rootfs_fd, path, PLANTED_ROOTFS);
+}
+
+static int make_planted_folder(int fd, int storage_fd, const char *name)
+{
+    return fd < 0 || mkdirat(storage_fd, name, 0755) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+int view_folders_plant(const struct box_request *request, int pidfd, struct reason *reason)
+{
+    int status = 0;
+
+    if (request->workspace_fd < 0 && request->rootfs_fd < 0)
+        return 0;
+    if (make_planted_folder(request->workspace_fd, request->storage_fd, PLANTED_WORKSPACE) < 0 ||
+        make_planted_folder(request->rootfs_fd, request->storage_fd, PLANTED_ROOTFS) < 0)
+        return reason_mount(reason, "folder", "the storage", errno);
+    const pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(plant_inside(request, pidfd));
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return reason_mount(reason, "seed", "the storage", pid < 0 ? EAGAIN : WEXITSTATUS(status));
+    return 0;
+}
+
+int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason)
+{
+    const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+    if (request->workspace_fd >= 0)
+        folders->workspace = openat(folders->storage, PLANTED_WORKSPACE, flags);
+    if (request->rootfs_fd >= 0)
+        folders->rootfs = openat(folders->storage, PLANTED_ROOTFS, flags);
+    if ((request->workspace_fd >= 0 && folders->workspace < 0) || (request->rootfs_fd >= 0 && folders->rootfs < 0))
+        return reason_mount(reason, "seed", "the storage", errno);
+    return 0;
 }
 
 /* ---- places inside -------------------------------------------------------------------------------------------------
@@ -217,8 +290,8 @@ static int new_memory(const char *size, const char *inodes, const char *mode, un
 
 /*
  * A seed that is shown under another owner is a mount without a place that was made outside. The kernel takes only
- * mounts of the own namespace as layers of an overlay, so it is put where the overlay will then cover it. A folder that has
- * its place already is no mount that could be moved (EINVAL), and fine as it is.
+ * mounts of the own namespace as layers of an overlay, so it is put where the overlay will then cover it. A folder that
+ * has its place already is no mount that could be moved (EINVAL), and fine as it is.
  */
 static int settle(int tree, int target)
 {

@@ -21,8 +21,18 @@ struct view_folders {
 /*
  * Finds the folders of REQUEST in this process's own mount namespace: the kernel mounts nothing from a descriptor of
  * another. To be called right after the clone, while this is still the caller's user, who alone may walk to them.
+ * PLANTED: all but the storage come from view_folders_plant.
  */
-int view_folders_find(const struct box_request *request, struct view_folders *folders, struct reason *reason);
+int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
+                      struct reason *reason);
+
+/*
+ * For root, whose workspace and rootfs are mounts without a place (idmapped): the kernel lets no box use them as they
+ * are, so the keeper mounts them in the mount namespace of the box's init, PIDFD, where view_folders_find_planted finds
+ * them.
+ */
+int view_folders_plant(const struct box_request *request, int pidfd, struct reason *reason);
+int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason);
 
 /* Builds the view, enters it and lets go of everything else. Needs CAP_SYS_ADMIN in the namespaces of the box only. */
 int view_enter(const struct box_request *request, const struct view_folders *folders, struct reason *reason);

@@ -10,6 +10,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <malloc.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -210,9 +211,12 @@ static int write_filter(struct filter_code *code, enum confinement confinement)
 struct seccomp_program *walls_filter_new(char *reason, size_t reason_size)
 {
     struct seccomp_program *program = calloc(1, sizeof *program);
+    const bool made = program && write_filter(&program->full, CONFINEMENT_FULL) == 0 &&
+                      write_filter(&program->reduced, CONFINEMENT_LANDLOCK) == 0;
 
-    if (program && write_filter(&program->full, CONFINEMENT_FULL) == 0 &&
-        write_filter(&program->reduced, CONFINEMENT_LANDLOCK) == 0)
+    /* libseccomp leaves a megabyte of free heap behind, of which every box would get a copy. */
+    malloc_trim(0);
+    if (made)
         return program;
     walls_filter_free(program);
     snprintf(reason, reason_size,
@@ -353,7 +357,7 @@ static void domain_allow(const struct domain *domain, int folder_fd, const char 
 
 int walls_landlock_box(bool writable_root, struct reason *reason)
 {
-    struct domain domain;
+    struct domain domain = {.fd = -1};
 
     if (domain_new(&domain, 1, true, reason) < 0)
         return -1;
@@ -381,7 +385,7 @@ int walls_landlock_ruleset(int storage_fd, struct reason *reason)
     static const char *const facts[] = {"/proc/cpuinfo", "/proc/meminfo", "/proc/stat",       "/proc/loadavg",
                                         "/proc/uptime",  "/proc/version", "/proc/filesystems"};
     static const char *const own[] = {"upper", "tmp", "home"};
-    struct domain domain;
+    struct domain domain = {.fd = -1};
     char path[64];
 
     if (domain_new(&domain, SCOPE_ABI, false, reason) < 0)
@@ -442,8 +446,10 @@ void walls_limits_apply(const struct limits *limits)
     for (size_t i = 0; i < limits->count; i++) {
         struct rlimit limit;
 
+        if (getrlimit(limits->entries[i].resource, &limit) < 0)
+            continue;
         /* A limit that is lower already stays: only a privileged process may raise one. */
-        if (getrlimit(limits->entries[i].resource, &limit) == 0 && limit.rlim_max > limits->entries[i].value)
+        if (limit.rlim_max > limits->entries[i].value)
             limit.rlim_max = limits->entries[i].value;
         limit.rlim_cur = limit.rlim_max;
         setrlimit(limits->entries[i].resource, &limit);

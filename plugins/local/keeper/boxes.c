@@ -149,8 +149,8 @@ static int prepare(struct building *building, char *reason, size_t size)
         if (building->rootfs_fd < 0)
             return -1;
     }
-    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->box_fd, &building->storage_fd, reason,
-                       size) < 0)
+    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->box_fd, &building->storage_fd,
+                       reason, size) < 0)
         return -1;
     building->listener_fd = protocol_listen(building->box_fd, "socket");
     if (building->listener_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -273,24 +273,32 @@ static void discard(struct keeper *keeper, struct box *box)
     free(box);
 }
 
-static int build(struct building *building, char *reason, size_t size)
+static int build(struct building *building, char *reason, size_t size, uint32_t *status)
 {
-    if (prepare(building, reason, size) < 0 || start(building, reason, size) < 0)
+    *status = SANDLOT_DEPENDENCY_MISSING;
+    errno = 0;
+    if (prepare(building, reason, size) < 0) {
+        if (errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE)
+            *status = SANDLOT_EXHAUSTED;
+        return -1;
+    }
+    if (start(building, reason, size) < 0)
         return -1;
     if (enrol(building) == 0)
         return 0;
+    *status = SANDLOT_EXHAUSTED;
     snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(errno));
     kill_and_wait(&building->box->process);
     return -1;
 }
 
-struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason, size_t size)
+struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason,
+                         size_t size)
 {
     struct box *box = calloc(1, sizeof(*box));
     struct building building = {keeper, settings, box, 0, -1, -1, -1, -1, -1, -1, -1};
     struct timespec now;
 
-    *status = SANDLOT_DEPENDENCY_MISSING;
     if (!box || !make_id(box->id)) {
         free(box);
         *status = SANDLOT_INTERNAL;
@@ -304,14 +312,11 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     strcpy(box->run_label, settings->run_label);
     box->process = (struct box_process){-1, -1};
     box->keeper_fd = -1;
-    int built = build(&building, reason, size);
-    bool exhausted = errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE;
+    int built = build(&building, reason, size, status);
 
     close_building(&building);
     if (built == 0)
         return box;
-    if (exhausted)
-        *status = SANDLOT_EXHAUSTED;
     discard(keeper, box);
     return NULL;
 }

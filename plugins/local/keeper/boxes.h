@@ -12,7 +12,8 @@
 
 enum { BOX_ID_SIZE = 20 };
 
-/* What epoll(7) reports on: the first member of a box and of a connection, and the listener and the wake-up themselves. */
+/* What epoll(7) reports on: the first member of a box and of a connection, and the listener and the wake-up themselves.
+ */
 struct source {
     enum source_kind { SOURCE_LISTENER, SOURCE_WAKE, SOURCE_CONNECTION, SOURCE_BOX } kind;
 };
@@ -50,12 +51,13 @@ struct keeper {
 };
 
 /* Makes a box as SETTINGS says. NULL with REASON, and an enum sandlot_status in *STATUS; nothing is left of it then. */
-struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason, size_t size);
+struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason,
+                         size_t size);
 
 struct box *boxes_find(const struct keeper *keeper, const char *id);
 
-/* Kills all that runs in the box. boxes_bury follows when it is dead. REASON is static, for those who ask for the box later; NULL: nobody
- * will. */
+/* Kills all that runs in the box. boxes_bury follows when it is dead. REASON is static, for those who ask for the box
+ * later; NULL: nobody will. */
 void boxes_end(struct box *box, const char *reason);
 
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
@@ -64,7 +66,8 @@ void boxes_bury(struct keeper *keeper, struct box *box);
 /* Does what the guard has found to be necessary. */
 void boxes_heed_guard(struct keeper *keeper);
 
-/* Goes on with what takes time: removes what was busy, and kills inits that do not end. True while something is left. */
+/* Goes on with what takes time: removes what was busy, and kills inits that do not end. True while something is left.
+ */
 bool boxes_tend(struct keeper *keeper);
 
 /* Removes what earlier keepers left. */

@@ -77,13 +77,15 @@ static char *group_folder(const char *point, const char *root, const char *path)
     bool below = strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == '\0');
     char *folder = NULL;
 
-    /* A process that was moved into a container may see a path outside of what is mounted there: then the top is taken. */
+    /* A process that was moved into a container may see a path outside of what is mounted there: then the top is taken.
+     */
     if (asprintf(&folder, "%s%s", point, below && strcmp(path, "/") != 0 ? path + length : "") < 0)
         return NULL;
     return folder;
 }
 
-/* The folder of this process's group in the hierarchy of CONTROLLER (NULL: version 2). To be freed; NULL: not mounted. */
+/* The folder of this process's group in the hierarchy of CONTROLLER (NULL: version 2). To be freed; NULL: not mounted.
+ */
 static char *own_folder(const char *controller)
 {
     AUTO_FREE char *path = own_group(controller);
@@ -101,7 +103,8 @@ static char *own_folder(const char *controller)
         if (!rest || sscanf(line, "%*s %*s %*s %1023s %1023s", root, point) != 2 ||
             sscanf(rest, " - %31s %*s %1023s", type, options) != 2)
             continue;
-        if (controller ? strcmp(type, "cgroup") == 0 && has_word(options, controller, ",") : strcmp(type, "cgroup2") == 0)
+        if (controller ? strcmp(type, "cgroup") == 0 && has_word(options, controller, ",")
+                       : strcmp(type, "cgroup2") == 0)
             folder = group_folder(point, root, path);
     }
     if (file)
@@ -112,7 +115,8 @@ static char *own_folder(const char *controller)
 /* Can this process make groups in FOLDER_FD and move processes there? */
 static bool is_writable(int folder_fd)
 {
-    return faccessat(folder_fd, ".", W_OK, AT_EACCESS) == 0 && faccessat(folder_fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
+    return faccessat(folder_fd, ".", W_OK, AT_EACCESS) == 0 &&
+           faccessat(folder_fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
 }
 
 static void find_version_1(struct cgroups *cgroups)
@@ -241,12 +245,14 @@ static int make_one(const struct cgroups *cgroups, enum cgroup_controller contro
     }
 }
 
-int cgroups_make(const struct cgroups *cgroups, const char *id, const struct settings *settings, char *reason, size_t size)
+int cgroups_make(const struct cgroups *cgroups, const char *id, const struct settings *settings, char *reason,
+                 size_t size)
 {
     for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
         if (cgroups->fds[i] < 0 || make_one(cgroups, i, id, settings) == 0)
             continue;
-        snprintf(reason, size, "the limits of the box could not be set in %s: %s; check that this control group may be written to",
+        snprintf(reason, size,
+                 "the limits of the box could not be set in %s: %s; check that this control group may be written to",
                  cgroups->paths[i], strerror(errno));
         cgroups_remove(cgroups, id);
         return -1;

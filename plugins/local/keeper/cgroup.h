@@ -1,6 +1,6 @@
 /*
- * The limits of a box as a whole: control groups, version 1 or 2, where this user may make them. Where not, the limits are those
- * that each process of the box has for itself (setrlimit(2)) and what the guard watches.
+ * The limits of a box as a whole: control groups, version 1 or 2, where this user may make them. Where not, the limits
+ * are those that each process of the box has for itself (setrlimit(2)) and what the guard watches.
  */
 #ifndef SANDLOT_LOCAL_CGROUP_H
 #define SANDLOT_LOCAL_CGROUP_H
@@ -14,8 +14,8 @@ enum cgroup_controller { CGROUP_MEMORY, CGROUP_PROCESSES, CGROUP_CPU, CGROUP_CON
 
 /* Where groups can be made. With version 2 all controllers share one folder. */
 struct cgroups {
-    int version;                    /* 1, 2, or 0: nowhere */
-    int fds[CGROUP_CONTROLLERS];    /* O_PATH, -1: this controller cannot be used */
+    int version;                 /* 1, 2, or 0: nowhere */
+    int fds[CGROUP_CONTROLLERS]; /* O_PATH, -1: this controller cannot be used */
     char *paths[CGROUP_CONTROLLERS];
 };
 
@@ -23,7 +23,8 @@ struct cgroups {
 void cgroups_find(struct cgroups *cgroups);
 
 /* Makes the groups of box ID with its limits. 0, or -1 with REASON; nothing is left then. */
-int cgroups_make(const struct cgroups *cgroups, const char *id, const struct settings *settings, char *reason, size_t size);
+int cgroups_make(const struct cgroups *cgroups, const char *id, const struct settings *settings, char *reason,
+                 size_t size);
 
 /* Puts a process into the groups of box ID. 0, or -1 with errno. */
 int cgroups_enter(const struct cgroups *cgroups, const char *id, pid_t pid);

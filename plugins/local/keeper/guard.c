@@ -13,9 +13,9 @@
 
 enum {
     TICK_MS = 100,
-    LOOK_MS = 5000,         /* a box is measured at least so often while the disk fills */
-    QUIET_LOOK_MS = 60000,  /* and so often while it does not */
-    COST_FACTOR = 20,       /* a walk is followed by a pause of so many times its own length */
+    LOOK_MS = 5000,        /* a box is measured at least so often while the disk fills */
+    QUIET_LOOK_MS = 60000, /* and so often while it does not */
+    COST_FACTOR = 20,      /* a walk is followed by a pause of so many times its own length */
     GUARD_STACK = 2 * 1024 * 1024,
     MOST_PROCESSES = 8192,
     BYTES_PER_ENTRY = 4096, /* a box may have one file or folder per so many bytes of its disk limit */
@@ -30,7 +30,8 @@ struct guarded {
     char id[32];
     pid_t pid;
     struct usage limit;
-    struct usage allowed; /* the limit, or what there was when it was last exceeded: so that things can be removed again */
+    struct usage
+        allowed; /* the limit, or what there was when it was last exceeded: so that things can be removed again */
     struct usage used;
     struct usage free_then; /* free on the file system when the box was measured */
     uint64_t memory_bytes;
@@ -82,7 +83,8 @@ static bool is_due(const struct guarded *guarded, const struct usage *now_free, 
 
     if (now < guarded->next_look_ms)
         return false;
-    if (bytes + guarded->used.bytes > guarded->allowed.bytes || entries + guarded->used.entries > guarded->allowed.entries)
+    if (bytes + guarded->used.bytes > guarded->allowed.bytes ||
+        entries + guarded->used.entries > guarded->allowed.entries)
         return true;
     return now >= guarded->next_look_ms + (bytes > NOISE_BYTES ? LOOK_MS : QUIET_LOOK_MS);
 }

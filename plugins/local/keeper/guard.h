@@ -1,6 +1,7 @@
 /*
- * Watches what the kernel does not limit: the disk space of every box and, where there is no control group for it, its memory. A thread
- * that looks ten times a second at little cost; what to do about a box is the business of the thread that owns the boxes.
+ * Watches what the kernel does not limit: the disk space of every box and, where there is no control group for it, its
+ * memory. A thread that looks ten times a second at little cost; what to do about a box is the business of the thread
+ * that owns the boxes.
  */
 #ifndef SANDLOT_LOCAL_GUARD_H
 #define SANDLOT_LOCAL_GUARD_H
@@ -18,7 +19,8 @@ enum guard_verdict {
 
 struct guarded;
 
-/* Starts the thread. BOXES_FD is the folder of all boxes; WAKE_FD an eventfd that is written to when there is a verdict. 0 or -1. */
+/* Starts the thread. BOXES_FD is the folder of all boxes; WAKE_FD an eventfd that is written to when there is a
+ * verdict. 0 or -1. */
 int guard_start(int boxes_fd, int wake_fd);
 
 /* Begins to watch box ID whose init is PID. MEMORY_BYTES 0: not to be watched. NULL: out of memory. */

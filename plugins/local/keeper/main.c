@@ -1,7 +1,8 @@
 /*
  * The keeper: one process per user that owns this user's boxes. A client starts it when there is none, with the
- * state folder as descriptor 3, a pipe for "ready" as descriptor 4, no arguments and no environment; so there is nothing in its memory that a box
- * could ever read there. It ends by itself soon after its last box and its last client.
+ * state folder as descriptor 3, a pipe for "ready" as descriptor 4, no arguments and no environment; so there is
+ * nothing in its memory that a box could ever read there. It ends by itself soon after its last box and its last
+ * client.
  */
 #include "../box/walls.h"
 #include "../cleanup.h"
@@ -23,8 +24,8 @@
 enum {
     STATE_FD = 3,
     READY_FD = 4,
-    LINGER_MS = 10000,      /* how long it stays without boxes and clients */
-    LOCK_LIMIT_MS = 5000,   /* for another keeper to serve, or to end */
+    LINGER_MS = 10000,    /* how long it stays without boxes and clients */
+    LOCK_LIMIT_MS = 5000, /* for another keeper to serve, or to end */
     LOCK_PAUSE_MS = 2,
     PENDING_PAUSE_MS = 20
 };
@@ -204,7 +205,8 @@ int main(void)
     int own = become_the_keeper();
 
     if (own <= 0) {
-        report(own == 0 ? "+" : "another keeper holds the lock but does not serve; end the process sandlot-local-keeper");
+        report(own == 0 ? "+"
+                        : "another keeper holds the lock but does not serve; end the process sandlot-local-keeper");
         return own < 0;
     }
     /* The client waits for this process; the one that stays belongs to nobody's terminal, session or process group. */

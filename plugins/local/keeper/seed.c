@@ -52,7 +52,8 @@ static int map_namespace(const struct stat *owner, uid_t uid, gid_t gid)
 static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_t gid)
 {
     AUTO_CLOSE int map = map_namespace(owner, uid, gid);
-    AUTO_CLOSE int tree = (int)syscall(SYS_open_tree, folder_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    AUTO_CLOSE int tree =
+        (int)syscall(SYS_open_tree, folder_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     struct mount_attr attributes = {
         .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
         .userns_fd = (uint64_t)(unsigned)map,
@@ -69,7 +70,8 @@ int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
     struct stat owner;
 
     if (folder < 0 || fstat(folder, &owner) < 0 || faccessat(folder, ".", R_OK | X_OK, AT_EACCESS) < 0) {
-        snprintf(reason, size, "the folder %s cannot be opened: %s; name a folder that you can read", path, strerror(errno));
+        snprintf(reason, size, "the folder %s cannot be opened: %s; name a folder that you can read", path,
+                 strerror(errno));
         return -1;
     }
     if (uid == geteuid())

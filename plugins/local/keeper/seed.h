@@ -1,4 +1,5 @@
-/* Folders of the host that a box is shown: the seed of its workspace, and its root file system. They are never changed. */
+/* Folders of the host that a box is shown: the seed of its workspace, and its root file system. They are never changed.
+ */
 #ifndef SANDLOT_LOCAL_SEED_H
 #define SANDLOT_LOCAL_SEED_H
 
@@ -6,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * Opens the folder PATH so that a box of UID and GID can read it: an O_PATH descriptor, and where UID is not the caller's own a
- * read-only clone of the mount in which the folder's owner appears as UID. -1 with REASON.
+ * Opens the folder PATH so that a box of UID and GID can read it: an O_PATH descriptor, and where UID is not the
+ * caller's own a read-only clone of the mount in which the folder's owner appears as UID. -1 with REASON.
  */
 int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size);
 

@@ -3,8 +3,8 @@
 #include "../cleanup.h"
 #include "../protocol.h"
 
-#include <signal.h>
 #include <sandlot/provider.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -155,7 +155,8 @@ static void refuse_build(struct keeper *keeper, const struct connection *connect
         raise(SIGTERM);
     else
         fail(connection, SANDLOT_UNAVAILABLE,
-             "%zu sandboxes of another version of Sandlot are alive; delete them with that version, or wait until they end",
+             "%zu sandboxes of another version of Sandlot are alive; delete them with that version, or wait until they "
+             "end",
              count);
 }
 

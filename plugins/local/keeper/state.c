@@ -92,8 +92,10 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size)
     state->trash_fd = open_folder(state_fd, "trash");
     if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->trash_fd >= 0 && start_trash(state->trash_fd) == 0)
         return 0;
-    snprintf(reason, size, "the state folder could not be prepared: %s; make sure that there is space and that it may be "
-             "written to", strerror(errno));
+    snprintf(reason, size,
+             "the state folder could not be prepared: %s; make sure that there is space and that it may be "
+             "written to",
+             strerror(errno));
     return -1;
 }
 

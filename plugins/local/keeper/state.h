@@ -25,7 +25,8 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size);
 /* Calls EACH for every box that an earlier keeper left behind, and removes it. */
 void state_sweep(struct state *state, void (*each)(void *context, const char *id), void *context);
 
-/* Makes the folder of box ID, with its storage owned by UID and GID. *BOX_FD and *STORAGE_FD are O_PATH. 0, or -1 with REASON. */
+/* Makes the folder of box ID, with its storage owned by UID and GID. *BOX_FD and *STORAGE_FD are O_PATH. 0, or -1 with
+ * REASON. */
 int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int *box_fd, int *storage_fd,
                    char *reason, size_t size);
 

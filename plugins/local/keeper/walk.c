@@ -38,8 +38,9 @@ static const char *next_name(struct folder *folder)
 }
 
 /*
- * Opens the folder NAME for reading though its mode may forbid it even to its owner. The mode is changed through the descriptor
- * that was found, so that a link put in NAME's place meanwhile has no effect. KEEP_MODE: put back afterwards.
+ * Opens the folder NAME for reading though its mode may forbid it even to its owner. The mode is changed through the
+ * descriptor that was found, so that a link put in NAME's place meanwhile has no effect. KEEP_MODE: put back
+ * afterwards.
  */
 static int open_folder(int parent_fd, const char *name, bool keep_mode)
 {

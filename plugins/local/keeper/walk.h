@@ -1,7 +1,8 @@
 /*
- * Walks over the storage of boxes. What lies there was made by untrusted code: links are never followed, folders without any
- * permission are entered all the same, depth is bounded. Nothing here allocates memory, because it runs on threads
- * beside the one that clones boxes: a lock of malloc(3) held at that moment would stay locked in the box for ever.
+ * Walks over the storage of boxes. What lies there was made by untrusted code: links are never followed, folders
+ * without any permission are entered all the same, depth is bounded. Nothing here allocates memory, because it runs on
+ * threads beside the one that clones boxes: a lock of malloc(3) held at that moment would stay locked in the box for
+ * ever.
  */
 #ifndef SANDLOT_LOCAL_WALK_H
 #define SANDLOT_LOCAL_WALK_H
@@ -14,7 +15,8 @@ struct usage {
     uint64_t entries;
 };
 
-/* Adds up what lies in the folder NAME of FOLDER_FD; stops beyond LIMIT. Trees deeper than any tool makes count as all of LIMIT. */
+/* Adds up what lies in the folder NAME of FOLDER_FD; stops beyond LIMIT. Trees deeper than any tool makes count as all
+ * of LIMIT. */
 void walk_measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage);
 
 /* Removes all that is in the folder TRASH_FD. False if something would not go. */
