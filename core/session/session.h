@@ -66,6 +66,6 @@ void session_free(struct sandlot_session *session);
 struct leftovers_sweep *leftovers_sweep_start(struct provider *provider);
 
 /* Gives it a short time to finish, then cancels it. NULL is fine. */
-void leftovers_sweep_end(struct leftovers_sweep *sweep);
+void leftovers_sweep_end(struct leftovers_sweep *work);
 
 #endif

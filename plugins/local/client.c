@@ -202,7 +202,7 @@ static enum sandlot_status start_keeper(struct sandlot_call *call, int state_fd)
     AUTO_CLOSE int high_log = fcntl(log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     AUTO_CLOSE int high_state = fcntl(state_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     int high_ready = fcntl(ready[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-    pid_t pid;
+    pid_t pid = -1;
 
     close(ready[1]);
     int error =

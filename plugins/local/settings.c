@@ -132,7 +132,10 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "workspace", settings->workspace);
     if (settings->rootfs)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
-    return text;
+    if (fine)
+        return text;
+    free(text);
+    return NULL;
 }
 
 static bool read_number(const char *text, const struct number *number, struct settings *settings)

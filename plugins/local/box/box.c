@@ -47,7 +47,7 @@ static unsigned inside_id(const struct box_request *request)
     return request->settings->fake_root ? 0 : USER_INSIDE;
 }
 
-/* ---- the maps of the user namespace --------------------------------------------------------------- */
+/* ---- the maps of the user namespace ---- */
 
 static int write_text(const char *process, const char *file, const char *text)
 {
@@ -74,7 +74,7 @@ static int write_maps(const struct box_request *request, const char *process, st
     return 0;
 }
 
-/* ---- in the child ------------------------------------------------------------------------------------ */
+/* ---- in the child ---- */
 
 static int compare_numbers(const void *left, const void *right)
 {
@@ -307,6 +307,7 @@ static int make_reduced_box(const struct birth *birth, struct init_setup *setup,
 
     if (forget_keeper(birth, reason) < 0 || wait_for_go(birth, reason) < 0)
         return -1;
+    walls_drop_bounding_set();
     if (become_user(birth, request->host_uid, request->host_gid, reason) < 0)
         return -1;
     if (die_with_keeper(birth, SIGTERM, reason) < 0)
@@ -340,7 +341,7 @@ static _Noreturn void be_box(const struct birth *birth)
     init_serve(&setup);
 }
 
-/* ---- in the keeper ------------------------------------------------------------------------------------- */
+/* ---- in the keeper ---- */
 
 static bool is_root_caller(const struct box_request *request)
 {

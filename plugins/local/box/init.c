@@ -317,6 +317,16 @@ static void command_ended(struct init *init, size_t i, int status)
     client->output = -1;
 }
 
+/* A supervisor has ended, or was stopped: then its command wants to outlive its deadline, which comes to the same as
+ * killing it. */
+static void supervisor_changed(struct init *init, size_t i, int status)
+{
+    if (WIFSTOPPED(status))
+        kill(init->clients[i].supervisor, SIGKILL);
+    else
+        command_ended(init, i, status);
+}
+
 static void reap(struct init *init)
 {
     struct signalfd_siginfo signal;
@@ -326,10 +336,10 @@ static void reap(struct init *init)
 
     while (read(init->setup->profile.signal_fd, &signal, sizeof signal) == (ssize_t)sizeof signal)
         ending = ending || signal.ssi_signo != SIGCHLD;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         for (size_t i = 0; i < CLIENTS; i++)
             if (init->clients[i].fd >= 0 && init->clients[i].supervisor == pid)
-                command_ended(init, i, status);
+                supervisor_changed(init, i, status);
     if (ending)
         end_box(init, BOX_EXIT_ENDED);
 }

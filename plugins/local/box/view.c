@@ -16,12 +16,9 @@
 
 const char *const view_etc[] = {"alternatives",
                                 "bash.bashrc",
-                                "ca-certificates",
                                 "ca-certificates.conf",
                                 "crypto-policies",
-                                "debian_version",
                                 "fonts",
-                                "inputrc",
                                 "java-11-openjdk",
                                 "java-17-openjdk",
                                 "java-21-openjdk",
@@ -41,7 +38,6 @@ const char *const view_etc[] = {"alternatives",
                                 "ssl/certs",
                                 "ssl/openssl.cnf",
                                 "terminfo",
-                                "timezone",
                                 NULL};
 
 /* Entries of "/" that belong to /usr: links on most systems, folders on others. */
@@ -71,8 +67,7 @@ struct view {
     struct reason *reason;
 };
 
-/* ---- folders of the host ------------------------------------------------------------------------------------------
- */
+/* ---- folders of the host ---- */
 
 /* The folder of FD as this mount namespace has it, by its path; it must be the very same one. */
 static int find_here(int fd, struct reason *reason)
@@ -179,8 +174,7 @@ int view_folders_find_planted(const struct box_request *request, struct view_fol
     return 0;
 }
 
-/* ---- places inside -------------------------------------------------------------------------------------------------
- */
+/* ---- places inside ---- */
 
 /* Opens PATH below the new root and never outside: links of a hostile root file system lead nowhere else. */
 static int open_inside(const struct view *view, const char *path, uint64_t flags, mode_t mode)
@@ -315,8 +309,7 @@ static int new_overlay(const struct view *view, int lower, const char *upper, co
     return new_file_system("overlay", options, MOUNT_HARMLESS);
 }
 
-/* ---- the parts -----------------------------------------------------------------------------------------------------
- */
+/* ---- the parts ---- */
 
 /* Shows the host's PATH read-only at the same place. What the host does not have is left out. */
 static int show(const struct view *view, const char *path)

@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- seccomp ---------------------------------------------------------------------------------------------------- */
+/* ---- seccomp ---- */
 
 struct filter_code {
     struct sock_filter *instructions;
@@ -248,7 +248,13 @@ int walls_filter_load(const struct seccomp_program *program, enum confinement co
                       strerror(errno));
 }
 
-/* ---- capabilities ------------------------------------------------------------------------------------------------ */
+/* ---- capabilities ---- */
+
+void walls_drop_bounding_set(void)
+{
+    for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) > 0; capability++)
+        prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+}
 
 int walls_drop_capabilities(struct reason *reason)
 {
@@ -260,8 +266,7 @@ int walls_drop_capabilities(struct reason *reason)
 
     /* The locked bits make user 0 of the box nobody special. Needs CAP_SETPCAP, which only a full box has here. */
     prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
-    for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) > 0; capability++)
-        prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    walls_drop_bounding_set();
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     /* Safe: rights are only given up from here on. */
     if (syscall(SYS_capset, &header, none) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -270,7 +275,7 @@ int walls_drop_capabilities(struct reason *reason)
     return 0;
 }
 
-/* ---- Landlock ---------------------------------------------------------------------------------------------------- */
+/* ---- Landlock ---- */
 
 /* The kernel's interface as of ABI 6, for the headers of the build machine may be older than its kernel. */
 struct ruleset {
@@ -411,8 +416,7 @@ int walls_landlock_enter(int ruleset)
     return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------------------
- */
+/* ---- limits ---- */
 
 static void add_limit(struct limits *limits, __rlimit_resource_t resource, rlim_t value)
 {

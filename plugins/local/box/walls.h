@@ -21,6 +21,9 @@ void walls_filter_free(struct seccomp_program *program);
 /* Loads the filter for CONFINEMENT into this process, for good. Needs no_new_privs. */
 int walls_filter_load(const struct seccomp_program *program, enum confinement confinement, struct reason *reason);
 
+/* Empties the bounding set, where the caller may; for root that is before it becomes an ordinary user. */
+void walls_drop_bounding_set(void);
+
 /* Drops every capability from all sets, for good, and sets no_new_privs. */
 int walls_drop_capabilities(struct reason *reason);
 

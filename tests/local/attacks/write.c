@@ -32,8 +32,24 @@ static enum verdict home_file(const struct attack *attack)
             close(fd);
             return through("opened %s for writing", path);
         }
-        if (*path && (truncate(path, 4096) == 0 || chmod(path, 0666) == 0))
-            return through("changed %s", path);
+        if (*path && truncate(path, 4096) == 0)
+            return through("truncated %s", path);
+    }
+    return HELD;
+}
+
+/* Landlock has no word for these, so where it is the only wall they work on whatever belongs to the caller. */
+static enum verdict home_metadata(const struct attack *attack)
+{
+    static const char *const keys[] = {"HOME_FILE", "TMP_FILE", "SHM_FILE", "VAR_TMP_FILE"};
+
+    (void)attack;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *path = bait(keys[i]);
+
+        if (*path && (chmod(path, 0666) == 0 || chown(path, (uid_t)-1, (gid_t)-1) == 0 ||
+                      utimensat(AT_FDCWD, path, NULL, 0) == 0))
+            return through("changed the mode, owner or times of %s", path);
     }
     return HELD;
 }
@@ -238,6 +254,7 @@ static enum verdict workspace(const struct attack *attack)
 
 const struct attack write_attacks[] = {
     {.name = "write-home-file", .run = home_file},
+    {.name = "write-home-metadata", .run = home_metadata, .flags = NEEDS_NAMESPACES},
     {.name = "write-new-files", .run = new_files},
     {.name = "write-system-files", .run = system_files},
     {.name = "write-system-metadata", .run = system_metadata},
