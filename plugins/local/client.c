@@ -217,10 +217,10 @@ static enum sandlot_status start_keeper(struct sandlot_call *call, int state_fd)
     enum sandlot_status status = wait_until_ready(call, reading);
 
     /* The process that was started ends as soon as it has left its work to a child (or has given up). */
-    while (status == SANDLOT_OK && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
     if (status != SANDLOT_OK)
-        waitpid(pid, NULL, WNOHANG);
+        kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "client.h"
 #include "execute.h"
+#include "rootfs.h"
 #include "sandbox.h"
 #include "settings.h"
 
@@ -18,7 +19,7 @@
 
 #define LOCAL_PARAMETERS(P)                                                                                           \
     P(path, workspace, "", optional, "host folder shown copy-on-write as the working directory; it is never changed") \
-    P(path, rootfs, "", optional, "folder with another root file system; without it the host's system folders")       \
+    P(path, rootfs, "", optional, "folder or tar archive of another root file system; without it the host's folders") \
     P(integer, memory_mb, "4096", optional, "memory of the sandbox in MiB")                                           \
     P(integer, processes, "1024", optional, "processes and threads that the sandbox may have")                        \
     P(integer, disk_mb, "8192", optional, "disk space that the sandbox may fill, in MiB")                             \
@@ -112,14 +113,19 @@ static enum sandlot_status check_confinement(struct sandlot_call *call, const ch
             "a process of its own is another key: isolation, with \"process\" or \"none\")",
             word);
     settings->confinement = CONFINEMENT_LANDLOCK;
-    if (settings->workspace || settings->rootfs || settings->fake_root)
+    if (settings->rootfs || settings->fake_root)
         return sandlot_fail(
             call, SANDLOT_INVALID_ARGUMENT,
             "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
-            settings->workspace ? "workspace"
-            : settings->rootfs  ? "rootfs"
-                                : "fake_root");
+            settings->rootfs ? "rootfs" : "fake_root");
     return SANDLOT_OK;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 static enum sandlot_status check_folder(struct sandlot_call *call, const char *name, const char *path)
@@ -133,12 +139,6 @@ static enum sandlot_status check_folder(struct sandlot_call *call, const char *n
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "%s: the folder %.700s cannot be opened: %s; name one that is there", name, path,
                             strerror(errno));
-    if (S_ISREG(status.st_mode))
-        return sandlot_fail(
-            call, SANDLOT_UNSUPPORTED,
-            "%s: %.700s is a file, and only folders can be used; if it is an archive, unpack it (tar -xf) and "
-            "name the folder",
-            name, path);
     if (!S_ISDIR(status.st_mode))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s: %.700s is not a folder; name one", name, path);
     if (faccessat(fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
@@ -202,18 +202,28 @@ static enum sandlot_status check_settings(struct sandlot_call *call, struct loca
     if (status == SANDLOT_OK)
         status = check_folder(call, "workspace", settings->workspace);
     if (status == SANDLOT_OK)
-        status = check_folder(call, "rootfs", settings->rootfs);
-    if (status == SANDLOT_OK)
         status = check_apart_from_state(call, local, "workspace", settings->workspace);
+    if (is_file(settings->rootfs))
+        return status; /* whether it is an archive turns out when it is unpacked */
+    if (status == SANDLOT_OK)
+        status = check_folder(call, "rootfs", settings->rootfs);
     if (status == SANDLOT_OK)
         status = check_apart_from_state(call, local, "rootfs", settings->rootfs);
     return status;
 }
 
+/* What is to be done before a new box is used, once the host can delete it. */
+static enum sandlot_status equip(struct sandlot_call *call, const struct sandbox *box, const struct settings *settings)
+{
+    sandbox_log_limits(box, call, settings->cpus > 0);
+    if (settings->confinement != CONFINEMENT_LANDLOCK || !settings->workspace)
+        return SANDLOT_OK;
+    return sandbox_copy_workspace(box, call, settings->workspace, (uint64_t)settings->disk_mb << 20);
+}
+
 /* The keeper has made box ID, which hangs on CONNECTION: tells the host, and says to whom the box belongs. */
-static enum sandlot_status take_over(struct local *local, struct sandlot_call *call,
-                                     const struct sandlot_create *request, const char *id, int connection,
-                                     void **sandbox)
+static enum sandlot_status take_over(struct local *local, struct sandlot_call *call, const struct settings *settings,
+                                     const char *id, int connection, void **sandbox)
 {
     enum sandlot_status status = SANDLOT_OK;
     AUTO_CLOSE int lease = connection;
@@ -222,11 +232,12 @@ static enum sandlot_status take_over(struct local *local, struct sandlot_call *c
     if (!box)
         return status;
     call->host->created(call, id, box->working_dir);
-    if (request->flags & SANDLOT_CREATE_KEEP) {
+    status = equip(call, box, settings);
+    if (status == SANDLOT_OK && settings->keep) {
         /* Only now: until the host knows the id, the box goes when this process does. */
         if (protocol_send(lease, MESSAGE_KEEP, NULL, 0, NULL, 0, sandlot_now_ms() + 1000) != PROTOCOL_OK)
             status = sandlot_fail(call, SANDLOT_UNAVAILABLE, "the keeper of local sandboxes ended; try again");
-    } else if (!client_lease(&local->client, id, take_fd(&lease))) {
+    } else if (status == SANDLOT_OK && !client_lease(&local->client, id, take_fd(&lease))) {
         status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     }
     if (status != SANDLOT_OK)
@@ -239,9 +250,18 @@ static enum sandlot_status take_over(struct local *local, struct sandlot_call *c
 static enum sandlot_status create(struct local *local, struct sandlot_call *call, struct settings *settings,
                                   const struct sandlot_create *request, void **sandbox)
 {
+    char key[ARCHIVE_KEY_SIZE];
+    enum sandlot_status status = SANDLOT_OK;
     struct received reply;
     int connection;
 
+    if (is_file(settings->rootfs)) {
+        status = rootfs_unpack(&local->client, call, settings->rootfs, settings->disk_mb, key);
+        settings->rootfs = NULL;
+        settings->archive = key;
+    }
+    if (status != SANDLOT_OK)
+        return status;
     settings->idle_ttl_ms = request->idle_ttl_ms;
     settings->hard_ttl_ms = request->hard_ttl_ms;
     settings->keep = request->flags & SANDLOT_CREATE_KEEP;
@@ -250,12 +270,11 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
 
     if (!text)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    enum sandlot_status status = client_ask(&local->client, call, MESSAGE_CREATE, text, true, &reply, &connection);
-
+    status = client_ask(&local->client, call, MESSAGE_CREATE, text, true, &reply, &connection);
     if (status != SANDLOT_OK)
         return status;
     if (reply.header.kind == MESSAGE_CREATED) {
-        status = take_over(local, call, request, reply.body, connection, sandbox);
+        status = take_over(local, call, settings, reply.body, connection, sandbox);
     } else {
         close(connection);
         status =

@@ -27,6 +27,8 @@ enum message_kind {
     MESSAGE_DELETE,     /* body: the id */
     MESSAGE_LIST,       /* answered by one MESSAGE_LISTED per box, then MESSAGE_DONE */
     MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
+    MESSAGE_UNPACKED,   /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
+                           stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     /* from the keeper */
     MESSAGE_CREATED = 16, /* body: the id */
     MESSAGE_LISTED,       /* body: a record text */
@@ -52,7 +54,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 1u
+#define PROTOCOL_VERSION 2u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

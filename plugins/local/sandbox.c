@@ -1,6 +1,7 @@
 #include "sandbox.h"
 
 #include "cleanup.h"
+#include "copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,14 +106,21 @@ static bool note_confinement(struct sandbox *sandbox, struct sandlot_call *call,
         return true;
     call->host->log(
         call, SANDLOT_LOG_WARNING,
-        "confinement is \"landlock\": weaker than a full sandbox; commands see the machine's processes and system "
-        "files, and can write only in the sandbox's own folders");
+        "confinement is \"landlock\": weaker than a full sandbox; commands can read the machine's system folders, and "
+        "look up "
+        "and change mode and times of any file that their user owns; they write in the sandbox's own folders only");
     return asprintf(&sandbox->working_dir, "%s/boxes/%s/storage/upper", sandbox->client->state_path, sandbox->id) >= 0;
+}
+
+/* The box's record, to be freed. */
+static char *record_of(const struct sandbox *sandbox)
+{
+    return read_text(openat(sandbox->folder_fd, "record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 static bool read_record(struct sandbox *sandbox, struct sandlot_call *call)
 {
-    AUTO_FREE char *record = read_text(openat(sandbox->folder_fd, "record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    AUTO_FREE char *record = record_of(sandbox);
 
     if (!record)
         return false;
@@ -155,6 +163,32 @@ struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, c
     *status = not_found(state_fd, call, id);
     sandbox_free(sandbox);
     return NULL;
+}
+
+void sandbox_log_limits(const struct sandbox *sandbox, struct sandlot_call *call, bool cpus)
+{
+    AUTO_FREE char *record = record_of(sandbox);
+    AUTO_FREE char *limits = record ? fields_get(record, "limits") : NULL;
+
+    if (!limits)
+        return;
+    if (strncmp(limits, "per process", strlen("per process")) == 0)
+        call->host->log(call, SANDLOT_LOG_INFO, "limits hold per process: no control group is writable");
+    if (cpus && !strstr(limits, " cpu"))
+        call->host->log(call, SANDLOT_LOG_WARNING,
+                        "cpus: no control group for processors is writable; each process is tied to so many whole "
+                        "processors instead, and may choose others");
+}
+
+enum sandlot_status sandbox_copy_workspace(const struct sandbox *sandbox, struct sandlot_call *call, const char *path,
+                                           uint64_t limit)
+{
+    AUTO_CLOSE int storage = openat(sandbox->folder_fd, "storage", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int target = openat(storage, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (target < 0)
+        return sandbox_ended(sandbox, call);
+    return copy_folder(call, path, target, sandbox->uid, sandbox->gid, limit);
 }
 
 int sandbox_connect(struct sandbox *sandbox, struct sandlot_call *call, enum sandlot_status *status)

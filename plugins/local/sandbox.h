@@ -40,6 +40,13 @@ bool sandbox_id_valid(const char *id);
 /* Is there a folder of box ID? */
 bool sandbox_exists(int state_fd, const char *id);
 
+/* Tells the host which limits of a new box are weaker than they could be. CPUS: processors are limited. */
+void sandbox_log_limits(const struct sandbox *sandbox, struct sandlot_call *call, bool cpus);
+
+/* Copies the folder PATH, at most LIMIT bytes, into the workspace of a new box of CONFINEMENT_LANDLOCK. */
+enum sandlot_status sandbox_copy_workspace(const struct sandbox *sandbox, struct sandlot_call *call, const char *path,
+                                           uint64_t limit);
+
 /* The descriptor of the box's "/". */
 enum sandlot_status sandbox_root(struct sandbox *sandbox, struct sandlot_call *call, struct sandlot_root *root);
 

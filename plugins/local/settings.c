@@ -128,10 +128,13 @@ char *settings_write(const struct settings *settings)
     fine = fine && fields_add(&text, "confinement", confinements[settings->confinement]);
     fine = fine && fields_add_number(&text, "fake_root", settings->fake_root);
     fine = fine && fields_add_number(&text, "keep", settings->keep);
+    fine = fine && fields_add_number(&text, "unpacks", settings->unpacks);
     if (settings->workspace)
         fine = fine && fields_add(&text, "workspace", settings->workspace);
     if (settings->rootfs)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
+    if (settings->archive)
+        fine = fine && fields_add(&text, "archive", settings->archive);
     if (fine)
         return text;
     free(text);
@@ -157,6 +160,13 @@ static bool read_switch(const char *text, const char *key, bool *result)
     return value && (*result || strcmp(value, "0") == 0);
 }
 
+bool settings_archive_valid(const char *key)
+{
+    size_t length = strlen(key);
+
+    return length > 0 && length < ARCHIVE_KEY_SIZE && strspn(key, "0123456789abcdef-") == length;
+}
+
 static bool read_words(const char *text, struct settings *settings)
 {
     AUTO_FREE char *label = fields_get(text, "run_label");
@@ -176,14 +186,16 @@ static bool read_words(const char *text, struct settings *settings)
         return false;
     settings->workspace = fields_get(text, "workspace");
     settings->rootfs = fields_get(text, "rootfs");
-    return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/');
+    settings->archive = fields_get(text, "archive");
+    return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
+           (!settings->archive || settings_archive_valid(settings->archive));
 }
 
 bool settings_read(const char *text, struct settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
     bool fine = read_words(text, settings) && read_switch(text, "fake_root", &settings->fake_root) &&
-                read_switch(text, "keep", &settings->keep);
+                read_switch(text, "keep", &settings->keep) && read_switch(text, "unpacks", &settings->unpacks);
 
     for (size_t i = 0; fine && i < NUMBER_COUNT; i++)
         fine = read_number(text, &numbers[i], settings);
@@ -196,5 +208,6 @@ void settings_clear(struct settings *settings)
 {
     free(settings->workspace);
     free(settings->rootfs);
+    free(settings->archive);
     memset(settings, 0, sizeof(*settings));
 }

@@ -12,6 +12,7 @@ struct settings {
     char run_label[64];
     char *workspace; /* absolute host folder, NULL: an empty workspace */
     char *rootfs;    /* absolute host folder, NULL: the host's system folders */
+    char *archive;   /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
     int64_t memory_mb;
     int64_t processes;
     int64_t disk_mb;
@@ -21,7 +22,8 @@ struct settings {
     int64_t hard_ttl_ms;
     enum confinement confinement;
     bool fake_root;
-    bool keep; /* outlives the connection that asked for it */
+    bool keep;    /* outlives the connection that asked for it */
+    bool unpacks; /* the box is to become `archive`: it unpacks it into its workspace, and is listed nowhere */
 };
 
 /* The text form, one "key=value" per line with values escaped, for MESSAGE_CREATE. To be freed; NULL: out of memory. */
@@ -35,7 +37,10 @@ void settings_clear(struct settings *settings);
 /* The limits of a parameter by its name, such as "memory_mb"; false if there is no such number. */
 bool settings_range(const char *name, int64_t *minimum, int64_t *maximum);
 
-enum { MAXIMUM_CPUS = 4096 };
+enum { MAXIMUM_CPUS = 4096, ARCHIVE_KEY_SIZE = 128 };
+
+/* Keys of archives are file names in the state folder, and never anything else. */
+bool settings_archive_valid(const char *key);
 
 /* ---- the text form itself, which a box's record has too ---- */
 

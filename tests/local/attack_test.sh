@@ -206,21 +206,22 @@ test_attacks() {
 
 # ---- the keeper -------------------------------------------------------------------------------------------------------
 
-# Whoever started the first box gave the keeper its environment and descriptors, unless it let go of them.
+# Whoever started the first box gave the keeper its environment and descriptors, unless it let go of them. Only root can look: to
+# everybody else the keeper and the inits are closed.
 keeper_is_clean() {
-    local pid folder entry found=0
+    local folder entry seen=0
     for folder in /proc/[0-9]*; do
-        pid=${folder#/proc/}
-        case $(readlink "$folder/exe" 2>/dev/null) in *sandlot-local-keeper*) ;; *) continue ;; esac
-        tr '\0' '\n' <"$folder/environ" 2>/dev/null | grep -q "^XDG_STATE_HOME=$XDG_STATE_HOME\$\|$marker" && found=1
-        ! tr '\0' '\n' <"$folder/environ" 2>/dev/null | grep -q "$marker" || { fail "the keeper $pid has the caller's environment"; return; }
+        grep -qa sandlot-local-keeper "$folder/comm" "$folder/cmdline" 2>/dev/null || continue
+        seen=1
+        if tr '\0' '\n' <"$folder/environ" 2>/dev/null | grep -q "$marker"; then
+            fail "${folder#/proc/} has the caller's environment"
+            return
+        fi
         for entry in "$folder"/fd/*; do
-            case $(readlink "$entry" 2>/dev/null) in
-                "$HOME/secret") fail "the keeper $pid has the caller's descriptors"; return ;;
-            esac
+            [ "$(readlink "$entry" 2>/dev/null)" != "$HOME/secret" ] || { fail "${folder#/proc/} has its descriptors"; return; }
         done
     done
-    return 0
+    [ "$seen" = 1 ] || fail "no keeper was found"
 }
 
 # ---- terminal and answer ----------------------------------------------------------------------------------------------
@@ -299,7 +300,9 @@ test_limits() {
 
 # The caller's own memory while a command floods it. GNU time is not everywhere, so its peak is read while it waits.
 test_flood() {
-    local id=$1 pid peak=0 seen
+    local id=$1 pid peak=0 seen maximum=$((64 * 1024))
+    # AddressSanitizer keeps what was freed for a while.
+    ! ldd "$SANDLOT" | grep -q 'libasan\|libclang_rt.asan' || maximum=$((256 * 1024))
     "$SANDLOT" exec -q --json --sandbox-id "$id" -- './attack load flood 300; exit 3' >"$top/flood" &
     pid=$!
     while kill -0 "$pid" 2>/dev/null; do
@@ -308,7 +311,8 @@ test_flood() {
         sleep 0.02
     done
     wait "$pid"
-    check "flood: the caller's memory stays below 64 MiB" bash -c '[ "$1" -gt 0 ] && [ "$1" -lt 65536 ] || { echo "$1 KiB"; false; }' - "$peak"
+    check "flood: the caller's memory stays small" at_most "$maximum" "$peak"
+    check "flood: and was measured" test "$peak" -gt 0
     check "flood: the answer is valid, cut and says so" is '[true,3,false]' "$(jq -c '[.truncated, .exit_code, .timed_out]' "$top/flood")"
     rm -f "$top/flood"
 }
@@ -439,8 +443,8 @@ test_neighbours() {
 
 plant || { echo "not ok 1 - the bait could be planted"; exit 1; }
 test_attacks
-check "the keeper keeps nothing of its first caller" keeper_is_clean
 box=$(create "workspace=$seed")
+check "the keeper and its boxes keep nothing of the first caller" keeper_is_clean
 test_terminal "$box"
 test_flood "$box"
 delete "$box"

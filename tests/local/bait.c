@@ -103,7 +103,7 @@ static int listen_ip(int type)
 
 static void answer(int fd)
 {
-    struct sockaddr_storage visitor;
+    struct sockaddr_storage visitor = {0};
     socklen_t size = sizeof(visitor);
     char text[64];
     int type = 0;

@@ -322,13 +322,24 @@ static int make_reduced_box(const struct birth *birth, struct init_setup *setup,
     return walls_drop_capabilities(reason);
 }
 
+/* Safe: the keeper has opened the files, and a process that enters by itself, as "0", can enter nobody else. */
+static int enter_groups(const struct box_groups *groups, struct reason *reason)
+{
+    for (size_t i = 0; groups && i < sizeof groups->tasks / sizeof *groups->tasks; i++)
+        if (groups->tasks[i] >= 0 && write(groups->tasks[i], "0", 1) != 1)
+            return reason_set(reason, "the box's limits cannot be set (%s); see `sandlot doctor` for control groups",
+                              strerror(errno));
+    return 0;
+}
+
 static _Noreturn void be_box(const struct birth *birth)
 {
     const enum confinement confinement = birth->request->settings->confinement;
     struct reason reason = {""};
-    struct init_setup setup;
+    struct init_setup setup = {0};
 
-    if ((confinement == CONFINEMENT_FULL ? make_full_box : make_reduced_box)(birth, &setup, &reason) < 0 ||
+    if (enter_groups(birth->request->groups, &reason) < 0 ||
+        (confinement == CONFINEMENT_FULL ? make_full_box : make_reduced_box)(birth, &setup, &reason) < 0 ||
         walls_filter_load(birth->request->filter, confinement, &reason) < 0) {
         send(birth->sync, reason.text, strlen(reason.text), MSG_NOSIGNAL);
         _exit(BOX_EXIT_BROKEN);
@@ -366,19 +377,17 @@ static int check_request(const struct box_request *request, struct reason *reaso
 /* Makes the box's first process. Returns like fork(2). */
 static pid_t make_process(const struct box_request *request, int *pidfd)
 {
-    struct clone_args arguments = {.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-                                            CLONE_NEWUTS | CLONE_PIDFD,
-                                   .pidfd = (uintptr_t)pidfd,
-                                   .exit_signal = SIGCHLD};
+    struct clone_args arguments = {.flags = CLONE_PIDFD, .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD};
 
     /* Safe: all rights that come with it are rights in the new namespaces only. */
     if (request->settings->confinement == CONFINEMENT_FULL)
-        return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
-    const pid_t pid = fork();
-
-    if (pid > 0)
-        *pidfd = pidfd_open(pid, 0);
-    return pid;
+        arguments.flags |=
+            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    if (request->groups && request->groups->born_in >= 0) {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = (unsigned)request->groups->born_in;
+    }
+    return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
 }
 
 /* Waits for the child's word: ready, or why not. */
@@ -425,9 +434,6 @@ static int attend_birth(const struct birth *birth, const struct box_process *pro
     if (birth->root_caller && request->settings->confinement == CONFINEMENT_FULL &&
         help_as_root(request, process, reason) < 0)
         return -1;
-    if (request->before_start && request->before_start(request->context, process->pid) < 0)
-        return reason_set(reason, "the box's limits cannot be set (%s); see `sandlot doctor` for control groups",
-                          strerror(errno));
     if (send(birth->sync, &go, 1, MSG_NOSIGNAL) != 1)
         return wait_for_ready(birth->sync, processes_now_ms(), reason);
     return wait_for_ready(birth->sync, request->deadline_ms, reason);
@@ -458,7 +464,7 @@ static int start(const struct box_request *request, struct box_process *process,
 
     /* The groups of root are not to come along. Where it is refused there is an outer user namespace that maps none. */
     if (birth.root_caller)
-        setgroups(0, NULL);
+        syscall(SYS_setgroups, 0, NULL); /* of this thread, which is the one that clones */
     process->pidfd = -1;
     const pid_t pid = make_process(request, &process->pidfd);
 

@@ -14,6 +14,15 @@
 
 struct seccomp_program; /* of walls.h */
 
+/*
+ * The control groups of a box, which its first process is in before it does anything. To move a process from outside
+ * would cost a grace period of the kernel, many milliseconds: so it is born in the group, or enters it by itself.
+ */
+struct box_groups {
+    int born_in;  /* version 2: the group's folder; -1: none */
+    int tasks[3]; /* version 1: the files "tasks", open for writing; -1: none */
+};
+
 struct box_request {
     const struct settings *settings;
     const char *id;
@@ -29,9 +38,7 @@ struct box_request {
                              reading: lets init tell a command that the memory limit killed; 0 or -1: there is no memory
                              cgroup, and the limit holds per process only (RLIMIT_DATA) */
     const struct seccomp_program *filter; /* from walls_filter_new, made once for all boxes */
-    /* Called in the keeper between clone and start, with the box's first process: puts it into cgroups. 0 or -1. */
-    int (*before_start)(void *context, pid_t pid);
-    void *context;
+    const struct box_groups *groups;      /* NULL: none */
     int64_t deadline_ms; /* CLOCK_MONOTONIC: the box must stand by then */
 };
 

@@ -46,8 +46,8 @@ static const char *const system_folders[] = {"bin", "sbin", "lib", "lib32", "lib
 static const char *const device_nodes[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
 
 static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", NULL};
-static const char *const proc_masked[] = {"kcore",       "keys", "timer_list", "kallsyms",
-                                          "sched_debug", "scsi", "acpi",       NULL};
+static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "timer_list", "kallsyms",
+                                          "sched_debug", "scsi", "acpi",      NULL};
 
 enum {
     MOUNT_HARMLESS = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,

@@ -430,7 +430,9 @@ void walls_limits(const struct settings *settings, bool memory_cgroup, rlim_t ot
     const rlim_t locked = 64 * 1024;
 
     limits->count = 0;
-    add_limit(limits, RLIMIT_CORE, 0);
+    /* 1 and not 0: only that keeps a core dump from the program in core_pattern too, which would run as root (core(5)).
+     */
+    add_limit(limits, RLIMIT_CORE, 1);
     add_limit(limits, RLIMIT_MEMLOCK, locked);
     if (settings->open_files > 0)
         add_limit(limits, RLIMIT_NOFILE, (rlim_t)settings->open_files);

@@ -17,11 +17,12 @@
 #include <sys/wait.h>
 
 /*
- * Boxes of root each get a user of the machine of their own, out of a range that systemd's list of user numbers
- * and distributions leave unused: what escapes from a box would then be nobody in particular.
+ * Boxes of root each get a user of the machine of their own, out of a range that systemd's list of user numbers and
+ * distributions leave unused, above the numbers that directory services hand out: what escapes from a box would then
+ * be nobody in particular.
  */
-static const uid_t FIRST_BOX_USER = 0x70000000;
-enum { BOX_USERS = 0x0ffffff0, START_LIMIT_MS = 20000, END_LIMIT_MS = 3000, REMOVAL_TRIES = 500 };
+static const uid_t FIRST_BOX_USER = 0x78000000;
+enum { BOX_USERS = 0x07fffff0, START_LIMIT_MS = 20000, END_LIMIT_MS = 3000, REMOVAL_TRIES = 500 };
 
 struct remains {
     struct remains *next;
@@ -113,15 +114,6 @@ static void limit_processors(pid_t pid, double cpus)
     sched_setaffinity(pid, sizeof(allowed), &allowed);
 }
 
-static int before_start(void *context, pid_t pid)
-{
-    const struct building *building = context;
-
-    if (building->keeper->cgroups.fds[CGROUP_CPU] < 0)
-        limit_processors(pid, building->settings->cpus);
-    return cgroups_enter(&building->keeper->cgroups, building->box->id, pid);
-}
-
 /* The users, folders, sockets and groups of a box, before it is started. */
 static int prepare(struct building *building, char *reason, size_t size)
 {
@@ -139,13 +131,22 @@ static int prepare(struct building *building, char *reason, size_t size)
         }
         building->gid = box->host_uid;
     }
-    if (settings->workspace) {
+    /* Without copy-on-write the client copies the folder. */
+    if (settings->workspace && !box->landlock) {
         building->workspace_fd = seed_open(settings->workspace, box->host_uid, building->gid, reason, size);
         if (building->workspace_fd < 0)
             return -1;
     }
     if (settings->rootfs) {
         building->rootfs_fd = seed_open(settings->rootfs, box->host_uid, building->gid, reason, size);
+        if (building->rootfs_fd < 0)
+            return -1;
+    }
+    if (settings->archive && !settings->unpacks) {
+        char path[192];
+
+        snprintf(path, sizeof(path), "%s/upper", settings->archive);
+        building->rootfs_fd = seed_open_at(keeper->state.rootfs_fd, path, box->host_uid, building->gid, reason, size);
         if (building->rootfs_fd < 0)
             return -1;
     }
@@ -168,6 +169,8 @@ static int prepare(struct building *building, char *reason, size_t size)
 static int start(struct building *building, char *reason, size_t size)
 {
     struct box *box = building->box;
+    const struct cgroups *cgroups = &building->keeper->cgroups;
+    struct box_groups groups;
     struct box_request request = {
         .settings = building->settings,
         .id = box->id,
@@ -180,12 +183,20 @@ static int start(struct building *building, char *reason, size_t size)
         .keeper_fd = building->init_fd,
         .memory_events_fd = building->memory_events_fd,
         .filter = building->keeper->filter,
-        .before_start = before_start,
-        .context = building,
+        .groups = &groups,
         .deadline_ms = sandlot_now_ms() + START_LIMIT_MS,
     };
+    int started = -1;
 
-    return box_start(&request, &box->process, reason, size);
+    if (cgroups_open(cgroups, box->id, &groups) < 0)
+        snprintf(reason, size, "the control groups of the box could not be opened: %s; try again", strerror(errno));
+    else
+        started = box_start(&request, &box->process, reason, size);
+    cgroups_close(&groups);
+    /* Its first command runs only when its client has heard of it, and inherits this. */
+    if (started == 0 && cgroups->fds[CGROUP_CPU] < 0)
+        limit_processors(box->process.pid, building->settings->cpus);
+    return started;
 }
 
 /* When process PID started, in the kernel's ticks: with the number it names a process for good. */
@@ -308,6 +319,9 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     clock_gettime(CLOCK_REALTIME, &now);
     box->source.kind = SOURCE_BOX;
     box->landlock = settings->confinement == CONFINEMENT_LANDLOCK;
+    if (settings->archive)
+        strcpy(box->archive, settings->archive);
+    box->unpacks = settings->unpacks && settings->archive;
     box->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     strcpy(box->run_label, settings->run_label);
     box->process = (struct box_process){-1, -1};
@@ -360,6 +374,16 @@ static const char *end_of(const struct keeper *keeper, const struct box *box, co
     return info->si_code == CLD_EXITED ? "its init gave up" : "its init was killed";
 }
 
+static bool archive_in_use(const void *context, const char *key)
+{
+    const struct keeper *keeper = context;
+    const struct box *box = keeper->boxes;
+
+    while (box && strcmp(box->archive, key) != 0)
+        box = box->next;
+    return box;
+}
+
 void boxes_bury(struct keeper *keeper, struct box *box)
 {
     siginfo_t info = {0};
@@ -373,6 +397,9 @@ void boxes_bury(struct keeper *keeper, struct box *box)
             *at = box->next;
             break;
         }
+    /* The client looks whether it is there. */
+    if (box->unpacked && state_keep_rootfs(&keeper->state, box->id, box->archive) == 0)
+        state_sweep_rootfs(&keeper->state, archive_in_use, keeper);
     discard(keeper, box);
 }
 
@@ -453,5 +480,6 @@ static void sweep_one(void *context, const char *id)
 void boxes_sweep(struct keeper *keeper)
 {
     state_sweep(&keeper->state, sweep_one, keeper);
+    state_sweep_rootfs(&keeper->state, archive_in_use, keeper);
     remove_remains(keeper);
 }

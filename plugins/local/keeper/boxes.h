@@ -25,6 +25,7 @@ struct box {
     struct box *next;
     char id[BOX_ID_SIZE];
     char run_label[64];
+    char archive[ARCHIVE_KEY_SIZE]; /* the key of the unpacked archive that is its root file system; "": none */
     int64_t created_ms; /* UTC */
     struct box_process process;
     int keeper_fd; /* the keeper's end of the box's socketpair */
@@ -32,6 +33,8 @@ struct box {
     struct guarded *guarded;
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
     bool landlock;            /* CONFINEMENT_LANDLOCK */
+    bool unpacks;             /* it is to become that itself */
+    bool unpacked;            /* it has, and its storage is to be kept for that */
     bool ending;              /* told to end: nobody needs to hear why */
     int64_t kill_at_ms;       /* when an init that has been asked to end is killed; 0: never */
     const char *end_reason;   /* why the keeper ends it; NULL: it ended by itself */

@@ -1,6 +1,5 @@
 #include "cgroup.h"
 
-#include "../box/box.h"
 #include "../cleanup.h"
 
 #include <errno.h>
@@ -260,17 +259,31 @@ int cgroups_make(const struct cgroups *cgroups, const char *id, const struct set
     return 0;
 }
 
-int cgroups_enter(const struct cgroups *cgroups, const char *id, pid_t pid)
+int cgroups_open(const struct cgroups *cgroups, const char *id, struct box_groups *groups)
 {
     char path[128];
-    char number[16];
 
-    group_name(path, sizeof(path), id, "cgroup.procs");
-    snprintf(number, sizeof(number), "%d", pid);
-    for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-        if (cgroups->fds[i] >= 0 && write_text(cgroups->fds[i], path, number) < 0)
+    *groups = (struct box_groups){-1, {-1, -1, -1}};
+    group_name(path, sizeof(path), id, cgroups->version == 1 ? "tasks" : NULL);
+    for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+        int *fd = cgroups->version == 1 ? &groups->tasks[i] : &groups->born_in;
+
+        if (cgroups->fds[i] < 0 || *fd >= 0)
+            continue;
+        *fd = openat(cgroups->fds[i], path, (cgroups->version == 1 ? O_WRONLY : O_PATH | O_DIRECTORY) | O_CLOEXEC);
+        if (*fd < 0)
             return -1;
+    }
     return 0;
+}
+
+void cgroups_close(const struct box_groups *groups)
+{
+    if (groups->born_in >= 0)
+        close(groups->born_in);
+    for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+        if (groups->tasks[i] >= 0)
+            close(groups->tasks[i]);
 }
 
 bool cgroups_remove(const struct cgroups *cgroups, const char *id)

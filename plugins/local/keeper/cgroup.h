@@ -5,6 +5,7 @@
 #ifndef SANDLOT_LOCAL_CGROUP_H
 #define SANDLOT_LOCAL_CGROUP_H
 
+#include "../box/box.h"
 #include "../settings.h"
 
 #include <stdio.h>
@@ -26,8 +27,9 @@ void cgroups_find(struct cgroups *cgroups);
 int cgroups_make(const struct cgroups *cgroups, const char *id, const struct settings *settings, char *reason,
                  size_t size);
 
-/* Puts a process into the groups of box ID. 0, or -1 with errno. */
-int cgroups_enter(const struct cgroups *cgroups, const char *id, pid_t pid);
+/* Opens the groups of box ID for its first process to enter. 0, or -1 with errno. Either way to be closed. */
+int cgroups_open(const struct cgroups *cgroups, const char *id, struct box_groups *groups);
+void cgroups_close(const struct box_groups *groups);
 
 /* Removes the groups of box ID. False if they are still busy: to be tried again. */
 bool cgroups_remove(const struct cgroups *cgroups, const char *id);

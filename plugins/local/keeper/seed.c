@@ -64,9 +64,9 @@ static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_
     return take_fd(&tree);
 }
 
-int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
+int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
 {
-    AUTO_CLOSE int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int folder = openat(folder_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat owner;
 
     if (folder < 0 || fstat(folder, &owner) < 0 || faccessat(folder, ".", R_OK | X_OK, AT_EACCESS) < 0) {
@@ -84,4 +84,9 @@ int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
                  "ext4, xfs or btrfs, or run Sandlot as an ordinary user",
                  path, strerror(errno));
     return mapped;
+}
+
+int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
+{
+    return seed_open_at(AT_FDCWD, path, uid, gid, reason, size);
 }

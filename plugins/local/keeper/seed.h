@@ -12,4 +12,7 @@
  */
 int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size);
 
+/* The same for a path that begins at FOLDER_FD. */
+int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *reason, size_t size);
+
 #endif

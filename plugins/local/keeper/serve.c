@@ -118,6 +118,20 @@ static void keep(struct connection *connection)
     connection->leased = NULL;
 }
 
+/* The client has seen tar succeed in its box. */
+static void take_unpacked(struct connection *connection)
+{
+    struct box *box = connection->leased;
+
+    if (!box || !box->unpacks) {
+        fail(connection, SANDLOT_INTERNAL, "this connection has no box that unpacks an archive");
+        return;
+    }
+    box->unpacked = true;
+    connection->awaited = box;
+    boxes_end(box, NULL);
+}
+
 static void delete_box(struct keeper *keeper, struct connection *connection, const char *id)
 {
     struct box *box = boxes_find(keeper, id);
@@ -135,7 +149,7 @@ static void list(const struct keeper *keeper, const struct connection *connectio
     for (const struct box *box = keeper->boxes; box; box = box->next) {
         AUTO_FREE char *text = NULL;
 
-        if (box->ending || box->end_reason)
+        if (box->ending || box->end_reason || box->unpacks)
             continue;
         if (fields_add(&text, "id", box->id) && fields_add(&text, "run_label", box->run_label) &&
             fields_add_number(&text, "created_ms", box->created_ms))
@@ -172,6 +186,9 @@ static void handle(struct keeper *keeper, struct connection *connection, const s
         break;
     case MESSAGE_KEEP:
         keep(connection);
+        break;
+    case MESSAGE_UNPACKED:
+        take_unpacked(connection);
         break;
     case MESSAGE_DELETE:
         delete_box(keeper, connection, message->body);

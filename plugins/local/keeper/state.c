@@ -12,7 +12,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { REMEMBERED = 256, REMEMBERED_SECONDS = 24 * 60 * 60, TRASH_STACK = 512 * 1024 };
+enum {
+    REMEMBERED = 256,
+    REMEMBERED_SECONDS = 24 * 60 * 60,
+    FORGET_EVERY = 64, /* so many ends are added before old ones are looked for again */
+    ROOTFS_SECONDS = 7 * 24 * 60 * 60,
+    TRASH_STACK = 512 * 1024
+};
 
 /* The thread that empties the trash, of which the process has one. */
 static struct {
@@ -89,8 +95,10 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size)
     state->fd = state_fd;
     state->boxes_fd = open_folder(state_fd, "boxes");
     state->ended_fd = open_folder(state_fd, "ended");
+    state->rootfs_fd = open_folder(state_fd, "rootfs");
     state->trash_fd = open_folder(state_fd, "trash");
-    if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->trash_fd >= 0 && start_trash(state->trash_fd) == 0)
+    if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->rootfs_fd >= 0 && state->trash_fd >= 0 &&
+        start_trash(state->trash_fd) == 0)
         return 0;
     snprintf(reason, size,
              "the state folder could not be prepared: %s; make sure that there is space and that it may be "
@@ -193,38 +201,88 @@ void state_discard_box(const struct state *state, const char *id)
     wake_trash();
 }
 
+static int compare_times(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Removes the ends from before LIMIT, and puts the times of the others into TIMES. Returns how many these are. */
+static size_t forget_before(const struct state *state, int64_t limit, int64_t *times, size_t size)
+{
+    DIR *folder = list_folder(state->ended_fd);
+    size_t count = 0;
+
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        struct stat status;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            fstatat(state->ended_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        int64_t modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+
+        if ((modified < limit && unlinkat(state->ended_fd, entry->d_name, 0) == 0) || count == size)
+            continue;
+        times[count++] = modified;
+    }
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
 /* Forgets ends that are old, and the oldest ones beyond the number that is kept. */
 static void forget_ends(const struct state *state)
 {
-    time_t limit = time(NULL) - REMEMBERED_SECONDS;
-    char oldest[64];
-    size_t count;
+    int64_t times[4 * REMEMBERED];
+    int64_t limit = ((int64_t)time(NULL) - REMEMBERED_SECONDS) * 1000000000;
+    size_t count = forget_before(state, limit, times, sizeof(times) / sizeof(*times));
 
-    do {
-        DIR *folder = list_folder(state->ended_fd);
-        time_t oldest_time = 0;
-
-        count = 0;
-        for (struct dirent *entry; folder && (entry = readdir(folder));) {
-            struct stat status;
-
-            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-                fstatat(state->ended_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-                continue;
-            if (status.st_mtime < limit && unlinkat(state->ended_fd, entry->d_name, 0) == 0)
-                continue;
-            if (count++ == 0 || status.st_mtime < oldest_time) {
-                oldest_time = status.st_mtime;
-                snprintf(oldest, sizeof(oldest), "%.60s", entry->d_name);
-            }
-        }
-        if (folder)
-            closedir(folder);
-    } while (count >= REMEMBERED && unlinkat(state->ended_fd, oldest, 0) == 0);
+    if (count <= REMEMBERED)
+        return;
+    qsort(times, count, sizeof(*times), compare_times);
+    forget_before(state, times[count - REMEMBERED], times, sizeof(times) / sizeof(*times));
 }
 
-void state_remember_end(const struct state *state, const char *id, const char *reason)
+void state_remember_end(struct state *state, const char *id, const char *reason)
 {
-    forget_ends(state);
+    /* Not each time: many boxes may expire at once. */
+    if (state->ends_remembered++ % FORGET_EVERY == 0)
+        forget_ends(state);
     state_write(state->ended_fd, id, reason);
+}
+
+int state_keep_rootfs(const struct state *state, const char *id, const char *key)
+{
+    char path[64];
+
+    /* An archive may say anything about the mode of its own top, and a root folder that nobody may enter is of no use.
+     */
+    snprintf(path, sizeof(path), "%.32s/storage/upper", id);
+    if (fchmodat(state->boxes_fd, path, 0755, 0) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "%.32s/storage", id);
+    if (renameat(state->boxes_fd, path, state->rootfs_fd, key) == 0 || errno == EEXIST || errno == ENOTEMPTY)
+        return 0;
+    return -1;
+}
+
+void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *context, const char *key),
+                        const void *context)
+{
+    time_t limit = time(NULL) - ROOTFS_SECONDS;
+    DIR *folder = list_folder(state->rootfs_fd);
+
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        struct stat status;
+
+        if (*entry->d_name == '.' || fstatat(state->rootfs_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (status.st_mtime < limit && !in_use(context, entry->d_name) &&
+            renameat(state->rootfs_fd, entry->d_name, state->trash_fd, entry->d_name) == 0)
+            wake_trash();
+    }
+    if (folder)
+        closedir(folder);
 }

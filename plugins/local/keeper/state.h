@@ -2,6 +2,7 @@
  * What the keeper has on disk, below STATE:
  *   boxes/ID/   record (the text form of settings.h), socket, storage/ (all that the box writes)
  *   ended/ID    why a box that nobody deleted is gone, for those who ask for it later
+ *   rootfs/KEY/ the storage of a box that unpacked an archive; what it unpacked is in upper/
  *   trash/      what is being removed
  */
 #ifndef SANDLOT_LOCAL_STATE_H
@@ -15,7 +16,9 @@ struct state {
     int fd;
     int boxes_fd;
     int ended_fd;
+    int rootfs_fd;
     int trash_fd;
+    unsigned ends_remembered; /* by this keeper */
 };
 
 /* Opens what lies in the folder STATE_FD, makes it where it is missing, and starts the thread that empties the
@@ -36,8 +39,16 @@ int state_write(int folder_fd, const char *name, const char *text);
 /* Removes the folder of box ID; the space is free soon after. */
 void state_discard_box(const struct state *state, const char *id);
 
-/* Remembers for a day, at most for 256 boxes, why box ID ended. */
-void state_remember_end(const struct state *state, const char *id, const char *reason);
+/* Remembers for a day, and for the last 256 boxes at least, why box ID ended. */
+void state_remember_end(struct state *state, const char *id, const char *reason);
+
+/* Keeps the storage of box ID, of which no process lives, as the unpacked archive KEY; if there is one already, that
+ * one stays. 0, or -1 with errno. */
+int state_keep_rootfs(const struct state *state, const char *id, const char *key);
+
+/* Removes the unpacked archives that were not used for a week and for which IN_USE is false. */
+void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *context, const char *key),
+                        const void *context);
 
 /* Is the trash empty? */
 bool state_is_clean(void);

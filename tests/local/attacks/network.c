@@ -21,8 +21,6 @@
 
 enum { ANSWER_MS = 300, FAMILIES = 47, NETLINKS = 32 };
 
-extern char **environ;
-
 static socklen_t ip_address(struct sockaddr_storage *address, const char *text, int port)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)address;

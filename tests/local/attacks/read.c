@@ -14,8 +14,6 @@
 
 #define UP_TO_ROOT "../../../../../../../../../../../../../../../.."
 
-extern char **environ;
-
 static enum verdict read_bait(const char *path)
 {
     return file_holds_marker(AT_FDCWD, path) ? through("read %s", path) : HELD;

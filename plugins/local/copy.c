@@ -1,0 +1,264 @@
+#include "copy.h"
+
+#include "cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+enum { DEEPEST = 128, BLOCK = 4096, BUFFER = 64 * 1024, CHUNK = 4 << 20 };
+
+struct copy {
+    struct sandlot_call *call;
+    const char *path;
+    uint32_t uid;
+    uint32_t gid;
+    uid_t owner; /* of the folder: his files become the box's */
+    uint64_t limit;
+    uint64_t bytes;
+    uint64_t files;
+    uint64_t left_out;
+};
+
+static enum sandlot_status fail_copy(const struct copy *copy, const char *name)
+{
+    bool full = errno == ENOSPC || errno == EDQUOT;
+
+    return sandlot_fail(copy->call, full ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE,
+                        "workspace: %.255s in %.500s could not be copied: %s; %s", name, copy->path, strerror(errno),
+                        full ? "free some disk space" : "try again");
+}
+
+/* Adds BYTES on disk. May the copy go on? */
+static enum sandlot_status account(struct copy *copy, uint64_t bytes)
+{
+    copy->bytes += (bytes + BLOCK - 1) / BLOCK * BLOCK;
+    if (copy->bytes > copy->limit)
+        return sandlot_fail(copy->call, SANDLOT_EXHAUSTED,
+                            "workspace: %.600s holds more than the sandbox may; give it more with disk_mb, or name a "
+                            "smaller folder",
+                            copy->path);
+    if (sandlot_cancelled(copy->call))
+        return sandlot_fail(copy->call, SANDLOT_CANCELLED, "cancelled while the workspace was copied");
+    if (copy->call->deadline_ms && sandlot_now_ms() >= copy->call->deadline_ms)
+        return sandlot_fail(copy->call, SANDLOT_TIMEOUT,
+                            "the workspace %.600s could not be copied in time; name a smaller folder", copy->path);
+    return SANDLOT_OK;
+}
+
+/* Copies some of LENGTH bytes at OFFSET. Returns how many, 0 at the end of the file, -1 with errno. */
+static ssize_t copy_some(int from, int to, off_t offset, size_t length)
+{
+    char buffer[BUFFER];
+    off_t from_offset = offset;
+    off_t to_offset = offset;
+    ssize_t copied = copy_file_range(from, &from_offset, to, &to_offset, length, 0);
+
+    if (copied >= 0 || (errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS))
+        return copied;
+    ssize_t got = pread(from, buffer, length < sizeof(buffer) ? length : sizeof(buffer), offset);
+
+    return got > 0 ? pwrite(to, buffer, (size_t)got, offset) : got;
+}
+
+/* Copies the bytes from START to END, between which the file has no hole. */
+static enum sandlot_status copy_range(struct copy *copy, int from, int to, off_t start, off_t end, const char *name)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    while (start < end && status == SANDLOT_OK) {
+        ssize_t copied = copy_some(from, to, start, end - start < CHUNK ? (size_t)(end - start) : CHUNK);
+
+        if (copied < 0)
+            return fail_copy(copy, name);
+        if (copied == 0)
+            break; /* somebody has made it shorter */
+        start += copied;
+        status = account(copy, (uint64_t)copied);
+    }
+    return status;
+}
+
+static enum sandlot_status copy_content(struct copy *copy, int from, int to, const struct stat *file, const char *name)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (file->st_size == 0)
+        return SANDLOT_OK;
+    /* Where the file system can share the blocks nothing is written. */
+    if (ioctl(to, FICLONE, from) == 0)
+        return account(copy, (uint64_t)file->st_blocks * 512);
+    for (off_t at = 0; at < file->st_size && status == SANDLOT_OK;) {
+        off_t start = lseek(from, at, SEEK_DATA);
+
+        if (start < 0 && errno == ENXIO)
+            break;
+        if (start < 0)
+            start = at;
+        off_t end = lseek(from, start, SEEK_HOLE);
+
+        if (end < 0 || end > file->st_size)
+            end = file->st_size;
+        status = copy_range(copy, from, to, start, end, name);
+        at = end;
+    }
+    if (status == SANDLOT_OK && ftruncate(to, file->st_size) < 0)
+        return fail_copy(copy, name);
+    return status;
+}
+
+/* Gives what was copied to FD its owner, mode and times. */
+static enum sandlot_status finish(const struct copy *copy, int fd, const struct stat *original, const char *name)
+{
+    const struct timespec times[2] = {original->st_atim, original->st_mtim};
+
+    if (copy->uid != geteuid() && fchown(fd, copy->uid, copy->gid) < 0)
+        return fail_copy(copy, name);
+    if (fchmod(fd, original->st_mode & 0777) < 0 || futimens(fd, times) < 0)
+        return fail_copy(copy, name);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status copy_file(struct copy *copy, int from, int to, const char *name)
+{
+    AUTO_CLOSE int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat file;
+
+    if (source < 0 || fstat(source, &file) < 0 || !S_ISREG(file.st_mode)) {
+        copy->left_out++;
+        return SANDLOT_OK;
+    }
+    AUTO_CLOSE int target = openat(to, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (target < 0)
+        return fail_copy(copy, name);
+    copy->files++;
+    enum sandlot_status status = copy_content(copy, source, target, &file, name);
+
+    return status == SANDLOT_OK ? finish(copy, target, &file, name) : status;
+}
+
+static enum sandlot_status copy_link(struct copy *copy, int from, int to, const char *name)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlinkat(from, name, path, sizeof(path) - 1);
+
+    if (length < 0)
+        return fail_copy(copy, name);
+    path[length] = '\0';
+    if (symlinkat(path, to, name) < 0)
+        return fail_copy(copy, name);
+    if (copy->uid != geteuid() && fchownat(to, name, copy->uid, copy->gid, AT_SYMLINK_NOFOLLOW) < 0)
+        return fail_copy(copy, name);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status copy_entries(struct copy *copy, int from, int to, int depth);
+
+static enum sandlot_status copy_subfolder(struct copy *copy, int from, int to, const char *name, int depth)
+{
+    AUTO_CLOSE int source = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat folder;
+
+    if (source < 0 || fstat(source, &folder) < 0) {
+        copy->left_out++;
+        return SANDLOT_OK;
+    }
+    if (depth == DEEPEST)
+        return sandlot_fail(
+            copy->call, SANDLOT_INVALID_ARGUMENT,
+            "workspace: %.600s has folders more than %d levels deep, which cannot be copied; name another "
+            "folder, or use confinement = \"full\"",
+            copy->path, DEEPEST);
+    if (mkdirat(to, name, 0700) < 0)
+        return fail_copy(copy, name);
+    AUTO_CLOSE int target = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (target < 0)
+        return fail_copy(copy, name);
+    enum sandlot_status status = copy_entries(copy, source, target, depth + 1);
+
+    return status == SANDLOT_OK ? finish(copy, target, &folder, name) : status;
+}
+
+static enum sandlot_status copy_entry(struct copy *copy, int from, int to, const char *name, int depth)
+{
+    struct stat entry;
+    enum sandlot_status status = account(copy, 0);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (fstatat(from, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? SANDLOT_OK : fail_copy(copy, name);
+    if (S_ISLNK(entry.st_mode))
+        return copy_link(copy, from, to, name);
+    /* Root can read everything; its box gets what it would be shown in full confinement. */
+    if (entry.st_uid == copy->owner || copy->uid == geteuid() || entry.st_mode & S_IROTH) {
+        if (S_ISREG(entry.st_mode))
+            return copy_file(copy, from, to, name);
+        if (S_ISDIR(entry.st_mode))
+            return copy_subfolder(copy, from, to, name, depth);
+    }
+    copy->left_out++;
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status copy_entries(struct copy *copy, int from, int to, int depth)
+{
+    int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = listed >= 0 ? fdopendir(listed) : NULL;
+    enum sandlot_status status = account(copy, BLOCK);
+
+    if (!folder) {
+        if (listed >= 0)
+            close(listed);
+        return fail_copy(copy, ".");
+    }
+    for (struct dirent *entry; status == SANDLOT_OK && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            status = copy_entry(copy, from, to, entry->d_name, depth);
+    closedir(folder);
+    return status;
+}
+
+static void report(const struct copy *copy)
+{
+    char text[1024];
+
+    snprintf(text, sizeof(text),
+             "workspace: %.600s was copied (%" PRIu64 " files, %" PRIu64
+             " MiB), because confinement \"landlock\" has no "
+             "copy-on-write",
+             copy->path, copy->files, copy->bytes >> 20);
+    copy->call->host->log(copy->call, SANDLOT_LOG_WARNING, text);
+    if (copy->left_out == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "workspace: %" PRIu64 " entries of %.600s were left out of the copy: they cannot be read, or are sockets, "
+             "pipes or devices",
+             copy->left_out, copy->path);
+    copy->call->host->log(copy->call, SANDLOT_LOG_WARNING, text);
+}
+
+enum sandlot_status copy_folder(struct sandlot_call *call, const char *path, int target_fd, uint32_t uid, uint32_t gid,
+                                uint64_t limit)
+{
+    AUTO_CLOSE int source = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct copy copy = {.call = call, .path = path, .uid = uid, .gid = gid, .limit = limit};
+    struct stat folder;
+
+    if (source < 0 || fstat(source, &folder) < 0)
+        return fail_copy(&copy, ".");
+    copy.owner = folder.st_uid;
+    enum sandlot_status status = copy_entries(&copy, source, target_fd, 0);
+
+    if (status == SANDLOT_OK)
+        report(&copy);
+    return status;
+}
