@@ -81,6 +81,8 @@ CLI_SOURCES := $(wildcard core/cli/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -ldl -lpthread -lm
+# To find and relocate five shared objects would take the command longer than its work. -lz is libelf's.
+COMMAND_LIBRARIES := -Wl,-Bstatic -ljson-c -linih -lelf -lz -lffi -Wl,-Bdynamic -ldl -lpthread -lm
 # toml++ is the only C++; its runtime is linked statically because the shared one would cost start-up time.
 CXX_RUNTIME := -static-libstdc++ -static-libgcc
 
@@ -107,7 +109,7 @@ $(BUILD)/libsandlot.so: $(BUILD)/$(SONAME)
 	@ln -sfn $(<F) $@
 
 $(BUILD)/sandlot: $(CLI_OBJECTS) $(BUILD)/libsandlot.a
-	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -pie -o $@ $^ $(CORE_LIBRARIES)
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -pie -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBRARIES)
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 

@@ -173,7 +173,7 @@ char *path_read_file(const char *path, size_t maximum, size_t *length)
     return TAKE(bytes);
 }
 
-static int write_all(int fd, const void *bytes, size_t length)
+int path_write_all(int fd, const void *bytes, size_t length)
 {
     const char *at = bytes;
 
@@ -190,7 +190,7 @@ static int write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
-int path_write_atomically(int folder_fd, const char *name, const void *bytes, size_t length)
+int path_write_atomically(int folder_fd, const char *name, const void *bytes, size_t length, bool durable)
 {
     AUTO_FREE char *temporary = text_format(".%s.%ld", name, (long)syscall(SYS_gettid));
 
@@ -200,8 +200,9 @@ int path_write_atomically(int folder_fd, const char *name, const void *bytes, si
 
     if (fd < 0)
         return -1;
-    if (write_all(fd, bytes, length) == 0 && fsync(fd) == 0 && renameat(folder_fd, temporary, folder_fd, name) == 0)
-        return 0;
+    if (path_write_all(fd, bytes, length) == 0 && (!durable || fsync(fd) == 0) &&
+        renameat(folder_fd, temporary, folder_fd, name) == 0)
+        return durable ? fsync(folder_fd) : 0;
     int saved = errno;
 
     unlinkat(folder_fd, temporary, 0);

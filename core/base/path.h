@@ -38,8 +38,12 @@ char *path_distrust(const char *path);
  * (EFBIG: larger than that; EISDIR and the like: not a regular file). Never blocks on a FIFO. */
 char *path_read_file(const char *path, size_t maximum, size_t *length);
 
-/* Replaces the file NAME in the folder FD by rename(2) after fsync(2), mode 0600. 0, or -1 with errno. */
-int path_write_atomically(int folder_fd, const char *name, const void *bytes, size_t length);
+/* Replaces the file NAME in the folder FD by rename(2), mode 0600. DURABLE: it outlasts a power failure from then on.
+ * 0, or -1 with errno. */
+int path_write_atomically(int folder_fd, const char *name, const void *bytes, size_t length, bool durable);
+
+/* Writes all of it. 0, or -1 with errno. */
+int path_write_all(int fd, const void *bytes, size_t length);
 
 /* The folder in which this library or executable lies, links resolved. To be freed. */
 char *path_of_this_program(void);

@@ -28,7 +28,7 @@
 
 enum { RECORD_MAXIMUM = 64 * 1024 };
 
-/* The folder, created if CREATE; -1 with errno. */
+/* The folder, created if CREATE and missing; -1 with errno. */
 static int open_folder(bool create)
 {
     AUTO_FREE char *state = path_state_home();
@@ -36,8 +36,10 @@ static int open_folder(bool create)
 
     if (!folder)
         return -1;
-    if (create && path_make_folders(folder, 0700) < 0)
-        return -1;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0 || !create || errno != ENOENT || path_make_folders(folder, 0700) < 0)
+        return fd;
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -97,6 +99,7 @@ struct ledger_record *ledger_record_new(const char *provider)
     record->owner = getpid();
     record->owner_start = start_time(record->owner);
     record->created_at_ms = utc_now_ms();
+    record->durable = true;
     if (!record->label || !record->provider || !record->boot_id) {
         ledger_record_free(record);
         return NULL;
@@ -169,6 +172,7 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
     if (!record)
         return NULL;
     record->label = strdup(label);
+    record->durable = true;
     record->provider = text_member(object, "provider");
     record->id = text_member(object, "id");
     record->scope = text_member(object, "scope");
@@ -200,24 +204,61 @@ static int write_error(struct sandlot_error *error)
                      state ? state : "?", strerror(reason));
 }
 
-int ledger_write(const struct ledger_record *record, struct sandlot_error *error)
+/* The names of a record's file. */
+struct names {
+    char *present; /* what it is to be called */
+    char *other;
+};
+
+/* The record as a line of text, to be freed. */
+static char *to_line(const struct ledger_record *record)
+{
+    struct json_object *object = to_json(record);
+    char *line = object ? text_format("%s\n", json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN)) : NULL;
+
+    json_object_put(object);
+    return line;
+}
+
+/*
+ * Adds LINE to the file that this process has written, and gives it its new name. Making another file instead, as for
+ * a new record, is what costs most of the time of a `create`.
+ */
+static int extend(int folder, const struct ledger_record *record, const struct names *names, const char *line)
+{
+    const char *name = record->kept ? names->other : names->present;
+    AUTO_CLOSE int fd = openat(folder, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 || path_write_all(fd, line, strlen(line)) < 0 || (record->durable && fdatasync(fd) < 0))
+        return -1;
+    if (!record->kept)
+        return 0;
+    /* Not renamed, so that whoever reads the folder meanwhile sees one of the names at least. */
+    if (linkat(folder, names->other, folder, names->present, 0) < 0)
+        return -1;
+    return record->durable ? fsync(folder) : 0;
+}
+
+static int write_file(int folder, const struct ledger_record *record, const struct names *names, const char *line)
+{
+    if (record->written && extend(folder, record, names, line) == 0)
+        return 0;
+    return path_write_atomically(folder, names->present, line, strlen(line), record->durable);
+}
+
+int ledger_write(struct ledger_record *record, struct sandlot_error *error)
 {
     AUTO_CLOSE int folder = open_folder(true);
-    AUTO_FREE char *name = text_format("%s%s", record->label, record->kept ? KEPT_SUFFIX : OPEN_SUFFIX);
-    AUTO_FREE char *other = text_format("%s%s", record->label, record->kept ? OPEN_SUFFIX : KEPT_SUFFIX);
-    struct json_object *object = to_json(record);
+    AUTO_FREE char *open_name = text_format("%s" OPEN_SUFFIX, record->label);
+    AUTO_FREE char *kept_name = text_format("%s" KEPT_SUFFIX, record->label);
+    AUTO_FREE char *line = to_line(record);
+    const struct names names = {record->kept ? kept_name : open_name, record->kept ? open_name : kept_name};
 
-    if (folder < 0 || !name || !other || !object) {
-        json_object_put(object);
+    if (folder < 0 || !open_name || !kept_name || !line || write_file(folder, record, &names, line) < 0)
         return write_error(error);
-    }
-    const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
-    int result = path_write_atomically(folder, name, text, strlen(text)) == 0 ? 0 : write_error(error);
-
-    if (result == 0)
-        unlinkat(folder, other, 0); /* a reader who sees both for a moment takes the kept one */
-    json_object_put(object);
-    return result;
+    record->written = true;
+    unlinkat(folder, names.other, 0); /* a reader who sees both for a moment takes the kept one */
+    return 0;
 }
 
 int ledger_remove(const char *label, struct sandlot_error *error)
@@ -249,6 +290,19 @@ static char *label_of(const char *name, bool *kept)
     return strndup(name, (size_t)(dot - name));
 }
 
+/* The last complete line of TEXT, which it cuts. */
+static const char *last_line(char *text)
+{
+    char *end = strrchr(text, '\n');
+
+    if (!end)
+        return text;
+    *end = '\0';
+    const char *before = strrchr(text, '\n');
+
+    return before ? before + 1 : text;
+}
+
 static struct ledger_record *read_record(int folder, const char *name, const char *label, bool kept)
 {
     AUTO_FREE char *path = text_format("/proc/self/fd/%d/%s", folder, name);
@@ -259,7 +313,12 @@ static struct ledger_record *read_record(int folder, const char *name, const cha
             log_warning("the ledger's file %s cannot be read: %s", name, strerror(errno));
         return NULL;
     }
-    struct json_object *object = json_tokener_parse(text);
+    if (!*text) {
+        /* The power failed before it was on the disk, and so did its sandbox's: the others are written durably. */
+        unlinkat(folder, name, 0);
+        return NULL;
+    }
+    struct json_object *object = json_tokener_parse(last_line(text));
     struct ledger_record *record =
         object && json_object_is_type(object, json_type_object) ? from_json(object, label) : NULL;
 

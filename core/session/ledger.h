@@ -1,7 +1,7 @@
 /*
  * The ledger: one small file per sandbox that this user's Sandlot has asked for, written before the
  * request goes out, so that nothing leaks even under kill -9 or power loss. A folder below the state
- * folder; each file is replaced atomically.
+ * folder; each file appears as a whole and grows by whole lines, of which the last one counts.
  */
 #ifndef SANDLOT_SESSION_LEDGER_H
 #define SANDLOT_SESSION_LEDGER_H
@@ -24,6 +24,8 @@ struct ledger_record {
     uint64_t owner_start;           /* its start time in clock ticks since boot, /proc/PID/stat field 22 */
     char *boot_id;         /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */
     bool kept;             /* left running on purpose */
+    bool durable;          /* the sandbox outlives a power failure, so the record must too; not in the file */
+    bool written;          /* this process has written the file; not in it */
     int64_t created_at_ms; /* UTC */
     int64_t expires_at_ms; /* UTC, by the hard TTL; 0: never */
 };
@@ -33,7 +35,7 @@ struct ledger_record *ledger_record_new(const char *provider);
 void ledger_record_free(struct ledger_record *record);
 
 /* Writes or rewrites the record's file. 0, or -1: SANDLOT_CODE_INTERNAL_ERROR or NO_SPACE, with what to do. */
-int ledger_write(const struct ledger_record *record, struct sandlot_error *error);
+int ledger_write(struct ledger_record *record, struct sandlot_error *error);
 
 /* Removes it; fine if it is gone. */
 int ledger_remove(const char *label, struct sandlot_error *error);

@@ -246,6 +246,7 @@ static int write_intent(struct opening *opening, const struct sandlot_session_op
                               ? strdup(session->sandlot->config->file)
                               : NULL;
     record->parameters = parameters_recordable(&provider->table, options->parameters);
+    record->durable = !(provider->table.flags & SANDLOT_ENDS_WITH_POWER);
     record->expires_at_ms = hard_ttl_ms ? record->created_at_ms + hard_ttl_ms : 0;
     if (ledger_write(record, error) < 0) {
         ledger_record_free(record);

@@ -301,7 +301,9 @@ struct sandlot_terminal {
 
 enum sandlot_provider_flag {
     SANDLOT_SERIAL_SANDBOX = 1, /* calls for one sandbox must not overlap */
-    SANDLOT_STREAMS_OUTPUT = 2  /* execute writes output as it appears, not after the end */
+    SANDLOT_STREAMS_OUTPUT = 2, /* execute writes output as it appears, not after the end */
+    SANDLOT_ENDS_WITH_POWER = 4 /* no sandbox outlives a power failure of this machine, so that the
+                                   host need not wait for its disk before it asks for one */
 };
 
 /*

@@ -388,7 +388,7 @@ static enum sandlot_status local_open_root(struct sandlot_call *call, void *prov
 }
 
 static const struct sandlot_provider local_provider = {
-    SANDLOT_TABLE(local),         .flags = SANDLOT_STREAMS_OUTPUT,
+    SANDLOT_TABLE(local),         .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
     .close = local_close,         .get_or_create = local_get_or_create,
     .release = local_release,     .delete_sandbox = local_delete,
     .list = local_list,           .execute = local_execute,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -164,6 +165,12 @@ static enum sandlot_status judge(const struct unpacking *unpacking, const struct
                             result->note);
     if (result->exit_code == 0 || (result->exit_code == 2 && !unpacking->fault[0]))
         return SANDLOT_OK;
+    if (result->exit_code == 128 + SIGXFSZ || strstr(unpacking->fault, "File too large") ||
+        strstr(unpacking->fault, "No space left"))
+        return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED,
+                            "rootfs: %.400s could not be unpacked: it holds more than disk_mb allows, or than there is "
+                            "space on the disk; give it more with disk_mb",
+                            path);
     if (result->exit_code == 127 || strstr(unpacking->fault, "Cannot exec"))
         return sandlot_fail(unpacking->outer, SANDLOT_DEPENDENCY_MISSING,
                             "rootfs: %.400s could not be unpacked: %s; install tar and what the archive is compressed "
@@ -254,13 +261,14 @@ static enum sandlot_status unpack(struct client *client, struct unpacking *unpac
 enum sandlot_status rootfs_unpack(struct client *client, struct sandlot_call *call, const char *path, int64_t disk_mb,
                                   char key[ARCHIVE_KEY_SIZE])
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     enum sandlot_status status = SANDLOT_OK;
     int state_fd = client_state(client, call, &status);
     struct stat archive;
 
     if (state_fd < 0)
         return status;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
     if (fd < 0 || fstat(fd, &archive) < 0 || !make_key(fd, key))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "rootfs: the archive %.700s cannot be opened: %s; name one that you can read", path,

@@ -9,8 +9,10 @@
  *   root ID FILE      prints a file, read through the descriptor of the sandbox's "/"
  *   delete ID, list
  *   bench N           latencies in microseconds: medians of N
- *   hold N            makes N sandboxes that end with this process, prints what they cost, waits for the end of its
- * input many N COMMAND    runs a command N times at once in one sandbox
+ *   hold N            makes N sandboxes that end with this process, prints what they cost, waits for its input's end
+ *   many N COMMAND    runs a command N times at once in one sandbox
+ *   start             makes a sandbox if that is possible, and prints whether this process has children afterwards
+ *   foreign FOLDER    sends the keeper of this state folder a message of another build, prints what it answers
  *
  * Keys are the parameters of the provider and ttl_s, hard_ttl_s, timeout_ms, deadline_ms, cancel_ms.
  */
@@ -22,7 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -344,6 +348,47 @@ static int many(size_t count, const char *command)
     return worst;
 }
 
+static int start(void)
+{
+    struct sandlot_call call = new_call();
+    struct sandlot_create request = {.size = sizeof(request), .run_label = "driver"};
+    void *sandbox = NULL;
+
+    if (table->get_or_create(&call, provider, &request, &sandbox) == SANDLOT_OK)
+        table->release(provider, sandbox);
+    puts(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD ? "no children" : "children");
+    return 0;
+}
+
+/* The head of a message as every build has it (protocol.h of plugins/local). */
+struct foreign_message {
+    uint32_t kind, flags, length, build;
+    char body[1024];
+};
+
+static int send_foreign(const char *state_folder)
+{
+    enum { CREATE = 1, ANOTHER_BUILD = 4711 };
+    struct foreign_message message = {.kind = CREATE, .build = ANOTHER_BUILD};
+    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "keeper.socket"};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || chdir(state_folder) < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        send(fd, &message, offsetof(struct foreign_message, body), MSG_NOSIGNAL) < 0) {
+        perror("provider_driver");
+        return 1;
+    }
+    struct pollfd answer = {fd, POLLIN, 0};
+    ssize_t got = poll(&answer, 1, 10000) > 0 ? recv(fd, &message, sizeof(message) - 1, 0) : -1;
+
+    if (got > (ssize_t)(offsetof(struct foreign_message, body) + sizeof(uint32_t)))
+        printf("%.*s\n", (int)(got - (ssize_t)offsetof(struct foreign_message, body) - 4), message.body + 4);
+    else
+        puts(got <= 0 && answer.revents ? "closed" : "no answer");
+    close(fd);
+    return 0;
+}
+
 static bool set_option(const char *text)
 {
     const struct {
@@ -421,6 +466,10 @@ static int do_command(int count, char **words)
         return hold((size_t)atol(words[1]));
     if (strcmp(verb, "many") == 0 && count == 3)
         return many((size_t)atol(words[1]), words[2]);
+    if (strcmp(verb, "start") == 0)
+        return start();
+    if (strcmp(verb, "foreign") == 0 && count == 2)
+        return send_foreign(words[1]);
     fprintf(stderr, "usage: provider_driver LIBRARY [KEY=VALUE...] COMMAND; see the head of provider_driver.c\n");
     return 2;
 }

@@ -306,7 +306,7 @@ static void test_files(void **state)
     assert_int_equal(path_write_atomically(folder, "new",
                                            "12\0"
                                            "3",
-                                           4),
+                                           4, true),
                      0);
     AUTO_FREE char *written = path_read_file(support_path("home/new"), 10, &length);
     assert_int_equal(length, 4);

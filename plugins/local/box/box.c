@@ -126,7 +126,9 @@ static int become_user(const struct birth *birth, uid_t uid, gid_t gid, struct r
 {
     if (!birth->root_caller)
         return 0;
-    if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+    /* The system calls themselves: those of the C library would wait for the keeper's other threads, which were not
+     * cloned and still stand in its list. */
+    if (syscall(SYS_setresgid, gid, gid, gid) < 0 || syscall(SYS_setresuid, uid, uid, uid) < 0)
         return reason_set(reason,
                           "the box cannot become its user %u (%s); run Sandlot as an ordinary user, or with all rights "
                           "of root",

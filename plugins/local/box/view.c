@@ -60,6 +60,9 @@ enum {
 #define PLANTED_WORKSPACE "seed"
 #define PLANTED_ROOTFS "seed-root"
 
+/* Of the root in memory: what folders of /proc are covered by. */
+#define EMPTY_FOLDER "mnt"
+
 struct view {
     const struct box_request *request;
     const struct view_folders *folders;
@@ -371,6 +374,8 @@ static int show_system(const struct view *view)
 
     if (etc < 0)
         return reason_mount(view->reason, "folder", "/etc", errno);
+    if (mkdirat(view->root, EMPTY_FOLDER, 0555) < 0)
+        return reason_mount(view->reason, "folder", "/" EMPTY_FOLDER, errno);
     if (show(view, "/usr") < 0)
         return -1;
     for (const char *const *name = system_folders; *name; name++) {
@@ -400,6 +405,25 @@ static int link_devices(const struct view *view)
     return 0;
 }
 
+/*
+ * A folder in memory at PATH. Each file system of its own costs a box, and every control group of the machine, some
+ * KiB: so it is a folder of the root, which has room for them all and can be written to here alone.
+ */
+static int place_memory(const struct view *view, const char *path, mode_t mode, unsigned attributes)
+{
+    const char *size = strcmp(path, "/run") == 0 ? "8m" : "64m";
+    char mode_text[8];
+
+    snprintf(mode_text, sizeof mode_text, "%04o", mode);
+    if (view->folders->rootfs >= 0)
+        return place(view, "tmpfs", new_memory(size, "4096", mode_text, attributes), path, true);
+    AUTO_CLOSE int folder = make_folder(view, path);
+
+    if (folder < 0 || fchmodat(view->root, path + 1, mode, 0) < 0)
+        return reason_mount(view->reason, "folder", path, errno);
+    return place(view, "bind", clone_tree(view->root, path + 1, attributes), path, true);
+}
+
 static int make_devices(const struct view *view)
 {
     const struct option terminals[] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
@@ -419,7 +443,7 @@ static int make_devices(const struct view *view)
     if (place(view, "devpts", new_file_system("devpts", terminals, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev/pts",
               true) < 0)
         return -1;
-    if (place(view, "tmpfs", new_memory("64m", "4096", "1777", MOUNT_HARMLESS), "/dev/shm", true) < 0)
+    if (place_memory(view, "/dev/shm", 01777, MOUNT_HARMLESS) < 0)
         return -1;
     return link_devices(view);
 }
@@ -438,8 +462,10 @@ static int cover(const struct view *view, const char *name, bool masked)
         return 0;
     if (!masked)
         tree = clone_tree(view->root, path + 1, MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
-    else if (S_ISDIR(status.st_mode))
+    else if (S_ISDIR(status.st_mode) && view->folders->rootfs >= 0)
         tree = new_memory("4k", "2", "0555", MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
+    else if (S_ISDIR(status.st_mode))
+        tree = clone_tree(view->root, EMPTY_FOLDER, MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
     else
         tree = clone_tree(AT_FDCWD, "/dev/null", MOUNT_DEVICE);
     return place(view, "mask", tree, path, S_ISDIR(status.st_mode));
@@ -483,7 +509,7 @@ static int make_private_folders(const struct view *view)
 {
     if (place(view, "bind", clone_tree(view->folders->storage, "tmp", MOUNT_HARMLESS), "/tmp", true) < 0 ||
         place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true) < 0 ||
-        place(view, "tmpfs", new_memory("8m", "1024", "0755", MOUNT_HARMLESS | MOUNT_ATTR_NOEXEC), "/run", true) < 0)
+        place_memory(view, "/run", 0755, MOUNT_HARMLESS | MOUNT_ATTR_NOEXEC) < 0)
         return -1;
     if (view->folders->rootfs >= 0)
         return 0;
@@ -502,7 +528,7 @@ static int make_root(struct view *view)
     if (own && settle(view->folders->rootfs, view->folders->storage) < 0)
         return reason_mount(view->reason, "bind", "/", errno);
     view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work")
-                     : new_memory("2m", "512", "0755", MOUNT_HARMLESS);
+                     : new_memory("72m", "4608", "0755", MOUNT_HARMLESS); /* with /run and /dev/shm */
     if (view->root >= 0 &&
         move_mount(view->root, "", view->folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
         return 0;

@@ -188,7 +188,7 @@ static int start(struct building *building, char *reason, size_t size)
     };
     int started = -1;
 
-    if (cgroups_open(cgroups, box->id, &groups) < 0)
+    if (cgroups_open(cgroups, box->id, building->settings, &groups) < 0)
         snprintf(reason, size, "the control groups of the box could not be opened: %s; try again", strerror(errno));
     else
         started = box_start(&request, &box->process, reason, size);

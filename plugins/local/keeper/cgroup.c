@@ -226,6 +226,12 @@ static int limit_cpu(const struct cgroups *cgroups, const char *id, double cpus)
     return set(cgroups, CGROUP_CPU, limit, "%" PRId64, quota);
 }
 
+/* Does a box need a group of CONTROLLER? One more costs it 20 KiB and a fifth of a millisecond. */
+static bool is_needed(const struct cgroups *cgroups, enum cgroup_controller controller, const struct settings *settings)
+{
+    return cgroups->fds[controller] >= 0 && (controller != CGROUP_CPU || settings->cpus > 0);
+}
+
 static int make_one(const struct cgroups *cgroups, enum cgroup_controller controller, const char *id,
                     const struct settings *settings)
 {
@@ -248,7 +254,7 @@ int cgroups_make(const struct cgroups *cgroups, const char *id, const struct set
                  size_t size)
 {
     for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
-        if (cgroups->fds[i] < 0 || make_one(cgroups, i, id, settings) == 0)
+        if (!is_needed(cgroups, i, settings) || make_one(cgroups, i, id, settings) == 0)
             continue;
         snprintf(reason, size,
                  "the limits of the box could not be set in %s: %s; check that this control group may be written to",
@@ -259,7 +265,8 @@ int cgroups_make(const struct cgroups *cgroups, const char *id, const struct set
     return 0;
 }
 
-int cgroups_open(const struct cgroups *cgroups, const char *id, struct box_groups *groups)
+int cgroups_open(const struct cgroups *cgroups, const char *id, const struct settings *settings,
+                 struct box_groups *groups)
 {
     char path[128];
 
@@ -268,7 +275,7 @@ int cgroups_open(const struct cgroups *cgroups, const char *id, struct box_group
     for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
         int *fd = cgroups->version == 1 ? &groups->tasks[i] : &groups->born_in;
 
-        if (cgroups->fds[i] < 0 || *fd >= 0)
+        if (!is_needed(cgroups, i, settings) || *fd >= 0)
             continue;
         *fd = openat(cgroups->fds[i], path, (cgroups->version == 1 ? O_WRONLY : O_PATH | O_DIRECTORY) | O_CLOEXEC);
         if (*fd < 0)

@@ -28,7 +28,8 @@ int cgroups_make(const struct cgroups *cgroups, const char *id, const struct set
                  size_t size);
 
 /* Opens the groups of box ID for its first process to enter. 0, or -1 with errno. Either way to be closed. */
-int cgroups_open(const struct cgroups *cgroups, const char *id, struct box_groups *groups);
+int cgroups_open(const struct cgroups *cgroups, const char *id, const struct settings *settings,
+                 struct box_groups *groups);
 void cgroups_close(const struct box_groups *groups);
 
 /* Removes the groups of box ID. False if they are still busy: to be tried again. */

@@ -1,0 +1,193 @@
+#!/bin/bash
+# What only the provider's own interface shows of local: leases, keepers that are killed, meet or are of another build, limits
+# that end a box, and copies.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+need_local
+
+driver=$BUILD/tests/local/provider_driver
+library=$BUILD/builtins/local.so
+state=$XDG_STATE_HOME/sandlot/local
+[ -x "$driver" ] || { echo "not ok $driver is not built; run make programs"; exit 1; }
+
+# drive ARGUMENT...: calls the provider. Sets status, out and err.
+drive() {
+    ran="provider_driver $*"
+    timeout -k 5 60 "$driver" "$library" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    out=$(cat "$scratch/out")
+    err=$(cat "$scratch/err")
+}
+# says TEXT: did the last call?
+says() { [[ $err == *$1* ]]; }
+silent() { ! says "$1"; }
+is() { [ "$1" = "$2" ]; }
+listed() { "$driver" "$library" list | wc -l; }
+listed_are() { [ "$(listed)" = "$1" ]; }
+no_box_folders() { [ -z "$(ls -A "$state/boxes")" ]; }
+nothing_unpacked() { no_box_folders && [ -z "$(ls -A "$state/rootfs")" ]; }
+keepers() {
+    local process
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/fd/3" 2>/dev/null)" = "$state" ] && [ "$(cat "$process/comm")" = sandlot-local-k ] &&
+            echo "${process#/proc/}"
+    done
+}
+no_keeper() { [ -z "$(keepers)" ]; }
+groups_of() { find /sys/fs/cgroup -type d -name "*$1*" 2>/dev/null; }
+no_groups_of() { [ -z "$(groups_of "$1")" ]; }
+kill_keeper() {
+    kill -9 "$(keepers)"
+    until_true 5 no_keeper
+}
+
+# ---- many keepers at once: one stays ----
+
+check "a keeper serves" test -n "$(keepers)"
+kill_keeper
+for i in $(seq 12); do
+    "$driver" "$library" run "echo fine" >"$scratch/race.$i" 2>&1 </dev/null &
+done
+wait
+check "twelve that start a keeper at once are all served" is "$(sort "$scratch"/race.* | uniq -c | tr -s ' ')" " 12 fine"
+check "and one keeper stays" is "$(keepers | wc -l)" 1
+
+# ---- leases ----
+
+mkfifo "$scratch/hold"
+"$driver" "$library" hold 3 <"$scratch/hold" >"$scratch/held" 2>&1 &
+holder=$!
+exec 7>"$scratch/hold"
+check "three sandboxes are held" until_true 10 grep -q '3 sandboxes' "$scratch/held"
+check "they are listed" is "$(listed)" 3
+kill -9 "$holder"
+wait "$holder" 2>/dev/null
+exec 7>&-
+check "they end with the process that held them" until_true 5 listed_are 0
+check "nothing of them is left on disk" until_true 5 no_box_folders
+drive create
+kept=$out
+check "one that is to live on does" listed_are 1
+
+# ---- another build ----
+
+before=$(keepers)
+ran="a message of another build"
+out=$("$driver" "$library" foreign "$state" 2>&1)
+check "a keeper with sandboxes refuses another build" test -z "${out##*1 sandboxes of another version*}"
+drive exec "$kept" 'echo alive'
+check "and goes on serving its own" is "$out" alive
+drive delete "$kept"
+check "the sandbox is deleted" is "$status" 0
+out=$("$driver" "$library" foreign "$state" 2>&1)
+check "a keeper without sandboxes makes way" is "$out" closed
+drive create
+kept=$out
+check "for a new one" test "$status" = 0 -a "$(keepers)" != "$before"
+
+# ---- a keeper that is killed ----
+
+init=$(sed -n 's/^pid=//p' "$state/boxes/$kept/record")
+mkdir -p "$state/ended"
+for i in $(seq 400); do echo old >"$state/ended/box-$i"; done
+touch -d '2 days ago' "$state"/ended/box-{1..100}
+kill_keeper
+check "the box ends with its keeper" until_true 5 test ! -e "/proc/$init/root/."
+drive exec "$kept" true
+check "it is not found any more" test "$status" = 100 -a -z "${err##*status 1:*}"
+drive run 'echo next'
+check "the next keeper serves" is "$out" next
+check "and has swept" test ! -e "$state/boxes/$kept"
+check "control groups too" until_true 5 no_groups_of "$kept"
+drive exec "$kept" true
+check "why the box ended is known" says "crashed"
+check "old ends are forgotten" test ! -e "$state/ended/box-100" -a "$(find "$state/ended" -type f | wc -l)" -le 280 # some have the same time
+
+# ---- a keeper that does not start ----
+
+mkdir "$scratch/broken"
+cp "$library" "$scratch/broken/local.so"
+real=$library
+library=$scratch/broken/local.so
+kill_keeper
+printf '#!/bin/sh\necho no luck >&4\nexit 1\n' >"$scratch/broken/sandlot-local-keeper"
+chmod 755 "$scratch/broken/sandlot-local-keeper"
+drive start
+check "a keeper that fails is told with its reason" says "no luck"
+check "and leaves no zombie" is "$out" "no children"
+printf '#!/bin/sh\nexec sleep 100\n' >"$scratch/broken/sandlot-local-keeper"
+drive deadline_ms=300 start
+check "a keeper that hangs is given up" says "status 6"
+check "and ended" is "$out" "no children"
+library=$real
+
+# ---- limits ----
+
+drive cpus=1 create
+kept=$out
+limits=$(sed -n 's/^limits=//p' "$state/boxes/$kept/record")
+case $limits in
+    *" cpu"*) check "cpus holds for the box, and nothing is said" silent "cpus" ;;
+    *) check "that cpus is weaker here is said" says "log 1: cpus:" ;;
+esac
+case $limits in
+    "per process"*) check "that limits are per process is said" says "log 2: limits hold per process" ;;
+esac
+drive delete "$kept"
+
+if [ "$(df --output=avail -B1M "$state" | tail -n 1)" -gt 4096 ]; then
+    drive disk_mb=300 create
+    kept=$out
+    drive exec "$kept" 'for i in 1 2 3 4; do fallocate -l 290M file$i; done; sleep 10'
+    until_true 10 test -e "$state/ended/$kept"
+    drive exec "$kept" true
+    check "far beyond its disk limit a box is ended" says "far beyond its disk limit"
+    check "and its files are gone" test ! -e "$state/boxes/$kept"
+fi
+
+# ---- archives that take too long ----
+
+mkdir "$scratch/many"
+(cd "$scratch/many" && seq 30000 | xargs touch)
+tar -C "$scratch" -cf "$scratch/many.tar" many
+began=${EPOCHREALTIME/[.,]/}
+drive "rootfs=$scratch/many.tar" deadline_ms=150 start
+check "unpacking keeps the deadline" says "status 6"
+drive "rootfs=$scratch/many.tar" cancel_ms=150 start
+check "unpacking can be cancelled" says "status 7"
+check "both in time" test $((${EPOCHREALTIME/[.,]/} - began)) -lt 2500000
+check "and neither leaves anything" until_true 10 nothing_unpacked
+check "not even in the listing" listed_are 0
+
+# ---- a workspace without copy-on-write ----
+
+project=$scratch/project
+mkdir -p "$project/sub/readonly"
+echo original >"$project/file"
+chmod 4750 "$project/file"
+ln -s /etc/hostname "$project/link"
+mkfifo "$project/pipe"
+truncate -s 1G "$project/sparse"
+chmod 500 "$project/sub/readonly"
+drive confinement=landlock "workspace=$project" run 'stat -c %a file; readlink link; cat file; stat -c "%s %b" sparse; ls -d *
+    stat -c %a sub/readonly; echo changed >file; touch sub/added'
+if says "status 9"; then
+    echo "ok landlock copies # SKIP $err"
+else
+    check "landlock copies the workspace" is "$out" "750
+/etc/hostname
+original
+1073741824 0
+file
+link
+sparse
+sub
+500"
+    check "and says so" says "log 1: workspace: $project was copied (2 files"
+    check "and what it left out" says "log 1: workspace: 1 entries"
+    check "the folder itself is not changed" test "$(cat "$project/file")" = original -a ! -e "$project/sub/added"
+    head -c 5M /dev/zero >"$project/large"
+    drive confinement=landlock "workspace=$project" disk_mb=3 run true
+    check "a copy beyond the disk limit is refused" test "$status" = 100 -a -z "${err##*status 8: workspace:*}"
+    check "and leaves no box" until_true 10 listed_are 0
+fi
