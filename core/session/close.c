@@ -2,12 +2,10 @@
 #include "session/session.h"
 
 #include "base/error.h"
-#include "base/log.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
-enum { CLOSE_MS = 60 * 1000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6 };
+enum { CLOSE_MS = 60 * 1000 };
 
 const char *sandlot_session_id(const struct sandlot_session *session)
 {
@@ -22,39 +20,6 @@ const char *sandlot_session_provider(const struct sandlot_session *session)
 const char *sandlot_session_working_dir(const struct sandlot_session *session)
 {
     return session->working_dir;
-}
-
-int session_delete_at_provider(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
-                               struct sandlot_error *error)
-{
-    int pause_ms = FIRST_PAUSE_MS;
-
-    for (int left = TRIES;; left--) {
-        struct host_call call;
-        struct sandlot_error why = {0};
-
-        host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
-        enum sandlot_status status = provider->table.delete_sandbox(&call.call, provider->instance, id);
-
-        host_call_error(&call, status, "cannot delete the sandbox", true, &why);
-        host_call_clear(&call);
-        if (status == SANDLOT_OK || status == SANDLOT_NOT_FOUND) {
-            sandlot_error_clear(&why);
-            return 0;
-        }
-        struct pollfd cancel = {cancel_fd, POLLIN, 0};
-        bool again = status == SANDLOT_UNAVAILABLE && left > 1 && sandlot_now_ms() + pause_ms < deadline_ms;
-
-        /* A signal may cut the pause short, but not the trying. */
-        if (again && poll(&cancel, 1, pause_ms) <= 0) {
-            sandlot_error_clear(&why);
-            pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
-            continue;
-        }
-        error_set(error, why.code, "%s", why.message);
-        sandlot_error_clear(&why);
-        return -1;
-    }
 }
 
 void session_free(struct sandlot_session *session)

@@ -51,6 +51,11 @@ int session_run_setup(struct sandlot_session *session, const char *text, const s
 int session_delete_at_provider(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
                                struct sandlot_error *error);
 
+/* Calls EACH for every sandbox of every page until it returns something else than SANDLOT_OK. 0 or -1. */
+int session_list_at_provider(struct provider *provider,
+                             enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox),
+                             void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error);
+
 /*
  * Looks for the sandbox with run label LABEL at PROVIDER, all pages. 1: found, *ID to be freed; 0: there is none;
  * -1: cannot be told (the provider has no list, or it failed).

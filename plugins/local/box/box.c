@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/sched.h>
+#include <malloc.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -29,6 +31,7 @@ enum {
     USER_INSIDE = 1000, /* who a box believes to be, unless it is to believe itself root */
     OWN_PROCESSES = 8,  /* of a box, beside its commands', that the kernel counts with them */
     KEPT_MAXIMUM = 16,
+    STACK_USED = 128 * 1024, /* more than setting up uses */
     PATHS = 3
 };
 
@@ -334,6 +337,17 @@ static int enter_groups(const struct box_groups *groups, struct reason *reason)
     return 0;
 }
 
+/* What setting up has used of stack and heap, and the keeper's part of it, an idle box need not keep. */
+static void give_memory_back(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t end = ((uintptr_t)__builtin_frame_address(0) & ~(page - 1)) - page;
+
+    /* One page below the frame on, for that is not only this function's. What is not mapped there does not matter. */
+    madvise((void *)(end - STACK_USED), STACK_USED, MADV_DONTNEED);
+    malloc_trim(0);
+}
+
 static _Noreturn void be_box(const struct birth *birth)
 {
     const enum confinement confinement = birth->request->settings->confinement;
@@ -351,6 +365,7 @@ static _Noreturn void be_box(const struct birth *birth)
     if (send(birth->sync, &ready, 1, MSG_NOSIGNAL) != 1)
         _exit(BOX_EXIT_BROKEN);
     close(birth->sync);
+    give_memory_back();
     init_serve(&setup);
 }
 

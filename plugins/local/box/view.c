@@ -409,9 +409,8 @@ static int link_devices(const struct view *view)
  * A folder in memory at PATH. Each file system of its own costs a box, and every control group of the machine, some
  * KiB: so it is a folder of the root, which has room for them all and can be written to here alone.
  */
-static int place_memory(const struct view *view, const char *path, mode_t mode, unsigned attributes)
+static int place_memory(const struct view *view, const char *path, const char *size, mode_t mode, unsigned attributes)
 {
-    const char *size = strcmp(path, "/run") == 0 ? "8m" : "64m";
     char mode_text[8];
 
     snprintf(mode_text, sizeof mode_text, "%04o", mode);
@@ -443,7 +442,7 @@ static int make_devices(const struct view *view)
     if (place(view, "devpts", new_file_system("devpts", terminals, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev/pts",
               true) < 0)
         return -1;
-    if (place_memory(view, "/dev/shm", 01777, MOUNT_HARMLESS) < 0)
+    if (place_memory(view, "/dev/shm", "64m", 01777, MOUNT_HARMLESS) < 0)
         return -1;
     return link_devices(view);
 }
@@ -509,7 +508,7 @@ static int make_private_folders(const struct view *view)
 {
     if (place(view, "bind", clone_tree(view->folders->storage, "tmp", MOUNT_HARMLESS), "/tmp", true) < 0 ||
         place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true) < 0 ||
-        place_memory(view, "/run", 0755, MOUNT_HARMLESS | MOUNT_ATTR_NOEXEC) < 0)
+        place_memory(view, "/run", "8m", 0755, MOUNT_HARMLESS | MOUNT_ATTR_NOEXEC) < 0)
         return -1;
     if (view->folders->rootfs >= 0)
         return 0;
