@@ -134,9 +134,13 @@ $(KEEPER_BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(PLUGIN_FLAGS) -c $< -o $@
 endif
 
+# Every box begins as a copy of the keeper, and every command as one of its init: without shared objects there is
+# less to copy. The sanitizers' runtimes want them.
+KEEPER_LINK := $(if $(SANITIZE_KEEPER),-pie,-static-pie)
+
 $(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
 	@mkdir -p $(@D)
-	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE_KEEPER) -pie -o $@ $^ -lseccomp -lpthread
+	$(call quiet,LINK)$(CC) $(KEEPER_LINK) $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp -lpthread
 
 # ---- tests ------------------------------------------------------------------------------------------------------
 

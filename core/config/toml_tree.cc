@@ -5,9 +5,13 @@
 #define TOML_ENABLE_FORMATTERS 0
 // The parser, and later the destructor of what it made, recurse once per level: see MOST_KEY_PARTS.
 #define TOML_MAX_NESTED_VALUES 32
+#include <cstddef>
 #include <cstdio>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace
 {
@@ -50,7 +54,28 @@ struct walk {
     toml_problem *problem;
 };
 
-json_object *fail(walk &state, const toml::source_position &at, const char *message)
+struct release {
+    void operator()(json_object *object) const
+    {
+        json_object_put(object);
+    }
+};
+using json = std::unique_ptr<json_object, release>;
+
+// Takes over a new object; json-c makes nullptr when memory is short, and aborts when it is given one to add to.
+json own(json_object *object)
+{
+    return object ? json{object} : throw std::bad_alloc{};
+}
+
+void add(const json &object, const std::string &key, json value)
+{
+    if (json_object_object_add(object.get(), key.c_str(), value.get()) != 0)
+        throw std::bad_alloc{};
+    static_cast<void>(value.release());
+}
+
+std::nullptr_t fail(walk &state, const toml::source_position &at, const char *message)
 {
     if (state.problem->message[0] == '\0') {
         state.problem->line = static_cast<int>(at.line);
@@ -102,92 +127,88 @@ std::string text_of(const toml::date_time &moment)
     return result + text;
 }
 
-json_object *string_of(std::string_view text)
+json string_of(std::string_view text)
 {
-    return json_object_new_string_len(text.data(), static_cast<int>(text.size()));
+    return own(json_object_new_string_len(text.data(), static_cast<int>(text.size())));
 }
 
-json_object *value_of(const toml::node &node)
+json value_of(const toml::node &node)
 {
     if (auto *value = node.as_string())
         return string_of(value->get());
     if (auto *value = node.as_integer())
-        return json_object_new_int64(value->get());
+        return own(json_object_new_int64(value->get()));
     if (auto *value = node.as_floating_point())
-        return json_object_new_double(value->get());
+        return own(json_object_new_double(value->get()));
     if (auto *value = node.as_boolean())
-        return json_object_new_boolean(value->get());
+        return own(json_object_new_boolean(value->get()));
     if (auto *value = node.as_date())
         return string_of(text_of(value->get()));
     if (auto *value = node.as_time())
         return string_of(text_of(value->get()));
     if (auto *value = node.as_date_time())
         return string_of(text_of(value->get()));
-    return nullptr;
+    throw parser_gave_up{};
 }
 
-json_object *convert(walk &state, const toml::node &node, json_object **lines, int level);
-
-json_object *convert_array(walk &state, const toml::array &array, int level)
+json line_of(const toml::node &node)
 {
-    json_object *result = json_object_new_array();
+    return own(json_object_new_int(static_cast<int>(node.source().begin.line)));
+}
+
+json convert(walk &state, const toml::node &node, json &lines, int level);
+
+json convert_array(walk &state, const toml::array &array, int level)
+{
+    json result = own(json_object_new_array());
 
     for (const toml::node &item : array) {
-        json_object *ignored = nullptr;
-        json_object *value = convert(state, item, &ignored, level + 1);
+        json ignored;
+        json value = convert(state, item, ignored, level + 1);
 
-        json_object_put(ignored);
-        if (!value) {
-            json_object_put(result);
+        if (!value)
             return nullptr;
-        }
-        json_object_array_add(result, value);
+        if (json_object_array_add(result.get(), value.get()) != 0)
+            throw std::bad_alloc{};
+        static_cast<void>(value.release());
     }
     return result;
 }
 
-json_object *convert_table(walk &state, const toml::table &table, json_object **lines, int level)
+json convert_table(walk &state, const toml::table &table, json &lines, int level)
 {
-    json_object *result = json_object_new_object();
+    json result = own(json_object_new_object());
 
-    *lines = json_object_new_object();
-    json_object_object_add(*lines, "", json_object_new_int(static_cast<int>(table.source().begin.line)));
+    lines = own(json_object_new_object());
+    add(lines, "", line_of(table));
     for (const auto &[key, node] : table) {
         std::string name{key.str()};
-        json_object *line = nullptr;
-        json_object *value = nullptr;
+        json line;
 
         if (name.find('\0') != std::string::npos)
-            fail(state, key.source().begin, "a key holds a NUL character");
-        else
-            value = convert(state, node, &line, level + 1);
-        if (!value) {
-            json_object_put(line);
-            json_object_put(result);
+            return fail(state, key.source().begin, "a key holds a NUL character");
+        json value = convert(state, node, line, level + 1);
+
+        if (!value)
             return nullptr;
-        }
-        json_object_object_add(result, name.c_str(), value);
-        if (name.empty())
-            json_object_put(line); // "" stands for the table itself
-        else
-            json_object_object_add(*lines, name.c_str(), line);
+        add(result, name, std::move(value));
+        if (!name.empty()) // "" stands for the table itself
+            add(lines, name, std::move(line));
     }
     return result;
 }
 
-// The value of NODE, and in *LINES where it begins; *LINES may be filled when this fails.
-json_object *convert(walk &state, const toml::node &node, json_object **lines, int level)
+// The value of NODE, and in LINES where it begins. Without a value the problem is told.
+json convert(walk &state, const toml::node &node, json &lines, int level)
 {
     if (level > MOST_LEVELS)
         return fail(state, node.source().begin, "tables and arrays are nested too deeply (more than 48 levels)");
     if (const toml::table *table = node.as_table())
         return convert_table(state, *table, lines, level);
-    *lines = json_object_new_int(static_cast<int>(node.source().begin.line));
+    lines = line_of(node);
     if (const toml::array *array = node.as_array())
         return convert_array(state, *array, level);
-    json_object *value = value_of(node);
-
-    return value ? value : fail(state, node.source().begin, "out of memory");
+    return value_of(node);
 }
 
 // Skips the string that begins at AT and returns the position behind it. What is not closed ends with the text, or
@@ -240,7 +261,7 @@ size_t find_long_key(std::string_view text)
     return std::string_view::npos;
 }
 
-json_object *parse(std::string_view document, json_object **lines, toml_problem *problem)
+json parse(std::string_view document, json &lines, toml_problem *problem)
 {
     walk state{problem};
 
@@ -260,13 +281,7 @@ json_object *parse(std::string_view document, json_object **lines, toml_problem 
 
         return fail(state, error.source().begin, std::string{error.description()}.c_str());
     }
-    json_object *tree = convert(state, parsed.table(), lines, 0);
-
-    if (!tree) {
-        json_object_put(*lines);
-        *lines = nullptr;
-    }
-    return tree;
+    return convert(state, parsed.table(), lines, 0);
 }
 
 } // namespace
@@ -276,9 +291,16 @@ extern "C" json_object *toml_parse(const char *text, size_t length, json_object 
     *lines = nullptr;
     *problem = {};
     try {
-        return parse(std::string_view{text, length}, lines, problem);
+        json found_lines;
+        json tree = parse(std::string_view{text, length}, found_lines, problem);
+
+        if (tree)
+            *lines = found_lines.release();
+        return tree.release();
     } catch (const parser_gave_up &) {
         std::snprintf(problem->message, sizeof(problem->message), "the parser lost its way");
-        return nullptr;
+    } catch (const std::bad_alloc &) {
+        std::snprintf(problem->message, sizeof(problem->message), "out of memory");
     }
+    return nullptr;
 }

@@ -46,7 +46,7 @@ kill_keeper() {
 check "a keeper serves" test -n "$(keepers)"
 kill_keeper
 for i in $(seq 12); do
-    "$driver" "$library" run "echo fine" >"$scratch/race.$i" 2>&1 </dev/null &
+    "$driver" "$library" run "echo fine" >"$scratch/race.$i" 2>"$scratch/trouble.$i" </dev/null &
 done
 wait
 check "twelve that start a keeper at once are all served" is "$(sort "$scratch"/race.* | uniq -c | tr -s ' ')" " 12 fine"

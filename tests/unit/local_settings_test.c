@@ -52,6 +52,30 @@ static void settings_survive_the_journey(void **state)
     settings_clear(&received);
 }
 
+static void keys_of_archives_are_file_names_only(void **state)
+{
+    static char *const bad[] = {(char[]){""}, (char[]){"../boxes"}, (char[]){"a/b"}, (char[]){".."}, (char[]){"A"}};
+    struct settings sent = usual;
+    struct settings received;
+    char good[] = "fe00-1a2b";
+
+    (void)state;
+    sent.archive = good;
+    sent.unpacks = true;
+    AUTO_FREE char *text = settings_write(&sent);
+
+    assert_true(settings_read(text, &received));
+    assert_string_equal(received.archive, good);
+    assert_true(received.unpacks);
+    settings_clear(&received);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        sent.archive = bad[i];
+        AUTO_FREE char *other = settings_write(&sent);
+
+        assert_false(settings_read(other, &received));
+    }
+}
+
 static void no_processor_limit_is_zero(void **state)
 {
     struct settings sent = usual;
@@ -139,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_survive_the_journey),
+        cmocka_unit_test(keys_of_archives_are_file_names_only),
         cmocka_unit_test(no_processor_limit_is_zero),
         cmocka_unit_test(a_value_cannot_pose_as_another_key),
         cmocka_unit_test(what_is_out_of_range_or_malformed_is_refused),
