@@ -247,26 +247,27 @@ static enum sandlot_status take_over(struct local *local, struct sandlot_call *c
     return status;
 }
 
-static enum sandlot_status create(struct local *local, struct sandlot_call *call, struct settings *settings,
+static enum sandlot_status create(struct local *local, struct sandlot_call *call, const struct settings *wanted,
                                   const struct sandlot_create *request, void **sandbox)
 {
+    struct settings settings = *wanted;
     char key[ARCHIVE_KEY_SIZE];
     enum sandlot_status status = SANDLOT_OK;
     struct received reply;
     int connection;
 
-    if (is_file(settings->rootfs)) {
-        status = rootfs_unpack(&local->client, call, settings->rootfs, settings->disk_mb, key);
-        settings->rootfs = NULL;
-        settings->archive = key;
+    if (is_file(settings.rootfs)) {
+        status = rootfs_unpack(&local->client, call, settings.rootfs, settings.disk_mb, key);
+        settings.rootfs = NULL;
+        settings.archive = key;
     }
     if (status != SANDLOT_OK)
         return status;
-    settings->idle_ttl_ms = request->idle_ttl_ms;
-    settings->hard_ttl_ms = request->hard_ttl_ms;
-    settings->keep = request->flags & SANDLOT_CREATE_KEEP;
-    snprintf(settings->run_label, sizeof(settings->run_label), "%s", request->run_label ? request->run_label : "");
-    AUTO_FREE char *text = settings_write(settings);
+    settings.idle_ttl_ms = request->idle_ttl_ms;
+    settings.hard_ttl_ms = request->hard_ttl_ms;
+    settings.keep = request->flags & SANDLOT_CREATE_KEEP;
+    snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
+    AUTO_FREE char *text = settings_write(&settings);
 
     if (!text)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
@@ -274,7 +275,7 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     if (status != SANDLOT_OK)
         return status;
     if (reply.header.kind == MESSAGE_CREATED) {
-        status = take_over(local, call, settings, reply.body, connection, sandbox);
+        status = take_over(local, call, &settings, reply.body, connection, sandbox);
     } else {
         close(connection);
         status =

@@ -10,10 +10,14 @@ library=$BUILD/builtins/local.so
 state=$XDG_STATE_HOME/sandlot/local
 [ -x "$driver" ] || { echo "not ok $driver is not built; run make programs"; exit 1; }
 
+# A library with AddressSanitizer has to find its runtime in the program already. The driver ends without clearing up.
+runtime=$(ldd "$library" | awk '$1 ~ /^libasan/ { print $3 }')
+driver=(env ${runtime:+LD_PRELOAD="$runtime" ASAN_OPTIONS=detect_leaks=0} "$driver")
+
 # drive ARGUMENT...: calls the provider. Sets status, out and err.
 drive() {
     ran="provider_driver $*"
-    timeout -k 5 60 "$driver" "$library" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout -k 5 60 "${driver[@]}" "$library" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
     status=$?
     out=$(cat "$scratch/out")
     err=$(cat "$scratch/err")
@@ -22,7 +26,7 @@ drive() {
 says() { [[ $err == *$1* ]]; }
 silent() { ! says "$1"; }
 is() { [ "$1" = "$2" ]; }
-listed() { "$driver" "$library" list | wc -l; }
+listed() { "${driver[@]}" "$library" list | wc -l; }
 listed_are() { [ "$(listed)" = "$1" ]; }
 no_box_folders() { [ -z "$(ls -A "$state/boxes")" ]; }
 nothing_unpacked() { no_box_folders && [ -z "$(ls -A "$state/rootfs")" ]; }
@@ -46,7 +50,7 @@ kill_keeper() {
 check "a keeper serves" test -n "$(keepers)"
 kill_keeper
 for i in $(seq 12); do
-    "$driver" "$library" run "echo fine" >"$scratch/race.$i" 2>"$scratch/trouble.$i" </dev/null &
+    "${driver[@]}" "$library" run "echo fine" >"$scratch/race.$i" 2>"$scratch/trouble.$i" </dev/null &
 done
 wait
 check "twelve that start a keeper at once are all served" is "$(sort "$scratch"/race.* | uniq -c | tr -s ' ')" " 12 fine"
@@ -55,7 +59,7 @@ check "and one keeper stays" is "$(keepers | wc -l)" 1
 # ---- leases ----
 
 mkfifo "$scratch/hold"
-"$driver" "$library" hold 3 <"$scratch/hold" >"$scratch/held" 2>&1 &
+"${driver[@]}" "$library" hold 3 <"$scratch/hold" >"$scratch/held" 2>&1 &
 holder=$!
 exec 7>"$scratch/hold"
 check "three sandboxes are held" until_true 10 grep -q '3 sandboxes' "$scratch/held"
@@ -73,13 +77,13 @@ check "one that is to live on does" listed_are 1
 
 before=$(keepers)
 ran="a message of another build"
-out=$("$driver" "$library" foreign "$state" 2>&1)
+out=$("${driver[@]}" "$library" foreign "$state" 2>&1)
 check "a keeper with sandboxes refuses another build" test -z "${out##*1 sandboxes of another version*}"
 drive exec "$kept" 'echo alive'
 check "and goes on serving its own" is "$out" alive
 drive delete "$kept"
 check "the sandbox is deleted" is "$status" 0
-out=$("$driver" "$library" foreign "$state" 2>&1)
+out=$("${driver[@]}" "$library" foreign "$state" 2>&1)
 check "a keeper without sandboxes makes way" is "$out" closed
 drive create
 kept=$out

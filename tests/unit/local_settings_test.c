@@ -54,7 +54,7 @@ static void settings_survive_the_journey(void **state)
 
 static void keys_of_archives_are_file_names_only(void **state)
 {
-    static char *const bad[] = {(char[]){""}, (char[]){"../boxes"}, (char[]){"a/b"}, (char[]){".."}, (char[]){"A"}};
+    static const char bad[][16] = {"", "../boxes", "a/b", "..", "A"};
     struct settings sent = usual;
     struct settings received;
     char good[] = "fe00-1a2b";
@@ -69,7 +69,7 @@ static void keys_of_archives_are_file_names_only(void **state)
     assert_true(received.unpacks);
     settings_clear(&received);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        sent.archive = bad[i];
+        sent.archive = (char *)(uintptr_t)bad[i];
         AUTO_FREE char *other = settings_write(&sent);
 
         assert_false(settings_read(other, &received));

@@ -26,7 +26,7 @@ struct box {
     char id[BOX_ID_SIZE];
     char run_label[64];
     char archive[ARCHIVE_KEY_SIZE]; /* the key of the unpacked archive that is its root file system; "": none */
-    int64_t created_ms; /* UTC */
+    int64_t created_ms;             /* UTC */
     struct box_process process;
     int keeper_fd; /* the keeper's end of the box's socketpair */
     uid_t host_uid;
