@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
-enum { FIRST_FRAME_MS = 300, FRAME_MS = 120, DEFAULT_COLUMNS = 80 };
+enum { FIRST_FRAME_MS = 300, FRAME_MS = 120, LINE_PAUSE_MS = 1000, DEFAULT_COLUMNS = 80 };
 
 /* A process has one standard error; this is all that is known about it. LOCK guards everything below. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -144,17 +144,31 @@ static char *describe(const char *what, uint64_t done, uint64_t total)
     return text_format("%s %llu/%llu", clean, (unsigned long long)done, (unsigned long long)total);
 }
 
+/* Providers report often. A line is due for another kind of work, for the end of it, and once a second between. */
+static bool is_due(const char *what, bool complete)
+{
+    static char last_what[128];
+    static int64_t last_ms;
+    int64_t now_ms = sandlot_now_ms();
+
+    if (strncmp(last_what, what, sizeof(last_what) - 1) == 0 && !complete && now_ms - last_ms < LINE_PAUSE_MS)
+        return false;
+    snprintf(last_what, sizeof(last_what), "%s", what);
+    last_ms = now_ms;
+    return true;
+}
+
 void progress_report(void *context, const char *what, uint64_t done, uint64_t total)
 {
     (void)context;
     char *text = describe(what, done, total);
 
     pthread_mutex_lock(&lock);
-    bool news = text && (!detail || strcmp(text, detail) != 0);
+    bool same = text && detail && strcmp(text, detail) == 0;
 
     free(detail);
     detail = text;
-    if (news && verbosity >= 1)
+    if (text && !same && verbosity >= 1 && is_due(what, total > 0 && done >= total))
         print_line(detail);
     pthread_mutex_unlock(&lock);
 }
