@@ -210,6 +210,15 @@ int path_write_atomically(int folder_fd, const char *name, const void *bytes, si
     return -1;
 }
 
+/* The kernel's own name of it, without links. */
+static char *executable(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+
+    return length > 0 && (size_t)length < sizeof(path) ? strndup(path, (size_t)length) : NULL;
+}
+
 char *path_of_this_program(void)
 {
     Dl_info info;
@@ -219,6 +228,6 @@ char *path_of_this_program(void)
     if (dladdr((void *)(uintptr_t)path_of_this_program, &info) && info.dli_fname && strstr(info.dli_fname, ".so"))
         file = realpath(info.dli_fname, NULL);
     else
-        file = realpath("/proc/self/exe", NULL);
+        file = executable();
     return file ? path_parent(file) : NULL;
 }

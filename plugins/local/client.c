@@ -68,6 +68,10 @@ void client_clear(struct client *client)
 /* Opens the folder PATH step by step, so that its length does not matter, and makes what is missing. -1 with errno. */
 static int make_folders(const char *path)
 {
+    const int there = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (there >= 0)
+        return there;
     AUTO_FREE char *copy = strdup(path);
     AUTO_CLOSE int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *rest = copy;

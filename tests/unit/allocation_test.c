@@ -49,6 +49,7 @@ static bool fails(void)
 }
 
 /* Visible, so that the shared libraries use them too. */
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library names its parameters __size and so on
 #define EVERYWHERE __attribute__((visibility("default")))
 
 EVERYWHERE void *malloc(size_t size)
@@ -65,6 +66,7 @@ EVERYWHERE void *realloc(void *pointer, size_t size)
 {
     return fails() ? NULL : __libc_realloc(pointer, size);
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
 #endif
 
 static char folder[64];

@@ -86,6 +86,47 @@ static void test_round_trip(void **state)
     ledger_record_free(record);
 }
 
+/* The file grows by whole lines: what a writer that was killed in the middle has added does not count. */
+static void test_half_a_line(void **state)
+{
+    struct ledger_record *record = ledger_record_new("acme");
+    struct ledger_record **records;
+    size_t count;
+    char path[256];
+
+    (void)state;
+    assert_int_equal(ledger_write(record, NULL), 0);
+    record->id = strdup("one");
+    assert_int_equal(ledger_write(record, NULL), 0);
+    snprintf(path, sizeof(path), "%s/sandlot/ledger/%s.open", folder, record->label);
+    FILE *file = fopen(path, "a");
+
+    assert_non_null(file);
+    fputs("{\"provider\":\"acme\",\"id\":\"tw", file);
+    fclose(file);
+    assert_int_equal(ledger_read(&records, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(records[0]->id, "one");
+    ledger_free_records(records, count);
+    ledger_record_free(record);
+}
+
+/* A record that was not to outlast a power failure, and did not. */
+static void test_lost_with_the_power(void **state)
+{
+    struct ledger_record *record = ledger_record_new("acme");
+    char path[256];
+
+    (void)state;
+    record->durable = false;
+    assert_int_equal(ledger_write(record, NULL), 0);
+    snprintf(path, sizeof(path), "%s/sandlot/ledger/%s.open", folder, record->label);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(count_files(), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    ledger_record_free(record);
+}
+
 static void test_labels_are_unique_and_fit(void **state)
 {
     struct ledger_record *one = ledger_record_new("acme");
@@ -273,9 +314,17 @@ int main(void)
 {
 #define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        LEDGER_TEST(test_empty),  LEDGER_TEST(test_round_trip),           LEDGER_TEST(test_labels_are_unique_and_fit),
-        LEDGER_TEST(test_kept),   LEDGER_TEST(test_both_files),           LEDGER_TEST(test_dead_owners),
-        LEDGER_TEST(test_damage), LEDGER_TEST(test_orphaned_temporaries), LEDGER_TEST(test_unwritable),
+        LEDGER_TEST(test_empty),
+        LEDGER_TEST(test_round_trip),
+        LEDGER_TEST(test_half_a_line),
+        LEDGER_TEST(test_lost_with_the_power),
+        LEDGER_TEST(test_labels_are_unique_and_fit),
+        LEDGER_TEST(test_kept),
+        LEDGER_TEST(test_both_files),
+        LEDGER_TEST(test_dead_owners),
+        LEDGER_TEST(test_damage),
+        LEDGER_TEST(test_orphaned_temporaries),
+        LEDGER_TEST(test_unwritable),
         LEDGER_TEST(test_lock),
     };
 

@@ -230,8 +230,7 @@ static void fill_setup(const struct box_request *request, rlim_t others, struct 
                                     "HOME=" BOX_HOME, root ? "USER=root" : "USER=sandlot",
                                     root ? "LOGNAME=root" : "LOGNAME=sandlot", "SHELL=/bin/bash",
                                     /* As good as LANG, and every program opens one file for it, not thirteen. */
-                                    "LC_CTYPE=C.UTF-8",
-                                    "TERM=dumb"},
+                                    "LC_CTYPE=C.UTF-8", "TERM=dumb"},
                     .ruleset = -1,
                     .memory_events_fd = memory_cgroup ? request->memory_events_fd : -1},
         .confinement = settings->confinement,
@@ -400,8 +399,7 @@ static pid_t make_process(const struct box_request *request, int *pidfd)
 
     /* Safe: all rights that come with it are rights in the new namespaces only. */
     if (request->settings->confinement == CONFINEMENT_FULL)
-        arguments.flags |=
-            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+        arguments.flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
     if (request->groups && request->groups->born_in >= 0) {
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = (unsigned)request->groups->born_in;

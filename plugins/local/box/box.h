@@ -28,8 +28,8 @@ struct box_request {
     const char *id;
     uid_t host_uid; /* who the box is on the machine: the user, or for root an unused uid */
     gid_t host_gid;
-    int storage_fd; /* O_PATH folder on disk, owned by host_uid, with upper, work, tmp, home, and for a root file system
-                       root-upper and root-work, each an empty folder owned by host_uid */
+    int storage_fd; /* O_PATH folder on disk, owned by host_uid, with upper, tmp and home, each an empty folder owned by
+                       host_uid; what overlays need besides, the box makes there */
     int workspace_fd;     /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
     int rootfs_fd;        /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
     int listener_fd;      /* listening socket of the box; init accepts on it */
@@ -39,7 +39,7 @@ struct box_request {
                              cgroup, and the limit holds per process only (RLIMIT_DATA) */
     const struct seccomp_program *filter; /* from walls_filter_new, made once for all boxes */
     const struct box_groups *groups;      /* NULL: none */
-    int64_t deadline_ms; /* CLOCK_MONOTONIC: the box must stand by then */
+    int64_t deadline_ms;                  /* CLOCK_MONOTONIC: the box must stand by then */
 };
 
 /* How init exits by itself. Anything else: it was killed. */

@@ -297,11 +297,14 @@ static int settle(int tree, int target)
     return 0;
 }
 
-/* An overlay over LOWER, whose changes go to the folders UPPER and WORK of the storage. */
+/* An overlay over LOWER, whose changes go to the folders UPPER and WORK of the storage, which are made if need be. */
 static int new_overlay(const struct view *view, int lower, const char *upper, const char *work)
 {
     char paths[3][64];
 
+    if ((mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
+        (mkdirat(view->folders->storage, work, 0700) < 0 && errno != EEXIST))
+        return -1;
     snprintf(paths[0], sizeof paths[0], "/proc/self/fd/%d", lower);
     snprintf(paths[1], sizeof paths[1], "/proc/self/fd/%d/%s", view->folders->storage, upper);
     snprintf(paths[2], sizeof paths[2], "/proc/self/fd/%d/%s", view->folders->storage, work);

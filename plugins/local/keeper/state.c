@@ -143,7 +143,7 @@ static int make_owned(int parent_fd, const char *name, uid_t uid, gid_t gid)
 
 static int make_storage(int box_fd, uid_t uid, gid_t gid)
 {
-    static const char *const folders[] = {"upper", "work", "tmp", "home", "root-upper", "root-work"};
+    static const char *const folders[] = {"upper", "tmp", "home"};
 
     if (make_owned(box_fd, "storage", uid, gid) < 0)
         return -1;
