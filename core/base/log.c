@@ -19,6 +19,16 @@ void log_set_receiver(log_receiver new_receiver, void *context)
     pthread_mutex_unlock(&lock);
 }
 
+void log_unset_receiver(log_receiver old_receiver, const void *context)
+{
+    pthread_mutex_lock(&lock);
+    if (receiver == old_receiver && receiver_context == context) {
+        receiver = NULL;
+        receiver_context = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static void deliver(enum sandlot_message_level level, const char *text)
 {
     pthread_mutex_lock(&lock);

@@ -139,6 +139,10 @@ char *path_read_file(const char *path, size_t maximum, size_t *length)
         errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
         return NULL;
     }
+    if (status.st_size > 0 && (uintmax_t)status.st_size > maximum) {
+        errno = EFBIG;
+        return NULL;
+    }
     AUTO_FREE char *bytes = NULL;
     size_t capacity = 0;
     size_t used = 0;

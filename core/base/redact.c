@@ -1,13 +1,17 @@
 #include "base/redact.h"
 
-#include "base/text.h"
+#include "base/cleanup.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORTEST_SECRET = 4 };
+enum {
+    SHORTEST_SECRET = 4,
+    SHORTEST_LINE = 16 /* of a secret of several lines: a shorter one may be any word */
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char **secrets;
@@ -21,60 +25,81 @@ static bool known(const char *value)
     return false;
 }
 
-/* Longest first, so that a secret which contains another is replaced whole. */
-static void insert(char *value)
+static void add(const char *value, size_t length)
 {
-    size_t at = secret_count++;
+    AUTO_FREE char *copy = length >= SHORTEST_SECRET ? strndup(value, length) : NULL;
 
-    while (at > 0 && strlen(secrets[at - 1]) < strlen(value)) {
-        secrets[at] = secrets[at - 1];
-        at--;
-    }
-    secrets[at] = value;
+    if (!copy || known(copy))
+        return;
+    char **grown = realloc(secrets, (secret_count + 1) * sizeof(*secrets));
+
+    if (!grown)
+        return;
+    secrets = grown;
+    secrets[secret_count++] = TAKE(copy);
 }
 
 void redact_add(const char *value)
 {
-    if (!value || strlen(value) < SHORTEST_SECRET)
+    if (!value)
         return;
-    pthread_mutex_lock(&lock);
-    if (!known(value)) {
-        char **grown = realloc(secrets, (secret_count + 1) * sizeof(*secrets));
-        char *copy = strdup(value);
+    size_t length = strlen(value);
 
-        if (grown)
-            secrets = grown;
-        if (grown && copy)
-            insert(copy);
-        else
-            free(copy);
+    while (length > 0 && isspace((unsigned char)value[length - 1]))
+        length--; /* a key that was read from a file often has a newline which nobody quotes */
+    pthread_mutex_lock(&lock);
+    add(value, length);
+    /* The lines of a key in PEM are quoted one by one. */
+    for (const char *line = value; line < value + length;) {
+        size_t size = strcspn(line, "\r\n");
+
+        if (size >= SHORTEST_LINE)
+            add(line, size);
+        line += size + strspn(line + size, "\r\n");
     }
     pthread_mutex_unlock(&lock);
 }
 
-static char *replace_all(char *text, const char *secret)
+/* Marks in HIDDEN, which has a flag for each byte of TEXT, every place where SECRET stands. */
+static void mark(const char *text, const char *secret, bool *hidden)
 {
     size_t length = strlen(secret);
-    char *at;
 
-    while (text && (at = strstr(text, secret))) {
-        char *next = text_format("%.*s***%s", (int)(at - text), text, at + length);
+    for (const char *at = text; (at = strstr(at, secret)); at++)
+        memset(hidden + (at - text), true, length);
+}
 
-        free(text);
-        text = next;
+/* TEXT with "***" for each run of hidden bytes; to be freed. */
+static char *without_hidden(const char *text, size_t length, const bool *hidden)
+{
+    char *clean = malloc(length + 1); /* no secret is shorter than what takes its place */
+    char *out = clean;
+
+    if (!clean)
+        return NULL;
+    for (size_t i = 0; i < length; i++) {
+        if (!hidden[i])
+            *out++ = text[i];
+        else if (i == 0 || !hidden[i - 1])
+            out = mempcpy(out, "***", 3);
     }
-    return text;
+    *out = '\0';
+    return clean;
 }
 
 char *redact(const char *text)
 {
-    char *clean = strdup(text);
+    size_t length = strlen(text);
+    AUTO_FREE bool *hidden = calloc(length + 1, sizeof(*hidden));
 
+    if (!hidden)
+        return NULL;
+    /* All are looked for in the text as it came: those that overlap are hidden together. */
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; clean && i < secret_count; i++)
-        clean = replace_all(clean, secrets[i]);
+    for (size_t i = 0; i < secret_count; i++)
+        mark(text, secrets[i], hidden);
     pthread_mutex_unlock(&lock);
-    return clean;
+    return without_hidden(text, length, hidden);
 }
 
 void redact_clear(void)

@@ -5,11 +5,12 @@
 #ifndef SANDLOT_BASE_REDACT_H
 #define SANDLOT_BASE_REDACT_H
 
-/* From now on VALUE is replaced wherever it occurs. Values under 4 bytes are too common to be hidden and are ignored.
- */
+/* From now on VALUE (NULL: nothing), without blanks at its end, is replaced wherever it occurs, and so is each longer
+ * line of it. Values under 4 bytes are too common to be hidden and are ignored. */
 void redact_add(const char *value);
 
-/* A copy of TEXT with "***" in place of every secret; for the caller to free, NULL when out of memory. */
+/* A copy of TEXT with "***" in place of every secret and of those that overlap; for the caller to free, NULL when out
+ * of memory. */
 char *redact(const char *text);
 
 /* Forgets all values; for tests. */

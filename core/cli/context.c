@@ -85,7 +85,8 @@ static int choose_name(struct context *context)
 
 static int unknown_provider(const struct context *context, struct sandlot_error *error)
 {
-    const char *word = context->options->sandbox;
+    const struct options *options = context->options;
+    const char *word = options->sandbox;
 
     if (word && command_find(word))
         error_prefix(
@@ -93,7 +94,9 @@ static int unknown_provider(const struct context *context, struct sandlot_error 
             "'%s' after --sandbox was taken as the name of a provider, but it is a command: keep a bare --sandbox "
             "behind the command or before '--'; ",
             word);
-    return report_error(context->options, error);
+    else if (!word && (options->given & OPTION_SANDBOX))
+        error_prefix(error, "the default in [sandboxes] of %s cannot be used: ", context->sandlot->config->file);
+    return report_error(options, error);
 }
 
 int context_resolve(struct context *context)

@@ -41,7 +41,7 @@ static void delete_one(const struct context *context, const char *id, struct del
     int outcome = sandlot_delete(context->sandlot, &target, id, &error);
 
     progress_end();
-    if (outcome < 0 && !options->json)
+    if (outcome < 0 && !options->json && error_exit_status(error.code) != 2)
         progress_line("sandlot: %s", error.message);
     else if (outcome == 0 && !options->json)
         output_format("%s\n", id);
@@ -67,11 +67,14 @@ static int delete_all(const struct context *context)
     const struct options *options = context->options;
     struct deletion deletion = {.results = json_object_new_array()};
 
-    for (size_t i = 0; i < options->argument_count && !signals_received(); i++)
-        delete_one(context, options->arguments[i], &deletion);
-    int status = error_exit_status(deletion.worst.code);
+    int status = 0;
 
-    if (status == 2) /* a bad parameter: nothing was sent */
+    /* A bad parameter is one for every id: nothing is sent, and it is said once. */
+    for (size_t i = 0; i < options->argument_count && status != 2 && !signals_received(); i++) {
+        delete_one(context, options->arguments[i], &deletion);
+        status = error_exit_status(deletion.worst.code);
+    }
+    if (status == 2)
         status = report_error(options, &deletion.worst);
     else if (options->json)
         print_json(options, &deletion);

@@ -288,6 +288,9 @@ static int check_conflicts(const struct options *options)
         return usage_error(command, "--scope finds the sandbox by its key and cannot go with --sandbox-id");
     if (strange)
         return usage_error(command, "'sandlot %s' takes no %s", command->name, option_name(strange));
+    if (options->argument_count < command->minimum && swallowed_command(options))
+        return usage_error(command, "%s; the word '%s' after --sandbox was taken as the name of a provider",
+                           command->missing, options->sandbox);
     if (options->argument_count < command->minimum)
         return usage_error(command, "%s", command->missing);
     if (options->argument_count > command->maximum)

@@ -235,18 +235,24 @@ static void print_parameters(const struct registry_entry *entry)
     json_object_put(array);
 }
 
+/* Adds WORD to a list with blanks between. */
+static bool add_word(char **words, const char *word)
+{
+    return text_append(words, *words ? " %s" : "%s", word);
+}
+
 static void print_capabilities(const struct registry_entry *entry)
 {
     AUTO_FREE char *words = NULL;
     bool complete = true;
 
     if (entry->supports_sandbox_id)
-        complete &= text_append(&words, "sandbox_id ");
+        complete &= add_word(&words, "sandbox_id");
     if (entry->supports_snapshot_name)
-        complete &= text_append(&words, "snapshot_name ");
+        complete &= add_word(&words, "snapshot_name");
     for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_STREAMING; bit <<= 1)
         if (entry->note.capabilities & (uint32_t)bit)
-            complete &= text_append(&words, "%s ", capability_name((enum capability)bit));
+            complete &= add_word(&words, capability_name((enum capability)bit));
     print_field("can", complete ? words : NULL);
 }
 
@@ -336,6 +342,9 @@ static int print_all(const struct context *context)
 int command_providers(const struct options *options)
 {
     struct context context;
+
+    if (options->argument_count && !*options->arguments[0])
+        return usage_error(options->command, "the name is empty; 'sandlot providers' lists those there are");
     int status = context_open(&context, options);
 
     if (status == 0)

@@ -159,9 +159,9 @@ static char *read_isolation(const struct place *place, struct json_object *value
     return TAKE(text);
 }
 
-/* Unknown keys of a table, each with the nearest of KNOWN. WHERE names the table. */
+/* Unknown keys of a table, each with the nearest of KNOWN, else with ADVICE. WHERE names the table. */
 static void warn_unknown(const char *file, const char *where, struct json_object *table, struct json_object *lines,
-                         const char *const *known, size_t count)
+                         const char *const *known, size_t count, const char *advice)
 {
     json_object_object_foreach(table, key, value)
     {
@@ -177,7 +177,7 @@ static void warn_unknown(const char *file, const char *where, struct json_object
         if (nearest)
             warn(file, line_of(lines, key), "%s: the key %s is unknown, did you mean %s?", where, key, nearest);
         else
-            warn(file, line_of(lines, key), "%s: the key %s is unknown and ignored", where, key);
+            warn(file, line_of(lines, key), "%s: the key %s is unknown and ignored%s", where, key, advice);
     }
 }
 
@@ -215,7 +215,8 @@ static void read_fields(const struct place *place, struct json_object *table, st
     else
         provider->params = json_object_get(value);
     if (where)
-        warn_unknown(place->file, where, table, place->lines, known, sizeof(known) / sizeof(known[0]));
+        warn_unknown(place->file, where, table, place->lines, known, sizeof(known) / sizeof(known[0]),
+                     "; a parameter of the provider belongs into its table params");
 }
 
 /* One [sandboxes.providers.NAME]; false if the entry is dropped. */
@@ -293,7 +294,7 @@ static void read_tree(struct config *config, struct json_object *tree, struct js
     struct json_object *sandboxes_lines = member(lines, "sandboxes");
     struct json_object *value;
 
-    warn_unknown(config->file, "top level", tree, lines, top, 1);
+    warn_unknown(config->file, "top level", tree, lines, top, 1, "");
     if (!sandboxes)
         return;
     if (!json_object_is_type(sandboxes, json_type_object)) {
@@ -302,7 +303,7 @@ static void read_tree(struct config *config, struct json_object *tree, struct js
         config->problem = text_format("sandboxes is %s instead of a table", type_name(sandboxes));
         return;
     }
-    warn_unknown(config->file, "[sandboxes]", sandboxes, sandboxes_lines, known, 2);
+    warn_unknown(config->file, "[sandboxes]", sandboxes, sandboxes_lines, known, 2, "");
     if ((value = member(sandboxes, "default")))
         read_default(config, value, line_of(sandboxes_lines, "default"));
     if (!(value = member(sandboxes, "providers")))

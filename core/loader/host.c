@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/redact.h"
 #include "base/text.h"
 
 #include <pthread.h>
@@ -19,14 +20,16 @@ static struct host_call *host_call_of(struct sandlot_call *call)
     return (struct host_call *)((char *)call - offsetof(struct host_call, call));
 }
 
-/* What a provider said as proper UTF-8 of bounded length, without blanks and newlines at its end; to be freed. */
+/* What a provider said as proper UTF-8 of bounded length, without blanks and newlines at its end; to be freed. Secrets
+ * go first: one that the bound cuts in two would not be known any more. */
 static char *sentence(const char *message)
 {
-    size_t length = strnlen(message, LONGEST_MESSAGE);
+    AUTO_FREE char *clean = redact(message);
+    size_t length = clean ? strnlen(clean, LONGEST_MESSAGE) : 0;
 
-    while (length > 0 && strchr(" \t\r\n", message[length - 1]))
+    while (length > 0 && strchr(" \t\r\n", clean[length - 1]))
         length--;
-    return text_utf8_replace(message, length, NULL);
+    return clean ? text_utf8_replace(clean, length, NULL) : NULL;
 }
 
 static enum sandlot_status host_fail(struct sandlot_call *call, enum sandlot_status status, const char *message)

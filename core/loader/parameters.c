@@ -117,13 +117,17 @@ static int broken_declaration(struct sandlot_error *error, const char *what)
                      "its table of parameters makes no sense: %s; install another version of it", what);
 }
 
-/* Copies the rows, which may be longer than ours in a newer provider, to DECLARED, behind the host's. */
+/* What a row of every provider of ABI 1 has. */
+#define SMALLEST_ROW (offsetof(struct sandlot_parameter, help) + sizeof(((struct sandlot_parameter *)0)->help))
+
+/* Copies the rows, which a newer provider may have longer than ours and an older one shorter, to DECLARED, which is
+ * zero, behind the host's. */
 static int read_rows(const struct sandlot_provider *provider, struct sandlot_parameter *declared,
                      struct sandlot_error *error)
 {
     size_t stride = provider->parameters->size;
 
-    if (stride < sizeof(*declared) || stride > LARGEST_ROW || stride % alignof(struct sandlot_parameter) != 0)
+    if (stride < SMALLEST_ROW || stride > LARGEST_ROW || stride % alignof(struct sandlot_parameter) != 0)
         return broken_declaration(error, "the size of its rows is wrong");
     for (size_t i = 0; i < provider->parameter_count; i++) {
         const struct sandlot_parameter *row = (const void *)((const char *)provider->parameters + i * stride);
@@ -131,7 +135,7 @@ static int read_rows(const struct sandlot_provider *provider, struct sandlot_par
 
         if (row->size != stride || !row->name)
             return broken_declaration(error, "a row has another size or no name");
-        *copy = *row;
+        memcpy(copy, row, stride < sizeof(*copy) ? stride : sizeof(*copy));
         copy->default_text = row->default_text ? row->default_text : "";
         copy->help = row->help ? row->help : "";
         const char *fault = row_fault(copy, declared, i);

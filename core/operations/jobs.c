@@ -1,5 +1,6 @@
 /* The asynchronous forms: each job is the blocking call on a thread of its own, with a cancellation of its own. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "session/runtime.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ struct sandlot_job {
     int done_fd; /* eventfd(2), readable once the job has ended */
     struct sandlot_cancellation *cancellation;
     int (*work)(struct sandlot_job *job); /* 0 or -1 with `error` filled */
-    int outcome;
+    _Atomic enum sandlot_job_state state;
     struct sandlot_error error;
     /* What the kinds of work need and make. */
     struct sandlot *sandlot;
@@ -46,8 +47,9 @@ static void *run_job(void *argument)
     struct sandlot_job *job = argument;
     static const uint64_t one = 1;
 
-    job->outcome = job->work(job);
-    /* An eventfd that nobody reads cannot block; the write makes the outcome visible to whoever polls. */
+    /* All that the work has made is visible to whoever sees the state. */
+    job->state = job->work(job) < 0 ? SANDLOT_JOB_FAILED : SANDLOT_JOB_DONE;
+    /* An eventfd that nobody reads cannot block. */
     while (write(job->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         continue;
     return NULL;
@@ -62,6 +64,7 @@ static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct 
         return NULL;
     }
     job->work = work;
+    job->state = SANDLOT_JOB_RUNNING;
     job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     job->cancellation = sandlot_cancellation_new();
     if (job->done_fd >= 0 && job->cancellation)
@@ -71,8 +74,13 @@ static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct 
     return NULL;
 }
 
-static struct sandlot_job *start(struct sandlot_job *job, struct sandlot_error *error)
+/* READY: what sized_read says. */
+static struct sandlot_job *start(struct sandlot_job *job, int ready, struct sandlot_error *error)
 {
+    if (ready < 0) {
+        free_job(job);
+        return NULL;
+    }
     int failed = pthread_create(&job->thread, NULL, run_job, job);
 
     if (!failed)
@@ -80,12 +88,6 @@ static struct sandlot_job *start(struct sandlot_job *job, struct sandlot_error *
     error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(failed));
     free_job(job);
     return NULL;
-}
-
-/* Copies as much of a caller's struct as both sides know. */
-static void copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
-{
-    memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
 static int work_open(struct sandlot_job *job)
@@ -102,11 +104,11 @@ struct sandlot_job *sandlot_submit_session_open(struct sandlot *sandlot, const s
     if (!job)
         return NULL;
     job->sandlot = sandlot;
-    if (options)
-        copy_sized(&job->options, sizeof(job->options), options, options->size);
-    job->options.size = sizeof(job->options);
+    int ready = sized_read(&job->options, sizeof(job->options), options, sizeof(options->size),
+                           "sandlot_session_options", error);
+
     job->options.cancellation = job->cancellation;
-    return start(job, error);
+    return start(job, ready, error);
 }
 
 static int work_close(struct sandlot_job *job)
@@ -121,7 +123,7 @@ struct sandlot_job *sandlot_submit_session_close(struct sandlot_session *session
     if (!job)
         return NULL;
     job->session = session;
-    return start(job, error);
+    return start(job, 0, error);
 }
 
 static int work_execute(struct sandlot_job *job)
@@ -141,9 +143,11 @@ struct sandlot_job *sandlot_submit_execute(struct sandlot_session *session, cons
     if (!job)
         return NULL;
     job->session = session;
-    copy_sized(&job->execution, sizeof(job->execution), execution, execution->size);
+    int ready = sized_read(&job->execution, sizeof(job->execution), execution, sizeof(execution->size),
+                           "sandlot_execution", error);
+
     job->execution.cancellation = job->cancellation;
-    return start(job, error);
+    return start(job, ready, error);
 }
 
 static int work_delete(struct sandlot_job *job)
@@ -160,15 +164,12 @@ struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, const struct 
         return NULL;
     job->sandlot = sandlot;
     job->id = strdup(id ? id : "");
-    if (target)
-        copy_sized(&job->target, sizeof(job->target), target, target->size);
-    job->target.size = sizeof(job->target);
+    int ready =
+        job->id ? sized_read(&job->target, sizeof(job->target), target, sizeof(target->size), "sandlot_target", error)
+                : error_no_memory(error);
+
     job->target.cancellation = job->cancellation;
-    if (job->id)
-        return start(job, error);
-    error_no_memory(error);
-    free_job(job);
-    return NULL;
+    return start(job, ready, error);
 }
 
 int sandlot_job_descriptor(const struct sandlot_job *job)
@@ -194,10 +195,11 @@ enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int timeout_ms,
     } while (ready < 0 && errno == EINTR);
     if (ready <= 0)
         return SANDLOT_JOB_RUNNING;
-    if (job->outcome == 0)
-        return SANDLOT_JOB_DONE;
-    error_set(error, job->error.code, "%s", job->error.message ? job->error.message : "it failed");
-    return SANDLOT_JOB_FAILED;
+    enum sandlot_job_state state = job->state;
+
+    if (state == SANDLOT_JOB_FAILED)
+        error_set(error, job->error.code, "%s", job->error.message ? job->error.message : "it failed");
+    return state;
 }
 
 struct sandlot_session *sandlot_job_session(struct sandlot_job *job)
@@ -214,10 +216,9 @@ int sandlot_job_result(struct sandlot_job *job, struct sandlot_result *result)
 {
     if (sandlot_job_wait(job, 0, NULL) != SANDLOT_JOB_DONE || !job->has_result)
         return -1;
-    size_t size = result->size;
-
-    copy_sized(result, size, &job->result, sizeof(job->result));
-    result->size = size;
+    if (sized_check(result, SIZED_UP_TO(struct sandlot_result, output_length), "sandlot_result", NULL) < 0)
+        return -1;
+    sized_write(result, &job->result, sizeof(job->result));
     job->has_result = false;
     return 0;
 }

@@ -28,6 +28,8 @@ static bool reserve(struct output *output, size_t wanted)
         return true;
     while (capacity < wanted)
         capacity *= 2;
+    if (capacity > output->limit + 1)
+        capacity = output->limit + 1; /* and the NUL after it */
     char *grown = realloc(output->bytes, capacity);
 
     if (!grown)

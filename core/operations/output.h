@@ -1,6 +1,6 @@
 /*
  * Output that is kept up to a limit: all of it while it fits, then its head and its tail around a line that says how
- * much was left out. Memory never exceeds the limit, however much a command prints.
+ * much was left out. Memory never exceeds the limit while a command prints, and twice the limit when it is taken.
  */
 #ifndef SANDLOT_OPERATIONS_OUTPUT_H
 #define SANDLOT_OPERATIONS_OUTPUT_H

@@ -434,13 +434,18 @@ static void drop_twins(struct registry *registry)
 static bool borrow(const struct registry *registry, struct offer *offer)
 {
     struct registry_entry *entry = &offer->entry;
+    const struct config *config = registry->config;
 
-    if (!offer->base)
+    if (!offer->base) {
+        /* Said at once, as for a class_path without colon: only here is it known that nothing lies below. */
+        log_warning("%s:%d: [sandboxes.providers.%s] has no class_path, and nothing else provides %s", config->file,
+                    entry->config->line, entry->name, entry->name);
         return set_problem(
             entry,
             "[sandboxes.providers.%s] in %s has no class_path, and nothing else provides %s: add class_path = "
             "\"library.so:symbol\" there",
-            entry->name, registry->config->file, entry->name);
+            entry->name, config->file, entry->name);
+    }
     offer->borrows = true;
     entry->path = offer->base->entry.path;
     entry->symbol = offer->base->entry.symbol;
@@ -619,12 +624,37 @@ const char *const *registry_folders(const struct registry *registry, size_t *cou
     return (const char *const *)registry->folders;
 }
 
+/* NAME as a key of TOML: quoted unless it is a bare one. To be freed. */
+static char *toml_key(const char *name)
+{
+    static const char bare[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+    const char *quote = !name[strspn(name, bare)] ? "" : strpbrk(name, "\"\\") ? "'" : "\"";
+
+    return text_format("%s%s%s", quote, name, quote);
+}
+
+/* How a provider of that name could come to be; to be freed. A name that none can have is said to be one. */
+static char *way_to_provide(const struct registry *registry, const char *name)
+{
+    const char *problem = config_name_problem(name);
+    const char *file = registry->config->file;
+    AUTO_FREE char *folders = joined_folders(registry);
+    AUTO_FREE char *key = toml_key(name);
+
+    if (problem)
+        return text_format("a name that %s cannot be a provider's, so choose one of these", problem);
+    return text_format("for another, install its package (apt install PACKAGE) or put its library into one of %s, or "
+                       "declare [sandboxes.providers.%s] in %s",
+                       folders ? folders : "the plugin folders", key ? key : name, file ? file : "the config file");
+}
+
 static const struct registry_entry *unknown(const struct registry *registry, const char *name,
                                             struct sandlot_error *error)
 {
     AUTO_FREE const char **names = calloc(registry->count + 1, sizeof(*names));
     AUTO_FREE char *all = strdup("");
-    AUTO_FREE char *folders = joined_folders(registry);
+    AUTO_FREE char *way = way_to_provide(registry, name);
     const struct config *config = registry->config;
     size_t count = 0;
 
@@ -638,13 +668,9 @@ static const struct registry_entry *unknown(const struct registry *registry, con
     }
     const char *nearest = names ? text_nearest(name, names, count) : NULL;
 
-    error_set(error, SANDLOT_CODE_UNKNOWN_PROVIDER,
-              "there is no provider %s%s%s%s; available: %s; for another, install its package (apt install PACKAGE) or "
-              "put its "
-              "library into one of %s, or declare [sandboxes.providers.%s] in %s%s%s%s%s%s",
-              name, nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "", all ? all : "",
-              folders ? folders : "", name, config->file ? config->file : "the config file",
-              config->problem ? "; note: " : "", config->problem ? config->file : "",
+    error_set(error, SANDLOT_CODE_UNKNOWN_PROVIDER, "there is no provider %s%s%s%s; available: %s; %s%s%s%s%s%s", name,
+              nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "", all ? all : "",
+              way ? way : "", config->problem ? "; note: " : "", config->problem ? config->file : "",
               config->problem ? " could not be used (" : "", config->problem ? config->problem : "",
               config->problem ? "), so whatever it declares was ignored" : "");
     return NULL;

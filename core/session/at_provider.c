@@ -10,36 +10,42 @@
 
 enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6, MOST_PAGES = 10000 };
 
+static enum sandlot_status delete_once(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
+                                       struct sandlot_error *error)
+{
+    struct host_call call;
+
+    host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
+    enum sandlot_status status = provider->table.delete_sandbox(&call.call, provider->instance, id);
+
+    if (status == SANDLOT_NOT_FOUND)
+        status = SANDLOT_OK;
+    host_call_error(&call, status, "cannot delete the sandbox", true, error);
+    host_call_clear(&call);
+    return status;
+}
+
 int session_delete_at_provider(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
                                struct sandlot_error *error)
 {
     int pause_ms = FIRST_PAUSE_MS;
 
     for (int left = TRIES;; left--) {
-        struct host_call call;
-        struct sandlot_error why = {0};
-
-        host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
-        enum sandlot_status status = provider->table.delete_sandbox(&call.call, provider->instance, id);
-
-        host_call_error(&call, status, "cannot delete the sandbox", true, &why);
-        host_call_clear(&call);
-        if (status == SANDLOT_OK || status == SANDLOT_NOT_FOUND) {
-            sandlot_error_clear(&why);
-            return 0;
-        }
         struct pollfd cancel = {cancel_fd, POLLIN, 0};
+        struct sandlot_error why = {0};
+        enum sandlot_status status = delete_once(provider, id, deadline_ms, cancel_fd, &why);
         bool again = status == SANDLOT_UNAVAILABLE && left > 1 && sandlot_now_ms() + pause_ms < deadline_ms;
 
-        /* A signal may cut the pause short, but not the trying. */
-        if (again && poll(&cancel, 1, pause_ms) <= 0) {
-            sandlot_error_clear(&why);
-            pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
-            continue;
-        }
-        error_set(error, why.code, "%s", why.message);
+        if (again)
+            poll(&cancel, 1, pause_ms); /* a signal may cut the pause short, but not the trying */
+        if (again && cancellation_check(cancel_fd, error) < 0)
+            again = false;
+        if (status != SANDLOT_OK && !again)
+            error_set(error, why.code, "%s", why.message);
         sandlot_error_clear(&why);
-        return -1;
+        if (!again)
+            return status == SANDLOT_OK ? 0 : -1;
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
 }
 
@@ -49,12 +55,16 @@ struct pages {
     char *cursor; /* of the next page; NULL: none */
     enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox);
     void *context;
-    bool stopped; /* EACH has had enough */
+    bool stopped;   /* EACH has had enough */
+    bool no_memory; /* there is a next page, but its cursor could not be kept */
 };
 
 static enum sandlot_status add(const struct sandlot_listing *listing, const struct sandlot_listed *sandbox)
 {
     struct pages *pages = listing->context;
+
+    if (!sandbox->id || !*sandbox->id)
+        return SANDLOT_INTERNAL; /* a listing that leaves ids out is not to be trusted with what to delete */
     enum sandlot_status status = pages->each(pages->context, sandbox);
 
     pages->stopped = pages->stopped || status != SANDLOT_OK;
@@ -66,7 +76,8 @@ static void next(const struct sandlot_listing *listing, const char *cursor)
     struct pages *pages = listing->context;
 
     free(pages->cursor);
-    pages->cursor = strdup(cursor);
+    pages->cursor = cursor ? strdup(cursor) : NULL;
+    pages->no_memory = cursor && !pages->cursor;
 }
 
 static int list_page(struct provider *provider, struct pages *pages, int64_t deadline_ms, int cancel_fd,
@@ -80,7 +91,7 @@ static int list_page(struct provider *provider, struct pages *pages, int64_t dea
     int failed = pages->stopped ? 0 : host_call_error(&call, status, "cannot list sandboxes", true, error);
 
     host_call_clear(&call);
-    return failed;
+    return !failed && pages->no_memory ? error_no_memory(error) : failed;
 }
 
 int session_list_at_provider(struct provider *provider,
@@ -88,23 +99,28 @@ int session_list_at_provider(struct provider *provider,
                              void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error)
 {
     struct pages pages = {.each = each, .context = context};
-    int result = 0;
 
     if (!provider->table.list)
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: this provider cannot list its sandboxes",
                          provider->entry->name);
     pages.listing = (struct sandlot_listing){sizeof(pages.listing), &pages, add, next};
-    for (int page = 0; page < MOST_PAGES; page++) {
+    int result = 0;
+    int page = 0;
+
+    do
         result = list_page(provider, &pages, deadline_ms, cancel_fd, error);
-        if (result < 0 || pages.stopped || !pages.cursor)
-            break;
-    }
+    while (result == 0 && !pages.stopped && pages.cursor && ++page < MOST_PAGES);
     free(pages.cursor);
+    if (page == MOST_PAGES)
+        return error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
+                         "%s: the list of sandboxes has no end (%d pages); report this to the provider's author",
+                         provider->entry->name, MOST_PAGES);
     return result;
 }
 
 struct label_search {
     const char *label;
+    bool found;
     char *id;
 };
 
@@ -114,17 +130,20 @@ static enum sandlot_status match_label(void *context, const struct sandlot_liste
 
     if (!sandbox->run_label || strcmp(sandbox->run_label, search->label) != 0)
         return SANDLOT_OK;
+    search->found = true;
     search->id = strdup(sandbox->id);
     return SANDLOT_CANCELLED; /* found: no more pages */
 }
 
-int session_find_by_label(struct provider *provider, const char *label, int64_t deadline_ms, char **id,
+int session_find_by_label(struct provider *provider, const char *label, int64_t deadline_ms, int cancel_fd, char **id,
                           struct sandlot_error *error)
 {
     struct label_search search = {.label = label};
 
-    if (session_list_at_provider(provider, match_label, &search, deadline_ms, -1, error) < 0)
+    if (session_list_at_provider(provider, match_label, &search, deadline_ms, cancel_fd, error) < 0)
         return -1;
+    if (search.found && !search.id)
+        return error_no_memory(error);
     *id = search.id;
-    return search.id ? 1 : 0;
+    return search.found ? 1 : 0;
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { CLOSE_MS = 60 * 1000 };
 
@@ -22,16 +23,23 @@ const char *sandlot_session_working_dir(const struct sandlot_session *session)
     return session->working_dir;
 }
 
+void session_release_handle(struct sandlot_session *session)
+{
+    if (session->has_handle && session->provider->table.release)
+        session->provider->table.release(session->provider->instance, session->sandbox);
+    session->has_handle = false;
+}
+
 void session_free(struct sandlot_session *session)
 {
     if (!session)
         return;
     leftovers_sweep_end(session->sweep);
-    if (session->provider && session->has_handle && session->provider->table.release)
-        session->provider->table.release(session->provider->instance, session->sandbox);
+    session_release_handle(session);
     provider_unload(session->provider);
     ledger_record_free(session->record);
-    pthread_mutex_destroy(&session->serial);
+    if (session->turn_fd >= 0)
+        close(session->turn_fd);
     free(session->id);
     free(session->working_dir);
     free(session);

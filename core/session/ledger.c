@@ -43,18 +43,21 @@ static int open_folder(bool create)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+#define UNKNOWN_BOOT "unknown"
+
 static char *read_boot_id(void)
 {
     size_t length = 0;
     char *id = path_read_file("/proc/sys/kernel/random/boot_id", 64, &length);
 
     if (!id)
-        return strdup("unknown");
+        return strdup(UNKNOWN_BOOT);
     id[strcspn(id, "\n")] = '\0';
     return id;
 }
 
-/* The start time of a process in clock ticks since boot, 0 if there is no such process: proc(5), field 22 of stat. */
+/* The start time of a process in clock ticks since boot: proc(5), field 22 of stat. 0: unknown; with errno ENOENT or
+ * ESRCH there is no such process. */
 static uint64_t start_time(pid_t pid)
 {
     AUTO_FREE char *path = text_format("/proc/%ld/stat", (long)pid);
@@ -87,6 +90,15 @@ static char *new_label(void)
     return text_format("sandlot-%s", text);
 }
 
+void ledger_own(struct ledger_record *record)
+{
+    free(record->boot_id);
+    record->boot_id = read_boot_id();
+    record->owner = getpid();
+    record->owner_start = start_time(record->owner);
+    record->kept = false;
+}
+
 struct ledger_record *ledger_record_new(const char *provider)
 {
     struct ledger_record *record = calloc(1, sizeof(*record));
@@ -95,10 +107,8 @@ struct ledger_record *ledger_record_new(const char *provider)
         return NULL;
     record->label = new_label();
     record->provider = strdup(provider);
-    record->boot_id = read_boot_id();
-    record->owner = getpid();
-    record->owner_start = start_time(record->owner);
     record->created_at_ms = utc_now_ms();
+    ledger_own(record);
     record->durable = true;
     if (!record->label || !record->provider || !record->boot_id) {
         ledger_record_free(record);
@@ -254,7 +264,8 @@ int ledger_write(struct ledger_record *record, struct sandlot_error *error)
     AUTO_FREE char *line = to_line(record);
     const struct names names = {record->kept ? kept_name : open_name, record->kept ? open_name : kept_name};
 
-    if (folder < 0 || !open_name || !kept_name || !line || write_file(folder, record, &names, line) < 0)
+    if (folder < 0 || !record->boot_id || !open_name || !kept_name || !line ||
+        write_file(folder, record, &names, line) < 0)
         return write_error(error);
     record->written = true;
     unlinkat(folder, names.other, 0); /* a reader who sees both for a moment takes the kept one */
@@ -434,6 +445,19 @@ int ledger_read_open(struct ledger_record ***records, size_t *count, struct sand
     return read_all(true, records, count, error);
 }
 
+struct ledger_record *ledger_read_one(const char *label)
+{
+    AUTO_CLOSE int folder = open_folder(false);
+    AUTO_FREE char *kept = text_format("%s" KEPT_SUFFIX, label);
+    AUTO_FREE char *open_name = text_format("%s" OPEN_SUFFIX, label);
+
+    if (folder < 0 || !kept || !open_name)
+        return NULL;
+    struct ledger_record *record = read_record(folder, kept, label, true);
+
+    return record ? record : read_record(folder, open_name, label, false);
+}
+
 void ledger_free_records(struct ledger_record **records, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -445,11 +469,17 @@ bool ledger_owner_alive(const struct ledger_record *record)
 {
     AUTO_FREE char *boot_id = read_boot_id();
 
-    if (!boot_id || strcmp(boot_id, record->boot_id) != 0)
-        return boot_id == NULL; /* when in doubt it lives */
+    if (!boot_id)
+        return true;
+    if (strcmp(boot_id, record->boot_id) != 0 && strcmp(boot_id, UNKNOWN_BOOT) != 0 &&
+        strcmp(record->boot_id, UNKNOWN_BOOT) != 0)
+        return false;
+    errno = 0;
     uint64_t start = start_time(record->owner);
 
-    return start != 0 && start == record->owner_start;
+    if (start == 0)
+        return errno != ENOENT && errno != ESRCH; /* without a free descriptor, say, nobody is dead */
+    return start == record->owner_start || record->owner_start == 0;
 }
 
 /* All locks live in one file: a key is one byte of it, by FNV-1a. Two keys that fall on one byte only wait in vain. */

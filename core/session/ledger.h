@@ -34,6 +34,9 @@ struct ledger_record {
 struct ledger_record *ledger_record_new(const char *provider);
 void ledger_record_free(struct ledger_record *record);
 
+/* Makes this process the one that answers for the sandbox, in memory: it is not (or no longer) left on purpose. */
+void ledger_own(struct ledger_record *record);
+
 /* Writes or rewrites the record's file. 0, or -1: SANDLOT_CODE_INTERNAL_ERROR or NO_SPACE, with what to do. */
 int ledger_write(struct ledger_record *record, struct sandlot_error *error);
 
@@ -45,9 +48,11 @@ int ledger_remove(const char *label, struct sandlot_error *error);
 int ledger_read(struct ledger_record ***records, size_t *count, struct sandlot_error *error);
 /* The same without those that were left on purpose; cheap however many of these there are. */
 int ledger_read_open(struct ledger_record ***records, size_t *count, struct sandlot_error *error);
+/* The record LABEL as it is now; NULL: it is gone, or cannot be read. */
+struct ledger_record *ledger_read_one(const char *label);
 void ledger_free_records(struct ledger_record **records, size_t count);
 
-/* Is the process that owns it still there (same boot, same start time)? */
+/* Is the process that owns it still there (same boot, same start time)? True when it cannot be told. */
 bool ledger_owner_alive(const struct ledger_record *record);
 
 /* Holds an exclusive lock on KEY (a scope, or "gc") among this user's processes, waiting until DEADLINE_MS of

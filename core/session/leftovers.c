@@ -9,6 +9,7 @@
 #include "base/log.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,7 +33,7 @@ static int delete_leftover(struct provider *provider, struct ledger_record *reco
 {
     int64_t deadline_ms = sandlot_now_ms() + LEFTOVER_MS;
 
-    if (!record->id && session_find_by_label(provider, record->label, deadline_ms, &record->id, error) < 0) {
+    if (!record->id && session_find_by_label(provider, record->label, deadline_ms, cancel_fd, &record->id, error) < 0) {
         if (!expired(record))
             return -1;
         sandlot_error_clear(error);
@@ -87,6 +88,23 @@ static bool is_leftover(const struct ledger_record *record)
     return record->kept ? expired(record) : !ledger_owner_alive(record);
 }
 
+/*
+ * The same for a record that was read some time ago: its owner may have left the sandbox on purpose and ended since, or
+ * told its id. Once the owner is dead nobody changes the record any more, so what is read then counts.
+ */
+static bool is_leftover_now(struct ledger_record **record)
+{
+    if (!is_leftover(*record))
+        return false;
+    struct ledger_record *fresh = ledger_read_one((*record)->label);
+
+    if (!fresh)
+        return false; /* somebody else was quicker */
+    ledger_record_free(*record);
+    *record = fresh;
+    return is_leftover(fresh);
+}
+
 int sandlot_collect_garbage(struct sandlot *sandlot,
                             void (*each)(void *context, const char *provider, const char *id,
                                          const struct sandlot_error *problem),
@@ -95,6 +113,7 @@ int sandlot_collect_garbage(struct sandlot *sandlot,
     struct ledger_record **records;
     size_t count;
     size_t left = 0;
+    bool cancelled = false;
     int cancel_fd = cancellation_fd(cancellation);
     AUTO_CLOSE int lock = ledger_lock("gc", sandlot_now_ms() + LOCK_MS, cancel_fd, error);
 
@@ -104,10 +123,11 @@ int sandlot_collect_garbage(struct sandlot *sandlot,
         struct pollfd cancel = {cancel_fd, POLLIN, 0};
         struct sandlot_error problem = {0};
 
-        if (!is_leftover(records[i]))
+        if (!is_leftover_now(&records[i]))
             continue;
         if (poll(&cancel, 1, 0) > 0) {
             error_set(error, SANDLOT_CODE_CANCELLED, "cancelled; run `sandlot gc` again for the rest");
+            cancelled = true;
             break;
         }
         int failed = collect_one(sandlot, records[i], cancel_fd, &problem);
@@ -122,7 +142,7 @@ int sandlot_collect_garbage(struct sandlot *sandlot,
         error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
                   "%zu leftover sandbox%s could not be deleted; run `sandlot gc` again later", left,
                   left == 1 ? "" : "es");
-    return error_is_set(error) || left ? -1 : 0;
+    return cancelled || left ? -1 : 0;
 }
 
 /* ---- the quiet sweep ---- */
@@ -144,6 +164,8 @@ static void *sweep(void *argument)
     for (size_t i = 0; i < work->count && poll(&cancel, 1, 0) == 0; i++) {
         struct sandlot_error problem = {0};
 
+        if (!is_leftover_now(&work->records[i]))
+            continue;
         if (delete_leftover(work->provider, work->records[i], cancel.fd, &problem) == 0)
             log_info("deleted a leftover sandbox of an earlier run (%s %s)", work->provider->entry->name,
                      work->records[i]->id ? work->records[i]->id : work->records[i]->label);
@@ -206,9 +228,9 @@ void leftovers_sweep_end(struct leftovers_sweep *work)
 
     if (!work)
         return;
-    clock_gettime(CLOCK_REALTIME, &until); /* the clock of pthread_timedjoin_np(3) */
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += SWEEP_GRACE_MS / 1000;
-    if (pthread_timedjoin_np(work->thread, NULL, &until) != 0) {
+    if (pthread_clockjoin_np(work->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
         sandlot_cancel(work->cancellation);
         pthread_join(work->thread, NULL);
     }

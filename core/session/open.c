@@ -9,12 +9,15 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "session/setup_script.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +34,7 @@ struct opening {
     const struct sandlot_session_options *options;
     int64_t deadline_ms; /* until the sandbox must be ready: start_timeout_s */
     int cancel_fd;
-    bool failed_to_record; /* the id could not be written to the ledger */
+    struct sandlot_error unrecorded; /* why the id could not be written to the ledger */
 };
 
 /* ---- checks before anything is loaded ---- */
@@ -100,12 +103,11 @@ static void on_created(void *context, const char *id, const char *working_dir)
         return;
     free(session->record->id);
     session->record->id = strdup(id);
-    struct sandlot_error problem = {0};
-
-    /* The sandbox exists and the ledger does not know its name: the opening must not succeed. */
-    if (!session->id || !session->record->id || ledger_write(session->record, &problem) < 0)
-        opening->failed_to_record = true;
-    sandlot_error_clear(&problem);
+    /* A sandbox that exists and whose name the ledger does not know: the opening must not succeed. */
+    if (!session->id || !session->record->id)
+        error_no_memory(&opening->unrecorded);
+    else
+        ledger_write(session->record, &opening->unrecorded);
 }
 
 static void on_progress(void *context, const char *what, uint64_t done, uint64_t total)
@@ -156,15 +158,14 @@ static enum sandlot_status get_or_create(struct opening *opening, struct sandlot
     host_call_clear(&call);
     if (status != SANDLOT_OK)
         return status;
+    if (error_is_set(&opening->unrecorded)) {
+        error_set(error, opening->unrecorded.code, "the sandbox's id is not recorded: %s", opening->unrecorded.message);
+        return SANDLOT_INTERNAL;
+    }
     if (!session->id) {
         error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
                   "%s: the provider made a sandbox without telling its id; report this to its vendor",
                   provider->entry->name);
-        return SANDLOT_INTERNAL;
-    }
-    if (opening->failed_to_record) {
-        error_set(error, SANDLOT_CODE_INTERNAL_ERROR,
-                  "the sandbox's id could not be written to the ledger; make room in the state folder and try again");
         return SANDLOT_INTERNAL;
     }
     return SANDLOT_OK;
@@ -276,12 +277,10 @@ static void abandon(struct opening *opening, enum sandlot_status status)
 
     if (!session->record)
         return;
-    if (session->has_handle && provider->table.release)
-        provider->table.release(provider->instance, session->sandbox);
-    session->has_handle = false;
+    session_release_handle(session);
     if (!session->id && may_have_created(status) &&
-        session_find_by_label(provider, session->record->label, sandlot_now_ms() + LOOK_UP_MS, &session->id, &problem) <
-            0) {
+        session_find_by_label(provider, session->record->label, sandlot_now_ms() + LOOK_UP_MS, -1, &session->id,
+                              &problem) < 0) {
         log_warning("%s: it is not known whether a sandbox was created (%s); `sandlot gc` will look again",
                     provider->entry->name, problem.message);
         sandlot_error_clear(&problem);
@@ -342,44 +341,49 @@ static int attach(struct opening *opening, const char *id, struct sandlot_error 
 
 /* ---- scopes ---- */
 
-/* The ledger's newest kept record of this provider and scope; NULL: there is none. To be freed. */
-static struct ledger_record *find_scope(const char *provider, const char *scope)
+/* *FOUND: the ledger's newest kept record of this provider and scope, to be freed; NULL: there is none. 0 or -1. */
+static int find_scope(const char *provider, const char *scope, struct ledger_record **found,
+                      struct sandlot_error *error)
 {
     struct ledger_record **records;
-    struct ledger_record *found = NULL;
     size_t count;
 
-    if (ledger_read(&records, &count, NULL) < 0)
-        return NULL;
+    *found = NULL;
+    if (ledger_read(&records, &count, error) < 0)
+        return -1;
     for (size_t i = 0; i < count; i++) {
         struct ledger_record *record = records[i];
 
         if (!record->kept || !record->id || !record->scope || strcmp(record->scope, scope) != 0 ||
             strcmp(record->provider, provider) != 0)
             continue;
-        ledger_record_free(found);
-        found = record;
+        ledger_record_free(*found);
+        *found = record;
         records[i] = NULL;
     }
     ledger_free_records(records, count);
-    return found;
+    return 0;
 }
 
 /* 1: attached to the scope's live sandbox; 0: it has none (any more); -1: error. */
 static int attach_to_scope(struct opening *opening, struct sandlot_error *error)
 {
     struct sandlot_session *session = opening->session;
-    struct ledger_record *record = find_scope(session->provider->entry->name, opening->options->scope);
+    struct ledger_record *record;
     struct sandlot_error why = {0};
     int result = 0;
 
+    if (find_scope(session->provider->entry->name, opening->options->scope, &record, error) < 0)
+        return -1;
     if (!record)
         return 0;
     if (attach(opening, record->id, &why) == 0) {
         result = 1;
     } else if (why.code == SANDLOT_CODE_SANDBOX_NOT_FOUND) {
         log_info("the sandbox %s of scope %s is gone; making a new one", record->id, opening->options->scope);
+        session_release_handle(session);
         free(TAKE(session->id));
+        free(TAKE(session->working_dir));
         result = ledger_remove(record->label, error);
     } else {
         result = error_set(error, why.code, "%s", why.message);
@@ -387,28 +391,6 @@ static int attach_to_scope(struct opening *opening, struct sandlot_error *error)
     sandlot_error_clear(&why);
     ledger_record_free(record);
     return result;
-}
-
-/* The sandbox of the scope, found or made. Under a lock, so that two processes do not make two. */
-static int open_scope(struct opening *opening, bool *created, struct sandlot_error *error)
-{
-    AUTO_FREE char *key = text_format("scope %s", opening->options->scope);
-    AUTO_CLOSE int lock =
-        key ? ledger_lock(key, opening->deadline_ms, opening->cancel_fd, error) : error_no_memory(error);
-
-    if (lock < 0)
-        return -1;
-    int found = attach_to_scope(opening, error);
-
-    *created = found == 0;
-    if (found != 0)
-        return found < 0 ? -1 : 0;
-    if (create(opening, error) < 0)
-        return -1;
-    if (sandlot_session_detach(opening->session, error) == 0)
-        return 0;
-    abandon(opening, SANDLOT_OK);
-    return -1;
 }
 
 /* ---- the working directory, the setup script ---- */
@@ -467,22 +449,43 @@ static int finish(struct opening *opening, const char *setup, struct sandlot_err
 
 /* ---- opening ---- */
 
+/*
+ * The sandbox of the scope, found or made. Under a lock, so that two processes do not make two; one that was made is
+ * left, for others to find, only after its setup.
+ */
+static int open_scope(struct opening *opening, const char *setup, struct sandlot_error *error)
+{
+    AUTO_FREE char *key = text_format("scope %s", opening->options->scope);
+    AUTO_CLOSE int lock =
+        key ? ledger_lock(key, opening->deadline_ms, opening->cancel_fd, error) : error_no_memory(error);
+
+    if (lock < 0)
+        return -1;
+    int found = attach_to_scope(opening, error);
+
+    if (found != 0)
+        return found < 0 ? -1 : finish(opening, NULL, error);
+    if (create(opening, error) < 0)
+        return -1;
+    if (finish(opening, setup, error) == 0 && sandlot_session_detach(opening->session, error) == 0)
+        return 0;
+    abandon(opening, SANDLOT_OK);
+    return -1;
+}
+
 static int open_sandbox(struct opening *opening, const char *setup, struct sandlot_error *error)
 {
     const struct sandlot_session_options *options = opening->options;
-    bool created = false;
-    int failed;
 
-    if (options->sandbox_id)
-        failed = attach(opening, options->sandbox_id, error);
-    else if (options->scope)
-        failed = open_scope(opening, &created, error);
-    else
-        failed = create(opening, error);
-    if (failed < 0)
+    if (cancellation_check(opening->cancel_fd, error) < 0)
         return -1;
-    /* The script sets a scope's sandbox up once, when it is made. */
-    if (finish(opening, options->scope && !created ? NULL : setup, error) == 0)
+    if (options->scope)
+        return open_scope(opening, setup, error);
+    if (options->sandbox_id)
+        return attach(opening, options->sandbox_id, error) < 0 ? -1 : finish(opening, setup, error);
+    if (create(opening, error) < 0)
+        return -1;
+    if (finish(opening, setup, error) == 0)
         return 0;
     abandon(opening, SANDLOT_OK);
     return -1;
@@ -497,11 +500,17 @@ static struct sandlot_session *new_session(struct sandlot *sandlot, const struct
         error_no_memory(error);
         return NULL;
     }
-    pthread_mutex_init(&session->serial, NULL);
+    session->turn_fd = -1;
     session->sandlot = sandlot;
     session->keep = options->keep || options->scope;
     session->provider = runtime_load(sandlot, options->provider, options->parameters, false, error);
-    if (session->provider)
+    bool serial = session->provider && (session->provider->table.flags & SANDLOT_SERIAL_SANDBOX);
+
+    if (serial)
+        session->turn_fd = eventfd(1, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+    if (serial && session->turn_fd < 0)
+        error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot open a session: %s", strerror(errno));
+    else if (session->provider)
         return session;
     session_free(session);
     return NULL;
@@ -510,12 +519,16 @@ static struct sandlot_session *new_session(struct sandlot *sandlot, const struct
 struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const struct sandlot_session_options *options,
                                              struct sandlot_error *error)
 {
-    static const struct sandlot_session_options defaults = {.size = sizeof(defaults)};
+    struct sandlot_session_options own;
     struct sandlot_error local = {0};
     AUTO_FREE char *setup = NULL;
 
-    options = options ? options : &defaults;
     error = error ? error : &local; /* the reason is needed here even if the caller does not want it */
+    if (sized_read(&own, sizeof(own), options, sizeof(own.size), "sandlot_session_options", error) < 0) {
+        sandlot_error_clear(&local);
+        return NULL;
+    }
+    options = &own;
     const struct registry_entry *entry =
         check_options(options, error) == 0
             ? registry_find(sandlot->registry, options->provider ? options->provider : RUNTIME_DEFAULT_PROVIDER, error)
@@ -533,7 +546,10 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
                                   .cancel_fd = cancellation_fd(options->cancellation)};
 
         session->sweep = leftovers_sweep_start(session->provider);
-        if (open_sandbox(&opening, setup, error) == 0)
+        int failed = open_sandbox(&opening, setup, error);
+
+        sandlot_error_clear(&opening.unrecorded);
+        if (!failed)
             return session;
     }
     session_free(session);

@@ -3,15 +3,59 @@
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
+#include <unistd.h>
 
 /* What a provider may take beyond a command's own time limit: TERM, a grace of 2 s, KILL, and the way there and back.
  */
 enum { COMMAND_END_MS = 30 * 1000 };
 
+/* A hundred years: no sum of times, nor one in nanoseconds, overflows. */
+#define LONGEST_TIMEOUT_MS INT64_C(3153600000000)
+
+int64_t session_command_timeout(int64_t timeout_ms)
+{
+    return timeout_ms < LONGEST_TIMEOUT_MS ? timeout_ms : LONGEST_TIMEOUT_MS;
+}
+
 int64_t session_command_deadline(int64_t timeout_ms)
 {
-    return timeout_ms > 0 ? sandlot_now_ms() + timeout_ms + COMMAND_END_MS : 0;
+    return timeout_ms > 0 ? sandlot_now_ms() + session_command_timeout(timeout_ms) + COMMAND_END_MS : 0;
+}
+
+/* Waits until no other call uses the sandbox, where the provider wants that. A descriptor, because unlike a mutex
+ * it can be waited for together with a cancellation. */
+static enum sandlot_status take_turn(const struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,
+                                     struct sandlot_error *error)
+{
+    struct pollfd fds[2] = {{session->turn_fd, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
+    uint64_t turn;
+
+    while (session->turn_fd >= 0 && read(session->turn_fd, &turn, sizeof(turn)) < 0) {
+        int64_t left = deadline_ms ? deadline_ms - sandlot_now_ms() : INT_MAX;
+
+        if (left <= 0) {
+            error_set(error, SANDLOT_CODE_TIMEOUT,
+                      "%s: another call has used the sandbox for too long; try again later",
+                      session->provider->entry->name);
+            return SANDLOT_TIMEOUT;
+        }
+        if (poll(fds, 2, left < INT_MAX ? (int)left : INT_MAX) > 0 && fds[1].revents) {
+            cancellation_check(cancel_fd, error);
+            return SANDLOT_CANCELLED;
+        }
+    }
+    return SANDLOT_OK;
+}
+
+static void give_turn_back(const struct sandlot_session *session)
+{
+    static const uint64_t turn = 1;
+
+    while (session->turn_fd >= 0 && write(session->turn_fd, &turn, sizeof(turn)) < 0 && errno == EINTR)
+        continue;
 }
 
 int session_run(struct sandlot_session *session, const struct sandlot_command *command,
@@ -19,26 +63,26 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
                 enum sandlot_status *status, struct sandlot_error *error)
 {
     struct provider *provider = session->provider;
-    bool serial = provider->table.flags & SANDLOT_SERIAL_SANDBOX;
     struct host_call call;
-    enum sandlot_status outcome;
+    enum sandlot_status unused;
 
+    status = status ? status : &unused;
     if (!provider->table.execute) {
-        if (status)
-            *status = SANDLOT_UNSUPPORTED;
+        *status = SANDLOT_UNSUPPORTED;
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
                          "%s: running commands is not supported by this provider; it only serves files",
                          provider->entry->name);
     }
+    *status = SANDLOT_CANCELLED;
+    if (cancellation_check(cancel_fd, error) < 0)
+        return -1;
+    *status = take_turn(session, deadline_ms, cancel_fd, error);
+    if (*status != SANDLOT_OK)
+        return -1;
     host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
-    if (serial)
-        pthread_mutex_lock(&session->serial);
-    outcome = provider->table.execute(&call.call, provider->instance, session->sandbox, command, output, result);
-    if (serial)
-        pthread_mutex_unlock(&session->serial);
-    if (status)
-        *status = outcome;
-    int failed = host_call_error(&call, outcome, "cannot run the command", true, error);
+    *status = provider->table.execute(&call.call, provider->instance, session->sandbox, command, output, result);
+    give_turn_back(session);
+    int failed = host_call_error(&call, *status, "cannot run the command", true, error);
 
     host_call_clear(&call);
     return failed;

@@ -17,6 +17,11 @@
     "trap 'rm -rf -- \"$d\"' EXIT; trap 'exit 143' TERM; trap 'exit 130' INT; trap 'exit 129' HUP; " \
     "cat >\"$d/setup\" || exit 125; umask \"$u\"; " RUN_SCRIPT
 
+#define PIECES_FOLDER "${TMPDIR:-/tmp}/sandlot-setup.%016llx"
+
+/* For removing what a setup that failed left in a sandbox that stays. */
+enum { CLEAN_UP_MS = 10 * 1000 };
+
 /* Base64 of so much at a time stays far below the limit of one argument (128 KiB on Linux). */
 enum { CHUNK = 48 * 1024 };
 
@@ -47,13 +52,13 @@ static enum sandlot_status to_receiver(const struct sandlot_sink *sink, const vo
 }
 
 static int run(struct sandlot_session *session, const char *command, const struct sandlot_source *input,
-               const struct sandlot_session_options *options, struct sandlot_exit *result, enum sandlot_status *status,
-               struct sandlot_error *error)
+               const struct sandlot_session_options *options, int64_t timeout_ms, struct sandlot_exit *result,
+               enum sandlot_status *status, struct sandlot_error *error)
 {
     struct sandlot_command request = {.size = sizeof(request),
                                       .command = command,
                                       .working_dir = session->working_dir,
-                                      .timeout_ms = SANDLOT_DEFAULT_TIMEOUT_MS,
+                                      .timeout_ms = timeout_ms,
                                       .input = input};
     struct sandlot_sink sink = {.size = sizeof(sink), .context = (void *)options, .write = to_receiver};
 
@@ -84,25 +89,22 @@ static char *base64(const char *bytes, size_t length)
     return text;
 }
 
-/* For a provider that cannot feed standard input: the script in pieces, one command each, then the run. */
-static int run_in_pieces(struct sandlot_session *session, const char *text,
+/* The script in pieces, one command each, then the run. */
+static int carry_and_run(struct sandlot_session *session, const char *text, uint64_t folder,
                          const struct sandlot_session_options *options, struct sandlot_exit *result,
                          struct sandlot_error *error)
 {
-    uint64_t random;
     size_t length = strlen(text);
 
-    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "no random numbers for the setup script's folder");
     for (size_t at = 0; at == 0 || at < length; at += CHUNK) {
         AUTO_FREE char *piece = base64(text + at, length - at < CHUNK ? length - at : CHUNK);
-        AUTO_FREE char *command = text_format(
-            "umask 077; d=${TMPDIR:-/tmp}/sandlot-setup.%016llx; %sprintf %%s '%s' | base64 -d >>\"$d/setup\"",
-            (unsigned long long)random, at ? "" : "mkdir -- \"$d\" && ", piece ? piece : "");
+        AUTO_FREE char *command =
+            text_format("umask 077; d=" PIECES_FOLDER "; %sprintf %%s '%s' | base64 -d >>\"$d/setup\"",
+                        (unsigned long long)folder, at ? "" : "mkdir -- \"$d\" && ", piece ? piece : "");
 
         if (!piece || !command)
             return error_no_memory(error);
-        if (run(session, command, NULL, options, result, NULL, error) < 0)
+        if (run(session, command, NULL, options, SANDLOT_DEFAULT_TIMEOUT_MS, result, NULL, error) < 0)
             return -1;
         if (result->exit_code != 0)
             return error_set(error, SANDLOT_CODE_SETUP_FAILED,
@@ -110,11 +112,39 @@ static int run_in_pieces(struct sandlot_session *session, const char *text,
                              "printf and base64 there and a writable temporary folder",
                              result->exit_code);
     }
-    AUTO_FREE char *command = text_format("d=${TMPDIR:-/tmp}/sandlot-setup.%016llx; trap 'rm -rf -- \"$d\"' EXIT; "
-                                          "trap 'exit 143' TERM; " RUN_SCRIPT,
-                                          (unsigned long long)random);
+    AUTO_FREE char *command =
+        text_format("d=" PIECES_FOLDER "; trap 'rm -rf -- \"$d\"' EXIT; trap 'exit 143' TERM; " RUN_SCRIPT,
+                    (unsigned long long)folder);
 
-    return command ? run(session, command, NULL, options, result, NULL, error) : error_no_memory(error);
+    return command ? run(session, command, NULL, options, SANDLOT_DEFAULT_TIMEOUT_MS, result, NULL, error)
+                   : error_no_memory(error);
+}
+
+/* A sandbox that was attached to outlives what failed, and the script may hold secrets. Not cancellable, best effort.
+ */
+static void remove_pieces(struct sandlot_session *session, uint64_t folder)
+{
+    static const struct sandlot_session_options nobody = {.size = sizeof(nobody)};
+    AUTO_FREE char *command = text_format("rm -rf -- \"" PIECES_FOLDER "\"", (unsigned long long)folder);
+    struct sandlot_exit result;
+
+    if (command)
+        run(session, command, NULL, &nobody, CLEAN_UP_MS, &result, NULL, NULL);
+}
+
+/* For a provider that cannot feed standard input. */
+static int run_in_pieces(struct sandlot_session *session, const char *text,
+                         const struct sandlot_session_options *options, struct sandlot_exit *result,
+                         struct sandlot_error *error)
+{
+    uint64_t folder;
+
+    if (getrandom(&folder, sizeof(folder), 0) != (ssize_t)sizeof(folder))
+        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "no random numbers for the setup script's folder");
+    if (carry_and_run(session, text, folder, options, result, error) == 0)
+        return 0;
+    remove_pieces(session, folder);
+    return -1;
 }
 
 int session_run_setup(struct sandlot_session *session, const char *text, const struct sandlot_session_options *options,
@@ -126,7 +156,7 @@ int session_run_setup(struct sandlot_session *session, const char *text, const s
     enum sandlot_status status = SANDLOT_OK;
 
     input.source = (struct sandlot_source){sizeof(input.source), &input, read_text, -1};
-    if (run(session, FROM_INPUT, &input.source, options, &result, &status, &refused) < 0) {
+    if (run(session, FROM_INPUT, &input.source, options, SANDLOT_DEFAULT_TIMEOUT_MS, &result, &status, &refused) < 0) {
         bool pieces = status == SANDLOT_UNSUPPORTED && session->provider->table.execute;
 
         if (!pieces) {

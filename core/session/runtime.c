@@ -1,8 +1,10 @@
 #include "session/runtime.h"
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/sized.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,21 +16,23 @@ const char *sandlot_version(void)
 
 struct sandlot *sandlot_open(const struct sandlot_options *options, struct sandlot_error *error)
 {
-    static const struct sandlot_options defaults = {.size = sizeof(defaults)};
+    struct sandlot_options own;
 
-    if (!options)
-        options = &defaults;
-    if (options->message)
-        log_set_receiver((log_receiver)options->message, options->message_context);
+    if (sized_read(&own, sizeof(own), options, sizeof(own.size), "sandlot_options", error) < 0)
+        return NULL;
     struct sandlot *sandlot = calloc(1, sizeof(*sandlot));
 
     if (!sandlot) {
         error_no_memory(error);
         return NULL;
     }
-    sandlot->explicit_config = options->config_file != NULL;
-    sandlot->config = config_load(options->config_file, error);
-    sandlot->environment = sandlot->config ? environment_load(options->no_environment_files) : NULL;
+    sandlot->message = own.message;
+    sandlot->message_context = own.message_context;
+    if (own.message)
+        log_set_receiver(own.message, own.message_context);
+    sandlot->explicit_config = own.config_file != NULL;
+    sandlot->config = config_load(own.config_file, error);
+    sandlot->environment = sandlot->config ? environment_load(own.no_environment_files) : NULL;
     sandlot->registry = sandlot->environment ? registry_new(sandlot->config) : NULL;
     if (!sandlot->registry) {
         error_no_memory(error); /* keeps the reason of config_load if there is one */
@@ -48,6 +52,8 @@ void sandlot_close(struct sandlot *sandlot)
         environment_free(sandlot->environment);
     if (sandlot->config)
         config_free(sandlot->config);
+    if (sandlot->message)
+        log_unset_receiver(sandlot->message, sandlot->message_context);
     free(sandlot);
 }
 
@@ -79,10 +85,11 @@ struct sandlot_cancellation *sandlot_cancellation_new(void)
 void sandlot_cancel(struct sandlot_cancellation *cancellation)
 {
     static const uint64_t one = 1;
+    int saved = errno; /* a signal handler must not change it */
 
     /* Cannot fail in a way that matters: a counter that is full is readable too. */
     if (write(cancellation->event_fd, &one, sizeof(one)) < 0)
-        return;
+        errno = saved;
 }
 
 void sandlot_cancellation_free(struct sandlot_cancellation *cancellation)
@@ -96,4 +103,13 @@ void sandlot_cancellation_free(struct sandlot_cancellation *cancellation)
 int cancellation_fd(const struct sandlot_cancellation *cancellation)
 {
     return cancellation ? cancellation->event_fd : -1;
+}
+
+int cancellation_check(int cancel_fd, struct sandlot_error *error)
+{
+    struct pollfd cancel = {cancel_fd, POLLIN, 0};
+
+    if (cancel_fd < 0 || poll(&cancel, 1, 0) <= 0)
+        return 0;
+    return error_set(error, SANDLOT_CODE_CANCELLED, "it was cancelled; run it again when you want it to finish");
 }

@@ -2,6 +2,7 @@
 #ifndef SANDLOT_SESSION_RUNTIME_H
 #define SANDLOT_SESSION_RUNTIME_H
 
+#include "base/log.h"
 #include "config/config.h"
 #include "config/environment.h"
 #include "loader/loader.h"
@@ -15,6 +16,8 @@ struct sandlot {
     struct environment *environment;
     struct registry *registry;
     bool explicit_config; /* the configuration was named by --config: the ledger records it */
+    log_receiver message; /* the caller's, which must not be called after the end; NULL: none */
+    void *message_context;
 };
 
 struct sandlot_cancellation {
@@ -23,6 +26,9 @@ struct sandlot_cancellation {
 
 /* The descriptor that a cancelled call sees; -1 for NULL. */
 int cancellation_fd(const struct sandlot_cancellation *cancellation);
+
+/* 0 while CANCEL_FD (-1: none) is not readable, else -1 with SANDLOT_CODE_CANCELLED. */
+int cancellation_check(int cancel_fd, struct sandlot_error *error);
 
 /* Loads provider NAME (NULL: "local") with PARAMETERS; see provider_load. */
 struct provider *runtime_load(struct sandlot *sandlot, const char *name, const char *const *parameters, bool lenient,

@@ -2,6 +2,8 @@
 #include "session/session.h"
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/sized.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +40,18 @@ static enum sandlot_status pass_on(void *context, const struct sandlot_listed *s
     return listing->each(listing->context, &public) ? SANDLOT_OK : SANDLOT_CANCELLED;
 }
 
-static struct provider *load_target(struct sandlot *sandlot, const struct sandlot_target *target,
+/* Loads the provider of TARGET, unless it was cancelled already. *CANCEL_FD: what may end the calls that follow. */
+static struct provider *load_target(struct sandlot *sandlot, const struct sandlot_target *target, int *cancel_fd,
                                     struct sandlot_error *error)
 {
-    return runtime_load(sandlot, target ? target->provider : NULL, target ? target->parameters : NULL, true, error);
+    struct sandlot_target own;
+
+    if (sized_read(&own, sizeof(own), target, sizeof(own.size), "sandlot_target", error) < 0)
+        return NULL;
+    *cancel_fd = cancellation_fd(own.cancellation);
+    if (cancellation_check(*cancel_fd, error) < 0)
+        return NULL;
+    return runtime_load(sandlot, own.provider, own.parameters, true, error);
 }
 
 int sandlot_list(struct sandlot *sandlot, const struct sandlot_target *target,
@@ -49,22 +59,26 @@ int sandlot_list(struct sandlot *sandlot, const struct sandlot_target *target,
                  struct sandlot_error *error)
 {
     struct listing listing = {.each = each, .context = context};
-    struct provider *provider = load_target(sandlot, target, error);
+    int cancel_fd;
+    struct provider *provider = load_target(sandlot, target, &cancel_fd, error);
     int result = -1;
 
     if (!provider)
         return -1;
     listing.provider = provider->entry->name;
     if (ledger_read(&listing.records, &listing.record_count, error) == 0)
-        result = session_list_at_provider(provider, pass_on, &listing, sandlot_now_ms() + LIST_MS,
-                                          cancellation_fd(target ? target->cancellation : NULL), error);
+        result = session_list_at_provider(provider, pass_on, &listing, sandlot_now_ms() + LIST_MS, cancel_fd, error);
     ledger_free_records(listing.records, listing.record_count);
     provider_unload(provider);
     return result;
 }
 
-/* The sandbox is gone: nobody needs to remember it. */
-static int forget(const char *provider, const char *id, struct sandlot_error *error)
+/* What is done with the ledger's records of one sandbox. */
+typedef int (*record_action)(struct ledger_record *record, const struct provider *provider,
+                             struct sandlot_error *error);
+
+static int for_each_record(const struct provider *provider, const char *id, record_action action,
+                           struct sandlot_error *error)
 {
     struct ledger_record **records;
     size_t count;
@@ -73,11 +87,26 @@ static int forget(const char *provider, const char *id, struct sandlot_error *er
     if (ledger_read(&records, &count, error) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (records[i]->id && strcmp(records[i]->id, id) == 0 && strcmp(records[i]->provider, provider) == 0 &&
-            ledger_remove(records[i]->label, error) < 0)
+        if (records[i]->id && strcmp(records[i]->id, id) == 0 &&
+            strcmp(records[i]->provider, provider->entry->name) == 0 && action(records[i], provider, error) < 0)
             result = -1;
     ledger_free_records(records, count);
     return result;
+}
+
+/* The intent to delete is on disk before the request goes out: if this process dies on the way, `gc` finishes it. */
+static int note_intent(struct ledger_record *record, const struct provider *provider, struct sandlot_error *error)
+{
+    record->durable = !(provider->table.flags & SANDLOT_ENDS_WITH_POWER);
+    ledger_own(record);
+    return ledger_write(record, error);
+}
+
+/* The sandbox is gone: nobody needs to remember it. */
+static int forget(struct ledger_record *record, const struct provider *provider, struct sandlot_error *error)
+{
+    (void)provider;
+    return ledger_remove(record->label, error);
 }
 
 int sandlot_delete(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
@@ -85,15 +114,21 @@ int sandlot_delete(struct sandlot *sandlot, const struct sandlot_target *target,
 {
     if (!id || !*id)
         return error_set(error, SANDLOT_CODE_USAGE, "the sandbox's id must not be empty");
-    struct provider *provider = load_target(sandlot, target, error);
+    int cancel_fd;
+    struct provider *provider = load_target(sandlot, target, &cancel_fd, error);
 
     if (!provider)
         return -1;
-    int result = session_delete_at_provider(provider, id, sandlot_now_ms() + DELETE_MS,
-                                            cancellation_fd(target ? target->cancellation : NULL), error);
+    struct sandlot_error no_intent = {0};
+
+    /* A ledger that cannot be written is no reason to leave the sandbox running. */
+    if (for_each_record(provider, id, note_intent, &no_intent) < 0)
+        log_warning("%s", no_intent.message);
+    sandlot_error_clear(&no_intent);
+    int result = session_delete_at_provider(provider, id, sandlot_now_ms() + DELETE_MS, cancel_fd, error);
 
     if (result == 0)
-        result = forget(provider->entry->name, id, error);
+        result = for_each_record(provider, id, forget, error);
     provider_unload(provider);
     return result;
 }

@@ -10,8 +10,6 @@
 #include "session/ledger.h"
 #include "session/runtime.h"
 
-#include <pthread.h>
-
 struct leftovers_sweep;
 
 struct sandlot_session {
@@ -24,7 +22,7 @@ struct sandlot_session {
     /* The ledger's record while this process answers for the sandbox; NULL: somebody else owns it. */
     struct ledger_record *record;
     bool keep;
-    pthread_mutex_t serial;        /* held during calls when the provider asks for one at a time */
+    int turn_fd; /* a semaphore of one, eventfd(2), when the provider asks for one call at a time; else -1 */
     struct leftovers_sweep *sweep; /* deletes what dead runs left at this provider, beside our work; or NULL */
 };
 
@@ -36,6 +34,9 @@ struct sandlot_session {
 int session_run(struct sandlot_session *session, const struct sandlot_command *command,
                 const struct sandlot_sink *output, struct sandlot_exit *result, int64_t deadline_ms, int cancel_fd,
                 enum sandlot_status *status, struct sandlot_error *error);
+
+/* TIMEOUT_MS, cut so that sums of times do not overflow. */
+int64_t session_command_timeout(int64_t timeout_ms);
 
 /* The deadline of a command with this time limit (0: none): the limit and what ending a command may take. */
 int64_t session_command_deadline(int64_t timeout_ms);
@@ -60,8 +61,11 @@ int session_list_at_provider(struct provider *provider,
  * Looks for the sandbox with run label LABEL at PROVIDER, all pages. 1: found, *ID to be freed; 0: there is none;
  * -1: cannot be told (the provider has no list, or it failed).
  */
-int session_find_by_label(struct provider *provider, const char *label, int64_t deadline_ms, char **id,
+int session_find_by_label(struct provider *provider, const char *label, int64_t deadline_ms, int cancel_fd, char **id,
                           struct sandlot_error *error);
+
+/* Gives the provider its handle back, if there is one. */
+void session_release_handle(struct sandlot_session *session);
 
 /* Frees the session without touching sandbox or ledger. */
 void session_free(struct sandlot_session *session);

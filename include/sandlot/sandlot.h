@@ -18,12 +18,14 @@
  * failed. The error must be zeroed or cleared before the call; the message belongs to the caller, who
  * frees it with sandlot_error_clear. NULL may be passed by callers who only care whether it worked.
  *
- * STRUCTS   Every struct that the caller fills begins with its own size; set it and zero the rest.
+ * STRUCTS   Every struct that the caller fills begins with its own size; set it and zero the rest. A
+ * program built with an older or a newer header than the library's works; something that it sets and the
+ * library does not know is SANDLOT_CODE_USAGE.
  *
  * THREADS   One `struct sandlot` may be used on many threads at the same time, and so may one session:
  * its calls overlap unless the provider serialises them. Closing either must be the last call on it.
  *
- * BLOCKING AND ASYNCHRONOUS  Each blocking call that may take long has a `submit` form that returns a job at once:
+ * BLOCKING AND ASYNCHRONOUS  Opening, executing, closing and deleting have a `submit` form that returns a job at once:
  * a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead.
  *
  * OWNERSHIP A session that created its sandbox deletes it in sandlot_session_close, unless
@@ -104,7 +106,8 @@ struct sandlot_options {
     size_t size;
     const char *config_file;   /* instead of $SANDLOT_CONFIG or the default one; it must exist */
     bool no_environment_files; /* do not read .env files */
-    /* Receives warnings and progress, on any thread; NULL: warnings go to standard error. */
+    /* Receives warnings and progress, on any thread, one at a time, until sandlot_close; NULL: warnings go to standard
+     * error. It may call nothing of this header but sandlot_cancel. A process has one: the one that was set last. */
     void (*message)(void *context, enum sandlot_message_level level, const char *text);
     void *message_context;
 };
@@ -190,13 +193,14 @@ SANDLOT_API int sandlot_session_close(struct sandlot_session *session, struct sa
 struct sandlot_execution {
     size_t size;
     const char *command;            /* one shell command line, not empty */
-    int64_t timeout_ms;             /* 0: SANDLOT_DEFAULT_TIMEOUT_MS; SANDLOT_NO_TIMEOUT: none */
+    int64_t timeout_ms;             /* 0: SANDLOT_DEFAULT_TIMEOUT_MS; SANDLOT_NO_TIMEOUT: none; at most 100 years */
     const char *working_dir;        /* NULL: the sandbox's */
     const char *const *environment; /* "NAME=value", ended by NULL; or NULL */
     bool has_input;
     int input_fd;          /* with has_input: standard input of the command; stays the caller's */
     uint64_t output_limit; /* bytes kept in the result; 0: SANDLOT_DEFAULT_OUTPUT_LIMIT */
-    /* Receives output as it comes, all of it; then none is kept in the result. Return false to cancel. */
+    /* Receives output as it comes, all of it; then none is kept in the result. Return false to cancel: it is not called
+     * again, and the call ends with SANDLOT_CODE_CANCELLED. */
     bool (*output)(void *context, const void *bytes, size_t length);
     void *context;
     struct sandlot_cancellation *cancellation;
@@ -214,10 +218,11 @@ struct sandlot_result {
 };
 
 /* Runs one command and waits for it. 0 if it ran, whatever its exit code; the result is then the caller's, to
- * be freed with sandlot_result_clear. -1: it could not be run, or was cancelled. */
+ * be freed with sandlot_result_clear. -1: it could not be run, or was cancelled; the result is untouched. */
 SANDLOT_API int sandlot_execute(struct sandlot_session *session, const struct sandlot_execution *execution,
                                 struct sandlot_result *result, struct sandlot_error *error);
 
+/* Frees the output and makes the result ready for the next call. NULL is fine. */
 SANDLOT_API void sandlot_result_clear(struct sandlot_result *result);
 
 /* ---- without a session ----------------------------------------------------------------------------------------------

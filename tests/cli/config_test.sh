@@ -46,7 +46,7 @@ default = "none"'
 usage "default none" "default.*'none'" exec --sandbox -- true
 configure '[sandboxes]
 default = "nosuch"'
-usage "default unknown" "nosuch" exec --sandbox -- true
+usage "default unknown" "the default in .sandboxes. of .*config.toml.*nosuch" exec --sandbox -- true
 
 # ---- entries ----
 configure '[sandboxes.providers.acme]
@@ -60,10 +60,16 @@ class_path = "acme"'
 json "class_path without colon" 3 '.error == "provider_unavailable" and (.message | test("class_path"))' exec --sandbox acme -- true
 configure '[sandboxes.providers.acme]
 working_dir = "/x"'
+run providers
+check "no class_path and nothing below: a warning with the line" grep -q "warning: .*config.toml:1: .*acme.* has no class_path" "$scratch/err"
 json "no class_path and nothing below" 3 '.error == "provider_unavailable" and (.message | test("class_path"))' exec --sandbox acme -- true
 configure '[sandboxes.providers.acme]
 class_path = 5'
 usage "class_path of the wrong type drops the entry" "acme" exec --sandbox acme -- true
+configure '[sandboxes.providers.local]
+memory_mb = 300'
+run providers
+check "a parameter outside params: where it belongs" grep -q "config.toml:2: .*memory_mb is unknown.*params" "$scratch/err"
 configure '[sandboxes.providers.local]
 working_dir = "/somewhere"'
 json "a partial override" 0 '.providers[] | select(.name == "local") | .source == "config" and .working_dir == "/somewhere" and

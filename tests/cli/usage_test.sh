@@ -70,17 +70,24 @@ for command in "exec -- true" create list "delete x"; do
 done
 
 # ---- which provider ----
+usage "a bad parameter of several deletions" "no parameter .colour" delete x y --param colour=red
+check "is said once" test "$(grep -c "no parameter" "$scratch/err")" = 1
 usage "unknown provider" "nosuch.*local" exec --sandbox nosuch -- true
 usage "unknown provider names the searched folders" "$plugins" exec --sandbox nosuch -- true
 usage "unknown provider names the table to declare" "sandboxes.providers.nosuch" exec --sandbox nosuch -- true
 usage "unknown provider suggests the nearest" "did you mean .*local" exec --sandbox locl -- true
 usage "names are compared exactly" "Local" exec --sandbox Local -- true
 usage "unknown provider of providers" "nosuch" providers nosuch
+usage "empty name of a provider" "the name is empty" providers ""
+usage "a name that is no bare key of TOML is quoted" 'sandboxes.providers."a.b"' exec --sandbox a.b -- true
+usage "a name that no provider can have" "holds a blank cannot be a provider's" exec --sandbox "a b" -- true
+check "is not to be declared" test "${err#*declare}" = "$err"
 usage "bare --sandbox without default" "needs a default" exec --sandbox -- true
 usage "bare --sandbox at the end" "needs a default" list --sandbox
 usage "--sandbox took the command" "'exec' after --sandbox was taken" --sandbox exec -- true
 usage "--sandbox took the only word" "'list' after --sandbox was taken" --sandbox list
 usage "a command as provider" "'delete' after --sandbox was taken" exec --sandbox delete -- true
+usage "a command as provider, and nothing to run" "missing.*'delete' after --sandbox was taken" exec --sandbox delete
 usage "the last --sandbox counts" "othername" exec --sandbox local --sandbox othername -- true
 usage "provider without reattaching" "cannot attach" exec --sandbox fixed --sandbox-id x -- true
 usage "provider without snapshots" "does not start from snapshots" exec --sandbox fixed --sandbox-snapshot-name x -- true

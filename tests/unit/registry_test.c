@@ -434,6 +434,7 @@ static void test_partial_override(void **state)
     assert_string_equal(entry->note.description, "First of two in one file");
     assert_null(entry->problem);
     assert_contains(find(&world, "ghost")->problem, "has no class_path, and nothing else provides ghost");
+    assert_contains(support_logged(), "config.toml:2: [sandboxes.providers.ghost] has no class_path");
     assert_contains(find(&world, "daytona")->problem, "it is not installed");
     demolish(&world);
 }

@@ -519,6 +519,41 @@ static void test_garbage(void **state)
     }
 }
 
+/* A delete that is killed on the way is finished by gc, though the sandbox had been left on purpose. */
+static void test_killed_delete(void **state)
+{
+    struct request wanted = request("delete_failures=1000");
+    struct sandlot_target target = {.size = sizeof(target), .provider = "fake", .parameters = wanted.parameters};
+
+    (void)state;
+    wanted.options.keep = true;
+    struct sandlot_session *session = must_open(&wanted);
+    char *id = strdup(sandlot_session_id(session));
+
+    assert_int_equal(sandlot_session_close(session, NULL), 0);
+    assert_int_equal(ledger_count(true), 1);
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        sandlot_delete(sandlot, &target, id, NULL);
+        _exit(1);
+    }
+    struct timespec delay = {0, 300000000L};
+
+    nanosleep(&delay, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(vendor_count(), 1);
+    assert_int_equal(ledger_count(false), 1);
+    unlink(in_folder("vendor/.failed_deletes"));
+    wanted.parameters[2] = NULL;
+    target.parameters = wanted.parameters;
+    assert_int_equal(sandlot_delete(sandlot, &target, id, NULL), 0);
+    expect_nothing_left();
+    free(id);
+}
+
 static void test_quiet_sweep(void **state)
 {
     struct request wanted = request(NULL);
@@ -710,6 +745,7 @@ int main(void)
         SESSION_TEST(test_usage),
         SESSION_TEST(test_cancel),
         SESSION_TEST(test_garbage),
+        SESSION_TEST(test_killed_delete),
         SESSION_TEST(test_quiet_sweep),
         SESSION_TEST(test_garbage_spares_the_living),
         SESSION_TEST(test_list_follows_pages),

@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 static const char *const controller_names[] = {"memory", "pids", "cpu"};
 
-enum { CPU_PERIOD_US = 100000, SMALLEST_QUOTA_US = 1000 };
+enum { CPU_PERIOD_US = 100000, SMALLEST_QUOTA_US = 1000, TRIAL_REMOVALS = 50 };
 
 /* Is WORD in the list TEXT, whose words are separated by one of SEPARATORS? */
 static bool has_word(const char *text, const char *word, const char *separators)
@@ -159,14 +163,6 @@ static void find_version_2(struct cgroups *cgroups)
             return;
         *strrchr(folder, '/') = '\0';
     }
-}
-
-void cgroups_find(struct cgroups *cgroups)
-{
-    *cgroups = (struct cgroups){.fds = {-1, -1, -1}};
-    find_version_2(cgroups);
-    if (!cgroups->version)
-        find_version_1(cgroups);
 }
 
 /* "sandlot-UID-ID", or a file in that group. */
@@ -325,6 +321,63 @@ int64_t cgroups_memory_kills(const struct cgroups *cgroups, const char *id)
     const char *count = strstr(text, "oom_kill ");
 
     return count ? strtoll(count + strlen("oom_kill "), NULL, 10) : 0;
+}
+
+/* Can a process be born in the group GROUP_FD of version 2? */
+static bool can_be_born_in(int group_fd)
+{
+    struct clone_args arguments = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (unsigned)group_fd};
+    const pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+    int status = -1;
+
+    if (pid == 0)
+        _exit(0);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status == 0;
+}
+
+/*
+ * Tries with a group of its own whether all that a box needs of version 2 works, for who may do what there depends on
+ * more than the modes of files. Runs before the keeper has threads, which a clone would not take along.
+ */
+static bool works(const struct cgroups *cgroups)
+{
+    char id[32];
+    const struct settings settings = {.memory_mb = 64, .processes = 8, .cpus = 1};
+    char reason[512];
+    struct box_groups groups;
+
+    snprintf(id, sizeof(id), "trial-%d", (int)getpid());
+    if (cgroups_make(cgroups, id, &settings, reason, sizeof(reason)) < 0)
+        return false;
+    const bool fine = cgroups_open(cgroups, id, &settings, &groups) == 0 && can_be_born_in(groups.born_in);
+
+    cgroups_close(&groups);
+    /* A group stays busy for a moment after its last process was waited for. */
+    for (int i = 0; i < TRIAL_REMOVALS && !cgroups_remove(cgroups, id); i++)
+        usleep(1000);
+    return fine;
+}
+
+static void forget(struct cgroups *cgroups)
+{
+    for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+        if (cgroups->fds[i] >= 0)
+            close(cgroups->fds[i]);
+        free(cgroups->paths[i]);
+    }
+    *cgroups = (struct cgroups){.fds = {-1, -1, -1}};
+}
+
+void cgroups_find(struct cgroups *cgroups)
+{
+    *cgroups = (struct cgroups){.fds = {-1, -1, -1}};
+    find_version_2(cgroups);
+    if (cgroups->version && !works(cgroups))
+        forget(cgroups);
+    if (!cgroups->version)
+        find_version_1(cgroups);
 }
 
 void cgroups_describe(const struct cgroups *cgroups, char *text, size_t size)
