@@ -17,6 +17,7 @@ struct command {
     size_t maximum;        /* most arguments */
     const char *missing;   /* the complaint about too few arguments */
     bool passes_words;     /* everything after its first argument belongs to somebody else */
+    bool no_provider;      /* --sandbox and --param are taken, as everywhere, but mean nothing to it */
     int (*run)(const struct options *options);
 };
 

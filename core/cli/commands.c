@@ -68,6 +68,7 @@ static const struct command table[] = {
      .help = "Deletes the sandboxes of runs that were killed before they could clean up, at every provider, and\n"
              "prints them. What 'create' or --scope left on purpose stays.\n",
      .options = OPTIONS_COMMON,
+     .no_provider = true,
      .run = command_gc},
     {.name = "providers",
      .summary = "list providers, or tell everything about one",
@@ -77,6 +78,7 @@ static const struct command table[] = {
              "With -v also the files in the plugin folders that are no providers.\n",
      .options = OPTIONS_COMMON,
      .maximum = 1,
+     .no_provider = true,
      .run = command_providers},
     {.name = "doctor",
      .summary = "check this machine: what works, what does not, what to do",
@@ -84,6 +86,7 @@ static const struct command table[] = {
      .help = "Makes, uses and deletes a local sandbox, looks at what this machine offers, and tells what each\n"
              "provider lacks. The exit status is 0 if the local sandbox works, else 3.\n",
      .options = OPTIONS_COMMON,
+     .no_provider = true,
      .run = command_doctor},
     {.name = "help",
      .summary = "print this, or the help of one command",
@@ -91,6 +94,7 @@ static const struct command table[] = {
      .help = "Prints the overview, or what one command does.\n",
      .options = OPTIONS_COMMON,
      .maximum = 1,
+     .no_provider = true,
      .run = command_help},
 };
 

@@ -15,9 +15,8 @@ static const char create_options[] =
     "                       start from this snapshot\n"
     "  --sandbox-setup PATH run this script in a new sandbox first\n"
     "  --scope KEY          reuse the live sandbox of this scope, or make it and leave it running\n";
-static const char common_options[] = "  --param KEY=VALUE    one parameter of the provider; may be repeated\n"
-                                     "\n"
-                                     "Everywhere:\n"
+static const char parameter_options[] = "  --param KEY=VALUE    one parameter of the provider; may be repeated\n\n";
+static const char common_options[] = "Everywhere:\n"
                                      "  --config FILE        instead of $SANDLOT_CONFIG or the default file\n"
                                      "  --json               one JSON object on standard output\n"
                                      "  -q, -v, -vv          less, more, all progress on standard error\n"
@@ -33,7 +32,7 @@ static void print_overview(void)
                   "Commands:\n");
     for (size_t i = 0; i < count; i++)
         output_format("  %-12s %s\n", all[i].name, all[i].summary);
-    output_format("\n%s%s%s%s", sandbox_options, attach_options, create_options, common_options);
+    output_format("\n%s%s%s%s%s", sandbox_options, attach_options, create_options, parameter_options, common_options);
     output_format("\nExamples:\n"
                   "  sandlot exec -- uname -a            in a fresh local sandbox\n"
                   "  sandlot exec --param workspace=. -- make test\n"
@@ -48,9 +47,13 @@ static void print_command(const struct command *command)
 
     output_format("Usage: sandlot %s [OPTIONS]%s%s\n\n%s", command->name, *command->arguments ? " " : "",
                   command->arguments, command->help);
-    if (takes_options)
+    if (!command->no_provider)
         output_format("\n%s%s%s%s", sandbox_options, command->options & OPTION_SANDBOX_ID ? attach_options : "",
-                      command->options & OPTION_SCOPE ? create_options : "", common_options);
+                      command->options & OPTION_SCOPE ? create_options : "", parameter_options);
+    else if (takes_options)
+        output_format("\n");
+    if (takes_options)
+        output_format("%s", common_options);
 }
 
 int help_print(const struct command *command)

@@ -55,7 +55,7 @@ static const char *type_name(struct json_object *value)
     case json_type_array:
         return "an array";
     case json_type_string:
-        return "a string";
+        return toml_is_moment(value) ? "a date or time" : "a string";
     case json_type_null:
         break;
     }
@@ -106,7 +106,7 @@ const char *config_name_problem(const char *name)
 /* Is VALUE a string that C can carry? Otherwise a warning. */
 static bool is_text(const struct place *place, const char *key, struct json_object *value)
 {
-    if (!json_object_is_type(value, json_type_string)) {
+    if (!json_object_is_type(value, json_type_string) || toml_is_moment(value)) {
         warn_type(place, key, value, "a string");
         return false;
     }
@@ -275,7 +275,8 @@ static void read_providers(struct config *config, struct json_object *providers,
 
 static void read_default(struct config *config, struct json_object *value, int line)
 {
-    const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+    const bool is_string = json_object_is_type(value, json_type_string) && !toml_is_moment(value);
+    const char *text = is_string ? json_object_get_string(value) : NULL;
 
     if (!text)
         warn(config->file, line,

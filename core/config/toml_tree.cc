@@ -132,6 +132,17 @@ json string_of(std::string_view text)
     return own(json_object_new_string_len(text.data(), static_cast<int>(text.size())));
 }
 
+// What marks the strings that were no strings in the document, by its address.
+char moment_mark;
+
+json moment_of(const std::string &text)
+{
+    json result = string_of(text);
+
+    json_object_set_userdata(result.get(), &moment_mark, nullptr);
+    return result;
+}
+
 json value_of(const toml::node &node)
 {
     if (auto *value = node.as_string())
@@ -143,11 +154,11 @@ json value_of(const toml::node &node)
     if (auto *value = node.as_boolean())
         return own(json_object_new_boolean(value->get()));
     if (auto *value = node.as_date())
-        return string_of(text_of(value->get()));
+        return moment_of(text_of(value->get()));
     if (auto *value = node.as_time())
-        return string_of(text_of(value->get()));
+        return moment_of(text_of(value->get()));
     if (auto *value = node.as_date_time())
-        return string_of(text_of(value->get()));
+        return moment_of(text_of(value->get()));
     throw parser_gave_up{};
 }
 
@@ -303,4 +314,9 @@ extern "C" json_object *toml_parse(const char *text, size_t length, json_object 
         std::snprintf(problem->message, sizeof(problem->message), "out of memory");
     }
     return nullptr;
+}
+
+extern "C" bool toml_is_moment(struct json_object *value)
+{
+    return json_object_is_type(value, json_type_string) && json_object_get_userdata(value) == &moment_mark;
 }

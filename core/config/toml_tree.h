@@ -1,11 +1,12 @@
 /*
  * A TOML 1.0 document as a json-c tree. The parser is toml++, a C++ library; this is the one place that
- * knows of it. Dates and times become strings as written in TOML.
+ * knows of it. Dates and times become strings as written in TOML, which toml_is_moment can tell from others.
  */
 #ifndef SANDLOT_CONFIG_TOML_TREE_H
 #define SANDLOT_CONFIG_TOML_TREE_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -25,6 +26,9 @@ struct toml_problem {
  */
 struct json_object *toml_parse(const char *text, size_t length, struct json_object **lines,
                                struct toml_problem *problem);
+
+/* Was VALUE, of a tree of toml_parse, a date or a time? */
+bool toml_is_moment(struct json_object *value);
 
 #ifdef __cplusplus
 }

@@ -252,6 +252,11 @@ static bool scan(struct registry *registry)
     return discovery_scan(registry->builtins, add_library, registry);
 }
 
+static bool set_not_installed(struct registry_entry *entry, const char *package)
+{
+    return set_problem(entry, "it is not installed: install the package %s", package);
+}
+
 /* The built-ins of the table for which there is no library. */
 static bool add_missing_builtins(struct registry *registry)
 {
@@ -268,7 +273,7 @@ static bool add_missing_builtins(struct registry *registry)
             continue;
         struct offer *offer = add_offer(registry, REGISTRY_BUILTIN, table[i].name);
 
-        if (!offer || !set_problem(&offer->entry, "it is not installed: install the package %s", table[i].package))
+        if (!offer || !set_not_installed(&offer->entry, table[i].package))
             return false;
     }
     return true;
@@ -450,6 +455,8 @@ static bool borrow(const struct registry *registry, struct offer *offer)
     entry->path = offer->base->entry.path;
     entry->symbol = offer->base->entry.symbol;
     entry->note = offer->base->entry.note;
+    if (!entry->path && entry->config->package && *entry->config->package)
+        return set_not_installed(entry, entry->config->package); /* the operator knows it by another name */
     return !offer->base->entry.problem || set_problem(entry, "%s", offer->base->entry.problem);
 }
 

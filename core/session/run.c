@@ -84,6 +84,9 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
     give_turn_back(session);
     int failed = host_call_error(&call, *status, "cannot run the command", true, error);
 
+    /* Of what a caller can get wrong here only the directory is left: the sandbox is fine. */
+    if (*status == SANDLOT_INVALID_ARGUMENT && error && command->working_dir != session->working_dir)
+        error->code = SANDLOT_CODE_INVALID_PATH;
     host_call_clear(&call);
     return failed;
 }

@@ -169,11 +169,14 @@ int session_run_setup(struct sandlot_session *session, const char *text, const s
             return -1;
     }
     if (result.timed_out)
-        return error_set(error, SANDLOT_CODE_SETUP_FAILED, "the setup script %s did not end within %d minutes",
-                         options->setup_file, (int)(SANDLOT_DEFAULT_TIMEOUT_MS / 60000));
+        return error_set(
+            error, SANDLOT_CODE_SETUP_FAILED,
+            "%s: cannot set the sandbox up: the setup script %s did not end within %d minutes; make it shorter or "
+            "start long work in the background",
+            sandlot_session_provider(session), options->setup_file, (int)(SANDLOT_DEFAULT_TIMEOUT_MS / 60000));
     if (result.exit_code != 0)
         return error_set(error, SANDLOT_CODE_SETUP_FAILED,
-                         "the setup script %s ended with status %d; its output says why", options->setup_file,
-                         result.exit_code);
+                         "%s: cannot set the sandbox up: the setup script %s ended with status %d; its output says why",
+                         sandlot_session_provider(session), options->setup_file, result.exit_code);
     return 0;
 }

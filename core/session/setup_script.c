@@ -90,8 +90,9 @@ char *setup_script_read(const char *path, const struct environment *environment,
     AUTO_FREE char *names = NULL;
 
     if (!text)
-        error_set(error, SANDLOT_CODE_USAGE, "cannot read the setup script %s: %s", absolute ? absolute : path,
-                  errno == EFBIG ? "it is larger than 1 MiB" : strerror(errno));
+        error_set(error, SANDLOT_CODE_USAGE,
+                  "cannot read the setup script %s: %s; correct the path given to --sandbox-setup",
+                  absolute ? absolute : path, errno == EFBIG ? "it is larger than 1 MiB" : strerror(errno));
     else if (memchr(text, '\0', length))
         error_set(error, SANDLOT_CODE_USAGE, "the setup script %s holds a NUL byte; it must be a text file", absolute);
     else if (!text_utf8_valid(text, length))

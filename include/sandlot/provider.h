@@ -223,7 +223,8 @@ struct sandlot_command {
     size_t size;
     const char *command;                /* one shell command line, for bash where there is one, else sh; not a login
                                            shell; NULL in terminal: the user's shell */
-    const char *working_dir;            /* absolute; NULL: the sandbox's working directory */
+    const char *working_dir;            /* absolute; NULL: the sandbox's working directory; if it is not there:
+                                           SANDLOT_INVALID_ARGUMENT */
     const char *const *environment;     /* "NAME=value" to add, ended by NULL; or NULL */
     int64_t timeout_ms;                 /* ends the command and all that it started; 0: no limit */
     const struct sandlot_source *input; /* standard input; NULL: empty. A provider that cannot feed input

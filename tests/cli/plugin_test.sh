@@ -15,6 +15,12 @@ if ! make -s -C "$vendor/minimal" SANDLOT_INCLUDE="$vendor/include" CFLAGS="-O2 
 fi
 ok "the example builds with include/ alone"
 
+tour=$(sed -n 's/^\(cc .*minimal\.c\) .*/\1/p' README.md)
+mkdir "$scratch/tour"
+ln -s "$PWD/include" "$PWD/sdk" "$scratch/tour/"
+(cd "$scratch/tour" && sh -c "$tour") >"$scratch/out" 2>&1
+check "the line of the README builds it too" test -f "$scratch/tour/minimal.so" -a ! -s "$scratch/out"
+
 # ---- found by dropping it in ----
 usage "not there yet" "minimal" exec --sandbox minimal -- true
 export SANDLOT_PLUGIN_PATH=$search

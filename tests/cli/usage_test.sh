@@ -116,4 +116,9 @@ for command in exec create list delete gc providers doctor help; do
     check "help $command says the same" test "$out" = "$help"
 done
 
+for command in gc providers doctor; do
+    expect "$command takes --sandbox, which means nothing to it" 0 "*" "*" "$command" --help --sandbox local
+    check "and its help does not offer it" test "$(grep -c -e "--sandbox" -e "--param" "$scratch/out")" = 0
+done
+
 check "nothing was created" test -z "$(ledger_files)"

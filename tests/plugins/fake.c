@@ -490,7 +490,8 @@ static int spawn_shell(struct run *run, const char *folder, int input, int outpu
 {
     char shell[] = "sh";
     char option[] = "-c";
-    char *arguments[] = {shell, option, (char *)(uintptr_t)run->command->command, NULL};
+    char end[] = "--";
+    char *arguments[] = {shell, option, end, (char *)(uintptr_t)run->command->command, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t all;

@@ -153,6 +153,26 @@ static void test_redaction(void **state)
     redact_clear();
 }
 
+static void test_redaction_of_awkward_secrets(void **state)
+{
+    (void)state;
+    redact_add("abcdefgh");
+    redact_add("efghijkl");
+    AUTO_FREE char *overlapping = redact("<abcdefghijkl> <efghijklabcdefgh");
+
+    assert_string_equal(overlapping, "<***> <***");
+    redact_add("from-a-file\n");
+    redact_add("-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nshort\n-----END KEY-----\n");
+    AUTO_FREE char *lines = redact("a from-a-file, line MIIEvQIBADANBgkqhkiG is short");
+
+    assert_string_equal(lines, "a ***, line *** is short");
+    redact_add("****");
+    AUTO_FREE char *stars = redact("*******");
+
+    assert_string_equal(stars, "***");
+    redact_clear();
+}
+
 static void test_errors(void **state)
 {
     struct sandlot_error error = {0};
@@ -298,6 +318,9 @@ static void test_files(void **state)
     assert_int_equal(length, 5);
     assert_null(path_read_file(support_path("f"), 4, NULL));
     assert_int_equal(errno, EFBIG);
+    assert_int_equal(truncate(support_path("f"), (off_t)1 << 40), 0); /* not a terabyte of memory first */
+    assert_null(path_read_file(support_path("f"), 8192, NULL));
+    assert_int_equal(errno, EFBIG);
     assert_null(path_read_file(support_path("home"), 4, NULL));
     assert_int_equal(errno, EISDIR);
     assert_int_equal(mkfifo(support_path("fifo"), 0600), 0);
@@ -323,11 +346,13 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quoting), cmocka_unit_test(test_utf8),     cmocka_unit_test(test_visible),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_integers), cmocka_unit_test(test_words),
-        SUPPORTED_TEST(test_redaction), cmocka_unit_test(test_errors),   cmocka_unit_test(test_codes),
-        SUPPORTED_TEST(test_homes),     SUPPORTED_TEST(test_absolute),   SUPPORTED_TEST(test_distrust),
-        SUPPORTED_TEST(test_files),
+        cmocka_unit_test(test_quoting),  cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_visible),  cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_words),
+        SUPPORTED_TEST(test_redaction),  cmocka_unit_test(test_redaction_of_awkward_secrets),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_codes),
+        SUPPORTED_TEST(test_homes),      SUPPORTED_TEST(test_absolute),
+        SUPPORTED_TEST(test_distrust),   SUPPORTED_TEST(test_files),
     };
 
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

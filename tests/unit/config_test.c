@@ -54,7 +54,7 @@ static void test_warnings(void **state)
         {P "package = []\n", "package is an array, but must be a string", 1},
         {P "supports_sandbox_id = 'false'\n", "supports_sandbox_id is a string, but must be a boolean", 1},
         {P "supports_snapshot_name = 1.5\n", "supports_snapshot_name is a float, but must be a boolean", 1},
-        {P "isolation = 1979-05-27\n", "must be \"process\" or \"none\"", 1},
+        {P "isolation = 1979-05-27\n", "isolation is a date or time, but must be a string", 1},
         {P "isolation = 'landlock'\n", "parameter confinement", 1},
         {P "isolation = true\n", "isolation is a boolean, but must be a string", 1},
         {P "isolation = 'process'\n", NULL, 1},

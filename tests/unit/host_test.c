@@ -166,6 +166,14 @@ static void log_carries_the_name_and_hides_secrets(void **state)
     assert_int_equal(logged.level, SANDLOT_MESSAGE_DEBUG);
     call.call.host->log(&call.call, SANDLOT_LOG_ERROR, NULL);
     assert_int_equal(logged.count, 2);
+    /* a secret across the bound of a message is not cut in two */
+    char *endless = calloc(1, 4096 + 8);
+
+    memset(endless, 'x', 4092);
+    strcat(endless, "hunter22");
+    call.call.host->fail(&call.call, SANDLOT_INTERNAL, endless);
+    assert_null(strstr(call.message, "hunt"));
+    free(endless);
     host_call_clear(&call);
 }
 

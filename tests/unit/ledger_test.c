@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -310,6 +311,30 @@ static void test_lock(void **state)
     close(other);
 }
 
+/* A process without free descriptors cannot look, and must not take the living for dead. */
+static void test_without_descriptors(void **state)
+{
+    struct ledger_record *record = ledger_record_new("fake");
+    struct rlimit before;
+    struct rlimit none;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool alive = ledger_owner_alive(record);
+    struct ledger_record *blind = ledger_record_new("fake");
+
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(alive);
+    assert_non_null(blind);
+    assert_true(ledger_owner_alive(blind));
+    blind->owner = 0x7ffffff0;
+    assert_false(ledger_owner_alive(blind));
+    ledger_record_free(record);
+    ledger_record_free(blind);
+}
+
 int main(void)
 {
 #define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -322,6 +347,7 @@ int main(void)
         LEDGER_TEST(test_kept),
         LEDGER_TEST(test_both_files),
         LEDGER_TEST(test_dead_owners),
+        LEDGER_TEST(test_without_descriptors),
         LEDGER_TEST(test_damage),
         LEDGER_TEST(test_orphaned_temporaries),
         LEDGER_TEST(test_unwritable),

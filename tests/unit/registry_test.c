@@ -425,7 +425,7 @@ static void test_partial_override(void **state)
     use_folders();
     plugin_copy("note_two", "p1/a.so");
     world = build("[sandboxes.providers.note_two]\n[sandboxes.providers.ghost]\nworking_dir = '/x'\n"
-                  "[sandboxes.providers.daytona]\n");
+                  "[sandboxes.providers.daytona]\n[sandboxes.providers.modal]\npackage = 'own-modal'\n");
     const struct registry_entry *entry = find(&world, "note_two");
 
     assert_int_equal(entry->source, REGISTRY_CONFIG);
@@ -435,7 +435,9 @@ static void test_partial_override(void **state)
     assert_null(entry->problem);
     assert_contains(find(&world, "ghost")->problem, "has no class_path, and nothing else provides ghost");
     assert_contains(support_logged(), "config.toml:2: [sandboxes.providers.ghost] has no class_path");
-    assert_contains(find(&world, "daytona")->problem, "it is not installed");
+    assert_contains(find(&world, "daytona")->problem,
+                    "it is not installed: install the package sandlot-provider-daytona");
+    assert_contains(find(&world, "modal")->problem, "it is not installed: install the package own-modal");
     demolish(&world);
 }
 

@@ -2,9 +2,10 @@
  * A sandbox's life, against the provider `fake`, which fails on request and keeps a journal: who deletes what, when,
  * and what the ledger says after each way out.
  */
+#include "base/log.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "session/ledger.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -730,6 +732,356 @@ static void test_one_session_on_many_threads(void **state)
     sandlot_session_close(session, NULL);
 }
 
+/* ---- callers that are built with another header ---- */
+
+struct longer_execution {
+    struct sandlot_execution execution;
+    const char *of_the_future;
+};
+
+static int execute_sized(struct sandlot_session *session, void *execution, size_t size, struct sandlot_result *result)
+{
+    struct sandlot_error error = {0};
+
+    memcpy(execution, &size, sizeof(size));
+    int failed = sandlot_execute(session, execution, result, &error);
+
+    assert_int_equal(error.code, failed ? SANDLOT_CODE_USAGE : SANDLOT_CODE_OK);
+    sandlot_error_clear(&error);
+    return failed;
+}
+
+static void test_sizes_of_execution(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct longer_execution longer = {.execution = {.command = "echo hi", .output_limit = 2, .has_input = true}};
+    struct sandlot_result result = {.size = sizeof(result)};
+
+    (void)state;
+    /* what lies behind the end of a shorter struct is not looked at */
+    assert_int_equal(execute_sized(session, &longer, offsetof(struct sandlot_execution, has_input), &result), 0);
+    assert_string_equal(result.output, "hi\n");
+    sandlot_result_clear(&result);
+    longer.execution.has_input = false;
+    assert_int_equal(execute_sized(session, &longer, sizeof(longer), &result), 0);
+    assert_true(result.truncated);
+    sandlot_result_clear(&result);
+    longer.of_the_future = "something that is wanted";
+    assert_int_equal(execute_sized(session, &longer, sizeof(longer), &result), -1);
+    assert_int_equal(execute_sized(session, &longer, 0, &result), -1);
+    assert_int_equal(execute_sized(session, &longer, SIZE_MAX, &result), -1);
+    result.size = 0;
+    assert_int_equal(execute_sized(session, &longer, sizeof(longer.execution), &result), -1);
+    sandlot_session_close(session, NULL);
+}
+
+static void test_size_of_result(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_execution execution = {.command = "echo hi"};
+    struct sandlot_result result = {.size = offsetof(struct sandlot_result, output_total), .output_total = 77};
+
+    (void)state;
+    assert_int_equal(execute_sized(session, &execution, sizeof(execution), &result), 0);
+    assert_int_equal(result.size, offsetof(struct sandlot_result, output_total));
+    assert_int_equal(result.output_length, 3);
+    assert_int_equal(result.output_total, 77); /* behind its end: not ours to write */
+    sandlot_result_clear(&result);
+    struct sandlot_job *job = sandlot_submit_execute(session, &execution, NULL);
+
+    assert_int_equal(sandlot_job_wait(job, -1, NULL), SANDLOT_JOB_DONE);
+    assert_int_equal(sandlot_job_result(job, &result), 0);
+    assert_int_equal(result.output_total, 77);
+    sandlot_result_clear(&result);
+    sandlot_job_free(job);
+    sandlot_session_close(session, NULL);
+}
+
+static void test_sizes_of_options(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_error error = {0};
+    struct sandlot_target target = {.provider = "fake", .parameters = wanted.parameters};
+    struct sandlot_options options = {.config_file = "/does/not/exist"};
+
+    (void)state;
+    wanted.options.size = offsetof(struct sandlot_session_options, setup_output);
+    wanted.options.context = &wanted;
+    sandlot_session_close(must_open(&wanted), NULL);
+    wanted.options.size = offsetof(struct sandlot_session_options, scope);
+    wanted.options.scope = ""; /* would be refused */
+    wanted.options.parameters = wanted.parameters;
+    assert_null(sandlot_session_open(sandlot, &wanted.options, &error)); /* `folder` is required, and not seen */
+    assert_non_null(strstr(error.message, "folder"));
+    sandlot_error_clear(&error);
+    wanted.options.size = 0;
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "sandlot_session_options");
+    assert_null(sandlot_submit_session_open(sandlot, &wanted.options, NULL));
+
+    target.size = offsetof(struct sandlot_target, cancellation);
+    target.cancellation = (void *)&wanted; /* would be no descriptor */
+    assert_int_equal(sandlot_delete(sandlot, &target, "fake-x", &error), 0);
+    target.size = 0;
+    assert_int_equal(sandlot_delete(sandlot, &target, "fake-x", &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_USAGE);
+    sandlot_error_clear(&error);
+
+    assert_null(sandlot_open(&options, &error));
+    assert_non_null(strstr(error.message, "sandlot_options"));
+    sandlot_error_clear(&error);
+    options.size = sizeof(options.size);
+    sandlot_close(sandlot_open(&options, &error)); /* the name of the file is behind the end */
+    assert_int_equal(error.code, SANDLOT_CODE_OK);
+}
+
+/* ---- what a reader of the header relies on ---- */
+
+struct few_bytes {
+    size_t calls;
+    size_t accept;
+};
+
+static bool accept_few(void *context, const void *bytes, size_t length)
+{
+    struct few_bytes *few = context;
+
+    (void)bytes, (void)length;
+    return ++few->calls <= few->accept;
+}
+
+static void test_output_receiver_stops_the_command(void **state)
+{
+    static const char *const commands[] = {"echo once", "yes"}; /* has ended by then; never ends */
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct few_bytes few = {.accept = i};
+        struct sandlot_execution execution = {
+            .size = sizeof(execution), .command = commands[i], .output = accept_few, .context = &few};
+        struct sandlot_result result = {.size = sizeof(result)};
+        struct sandlot_error error = {0};
+
+        assert_int_equal(sandlot_execute(session, &execution, &result, &error), -1);
+        assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
+        assert_int_equal(few.calls, i + 1); /* not once more */
+        sandlot_error_clear(&error);
+    }
+    sandlot_session_close(session, NULL);
+}
+
+static void test_limits_of_execution(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = "cat", .timeout_ms = INT64_MAX};
+    struct sandlot_result result = {.size = sizeof(result)};
+
+    (void)state;
+    assert_int_equal(sandlot_execute(session, &execution, &result, NULL), 0);
+    assert_int_equal(result.exit_code, 0);
+    sandlot_result_clear(&result);
+    execution.has_input = true;
+    execution.input_fd = -1;
+    assert_int_equal(execute_sized(session, &execution, sizeof(execution), &result), -1);
+    execution = (struct sandlot_execution){.size = sizeof(execution), .command = "exec sleep 30", .timeout_ms = 150};
+    assert_int_equal(sandlot_execute(session, &execution, &result, NULL), 0);
+    assert_string_equal(result.output, "[Command timed out after 150 ms and was ended]\n");
+    sandlot_result_clear(&result);
+    sandlot_session_close(session, NULL);
+}
+
+static bool list_nothing(void *context, const struct sandlot_listed_sandbox *sandbox)
+{
+    (void)context, (void)sandbox;
+    return false;
+}
+
+static void test_cancelled_from_the_start(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_cancellation *cancellation = sandlot_cancellation_new();
+    struct sandlot_target target = {
+        .size = sizeof(target), .provider = "fake", .parameters = wanted.parameters, .cancellation = cancellation};
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = "true", .cancellation = cancellation};
+    struct sandlot_result result = {.size = sizeof(result)};
+    struct sandlot_error errors[3] = {{0}};
+
+    (void)state;
+    sandlot_cancel(cancellation);
+    assert_int_equal(sandlot_execute(session, &execution, &result, &errors[0]), -1);
+    assert_int_equal(sandlot_delete(sandlot, &target, sandlot_session_id(session), &errors[1]), -1);
+    assert_int_equal(sandlot_list(sandlot, &target, list_nothing, NULL, &errors[2]), -1);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(errors[i].code, SANDLOT_CODE_CANCELLED);
+        sandlot_error_clear(&errors[i]);
+    }
+    wanted.options.cancellation = cancellation;
+    must_fail(&wanted, SANDLOT_CODE_CANCELLED, "cancelled");
+    assert_int_equal(journal_count("create "), 1);
+    assert_int_equal(vendor_count(), 1);
+    sandlot_session_close(session, NULL);
+    die(NULL, 500);
+    assert_int_equal(sandlot_collect_garbage(sandlot, NULL, NULL, cancellation, NULL), -1); /* something is left */
+    assert_int_equal(vendor_count(), 1);
+    sandlot_cancellation_free(cancellation);
+}
+
+/* Where the provider wants one call at a time, one that waits for its turn can be cancelled and has a deadline. */
+static void test_turns(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_execution slow = {.size = sizeof(slow), .command = "touch begun; sleep 30"};
+    struct sandlot_execution next = {.size = sizeof(next), .command = "true"};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    session->turn_fd = eventfd(1, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC); /* as for a serial provider */
+    struct sandlot_job *first = sandlot_submit_execute(session, &slow, NULL);
+
+    for (int i = 0; i < 100 && journal_count("execute ") == 0; i++)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    struct sandlot_job *second = sandlot_submit_execute(session, &next, NULL);
+
+    assert_int_equal(sandlot_job_wait(second, 200, &error), SANDLOT_JOB_RUNNING);
+    sandlot_job_cancel(second);
+    assert_int_equal(sandlot_job_wait(second, 5000, &error), SANDLOT_JOB_FAILED);
+    assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
+    sandlot_error_clear(&error);
+    assert_int_equal(journal_count("execute "), 1);
+    sandlot_job_free(second);
+    sandlot_job_free(first);
+    assert_int_equal(run(session, "true", NULL), 0); /* the turn came back */
+    sandlot_session_close(session, NULL);
+}
+
+static void *open_scope(void *argument)
+{
+    return open_session(argument, NULL);
+}
+
+/* Whoever finds a scope's sandbox finds it set up. */
+static void test_scope_is_found_after_its_setup(void **state)
+{
+    struct request wanted[2];
+    struct sandlot_session *sessions[2];
+    pthread_t threads[2];
+    FILE *file = fopen(in_folder("setup.sh"), "w");
+
+    (void)state;
+    assert_non_null(file);
+    fputs("sleep 0.5; echo once >>done\n", file);
+    fclose(file);
+    for (size_t i = 0; i < 2; i++) {
+        wanted[i] = request(NULL);
+        wanted[i].options.scope = "thread";
+        wanted[i].options.setup_file = in_folder("setup.sh");
+        assert_int_equal(pthread_create(&threads[i], NULL, open_scope, &wanted[i]), 0);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        pthread_join(threads[i], (void **)&sessions[i]);
+        assert_non_null(sessions[i]);
+        assert_int_equal(run(sessions[i], "test \"$(cat done)\" = once", NULL), 0);
+        sandlot_session_close(sessions[i], NULL);
+    }
+    assert_int_equal(journal_count("create "), 1);
+    assert_int_equal(ledger_count(true), 1);
+}
+
+static void test_scope_killed_in_its_setup(void **state)
+{
+    struct request wanted = request(NULL);
+    FILE *file = fopen(in_folder("setup.sh"), "w");
+
+    (void)state;
+    assert_non_null(file);
+    fputs("sleep 30\n", file);
+    fclose(file);
+    wanted.options.scope = "thread";
+    wanted.options.setup_file = in_folder("setup.sh");
+    pid_t child = fork();
+
+    if (child == 0) {
+        open_session(&wanted, NULL);
+        _exit(0);
+    }
+    for (int i = 0; i < 100 && journal_count("execute ") == 0; i++)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(ledger_count(true), 0); /* not there to be found */
+    assert_int_equal(sandlot_collect_garbage(sandlot, NULL, NULL, NULL, NULL), 0);
+    expect_nothing_left();
+}
+
+static int told[2]; /* to the process that is to leave its sandbox */
+static pid_t leaver;
+
+static void leave_meanwhile(void *context, const char *provider, const char *id, const struct sandlot_error *problem)
+{
+    (void)context, (void)provider, (void)id, (void)problem;
+    collected++;
+    if (leaver == 0)
+        return;
+    assert_int_equal(write(told[1], "x", 1), 1);
+    assert_int_equal(waitpid(leaver, NULL, 0), leaver);
+    leaver = 0;
+}
+
+/* gc has read the ledger when a sandbox is left on purpose and its owner ends. */
+static void test_garbage_spares_what_is_left_meanwhile(void **state)
+{
+    struct request wanted = request(NULL);
+    char byte;
+
+    (void)state;
+    collected = 0;
+    die(NULL, 500);
+    assert_int_equal(pipe(told), 0);
+    leaver = fork();
+    if (leaver == 0) {
+        wanted.options.keep = true;
+        struct sandlot_session *session = open_session(&wanted, NULL);
+
+        _exit(!session || read(told[0], &byte, 1) != 1 || sandlot_session_detach(session, NULL) < 0);
+    }
+    for (int i = 0; i < 100 && ledger_count(false) < 2; i++)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    assert_int_equal(sandlot_collect_garbage(sandlot, leave_meanwhile, NULL, NULL, NULL), 0);
+    assert_int_equal(collected, 1);
+    assert_int_equal(ledger_count(true), 1);
+    assert_int_equal(vendor_count(), 1);
+    close(told[0]);
+    close(told[1]);
+}
+
+static void count_messages(void *context, enum sandlot_message_level level, const char *text)
+{
+    (void)level, (void)text;
+    ++*(size_t *)context;
+}
+
+static void test_no_message_after_the_end(void **state)
+{
+    size_t count = 0;
+    struct sandlot_options options = {.size = sizeof(options), .message = count_messages, .message_context = &count};
+    struct sandlot *other = sandlot_open(&options, NULL);
+
+    (void)state;
+    assert_non_null(other);
+    count = 0;
+    log_info("for the one that came last");
+    assert_int_equal(count, 1);
+    sandlot_close(other);
+    log_info("for nobody");
+    assert_int_equal(count, 1);
+}
+
 int main(void)
 {
 #define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -753,6 +1105,17 @@ int main(void)
         SESSION_TEST(test_execute_rules),
         SESSION_TEST(test_jobs),
         SESSION_TEST(test_one_session_on_many_threads),
+        SESSION_TEST(test_sizes_of_execution),
+        SESSION_TEST(test_size_of_result),
+        SESSION_TEST(test_sizes_of_options),
+        SESSION_TEST(test_output_receiver_stops_the_command),
+        SESSION_TEST(test_limits_of_execution),
+        SESSION_TEST(test_cancelled_from_the_start),
+        SESSION_TEST(test_turns),
+        SESSION_TEST(test_scope_is_found_after_its_setup),
+        SESSION_TEST(test_scope_killed_in_its_setup),
+        SESSION_TEST(test_garbage_spares_what_is_left_meanwhile),
+        SESSION_TEST(test_no_message_after_the_end),
     };
 
     return cmocka_run_group_tests_name("session", tests, NULL, NULL);

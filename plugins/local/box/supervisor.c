@@ -40,7 +40,7 @@ struct command {
 struct spawn {
     const struct profile *profile;
     const struct command *command;
-    const char *arguments[4];
+    const char *arguments[5];
     int script;
     const char *volatile failed; /* the step that failed */
     volatile int error;
@@ -225,7 +225,7 @@ static _Noreturn void explain(int connection, const struct spawn *spawn)
     const int error = spawn->error;
 
     if (strcmp(spawn->failed, "directory") == 0 && (error == ENOENT || error == ENOTDIR))
-        fail(connection, SANDLOT_NOT_FOUND,
+        fail(connection, SANDLOT_INVALID_ARGUMENT,
              "the working directory %.500s is not found in the sandbox; create it first or name another one",
              directory);
     if (strcmp(spawn->failed, "directory") == 0)
@@ -251,7 +251,7 @@ static pid_t start_shell(const struct profile *profile, const struct command *co
     const bool script = strlen(command->text) >= ARGUMENT_MAXIMUM;
     struct spawn spawn = {.profile = profile,
                           .command = command,
-                          .arguments = {name, "-c", script ? ". /proc/self/fd/3" : command->text, NULL},
+                          .arguments = {name, "-c", "--", script ? ". /proc/self/fd/3" : command->text, NULL},
                           .script = script ? write_script(command->text) : -1};
 
     if (script && spawn.script < 0)

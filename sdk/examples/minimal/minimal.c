@@ -95,7 +95,7 @@ static void become_command(const char *folder, const struct sandlot_command *com
     close(0);
     if (open("/dev/null", O_RDONLY) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
         chdir(command->working_dir ? command->working_dir : folder) == 0)
-        execle("/bin/sh", "sh", "-c", command->command, (char *)NULL,
+        execle("/bin/sh", "sh", "-c", "--", command->command, (char *)NULL,
                environment); /* nothing of the host's environment */
     _exit(write(output, problem, sizeof(problem) - 1) < 0 ? 127 : 126);
 }
