@@ -8,6 +8,7 @@
  *   box_test -t          how long things take
  */
 #include "box/box.h"
+#include "box/skeleton.h"
 #include "box/walls.h"
 #include "keeper/seed.h"
 #include "protocol.h"
@@ -112,7 +113,17 @@ static bool fixture_open(struct fixture *fixture, enum confinement confinement)
         close(fd);
     }
     close(storage);
-    return true;
+    return mkdirat(fixture->folder_fd, "view", 0700) == 0;
+}
+
+/* The folder is that of the tests' user, as the keeper's is. */
+static int open_skeleton(const struct fixture *fixture, char *reason, size_t reason_size)
+{
+    const int views = openat(fixture->folder_fd, "view", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int skeleton = skeleton_open(views, fixture->settings.fake_root, reason, reason_size);
+
+    close(views);
+    return skeleton;
 }
 
 static int start(struct fixture *fixture, const char *seed, const char *rootfs, char *reason, size_t reason_size)
@@ -131,6 +142,7 @@ static int start(struct fixture *fixture, const char *seed, const char *rootfs, 
         .storage_fd = storage,
         .workspace_fd = seed ? seed_open(seed, fixture->uid, fixture->gid, reason, reason_size) : NO_FD,
         .rootfs_fd = rootfs ? seed_open(rootfs, fixture->uid, fixture->gid, reason, reason_size) : NO_FD,
+        .skeleton_fd = rootfs ? NO_FD : open_skeleton(fixture, reason, reason_size),
         .listener_fd = listener,
         .keeper_fd = pair[1],
         .filter = filter,
@@ -145,6 +157,8 @@ static int start(struct fixture *fixture, const char *seed, const char *rootfs, 
         close(request.workspace_fd);
     if (request.rootfs_fd >= 0)
         close(request.rootfs_fd);
+    if (request.skeleton_fd >= 0)
+        close(request.skeleton_fd);
     fixture->keeper_fd = pair[0];
     return started;
 }

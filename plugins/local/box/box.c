@@ -106,6 +106,7 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               request->storage_fd,
                               request->workspace_fd,
                               request->rootfs_fd,
+                              request->skeleton_fd,
                               request->listener_fd,
                               request->keeper_fd,
                               request->memory_events_fd,
@@ -113,7 +114,7 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               1,
                               2};
 
-    if (close_others(kept, 10) < 0)
+    if (close_others(kept, 11) < 0)
         return reason_set(reason, "the keeper's descriptors cannot be closed: %s; Linux 5.9 or later is needed",
                           strerror(errno));
     /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */

@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include "../cleanup.h"
+#include "skeleton.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,10 +41,9 @@ const char *const view_etc[] = {"alternatives",
                                 "terminfo",
                                 NULL};
 
-/* Entries of "/" that belong to /usr: links on most systems, folders on others. */
-static const char *const system_folders[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
+const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
 
-static const char *const device_nodes[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
+const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
 
 static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", NULL};
 static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "timer_list", "kallsyms",
@@ -59,9 +59,6 @@ enum {
 /* Where in the storage trees are mounted that the keeper hands over. */
 #define PLANTED_WORKSPACE "seed"
 #define PLANTED_ROOTFS "seed-root"
-
-/* Of the root in memory: what folders of /proc are covered by. */
-#define EMPTY_FOLDER "mnt"
 
 struct view {
     const struct box_request *request;
@@ -98,8 +95,10 @@ static int find_here(int fd, struct reason *reason)
 int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
                       struct reason *reason)
 {
-    *folders = (struct view_folders){-1, -1, -1};
+    *folders = (struct view_folders){-1, -1, -1, -1};
     folders->storage = find_here(request->storage_fd, reason);
+    if (request->rootfs_fd < 0)
+        folders->skeleton = find_here(request->skeleton_fd, reason);
     if (request->workspace_fd >= 0 && !planted)
         folders->workspace = find_here(request->workspace_fd, reason);
     if (request->rootfs_fd >= 0 && !planted)
@@ -317,71 +316,22 @@ static int new_overlay(const struct view *view, int lower, const char *upper, co
 
 /* ---- the parts ---- */
 
-/* Shows the host's PATH read-only at the same place. What the host does not have is left out. */
+/* Shows the host's PATH read-only at the same place. The skeleton has the place, and links themselves. */
 static int show(const struct view *view, const char *path)
 {
-    char target[PATH_MAX];
     struct stat status;
 
-    if (lstat(path, &status) < 0)
+    if (lstat(path, &status) < 0 || S_ISLNK(status.st_mode))
         return 0;
-    if (S_ISLNK(status.st_mode)) {
-        const ssize_t length = readlink(path, target, sizeof target - 1);
-
-        target[length < 0 ? 0 : length] = '\0';
-        if (length > 0 && symlinkat(target, view->root, path + 1) < 0 && errno != EEXIST)
-            return reason_mount(view->reason, "link", path, errno);
-        return 0;
-    }
     return place(view, "bind", clone_tree(AT_FDCWD, path, MOUNT_SYSTEM), path, S_ISDIR(status.st_mode));
-}
-
-static int write_file(const struct view *view, const char *path, const char *text)
-{
-    AUTO_CLOSE int fd = open_inside(view, path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-
-    if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
-        return 0;
-    return reason_mount(view->reason, "file", path, errno);
-}
-
-/* The names of the box, none of the host's. */
-static int write_names(const struct view *view)
-{
-    const bool root = view->request->settings->fake_root;
-    const char *const files[][2] = {
-        {"/etc/passwd",
-         root ? "root:x:0:0:root:" BOX_HOME ":/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"
-              : "root:x:0:0:root:/:/usr/sbin/nologin\nsandlot:x:1000:1000:sandlot:" BOX_HOME ":/bin/bash\n"
-                "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"},
-        {"/etc/group",
-         root ? "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" : "root:x:0:\ntty:x:5:\nsandlot:x:1000:\nnogroup:x:65534:\n"},
-        {"/etc/hosts", "127.0.0.1 localhost sandlot\n::1 localhost sandlot\n"},
-        {"/etc/resolv.conf", ""},
-        {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
-        {"/etc/hostname", "sandlot\n"}};
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (write_file(view, files[i][0], files[i][1]) < 0)
-            return -1;
-    return symlinkat("/proc/self/mounts", view->root, "etc/mtab") < 0 && errno != EEXIST
-               ? reason_mount(view->reason, "link", "/etc/mtab", errno)
-               : 0;
 }
 
 /* The host's programs and libraries, and the files of /etc that they need. */
 static int show_system(const struct view *view)
 {
     char path[64];
-    AUTO_CLOSE int etc = make_folder(view, "/etc");
 
-    if (etc < 0)
-        return reason_mount(view->reason, "folder", "/etc", errno);
-    if (mkdirat(view->root, EMPTY_FOLDER, 0555) < 0)
-        return reason_mount(view->reason, "folder", "/" EMPTY_FOLDER, errno);
-    if (show(view, "/usr") < 0)
-        return -1;
-    for (const char *const *name = system_folders; *name; name++) {
+    for (const char *const *name = view_system; *name; name++) {
         snprintf(path, sizeof path, "/%s", *name);
         if (show(view, path) < 0)
             return -1;
@@ -391,7 +341,7 @@ static int show_system(const struct view *view)
         if (show(view, path) < 0)
             return -1;
     }
-    return write_names(view);
+    return 0;
 }
 
 static int link_devices(const struct view *view)
@@ -409,21 +359,24 @@ static int link_devices(const struct view *view)
 }
 
 /*
- * A folder in memory at PATH. Each file system of its own costs a box, and every control group of the machine, some
- * KiB: so it is a folder of the root, which has room for them all and can be written to here alone.
+ * /run and /dev/shm, in memory. Each file system of its own costs a box, and every control group of the machine, some
+ * KiB: so one is a folder of the other, which has room for both.
  */
-static int place_memory(const struct view *view, const char *path, const char *size, mode_t mode, unsigned attributes)
+static int make_memory(const struct view *view)
 {
-    char mode_text[8];
+    struct mount_attr no_programs = {.attr_set = MOUNT_ATTR_NOEXEC};
+    AUTO_CLOSE int memory = new_memory("72m", "4096", "0755", MOUNT_HARMLESS);
+    const int run = memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, 0);
 
-    snprintf(mode_text, sizeof mode_text, "%04o", mode);
-    if (view->folders->rootfs >= 0)
-        return place(view, "tmpfs", new_memory(size, "4096", mode_text, attributes), path, true);
-    AUTO_CLOSE int folder = make_folder(view, path);
-
-    if (folder < 0 || fchmodat(view->root, path + 1, mode, 0) < 0)
-        return reason_mount(view->reason, "folder", path, errno);
-    return place(view, "bind", clone_tree(view->root, path + 1, attributes), path, true);
+    if (place(view, "tmpfs", run, "/run", true) < 0)
+        return -1;
+    if (mkdirat(memory, "shm", 01777) < 0)
+        return reason_mount(view->reason, "folder", "/run/shm", errno);
+    if (place(view, "bind", clone_tree(memory, "shm", MOUNT_HARMLESS), "/dev/shm", true) < 0)
+        return -1;
+    if (mount_setattr(memory, "", AT_EMPTY_PATH, &no_programs, sizeof no_programs) < 0)
+        return reason_mount(view->reason, "tmpfs", "/run", errno);
+    return 0;
 }
 
 static int make_devices(const struct view *view)
@@ -437,7 +390,7 @@ static int make_devices(const struct view *view)
         return -1;
     /* Binds of the host's nodes: a user namespace cannot make any. These six do nothing that pipes and clocks do not.
      */
-    for (const char *const *name = device_nodes; *name; name++) {
+    for (const char *const *name = view_devices; *name; name++) {
         snprintf(path, sizeof path, "/dev/%s", *name);
         if (place(view, "bind", clone_tree(AT_FDCWD, path, MOUNT_DEVICE), path, false) < 0)
             return -1;
@@ -445,9 +398,9 @@ static int make_devices(const struct view *view)
     if (place(view, "devpts", new_file_system("devpts", terminals, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev/pts",
               true) < 0)
         return -1;
-    if (place_memory(view, "/dev/shm", "64m", 01777, MOUNT_HARMLESS) < 0)
+    if (make_memory(view) < 0)
         return -1;
-    return link_devices(view);
+    return view->folders->rootfs >= 0 ? link_devices(view) : 0;
 }
 
 /* Covers one entry of /proc: itself read-only, or, if it is to be MASKED, by nothing. */
@@ -467,7 +420,7 @@ static int cover(const struct view *view, const char *name, bool masked)
     else if (S_ISDIR(status.st_mode) && view->folders->rootfs >= 0)
         tree = new_memory("4k", "2", "0555", MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
     else if (S_ISDIR(status.st_mode))
-        tree = clone_tree(view->root, EMPTY_FOLDER, MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
+        tree = clone_tree(view->root, SKELETON_EMPTY, MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
     else
         tree = clone_tree(AT_FDCWD, "/dev/null", MOUNT_DEVICE);
     return place(view, "mask", tree, path, S_ISDIR(status.st_mode));
@@ -509,17 +462,9 @@ static int make_workspace(const struct view *view)
 
 static int make_private_folders(const struct view *view)
 {
-    if (place(view, "bind", clone_tree(view->folders->storage, "tmp", MOUNT_HARMLESS), "/tmp", true) < 0 ||
-        place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true) < 0 ||
-        place_memory(view, "/run", "8m", 0755, MOUNT_HARMLESS | MOUNT_ATTR_NOEXEC) < 0)
+    if (place(view, "bind", clone_tree(view->folders->storage, "tmp", MOUNT_HARMLESS), "/tmp", true) < 0)
         return -1;
-    if (view->folders->rootfs >= 0)
-        return 0;
-    AUTO_CLOSE int var = make_folder(view, "/var");
-
-    if (var < 0 || symlinkat("/tmp", var, "tmp") < 0 || symlinkat("/run", var, "run") < 0)
-        return reason_mount(view->reason, "folder", "/var", errno);
-    return 0;
+    return place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true);
 }
 
 /* The mount that becomes "/", laid over the storage folder, which no path of the box will reach any more. */
@@ -530,20 +475,16 @@ static int make_root(struct view *view)
     if (own && settle(view->folders->rootfs, view->folders->storage) < 0)
         return reason_mount(view->reason, "bind", "/", errno);
     view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work")
-                     : new_memory("72m", "4608", "0755", MOUNT_HARMLESS); /* with /run and /dev/shm */
+                     : clone_tree(view->folders->skeleton, ".", MOUNT_SYSTEM);
     if (view->root >= 0 &&
         move_mount(view->root, "", view->folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
         return 0;
-    return reason_mount(view->reason, own ? "overlay" : "tmpfs", "/", errno);
+    return reason_mount(view->reason, own ? "overlay" : "bind", "/", errno);
 }
 
 /* Makes the new root the only one: what was mounted of the host is gone with the old. */
 static int leave_host(const struct view *view)
 {
-    struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-
-    if (view->folders->rootfs < 0 && mount_setattr(view->root, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0)
-        return reason_mount(view->reason, "read-only root", "/", errno);
     /* Both names are the new root: the old one is stacked onto it, and then detached from there. */
     if (fchdir(view->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
         chdir("/") < 0)

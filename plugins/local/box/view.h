@@ -11,11 +11,17 @@
 /* The entries of the host's /etc that a box may read, ended by NULL. None of them holds a secret. */
 extern const char *const view_etc[];
 
+/* Entries of "/": /usr, and what belongs to it, which are links on most systems and folders on others. */
+extern const char *const view_system[];
+
+extern const char *const view_devices[];
+
 /* The folders of a box_request, as the mount namespace of the box sees them. -1: there is none. */
 struct view_folders {
     int storage;
     int workspace;
     int rootfs;
+    int skeleton;
 };
 
 /*

@@ -1,5 +1,6 @@
 #include "boxes.h"
 
+#include "../box/skeleton.h"
 #include "../cleanup.h"
 #include "../protocol.h"
 #include "seed.h"
@@ -85,6 +86,7 @@ struct building {
     int storage_fd;
     int workspace_fd;
     int rootfs_fd;
+    int skeleton_fd;
     int listener_fd;
     int init_fd; /* the box's end of the socketpair */
     int memory_events_fd;
@@ -92,8 +94,9 @@ struct building {
 
 static void close_building(struct building *building)
 {
-    const int fds[] = {building->box_fd,      building->storage_fd, building->workspace_fd,    building->rootfs_fd,
-                       building->listener_fd, building->init_fd,    building->memory_events_fd};
+    const int fds[] = {building->box_fd,    building->storage_fd,      building->workspace_fd,
+                       building->rootfs_fd, building->skeleton_fd,     building->listener_fd,
+                       building->init_fd,   building->memory_events_fd};
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -150,6 +153,11 @@ static int prepare(struct building *building, char *reason, size_t size)
         if (building->rootfs_fd < 0)
             return -1;
     }
+    if (building->rootfs_fd < 0 && !box->landlock) {
+        building->skeleton_fd = skeleton_open(keeper->state.view_fd, settings->fake_root, reason, size);
+        if (building->skeleton_fd < 0)
+            return -1;
+    }
     if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->box_fd, &building->storage_fd,
                        reason, size) < 0)
         return -1;
@@ -179,6 +187,7 @@ static int start(struct building *building, char *reason, size_t size)
         .storage_fd = building->storage_fd,
         .workspace_fd = building->workspace_fd,
         .rootfs_fd = building->rootfs_fd,
+        .skeleton_fd = building->skeleton_fd,
         .listener_fd = building->listener_fd,
         .keeper_fd = building->init_fd,
         .memory_events_fd = building->memory_events_fd,
@@ -307,7 +316,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                          size_t size)
 {
     struct box *box = calloc(1, sizeof(*box));
-    struct building building = {keeper, settings, box, 0, -1, -1, -1, -1, -1, -1, -1};
+    struct building building = {keeper, settings, box, 0, -1, -1, -1, -1, -1, -1, -1, -1};
     struct timespec now;
 
     if (!box || !make_id(box->id)) {

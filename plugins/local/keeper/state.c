@@ -90,6 +90,17 @@ static int open_folder(int parent_fd, const char *name)
     return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Without those of earlier keepers, whose boxes have ended with them. */
+static int open_view(const struct state *state)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "view-%lld-%d", (long long)time(NULL), (int)getpid());
+    if (renameat(state->fd, "view", state->trash_fd, name) < 0 && errno != ENOENT)
+        return -1;
+    return open_folder(state->fd, "view");
+}
+
 int state_open(struct state *state, int state_fd, char *reason, size_t size)
 {
     state->fd = state_fd;
@@ -97,8 +108,9 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size)
     state->ended_fd = open_folder(state_fd, "ended");
     state->rootfs_fd = open_folder(state_fd, "rootfs");
     state->trash_fd = open_folder(state_fd, "trash");
+    state->view_fd = open_view(state);
     if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->rootfs_fd >= 0 && state->trash_fd >= 0 &&
-        start_trash(state->trash_fd) == 0)
+        state->view_fd >= 0 && start_trash(state->trash_fd) == 0)
         return 0;
     snprintf(reason, size,
              "the state folder could not be prepared: %s; make sure that there is space and that it may be "

@@ -3,6 +3,7 @@
  *   boxes/ID/   record (the text form of settings.h), socket, storage/ (all that the box writes)
  *   ended/ID    why a box that nobody deleted is gone, for those who ask for it later
  *   rootfs/KEY/ the storage of a box that unpacked an archive; what it unpacked is in upper/
+ *   view/       the root folders of boxes (box/skeleton.h), made anew by each keeper
  *   trash/      what is being removed
  */
 #ifndef SANDLOT_LOCAL_STATE_H
@@ -17,6 +18,7 @@ struct state {
     int boxes_fd;
     int ended_fd;
     int rootfs_fd;
+    int view_fd;
     int trash_fd;
     unsigned ends_remembered; /* by this keeper */
 };
