@@ -369,7 +369,7 @@ static void test_commands(const struct fixture *fixture)
     expect(fixture, "echo a >f; cat f; rm f; echo b >/tmp/g; echo c >~/h; cat /tmp/g ~/h", 0, "a\nb\nc\n");
     expect(fixture, "id -u; id -un; hostname; umask", 0, "1000\nsandlot\nsandlot\n0022\n");
     run_in(fixture, "pwd", "/nowhere", 0);
-    check(last.kind == MESSAGE_FAILED && last.failure.status == SANDLOT_NOT_FOUND, "a missing directory",
+    check(last.kind == MESSAGE_FAILED && last.failure.status == SANDLOT_INVALID_ARGUMENT, "a missing directory",
           last.failure.message);
     memset(long_command, ' ', sizeof long_command - 1);
     memcpy(long_command, "ls /proc/self/fd | tr '\\n' ' '; echo \"$0 $# <$(cat)>\"; exit 3", 61);
