@@ -27,8 +27,8 @@ expect "standard input is empty" 0 "" "*" exec -- cat
 expect "commands start in the working directory" 0 "/workspace" "*" exec -- pwd
 expect "relative --cwd" 0 "/workspace/below" "*" exec 'mkdir below && cd below && pwd'
 expect "--cwd" 0 "/tmp" "*" exec --cwd /tmp -- pwd
-expect "a --cwd that is missing is not a missing sandbox" 1 "" "*/nowhere*" exec --cwd /nowhere -- pwd
-expect "a command that begins with a dash" 127 "*-x*" "*" exec -- "-x 2>&1"
+expect "a --cwd that is missing is not a missing sandbox" 1 "" "/nowhere is not found" exec --cwd /nowhere -- pwd
+expect "a command that begins with a dash" 9 "" "*" exec -- "-x 2>/dev/null; exit 9"
 expect "--env" 0 "one two three" "*" exec --env A=one --env "B=two three" 'echo "$A $B"'
 expect "--env with the last word" 0 "2" "*" exec --env A=1 --env A=2 'echo $A'
 
