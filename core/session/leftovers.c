@@ -137,6 +137,8 @@ int sandlot_collect_garbage(struct sandlot *sandlot,
             each(context, records[i]->provider, records[i]->id, failed < 0 ? &problem : NULL);
         sandlot_error_clear(&problem);
     }
+    if (!cancelled)
+        session_forget_ended(sandlot, records, count, cancel_fd);
     ledger_free_records(records, count);
     if (left)
         error_set(error, SANDLOT_CODE_PROVIDER_ERROR,

@@ -67,6 +67,10 @@ int session_find_by_label(struct provider *provider, const char *label, int64_t 
 /* Gives the provider its handle back, if there is one. */
 void session_release_handle(struct sandlot_session *session);
 
+/* Forgets, among RECORDS of the ledger, sandboxes of this machine that were left on purpose and have ended by
+ * themselves. */
+void session_forget_ended(struct sandlot *sandlot, struct ledger_record **records, size_t count, int cancel_fd);
+
 /* Frees the session without touching sandbox or ledger. */
 void session_free(struct sandlot_session *session);
 

@@ -88,6 +88,15 @@ delete_all
 { head -c 300000 /dev/zero | tr '\0' '#' && printf '\necho big >/workspace/file\n'; } >"$setup"
 expect "a script of 300 kB" 0 "big" "*" exec --sandbox-setup "$setup" -- cat file
 
+# ---- the end of its time ----
+run create --param ttl_s=1
+ended=$out
+check "create with a short life" test "$status" = 0
+until_true 10 test -e "$HOME/.local/state/sandlot/local/ended/$ended"
+expect "attaching says that it has expired" 3 "" "idle|expired|time" exec --sandbox-id "$ended" -- true
+run gc
+check "gc forgets it" test "$status$(ledger_files | wc -l)" = 00
+
 # ---- what is expanded in it ----
 export TOKEN=se/cret EMPTY='' NESTED='${TOKEN}'
 unset ABSENT
