@@ -8,6 +8,7 @@
  */
 #include <sandlot/sandlot.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,11 @@ static int run_all(struct sandlot *sandlot, int epoll)
     while (running > 0) {
         struct epoll_event event;
 
-        if (epoll_wait(epoll, &event, 1, PATIENCE_MS) != 1) {
+        int ready = epoll_wait(epoll, &event, 1, PATIENCE_MS);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready != 1) {
             fprintf(stderr, "nothing has happened for a minute\n");
             exit(1);
         }
