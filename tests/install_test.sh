@@ -65,6 +65,10 @@ check "a program builds with pkg-config's flags" gcc -std=c11 -Wall -Wextra -Wer
     $(pkg-config --cflags --libs sandlot)
 check "and runs a command in a box" env LD_LIBRARY_PATH="$prefix/lib" "$tree/embed"
 # shellcheck disable=SC2046
+check "the example of embedding builds" gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$tree/embedding" \
+    sdk/examples/embedding/embedding.c $(pkg-config --cflags --libs sandlot)
+check "and runs eight boxes at a time" env LD_LIBRARY_PATH="$prefix/lib" timeout 120 "$tree/embedding"
+# shellcheck disable=SC2046
 check "the headers are C++ too" sh -c 'printf "#include <sandlot/sandlot.h>\n#include <sandlot/provider.h>\n" |
     g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
 

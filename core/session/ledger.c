@@ -56,6 +56,22 @@ static char *read_boot_id(void)
     return id;
 }
 
+static char *host_name(void)
+{
+    char name[256] = "";
+
+    gethostname(name, sizeof(name) - 1);
+    return strdup(name);
+}
+
+/* 0: unknown */
+static uint64_t pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
 /* The start time of a process in clock ticks since boot: proc(5), field 22 of stat. 0: unknown; with errno ENOENT or
  * ESRCH there is no such process. */
 static uint64_t start_time(pid_t pid)
@@ -93,7 +109,10 @@ static char *new_label(void)
 void ledger_own(struct ledger_record *record)
 {
     free(record->boot_id);
+    free(record->host);
     record->boot_id = read_boot_id();
+    record->host = host_name();
+    record->pid_namespace = pid_namespace();
     record->owner = getpid();
     record->owner_start = start_time(record->owner);
     record->kept = false;
@@ -127,6 +146,7 @@ void ledger_record_free(struct ledger_record *record)
     free(record->scope);
     free(record->config_file);
     free(record->boot_id);
+    free(record->host);
     json_object_put(record->parameters);
     free(record);
 }
@@ -148,6 +168,8 @@ static struct json_object *to_json(const struct ledger_record *record)
     add_text(object, "scope", record->scope);
     add_text(object, "config_file", record->config_file);
     add_text(object, "boot_id", record->boot_id);
+    add_text(object, "host", record->host);
+    json_object_object_add(object, "pid_namespace", json_object_new_int64((int64_t)record->pid_namespace));
     json_object_object_add(object, "owner", json_object_new_int64(record->owner));
     json_object_object_add(object, "owner_start", json_object_new_int64((int64_t)record->owner_start));
     json_object_object_add(object, "kept", json_object_new_boolean(record->kept));
@@ -188,6 +210,8 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
     record->scope = text_member(object, "scope");
     record->config_file = text_member(object, "config_file");
     record->boot_id = text_member(object, "boot_id");
+    record->host = text_member(object, "host");
+    record->pid_namespace = (uint64_t)number_member(object, "pid_namespace");
     record->owner = (pid_t)number_member(object, "owner");
     record->owner_start = (uint64_t)number_member(object, "owner_start");
     record->kept = number_member(object, "kept") != 0;
@@ -468,12 +492,15 @@ void ledger_free_records(struct ledger_record **records, size_t count)
 bool ledger_owner_alive(const struct ledger_record *record)
 {
     AUTO_FREE char *boot_id = read_boot_id();
+    AUTO_FREE char *host = host_name();
 
-    if (!boot_id)
+    if (!boot_id || !host || (record->host && strcmp(host, record->host) != 0))
         return true;
     if (strcmp(boot_id, record->boot_id) != 0 && strcmp(boot_id, UNKNOWN_BOOT) != 0 &&
         strcmp(record->boot_id, UNKNOWN_BOOT) != 0)
         return false;
+    if (record->pid_namespace != pid_namespace())
+        return true;
     errno = 0;
     uint64_t start = start_time(record->owner);
 

@@ -22,12 +22,14 @@ struct ledger_record {
     struct json_object *parameters; /* --param of that run that are no secrets, array of "KEY=VALUE"; NULL: none */
     pid_t owner;                    /* the process that owns it */
     uint64_t owner_start;           /* its start time in clock ticks since boot, /proc/PID/stat field 22 */
-    char *boot_id;         /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */
-    bool kept;             /* left running on purpose */
-    bool durable;          /* the sandbox outlives a power failure, so the record must too; not in the file */
-    bool written;          /* this process has written the file; not in it */
-    int64_t created_at_ms; /* UTC */
-    int64_t expires_at_ms; /* UTC, by the hard TTL; 0: never */
+    char *boot_id;          /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */
+    char *host;             /* the machine's name: a home folder may be shared by several */
+    uint64_t pid_namespace; /* in which the pid counts, the inode of /proc/self/ns/pid */
+    bool kept;              /* left running on purpose */
+    bool durable;           /* the sandbox outlives a power failure, so the record must too; not in the file */
+    bool written;           /* this process has written the file; not in it */
+    int64_t created_at_ms;  /* UTC */
+    int64_t expires_at_ms;  /* UTC, by the hard TTL; 0: never */
 };
 
 /* A record with a fresh label, this process as owner, and the time. NULL when out of memory or of random numbers. */

@@ -85,7 +85,7 @@ static int collect_one(struct sandlot *sandlot, struct ledger_record *record, in
 
 static bool is_leftover(const struct ledger_record *record)
 {
-    return record->kept ? expired(record) : !ledger_owner_alive(record);
+    return expired(record) || (!record->kept && !ledger_owner_alive(record));
 }
 
 /*

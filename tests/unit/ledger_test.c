@@ -210,6 +210,18 @@ static void test_dead_owners(void **state)
     assert_false(ledger_owner_alive(records[0]));
     ledger_free_records(records, count);
 
+    struct ledger_record *elsewhere = ledger_record_new("acme"); /* nobody can tell from here: it lives */
+
+    elsewhere->owner = 0x3ffffff;
+    assert_false(ledger_owner_alive(elsewhere));
+    elsewhere->pid_namespace++;
+    assert_true(ledger_owner_alive(elsewhere));
+    elsewhere->pid_namespace--;
+    free(elsewhere->host);
+    elsewhere->host = strdup("another-machine");
+    assert_true(ledger_owner_alive(elsewhere));
+    ledger_record_free(elsewhere);
+
     struct ledger_record *other_boot = ledger_record_new("acme");
 
     free(other_boot->boot_id);
