@@ -232,16 +232,19 @@ static int wait_until_ready(struct opening *opening, struct sandlot_error *error
 
 /* ---- creating ---- */
 
-static int write_intent(struct opening *opening, const struct sandlot_session_options *options,
-                        struct sandlot_error *error)
+/* The record of a sandbox that is about to be asked for, on disk; NULL on error. */
+static struct ledger_record *write_intent(const struct opening *opening, struct sandlot_error *error)
 {
-    struct sandlot_session *session = opening->session;
+    const struct sandlot_session *session = opening->session;
+    const struct sandlot_session_options *options = opening->options;
     struct provider *provider = session->provider;
     struct ledger_record *record = ledger_record_new(provider->entry->name);
     int64_t hard_ttl_ms = parameters_hard_ttl_ms(provider->parameters);
 
-    if (!record)
-        return error_no_memory(error);
+    if (!record) {
+        error_no_memory(error);
+        return NULL;
+    }
     record->scope = options->scope ? strdup(options->scope) : NULL;
     record->config_file = session->sandlot->explicit_config && session->sandlot->config->file
                               ? strdup(session->sandlot->config->file)
@@ -249,12 +252,10 @@ static int write_intent(struct opening *opening, const struct sandlot_session_op
     record->parameters = parameters_recordable(&provider->table, options->parameters);
     record->durable = !(provider->table.flags & SANDLOT_ENDS_WITH_POWER);
     record->expires_at_ms = hard_ttl_ms ? record->created_at_ms + hard_ttl_ms : 0;
-    if (ledger_write(record, error) < 0) {
-        ledger_record_free(record);
-        return -1;
-    }
-    session->record = record;
-    return 0;
+    if (ledger_write(record, error) == 0)
+        return record;
+    ledger_record_free(record);
+    return NULL;
 }
 
 /* Could a request that ended like this have made a sandbox that we were not told of? */
@@ -301,21 +302,19 @@ static int create(struct opening *opening, struct sandlot_error *error)
 {
     struct sandlot_session *session = opening->session;
     struct provider *provider = session->provider;
-    char host[256] = "";
+    const struct ledger_record *record = session->record = write_intent(opening, error);
 
-    if (write_intent(opening, opening->options, error) < 0)
+    if (!record)
         return -1;
-    AUTO_FREE char *created = utc_text(session->record->created_at_ms);
-
-    gethostname(host, sizeof(host) - 1);
+    AUTO_FREE char *created = utc_text(record->created_at_ms);
     const struct sandlot_label labels[] = {{"sandlot", "1"},
-                                           {"sandlot-run", session->record->label},
-                                           {"sandlot-host", host},
+                                           {"sandlot-run", record->label},
+                                           {"sandlot-host", record->host ? record->host : ""},
                                            {"sandlot-created", created ? created : ""},
                                            {"sandlot-scope", opening->options->scope}};
     struct sandlot_create request = {.size = sizeof(request),
                                      .snapshot = opening->options->snapshot_name,
-                                     .run_label = session->record->label,
+                                     .run_label = record->label,
                                      .labels = labels,
                                      .label_count = opening->options->scope ? 5 : 4,
                                      .idle_ttl_ms = parameters_idle_ttl_ms(provider->parameters),

@@ -64,7 +64,7 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
 {
     struct provider *provider = session->provider;
     struct host_call call;
-    enum sandlot_status unused;
+    enum sandlot_status unused = SANDLOT_OK;
 
     status = status ? status : &unused;
     if (!provider->table.execute) {
