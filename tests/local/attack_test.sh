@@ -287,9 +287,9 @@ test_limits() {
     delete "$id"
     for folder in . /tmp '$HOME'; do
         id=$(create "workspace=$seed" disk_mb=32)
-        answer=$(output "$id" "for i in {1..25}; do ./attack load file $folder/big-\$i 20; done; sleep 1; du -sm $folder; echo going on")
+        answer=$(output "$id" "for i in {1..60}; do ./attack load file $folder/big-\$i 20; done; sleep 1; du -sm $folder; echo going on")
         check "limits: the disk below $folder is bounded" ended_or_small "$answer" 64
-        check "limits: what is on the disk for $folder" disk_small "$id" 400
+        check "limits: what is on the disk for $folder" disk_small "$id" 600
         delete "$id"
     done
     id=$(create "workspace=$seed" disk_mb=32)

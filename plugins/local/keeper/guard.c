@@ -89,20 +89,19 @@ static bool is_due(const struct guarded *guarded, const struct usage *now_free, 
     return now >= guarded->next_look_ms + (bytes > NOISE_BYTES ? LOOK_MS : QUIET_LOOK_MS);
 }
 
-static enum guard_verdict look_at_disk(struct guarded *guarded)
+static enum guard_verdict look_at_disk(struct guarded *guarded, const struct usage *now_free)
 {
-    struct usage now_free = free_now();
     int64_t start = now_ms();
     struct usage bound = {guarded->limit.bytes * 2 + FAR_OVER_BYTES, guarded->limit.entries * 2};
     struct usage used = {0, 0};
     char path[64];
 
-    if (!is_due(guarded, &now_free, start))
+    if (!is_due(guarded, now_free, start))
         return GUARD_FINE;
     snprintf(path, sizeof(path), "%s/storage", guarded->id);
     walk_measure(guard.boxes_fd, path, &bound, &used);
     guarded->used = used;
-    guarded->free_then = now_free;
+    guarded->free_then = *now_free;
     guarded->next_look_ms = now_ms() + (now_ms() - start) * COST_FACTOR;
     if (used.bytes <= guarded->limit.bytes && used.entries <= guarded->limit.entries)
         guarded->allowed = guarded->limit;
@@ -193,9 +192,9 @@ static enum guard_verdict look_at_memory(const struct guarded *guarded)
     return total > guarded->memory_bytes ? GUARD_OVER_MEMORY : GUARD_FINE;
 }
 
-static enum guard_verdict look(struct guarded *guarded)
+static enum guard_verdict look(struct guarded *guarded, const struct usage *now_free)
 {
-    enum guard_verdict disk = look_at_disk(guarded);
+    enum guard_verdict disk = look_at_disk(guarded, now_free);
 
     if (disk != GUARD_FINE || guarded->memory_bytes == 0)
         return disk;
@@ -205,6 +204,7 @@ static enum guard_verdict look(struct guarded *guarded)
 /* Looks at all boxes once. Called with the lock held, and lets go of it during each look. */
 static void look_at_all(void)
 {
+    const struct usage now_free = free_now();
     bool found = false;
 
     for (struct guarded *guarded = guard.list; guarded; guarded = guarded->next) {
@@ -212,7 +212,7 @@ static void look_at_all(void)
             continue;
         guarded->busy = true;
         pthread_mutex_unlock(&guard.lock);
-        enum guard_verdict verdict = look(guarded);
+        enum guard_verdict verdict = look(guarded, &now_free);
 
         pthread_mutex_lock(&guard.lock);
         guarded->busy = false;
