@@ -14,7 +14,9 @@ enum {
     PROCESSES = 32,
     OPEN_FILES = 1024,
     KEEP_LIMIT_MS = 30000,
-    MAGIC = 8
+    MAGIC = 8,
+    ENTRIES_PER_MB = 256, /* files and folders that a disk limit allows, as the keeper's guard counts */
+    FEWEST_ENTRIES = 100000
 };
 
 static const char what[] = "unpacking rootfs";
@@ -25,6 +27,7 @@ struct unpacking {
     struct sandlot_host host;
     struct sandlot_call *outer;
     int fd;
+    int64_t disk_mb;
     uint64_t done;
     uint64_t total;
     char line[512]; /* of tar's messages, as far as it has come */
@@ -191,16 +194,23 @@ static enum sandlot_status run_tar(struct client *client, struct unpacking *unpa
     const struct sandlot_source input = {sizeof(input), unpacking, read_archive, -1};
     const struct sandlot_sink output = {sizeof(output), unpacking, read_messages};
     struct sandlot_exit result = {.size = sizeof(result)};
-    char text[256];
+    char text[640];
 
     if (!sandbox)
         return status;
     /* The owners of the archive do not exist in a box, which has one user; set-user-id bits would mean nothing there.
      */
+    const long long allowed = unpacking->disk_mb * ENTRIES_PER_MB;
+    const long long entries = allowed < FEWEST_ENTRIES ? FEWEST_ENTRIES : allowed;
+
+    /* What fits into the time between two looks of the keeper's guard is counted here. */
     snprintf(text, sizeof(text),
-             "export LC_ALL=C; tar -x %s --no-same-owner --no-same-permissions --delay-directory-restore -f - || exit; "
-             "[ -n \"$(ls -A)\" ] || { echo 'it holds no files'; exit 1; }",
-             decompression(unpacking->fd));
+             "export LC_ALL=C; tar -x %s --no-same-owner --no-same-permissions --delay-directory-restore -f -; s=$?; "
+             "[ $s = 0 ] || [ $s = 2 ] || exit $s; "
+             "[ -n \"$(ls -A)\" ] || { echo 'it holds no files'; exit 1; }; "
+             "[ \"$(find . | wc -l)\" -le %lld ] && [ \"$(du -sm . | cut -f 1)\" -le %lld ] || "
+             "{ echo 'No space left for it'; exit 1; }; exit $s",
+             decompression(unpacking->fd), entries, (long long)unpacking->disk_mb);
     const struct sandlot_command command = {.size = sizeof(command), .command = text, .input = &input};
 
     status = execute_command(sandbox, &unpacking->call, &command, &output, &result);
@@ -286,6 +296,7 @@ enum sandlot_status rootfs_unpack(struct client *client, struct sandlot_call *ca
         .host = {.size = offsetof(struct sandlot_host, log), .fail = note_failure},
         .outer = call,
         .fd = fd,
+        .disk_mb = disk_mb,
         .total = (uint64_t)archive.st_size,
     };
     AUTO_FREE char *text = settings_write(&settings);
