@@ -85,7 +85,8 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
     int failed = host_call_error(&call, *status, "cannot run the command", true, error);
 
     /* Of what a caller can get wrong here only the directory is left: the sandbox is fine. */
-    if (*status == SANDLOT_INVALID_ARGUMENT && error && command->working_dir != session->working_dir)
+    if (*status == SANDLOT_INVALID_ARGUMENT && error && command->working_dir &&
+        command->working_dir != session->working_dir)
         error->code = SANDLOT_CODE_INVALID_PATH;
     host_call_clear(&call);
     return failed;
