@@ -76,10 +76,11 @@ $(BUILD)/flags: FORCE | packages
 
 # ---- core: libsandlot and the command ---------------------------------------------------------------------------
 
-CORE_SOURCES := $(filter-out core/cli/%,$(wildcard core/*.c core/*/*.c)) core/config/toml_tree.cc
-CLI_SOURCES := $(wildcard core/cli/*.c)
+CORE_SOURCES := $(filter-out core/cli/% core/server/%,$(wildcard core/*/*.c core/*/*/*.c)) core/config/toml_tree.cc
+CLI_SOURCES := $(wildcard core/cli/*.c core/server/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -ldl -lpthread -lm
 # To find and relocate five shared objects would take the command longer than its work. -lz is libelf's.
 COMMAND_LIBRARIES := -Wl,-Bstatic -ljson-c -linih -lelf -lz -lffi -Wl,-Bdynamic -ldl -lpthread -lm
@@ -110,6 +111,18 @@ $(BUILD)/libsandlot.so: $(BUILD)/$(SONAME)
 
 $(BUILD)/sandlot: $(CLI_OBJECTS) $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -pie -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBRARIES)
+
+# ---- the HTTP transport of the MCP server: a module, so that the command runs without libmicrohttpd -----------------
+
+HTTP_SOURCES := $(wildcard core/server/http/*.c)
+# What has no state of its own is in the module a second time; all else it gets from the command.
+HTTP_OBJECTS := $(HTTP_SOURCES:%.c=$(BUILD)/%.o) \
+                $(addprefix $(BUILD)/core/,server/scan.o server/message.o base/text.o base/base64.o)
+HTTP_MODULE := $(BUILD)/modules/sandlot-mcp-http.so
+
+$(HTTP_MODULE): $(HTTP_OBJECTS)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lmicrohttpd -lpthread
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
@@ -146,6 +159,7 @@ $(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*_test.c))
 LOCAL_UNIT_TESTS := $(filter $(BUILD)/tests/local_%,$(UNIT_TESTS))
+MCP_UNIT_TESTS := $(filter $(BUILD)/tests/mcp_%,$(UNIT_TESTS))
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
 ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c))
@@ -159,8 +173,16 @@ $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@rm -f $@
 	$(call quiet,AR  )$(AR) rcs $@ $^
 
-# Unit tests reach into the rooms; those of plugins/local get its objects too.
-$(filter-out $(LOCAL_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
+$(BUILD)/tests/libserver.a: $(SERVER_OBJECTS) $(BUILD)/core/server/http/checks.o
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call quiet,AR  )$(AR) rcs $@ $^
+
+# Unit tests reach into the rooms; those of plugins/local and of core/server get their objects too.
+$(MCP_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/libserver.a $(BUILD)/libsandlot.a
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
 $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
@@ -208,7 +230,7 @@ $(BUILD)/fuzz/core/%.o: core/%.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CXX )clang++ -std=c++17 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
-$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(CORE_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
@@ -231,7 +253,7 @@ $(BUILD)/bench/bench: $(BUILD)/bench/bench.o $(BUILD)/libsandlot.so
 
 .PHONY: help run unit programs fuzzers sanitize check check-all bench fuzz lint format install uninstall clean
 
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILTINS)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILTINS) $(HTTP_MODULE)
 programs: $(TEST_PROGRAMS)
 fuzzers: $(FUZZERS)
 
@@ -278,7 +300,7 @@ lint: all
 	@tests/run.sh -b $(BUILD) -t 900 $(wildcard tests/lint/*.sh)
 
 format:
-	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* plugins/* plugins/*/* sdk sdk/* sdk/*/* tests/* tests/*/*))
+	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* core/*/* plugins/* plugins/*/* sdk sdk/* sdk/*/* tests/* tests/*/*))
 
 fuzz: fuzzers
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh -b $(BUILD) -t $$(($(FUZZ_SECONDS) * 3 + 60)) tests/fuzz/run.sh
@@ -299,13 +321,15 @@ TO = $(DESTDIR)$(PREFIX)
 completion_folder = $(if $(filter %.fish,$1),fish/vendor_completions.d,$(if $(filter _%,$(notdir $1)),zsh/site-functions,bash-completion/completions))
 
 install: all
-	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/include/sandlot $(TO)/share/doc/sandlot
+	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot \
+	    $(TO)/share/doc/sandlot
 	$(INSTALL) -m 755 $(BUILD)/sandlot $(TO)/bin/sandlot
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/
 	for file in sandlot sandlot-provider; do \
 	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
@@ -320,14 +344,14 @@ install: all
 uninstall:
 	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)
 	rm -f $(TO)/lib/pkgconfig/sandlot.pc $(TO)/lib/pkgconfig/sandlot-provider.pc
-	rm -rf $(TO)/lib/sandlot/builtins $(TO)/include/sandlot $(TO)/share/doc/sandlot
+	rm -rf $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot $(TO)/share/doc/sandlot
 	for page in $(MAN_PAGES); do rm -f $(TO)/share/man/man$${page##*.}/$${page##*/}; done
 	$(foreach file,$(COMPLETIONS),rm -f $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
 	rmdir --ignore-fail-on-non-empty $(TO)/lib/sandlot
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
-ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
+ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES))))
 -include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

@@ -16,9 +16,11 @@ fi
 
 command -v dpkg-query >/dev/null 2>&1 || exit 0 # not Debian: the compiler will tell what is missing
 
-# packages KIND...: the names of these kinds
+# packages KIND...: the names of these kinds, without those whose program is there already
 packages() {
-    awk -v kinds=" $* " '/^[^#]/ && index(kinds, " " $1 " ") { print $2 }' "$folder/packages"
+    awk -v kinds=" $* " '/^[^#]/ && index(kinds, " " $1 " ") { print $2 }' "$folder/packages" | while IFS='?' read -r name program; do
+        [ -n "$program" ] && command -v "$program" >/dev/null || echo "$name"
+    done
 }
 
 # missing NAME...: those that are not installed. dpkg-query fails if it does not know one of them, which is no error here.

@@ -69,6 +69,23 @@ check "the example of embedding builds" gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra
     sdk/examples/embedding/embedding.c $(pkg-config --cflags --libs sandlot)
 check "and runs eight boxes at a time" env LD_LIBRARY_PATH="$prefix/lib" timeout 120 "$tree/embedding"
 # shellcheck disable=SC2046
+check "the example of an agent builds" gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$tree/agent" \
+    sdk/examples/agent/agent.c $(pkg-config --cflags --libs sandlot json-c)
+cat >"$tree/calls" <<'END'
+{"id":1,"name":"write_file","arguments":{"file_path":"a.txt","content":"hello\n"}}
+{"id":2,"name":"execute","arguments":{"command":"wc -c a.txt"}}
+{"id":"x","name":"nope"}
+{"id":3,"name":"read_file","arguments":{"file_path":"b.txt"}}
+END
+if command -v jq >/dev/null; then
+    check "and answers calls of tools" sh -c 'LD_LIBRARY_PATH=$1/lib timeout 60 "$2/agent" <"$2/calls" >"$2/answers" &&
+        jq -se "(.[0].tools | map(.name) | index(\"execute\")) and (.[1:] | map(.id)) == [1,2,\"x\",3] and
+            (.[1:] | map(.is_error)) == [false,false,true,true] and .[2].meta[\"sandlot/exit_code\"] == 0 and
+            (.[2].content[0].text | startswith(\"6 a.txt\"))" "$2/answers"' sh "$prefix" "$tree"
+else
+    echo "ok and answers calls of tools # SKIP jq is not installed"
+fi
+# shellcheck disable=SC2046
 check "the headers are C++ too" sh -c 'printf "#include <sandlot/sandlot.h>\n#include <sandlot/provider.h>\n" |
     g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
 

@@ -4,26 +4,47 @@ function __sandlot_providers
     sandlot providers 2>/dev/null | awk 'NR > 1 && $1 != "-" { print $1 }'
 end
 
-set -l commands exec create list delete gc providers doctor help
+function __sandlot_ids
+    sandlot list 2>/dev/null | awk 'NR > 1 { print $1 }'
+end
+
+set -l files read write edit ls grep glob rm upload download
+set -l works exec shell $files mcp
+set -l commands exec shell $files create list delete gc mcp providers doctor help
 set -l none "not __fish_seen_subcommand_from $commands"
-set -l creates "__fish_seen_subcommand_from exec create"
+set -l work "__fish_seen_subcommand_from $works"
+set -l creates "__fish_seen_subcommand_from $works create"
+set -l mcp '__fish_seen_subcommand_from mcp'
 
 complete -c sandlot -f
 complete -c sandlot -n $none -a exec -d 'run one command in a sandbox'
+complete -c sandlot -n $none -a shell -d 'an interactive terminal in a sandbox'
+complete -c sandlot -n $none -a read -d 'print a page of a file'
+complete -c sandlot -n $none -a write -d 'write standard input to a file'
+complete -c sandlot -n $none -a edit -d 'replace text in a file'
+complete -c sandlot -n $none -a ls -d 'list a directory'
+complete -c sandlot -n $none -a grep -d 'search files for a text'
+complete -c sandlot -n $none -a glob -d 'find files by a pattern'
+complete -c sandlot -n $none -a rm -d 'remove a file or a directory'
+complete -c sandlot -n $none -a upload -d 'copy files into the sandbox'
+complete -c sandlot -n $none -a download -d 'copy files out of the sandbox'
 complete -c sandlot -n $none -a create -d 'make a sandbox that stays'
 complete -c sandlot -n $none -a list -d 'list sandboxes'
 complete -c sandlot -n $none -a delete -d 'end sandboxes'
 complete -c sandlot -n $none -a gc -d 'delete what dead runs left behind'
+complete -c sandlot -n $none -a mcp -d 'offer a sandbox to an agent'
 complete -c sandlot -n $none -a providers -d 'list providers'
 complete -c sandlot -n $none -a doctor -d 'check this machine'
 complete -c sandlot -n $none -a help -d 'print help'
 complete -c sandlot -n '__fish_seen_subcommand_from help' -a "$commands"
 complete -c sandlot -n '__fish_seen_subcommand_from providers' -a '(__sandlot_providers)'
+complete -c sandlot -n '__fish_seen_subcommand_from delete' -a '(__sandlot_ids)'
+complete -c sandlot -n '__fish_seen_subcommand_from upload download' -F
 
 complete -c sandlot -l sandbox -x -a '(__sandlot_providers)' -d 'the provider'
 complete -c sandlot -l param -x -d 'one parameter of the provider'
 complete -c sandlot -l config -r -F -d 'the configuration file'
-complete -c sandlot -l json -d 'one JSON object on standard output'
+complete -c sandlot -n 'not __fish_seen_subcommand_from shell mcp' -l json -d 'one JSON object on standard output'
 complete -c sandlot -s q -d 'errors only'
 complete -c sandlot -s v -d 'more messages'
 complete -c sandlot -l help -d 'print help'
@@ -31,9 +52,27 @@ complete -c sandlot -l version -d 'print the version'
 complete -c sandlot -n $creates -l sandbox-snapshot-name -x -d 'start from this snapshot'
 complete -c sandlot -n $creates -l sandbox-setup -r -F -d 'run this script first'
 complete -c sandlot -n $creates -l scope -x -d 'reuse the sandbox of this scope'
-complete -c sandlot -n '__fish_seen_subcommand_from exec' -l sandbox-id -x -d 'use this sandbox'
+complete -c sandlot -n $work -l sandbox-id -x -a '(__sandlot_ids)' -d 'use this sandbox'
 complete -c sandlot -n '__fish_seen_subcommand_from exec' -l timeout -x -d 'seconds'
-complete -c sandlot -n '__fish_seen_subcommand_from exec' -l cwd -x -d 'where it starts'
-complete -c sandlot -n '__fish_seen_subcommand_from exec' -l env -x -d 'set a variable'
+complete -c sandlot -n '__fish_seen_subcommand_from exec shell' -l cwd -x -d 'where it starts'
+complete -c sandlot -n '__fish_seen_subcommand_from exec shell' -l env -x -d 'set a variable'
 complete -c sandlot -n '__fish_seen_subcommand_from exec' -l stdin -d 'pass standard input through'
+complete -c sandlot -n '__fish_seen_subcommand_from read' -l offset -x -d 'lines to skip'
+complete -c sandlot -n '__fish_seen_subcommand_from read' -l limit -x -d 'lines at most'
+complete -c sandlot -n '__fish_seen_subcommand_from edit' -l old -x -d 'what is there'
+complete -c sandlot -n '__fish_seen_subcommand_from edit' -l new -x -d 'what is to be there'
+complete -c sandlot -n '__fish_seen_subcommand_from edit' -l replace-all -d 'every occurrence'
+complete -c sandlot -n '__fish_seen_subcommand_from grep' -l glob -x -d 'only files that match'
+complete -c sandlot -n '__fish_seen_subcommand_from grep' -l max-count -x -d 'lines at most'
+complete -c sandlot -n '__fish_seen_subcommand_from glob' -l dirs -d 'directories too'
+complete -c sandlot -n '__fish_seen_subcommand_from upload download' -s r -d 'directories too'
 complete -c sandlot -n '__fish_seen_subcommand_from list' -l all -d 'of every provider'
+complete -c sandlot -n $mcp -l create -x -a 'lazy start' -d 'when the sandbox is made'
+complete -c sandlot -n $mcp -l idle-timeout -x -d 'seconds without a message'
+complete -c sandlot -n $mcp -l max-result-bytes -x -d 'of text in one result'
+complete -c sandlot -n $mcp -l print-config -x -a 'claude codex cursor vscode langchain' -d 'what to write into a configuration'
+complete -c sandlot -n $mcp -l http -x -d 'serve HTTP on this address'
+complete -c sandlot -n $mcp -l port-file -r -F -d 'write the port here'
+complete -c sandlot -n $mcp -l token-file -r -F -d 'the bearer token'
+complete -c sandlot -n $mcp -l allow-origin -x -d 'serve pages of this origin'
+complete -c sandlot -n $mcp -l no-auth -d 'demand no token'

@@ -45,4 +45,13 @@ static inline void cleanup_directory(DIR **directory)
         taken_;                                 \
     })
 
+/* The same for a descriptor. */
+static inline int take_fd(int *fd)
+{
+    int taken = *fd;
+
+    *fd = -1;
+    return taken;
+}
+
 #endif

@@ -31,6 +31,19 @@ static const struct {
     [SANDLOT_CODE_INVALID_PATH] = {"invalid_path", 1},
     [SANDLOT_CODE_NO_SPACE] = {"no_space", 1},
     [SANDLOT_CODE_INTERNAL_ERROR] = {"internal_error", 1},
+    [SANDLOT_CODE_NOT_A_FILE] = {"not_a_file", 1},
+    [SANDLOT_CODE_NOT_A_DIRECTORY] = {"not_a_directory", 1},
+    [SANDLOT_CODE_PATH_NOT_FOUND] = {"path_not_found", 1},
+    [SANDLOT_CODE_NOT_A_TEXT_FILE] = {"not_a_text_file", 1},
+    [SANDLOT_CODE_STRING_NOT_FOUND] = {"string_not_found", 1},
+    [SANDLOT_CODE_MULTIPLE_OCCURRENCES] = {"multiple_occurrences", 1},
+    [SANDLOT_CODE_EMPTY_OLD_STRING] = {"empty_old_string", 1},
+    [SANDLOT_CODE_OFFSET_OUT_OF_RANGE] = {"offset_out_of_range", 1},
+    [SANDLOT_CODE_TOO_LARGE] = {"too_large", 1},
+    [SANDLOT_CODE_INVALID_PATTERN] = {"invalid_pattern", 1},
+    [SANDLOT_CODE_PATTERN_TOO_BROAD] = {"pattern_too_broad", 1},
+    [SANDLOT_CODE_MISSING_TOOL] = {"missing_tool", 1},
+    [SANDLOT_CODE_TRUNCATED_TRANSPORT] = {"truncated_transport", 3},
 };
 
 const char *sandlot_code_name(enum sandlot_code code)

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,16 +60,17 @@ void redact_add(const char *value)
 }
 
 /* Marks in HIDDEN, which has a flag for each byte of TEXT, every place where SECRET stands. */
-static void mark(const char *text, const char *secret, bool *hidden)
+static void mark(const char *text, size_t text_length, const char *secret, bool *hidden)
 {
     size_t length = strlen(secret);
+    const char *end = text + text_length;
 
-    for (const char *at = text; (at = strstr(at, secret)); at++)
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), secret, length)); at++)
         memset(hidden + (at - text), true, length);
 }
 
 /* TEXT with "***" for each run of hidden bytes; to be freed. */
-static char *without_hidden(const char *text, size_t length, const bool *hidden)
+static char *without_hidden(const char *text, size_t length, const bool *hidden, size_t *clean_length)
 {
     char *clean = malloc(length + 1); /* no secret is shorter than what takes its place */
     char *out = clean;
@@ -84,12 +84,12 @@ static char *without_hidden(const char *text, size_t length, const bool *hidden)
             out = mempcpy(out, "***", 3);
     }
     *out = '\0';
+    *clean_length = (size_t)(out - clean);
     return clean;
 }
 
-char *redact(const char *text)
+char *redact_bytes(const void *bytes, size_t length, size_t *copy_length)
 {
-    size_t length = strlen(text);
     AUTO_FREE bool *hidden = calloc(length + 1, sizeof(*hidden));
 
     if (!hidden)
@@ -97,9 +97,25 @@ char *redact(const char *text)
     /* All are looked for in the text as it came: those that overlap are hidden together. */
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < secret_count; i++)
-        mark(text, secrets[i], hidden);
+        mark(bytes, length, secrets[i], hidden);
     pthread_mutex_unlock(&lock);
-    return without_hidden(text, length, hidden);
+    return without_hidden(bytes, length, hidden, copy_length);
+}
+
+char *redact(const char *text)
+{
+    size_t unused;
+
+    return redact_bytes(text, strlen(text), &unused);
+}
+
+bool redact_knows_any(void)
+{
+    pthread_mutex_lock(&lock);
+    bool any = secret_count > 0;
+
+    pthread_mutex_unlock(&lock);
+    return any;
 }
 
 void redact_clear(void)

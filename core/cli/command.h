@@ -12,11 +12,12 @@ struct command {
     const char *summary;   /* for the overview */
     const char *arguments; /* for the usage line */
     const char *help;      /* what it does, its own options, examples */
-    uint32_t options;      /* the options that it takes, of enum option */
+    uint64_t options;      /* the options that it takes, of OPTION_... */
     size_t minimum;        /* fewest arguments */
     size_t maximum;        /* most arguments */
     const char *missing;   /* the complaint about too few arguments */
     bool passes_words;     /* everything after its first argument belongs to somebody else */
+    bool hidden;           /* for ourselves: not in the help */
     bool no_provider;      /* --sandbox and --param are taken, as everywhere, but mean nothing to it */
     int (*run)(const struct options *options);
 };
@@ -32,12 +33,24 @@ const char *command_nearest(const char *name);
 
 /* Each runs one command and returns the exit status. */
 int command_exec(const struct options *options);
+int command_shell(const struct options *options);
 int command_create(const struct options *options);
 int command_list(const struct options *options);
 int command_delete(const struct options *options);
+int command_mcp(const struct options *options);
+int command_mcp_watch(const struct options *options);
 int command_gc(const struct options *options);
 int command_providers(const struct options *options);
 int command_doctor(const struct options *options);
+int command_read(const struct options *options);
+int command_write(const struct options *options);
+int command_edit(const struct options *options);
+int command_ls(const struct options *options);
+int command_grep(const struct options *options);
+int command_glob(const struct options *options);
+int command_rm(const struct options *options);
+int command_upload(const struct options *options);
+int command_download(const struct options *options);
 int command_help(const struct options *options);
 
 /* The help text of COMMAND, or the overview for NULL, on standard output. The exit status. */

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/text.h"
+#include "server/watcher.h"
 
 #include <string.h>
 
@@ -33,6 +34,144 @@ static const struct command table[] = {
      .missing = "the command is missing; write what to run behind --",
      .passes_words = true,
      .run = command_exec},
+    {.name = "shell",
+     .summary = "an interactive terminal in a sandbox",
+     .arguments = "[-- COMMAND [ARGUMENT...]]",
+     .help = "Runs a shell, or COMMAND, in a terminal in the sandbox. Without --sandbox-id or --scope the sandbox is\n"
+             "made for it and deleted when it ends. Needs a terminal; for scripts there is 'sandlot exec'.\n"
+             "\n"
+             "  --cwd DIR            where it starts\n"
+             "  --env NAME=VALUE     set a variable for it; may be repeated\n"
+             "\n"
+             "Every key goes into the sandbox, Ctrl-C too. What the sandbox prints reaches your terminal unfiltered,\n"
+             "since programs with a screen need that: software that you do not trust can change the terminal's title\n"
+             "and colours, and, where your terminal allows it, the clipboard. 'sandlot exec' filters.\n"
+             "\n"
+             "The exit status is that of the shell.\n"
+             "\n"
+             "  sandlot shell\n"
+             "  sandlot shell --param workspace=. -- vi README.md\n",
+     .options = (OPTIONS_COMMON & ~OPTION_JSON) | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_CWD | OPTION_ENV,
+     .maximum = SIZE_MAX,
+     .passes_words = true,
+     .run = command_shell},
+    {.name = "read",
+     .summary = "print a page of a file in the sandbox",
+     .arguments = "PATH",
+     .help = "Prints lines of the file, numbered; with --json as they are, binary files as base64.\n"
+             "A relative PATH starts at the working directory; '..' and '~' are refused.\n"
+             "\n"
+             "  --offset N           lines to skip (0)\n"
+             "  --limit N            lines at most (2000)\n"
+             "\n"
+             "  sandlot read --sandbox-id ID src/main.c --offset 100 --limit 50\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_OFFSET | OPTION_LIMIT,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the path of the file is missing",
+     .run = command_read},
+    {.name = "write",
+     .summary = "write standard input to a file in the sandbox",
+     .arguments = "PATH",
+     .help = "Creates the file, with its parent directories, or replaces it as a whole. Its mode stays.\n"
+             "\n"
+             "  sandlot write --sandbox-id ID notes/todo.txt < todo.txt\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the path of the file is missing",
+     .run = command_write},
+    {.name = "edit",
+     .summary = "replace text in a file in the sandbox",
+     .arguments = "PATH [--old TEXT --new TEXT]",
+     .help = "Replaces a text, taken literally, that must occur once. Without --old and --new, standard input\n"
+             "holds a JSON object with \"old_string\", \"new_string\" and, if wanted, \"replace_all\".\n"
+             "\n"
+             "  --old TEXT           what is there\n"
+             "  --new TEXT           what is to be there\n"
+             "  --replace-all        every occurrence\n"
+             "\n"
+             "  sandlot edit --sandbox-id ID app.py --old 'DEBUG = True' --new 'DEBUG = False'\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_OLD | OPTION_NEW | OPTION_REPLACE_ALL,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the path of the file is missing",
+     .run = command_edit},
+    {.name = "ls",
+     .summary = "list a directory in the sandbox",
+     .arguments = "[PATH]",
+     .help = "Lists what is in the directory, hidden names too, a '/' behind directories. Without PATH the working\n"
+             "directory.\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .run = command_ls},
+    {.name = "grep",
+     .summary = "search files in the sandbox for a text",
+     .arguments = "TEXT [PATH]",
+     .help = "Prints the lines that hold TEXT, taken literally, in the file PATH or in all files below the directory\n"
+             "PATH (the working directory). Binary files and links are passed over.\n"
+             "\n"
+             "  --glob PATTERN       only files that match, as for 'sandlot glob'\n"
+             "  --max-count N        at most so many lines\n"
+             "\n"
+             "For regular expressions: sandlot exec --sandbox-id ID -- grep -rnE PATTERN\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_GLOB | OPTION_MAX_COUNT,
+     .minimum = 1,
+     .maximum = 2,
+     .missing = "the text to look for is missing",
+     .run = command_grep},
+    {.name = "glob",
+     .summary = "find files in the sandbox by a pattern",
+     .arguments = "PATTERN [PATH]",
+     .help = "Prints the files below PATH (the working directory) that match. A pattern without '/' matches names\n"
+             "at any depth; one with '/' the path below PATH. '*' and '?' within a name, '**' for any number of\n"
+             "directories, [abc], [!abc], {one,other}. A name that begins with '.' needs a pattern that does.\n"
+             "\n"
+             "  --dirs               directories too\n"
+             "\n"
+             "  sandlot glob --sandbox-id ID 'src/**/*.{c,h}'\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_DIRS,
+     .minimum = 1,
+     .maximum = 2,
+     .missing = "the pattern is missing",
+     .run = command_glob},
+    {.name = "rm",
+     .summary = "remove a file or a directory in the sandbox",
+     .arguments = "PATH",
+     .help = "Removes the file, the link itself, or the directory with all that is in it.\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the path of what is to go is missing",
+     .run = command_rm},
+    {.name = "upload",
+     .summary = "copy files into the sandbox",
+     .arguments = "LOCAL REMOTE [LOCAL REMOTE...]",
+     .help = "Copies files in exact bytes. REMOTE is an absolute path; missing directories are made, a file that is\n"
+             "there is replaced as a whole. One that fails does not stop the others. '-' is standard input.\n"
+             "\n"
+             "  -r                   directories too, with all that is in them\n"
+             "\n"
+             "  sandlot upload --sandbox-id ID -r ./src /workspace/src\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_RECURSIVE,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the arguments are missing: pairs of LOCAL and REMOTE",
+     .run = command_upload},
+    {.name = "download",
+     .summary = "copy files out of the sandbox",
+     .arguments = "REMOTE LOCAL [REMOTE LOCAL...]",
+     .help = "Copies files in exact bytes. REMOTE is an absolute path. A LOCAL directory takes the file under its\n"
+             "name. A file appears only when all of it is there. '-' is standard output.\n"
+             "\n"
+             "  -r                   directories too, with all that is in them\n"
+             "\n"
+             "  sandlot download --sandbox-id ID /workspace/report.pdf .\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_RECURSIVE,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the arguments are missing: pairs of REMOTE and LOCAL",
+     .run = command_download},
     {.name = "create",
      .summary = "make a sandbox that stays, and print its id",
      .arguments = "",
@@ -70,6 +209,47 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON,
      .no_provider = true,
      .run = command_gc},
+    {.name = "mcp",
+     .summary = "offer a sandbox to an agent, as an MCP server",
+     .arguments = "",
+     .help = "Speaks the Model Context Protocol on standard input and output: the tools ls, read_file, write_file,\n"
+             "edit_file, glob, grep, execute and delete, all in one sandbox. It is made by the first call of a tool\n"
+             "and deleted when the client closes the pipe, also if this process is killed. With --sandbox-id or\n"
+             "--scope it stays.\n"
+             "\n"
+             "  --create lazy|start  make the sandbox for the first call, or in the background at once (lazy)\n"
+             "  --idle-timeout S     end after so many seconds without a message (0: never)\n"
+             "  --max-result-bytes N of text in one result (40000)\n"
+             "  --print-config HOST  print what to write into the configuration of claude, codex, cursor, vscode or\n"
+             "                       langchain, with the other options given here, and do nothing else\n"
+             "\n"
+             "  --http [ADDRESS:PORT] serve over HTTP instead, at /mcp (127.0.0.1 and a free port)\n"
+             "  --port-file FILE     write the number of the port there once the server listens\n"
+             "  --token-file FILE    the bearer token that clients must send; else $SANDLOT_MCP_TOKEN, else one is\n"
+             "                       made up and printed on standard error\n"
+             "  --allow-origin URL   let pages of that origin use the server, besides those of this machine; may be\n"
+             "                       repeated\n"
+             "  --no-auth            take every message without a token, from whoever can reach the port\n"
+             "\n"
+             "With -v each call is noted on standard error: tool, sizes, time and fate, never contents.\n"
+             "\n"
+             "  sandlot mcp --param workspace=/home/me/project\n"
+             "  sandlot mcp --scope review --print-config claude\n"
+             "  sandlot mcp --http --token-file ~/.sandlot-token\n",
+     .options = (OPTIONS_COMMON & ~OPTION_JSON) | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_CREATE_MODE |
+                OPTION_IDLE_TIMEOUT | OPTION_MAX_RESULT_BYTES | OPTION_PRINT_CONFIG | OPTION_HTTP | OPTION_PORT_FILE |
+                OPTION_TOKEN_FILE | OPTION_ALLOW_ORIGIN | OPTION_NO_AUTH,
+     .run = command_mcp},
+    {.name = WATCHER_COMMAND,
+     .summary = "",
+     .arguments = "PID:START",
+     .help = "Deletes what an MCP server has left, once standard input has ended. 'sandlot mcp' starts it by itself.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "this command is only for 'sandlot mcp' itself",
+     .hidden = true,
+     .run = command_mcp_watch},
     {.name = "providers",
      .summary = "list providers, or tell everything about one",
      .arguments = "[NAME]",
@@ -115,8 +295,10 @@ const struct command *command_find(const char *name)
 const char *command_nearest(const char *name)
 {
     const char *names[COUNT];
+    size_t count = 0;
 
     for (size_t i = 0; i < COUNT; i++)
-        names[i] = table[i].name;
-    return text_nearest(name, names, COUNT);
+        if (!table[i].hidden)
+            names[count++] = table[i].name;
+    return text_nearest(name, names, count);
 }

@@ -39,22 +39,12 @@ static void end_stream(struct stream *stream)
         output_write(rest, terminal_filter_end(&stream->filter, rest));
 }
 
-/* A relative directory is one below the sandbox's working directory. To be freed. */
-static char *working_dir(const struct options *options, const struct sandlot_session *session)
-{
-    const char *base = sandlot_session_working_dir(session);
-
-    if (*options->cwd == '/')
-        return strdup(options->cwd);
-    return text_format("%s/%s", strcmp(base, "/") == 0 ? "" : base, options->cwd);
-}
-
 static int run(const struct context *context, struct sandlot_session *session, const char *command,
                struct sandlot_result *result, struct sandlot_error *error)
 {
     const struct options *options = context->options;
     struct stream stream = {.to_terminal = isatty(STDOUT_FILENO) == 1};
-    AUTO_FREE char *directory = options->cwd ? working_dir(options, session) : NULL;
+    AUTO_FREE char *directory = options->cwd ? sandbox_directory(options, session) : NULL;
     struct sandlot_execution execution = {.size = sizeof(execution),
                                           .command = command,
                                           .timeout_ms = options->timeout_ms,

@@ -31,7 +31,8 @@ static void print_overview(void)
                   "Runs commands in sandboxes: isolated boxes on this machine or at a vendor.\n\n"
                   "Commands:\n");
     for (size_t i = 0; i < count; i++)
-        output_format("  %-12s %s\n", all[i].name, all[i].summary);
+        if (!all[i].hidden)
+            output_format("  %-12s %s\n", all[i].name, all[i].summary);
     output_format("\n%s%s%s%s%s", sandbox_options, attach_options, create_options, parameter_options, common_options);
     output_format("\nExamples:\n"
                   "  sandlot exec -- uname -a            in a fresh local sandbox\n"

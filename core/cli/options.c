@@ -9,13 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_TIMEOUT_S = 3600, USAGE_STATUS = 2 };
+enum {
+    LONGEST_TIMEOUT_S = 3600,
+    LONGEST_IDLE_S = 30 * 24 * 3600,
+    LEAST_RESULT_BYTES = 1000,
+    MOST_RESULT_BYTES = 1000000,
+    USAGE_STATUS = 2
+};
 
 enum value { VALUE_NONE, VALUE_REQUIRED, VALUE_OPTIONAL };
 
 static const struct rule {
     const char *name;
-    enum option option;
+    uint64_t option;
     enum value value;
 } rules[] = {
     {"--sandbox", OPTION_SANDBOX, VALUE_OPTIONAL},
@@ -36,6 +42,24 @@ static const struct rule {
     {"--env", OPTION_ENV, VALUE_REQUIRED},
     {"--stdin", OPTION_STDIN, VALUE_NONE},
     {"--all", OPTION_ALL, VALUE_NONE},
+    {"--offset", OPTION_OFFSET, VALUE_REQUIRED},
+    {"--limit", OPTION_LIMIT, VALUE_REQUIRED},
+    {"--old", OPTION_OLD, VALUE_REQUIRED},
+    {"--new", OPTION_NEW, VALUE_REQUIRED},
+    {"--replace-all", OPTION_REPLACE_ALL, VALUE_NONE},
+    {"--glob", OPTION_GLOB, VALUE_REQUIRED},
+    {"--max-count", OPTION_MAX_COUNT, VALUE_REQUIRED},
+    {"--dirs", OPTION_DIRS, VALUE_NONE},
+    {"-r", OPTION_RECURSIVE, VALUE_NONE},
+    {"--create", OPTION_CREATE_MODE, VALUE_REQUIRED},
+    {"--idle-timeout", OPTION_IDLE_TIMEOUT, VALUE_REQUIRED},
+    {"--max-result-bytes", OPTION_MAX_RESULT_BYTES, VALUE_REQUIRED},
+    {"--print-config", OPTION_PRINT_CONFIG, VALUE_REQUIRED},
+    {"--http", OPTION_HTTP, VALUE_OPTIONAL},
+    {"--port-file", OPTION_PORT_FILE, VALUE_REQUIRED},
+    {"--token-file", OPTION_TOKEN_FILE, VALUE_REQUIRED},
+    {"--allow-origin", OPTION_ALLOW_ORIGIN, VALUE_REQUIRED},
+    {"--no-auth", OPTION_NO_AUTH, VALUE_NONE},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -49,6 +73,7 @@ struct parser {
     struct options *options;
     size_t parameter_count;
     size_t environment_count;
+    size_t origin_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -111,6 +136,54 @@ static int set_timeout(struct options *options, const char *value)
     return 0;
 }
 
+static int set_number(const struct options *options, const struct rule *rule, const char *value, int64_t *number)
+{
+    if (text_parse_integer(value, number))
+        return 0;
+    return usage_error(options->command, "%s takes a whole number, not '%s'", rule->name, value);
+}
+
+static int set_max_count(struct options *options, const struct rule *rule, const char *value)
+{
+    int64_t number;
+    int status = set_number(options, rule, value, &number);
+
+    if (status == 0 && number < 1)
+        return usage_error(options->command, "--max-count is at least 1; leave it out for all matches");
+    options->max_count = status == 0 ? (uint64_t)number : 0;
+    return status;
+}
+
+static int set_create_mode(struct options *options, const char *value)
+{
+    options->create_at_start = strcmp(value, "start") == 0;
+    if (options->create_at_start || strcmp(value, "lazy") == 0)
+        return 0;
+    return usage_error(options->command, "--create takes lazy or start, not '%s'", value);
+}
+
+static int set_idle_timeout(struct options *options, const char *value)
+{
+    int64_t seconds;
+
+    if (!text_parse_integer(value, &seconds) || seconds < 0 || seconds > LONGEST_IDLE_S)
+        return usage_error(options->command, "--idle-timeout takes whole seconds from 0 (no limit) to %d, not '%s'",
+                           LONGEST_IDLE_S, value);
+    options->idle_timeout_ms = seconds * 1000;
+    return 0;
+}
+
+static int set_max_result_bytes(struct options *options, const char *value)
+{
+    int64_t bytes;
+
+    if (!text_parse_integer(value, &bytes) || bytes < LEAST_RESULT_BYTES || bytes > MOST_RESULT_BYTES)
+        return usage_error(options->command, "--max-result-bytes takes a whole number from %d to %d, not '%s'",
+                           LEAST_RESULT_BYTES, MOST_RESULT_BYTES, value);
+    options->max_result_bytes = (size_t)bytes;
+    return 0;
+}
+
 static int add_parameter(struct parser *parser, const char *value)
 {
     const char *equals = strchr(value, '=');
@@ -130,6 +203,20 @@ static int add_variable(struct parser *parser, const char *value)
                            "--env takes NAME=VALUE, where NAME is letters, digits and underscores; '%.*s' is not",
                            (int)strcspn(value, "="), value);
     parser->options->environment[parser->environment_count++] = value;
+    return 0;
+}
+
+static int add_origin(struct parser *parser, const char *value)
+{
+    const char *host = strncmp(value, "http://", 7) == 0    ? value + 7
+                       : strncmp(value, "https://", 8) == 0 ? value + 8
+                                                            : "";
+
+    if (!*host || strpbrk(host, "/?#@ "))
+        return usage_error(parser->options->command,
+                           "--allow-origin takes what a browser sends, such as https://app.example.com, not '%s'",
+                           value);
+    parser->options->origins[parser->origin_count++] = value;
     return 0;
 }
 
@@ -192,6 +279,36 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return add_variable(parser, value);
     case OPTION_TIMEOUT:
         return set_timeout(options, value);
+    case OPTION_OFFSET:
+        return set_number(options, rule, value, &options->offset);
+    case OPTION_LIMIT:
+        return set_number(options, rule, value, &options->limit);
+    case OPTION_MAX_COUNT:
+        return set_max_count(options, rule, value);
+    case OPTION_OLD:
+        options->old_string = value; /* "" is for a file that is empty */
+        return 0;
+    case OPTION_NEW:
+        options->new_string = value;
+        return 0;
+    case OPTION_GLOB:
+        return set_text(parser, rule, value, &options->glob);
+    case OPTION_CREATE_MODE:
+        return set_create_mode(options, value);
+    case OPTION_IDLE_TIMEOUT:
+        return set_idle_timeout(options, value);
+    case OPTION_MAX_RESULT_BYTES:
+        return set_max_result_bytes(options, value);
+    case OPTION_PRINT_CONFIG:
+        return set_text(parser, rule, value, &options->print_config);
+    case OPTION_HTTP:
+        return set_text(parser, rule, value, &options->http);
+    case OPTION_PORT_FILE:
+        return set_text(parser, rule, value, &options->port_file);
+    case OPTION_TOKEN_FILE:
+        return set_text(parser, rule, value, &options->token_file);
+    case OPTION_ALLOW_ORIGIN:
+        return add_origin(parser, value);
     default:
         return 0;
     }
@@ -269,7 +386,7 @@ static int parse_word(struct parser *parser)
 }
 
 /* The name of the first option in the set. */
-static const char *option_name(uint32_t set)
+static const char *option_name(uint64_t set)
 {
     for (size_t i = 0; i < RULE_COUNT; i++)
         if (rules[i].option & set)
@@ -277,15 +394,22 @@ static const char *option_name(uint32_t set)
     return "";
 }
 
+/* What means nothing without --http. */
+#define OPTIONS_HTTP (OPTION_PORT_FILE | OPTION_TOKEN_FILE | OPTION_ALLOW_ORIGIN | OPTION_NO_AUTH)
+
 static int check_conflicts(const struct options *options)
 {
     const struct command *command = options->command;
-    uint32_t strange = options->given & ~command->options;
+    uint64_t strange = options->given & ~command->options;
 
     if ((options->given & OPTION_SANDBOX_ID) && (options->given & OPTION_SNAPSHOT_NAME))
         return usage_error(command, "--sandbox-snapshot-name is for a new sandbox and cannot go with --sandbox-id");
     if ((options->given & OPTION_SANDBOX_ID) && (options->given & OPTION_SCOPE))
         return usage_error(command, "--scope finds the sandbox by its key and cannot go with --sandbox-id");
+    if ((options->given & OPTIONS_HTTP) && !(options->given & OPTION_HTTP))
+        return usage_error(command, "%s goes with --http only", option_name(options->given & OPTIONS_HTTP));
+    if ((options->given & OPTION_TOKEN_FILE) && (options->given & OPTION_NO_AUTH))
+        return usage_error(command, "--token-file and --no-auth contradict each other");
     if (strange)
         return usage_error(command, "'sandlot %s' takes no %s", command->name, option_name(strange));
     if (options->argument_count < command->minimum && swallowed_command(options))
@@ -322,8 +446,9 @@ int options_parse(int argc, char **argv, struct options *options)
     *options = (struct options){.timeout_ms = SANDLOT_DEFAULT_TIMEOUT_MS,
                                 .parameters = calloc(room, sizeof(*options->parameters)),
                                 .environment = calloc(room, sizeof(*options->environment)),
+                                .origins = calloc(room, sizeof(*options->origins)),
                                 .arguments = calloc(room, sizeof(*options->arguments))};
-    if (!options->parameters || !options->environment || !options->arguments)
+    if (!options->parameters || !options->environment || !options->origins || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -340,5 +465,6 @@ void options_clear(struct options *options)
 {
     free(options->parameters);
     free(options->environment);
+    free(options->origins);
     free(options->arguments);
 }

@@ -7,25 +7,42 @@
 #include <stdint.h>
 
 /* One bit per option: what a command takes, and what was given. */
-enum option {
-    OPTION_SANDBOX = 1 << 0,
-    OPTION_SANDBOX_ID = 1 << 1,
-    OPTION_SNAPSHOT_NAME = 1 << 2,
-    OPTION_SETUP = 1 << 3,
-    OPTION_SCOPE = 1 << 4,
-    OPTION_PARAM = 1 << 5,
-    OPTION_CONFIG = 1 << 6,
-    OPTION_JSON = 1 << 7,
-    OPTION_QUIET = 1 << 8,
-    OPTION_VERBOSE = 1 << 9,
-    OPTION_HELP = 1 << 10,
-    OPTION_VERSION = 1 << 11,
-    OPTION_TIMEOUT = 1 << 12,
-    OPTION_CWD = 1 << 13,
-    OPTION_ENV = 1 << 14,
-    OPTION_STDIN = 1 << 15,
-    OPTION_ALL = 1 << 16
-};
+#define OPTION_BIT(number) (UINT64_C(1) << (number))
+#define OPTION_SANDBOX OPTION_BIT(0)
+#define OPTION_SANDBOX_ID OPTION_BIT(1)
+#define OPTION_SNAPSHOT_NAME OPTION_BIT(2)
+#define OPTION_SETUP OPTION_BIT(3)
+#define OPTION_SCOPE OPTION_BIT(4)
+#define OPTION_PARAM OPTION_BIT(5)
+#define OPTION_CONFIG OPTION_BIT(6)
+#define OPTION_JSON OPTION_BIT(7)
+#define OPTION_QUIET OPTION_BIT(8)
+#define OPTION_VERBOSE OPTION_BIT(9)
+#define OPTION_HELP OPTION_BIT(10)
+#define OPTION_VERSION OPTION_BIT(11)
+#define OPTION_TIMEOUT OPTION_BIT(12)
+#define OPTION_CWD OPTION_BIT(13)
+#define OPTION_ENV OPTION_BIT(14)
+#define OPTION_STDIN OPTION_BIT(15)
+#define OPTION_ALL OPTION_BIT(16)
+#define OPTION_OFFSET OPTION_BIT(17)
+#define OPTION_LIMIT OPTION_BIT(18)
+#define OPTION_OLD OPTION_BIT(19)
+#define OPTION_NEW OPTION_BIT(20)
+#define OPTION_REPLACE_ALL OPTION_BIT(21)
+#define OPTION_GLOB OPTION_BIT(22)
+#define OPTION_MAX_COUNT OPTION_BIT(23)
+#define OPTION_DIRS OPTION_BIT(24)
+#define OPTION_RECURSIVE OPTION_BIT(25)
+#define OPTION_CREATE_MODE OPTION_BIT(26)
+#define OPTION_IDLE_TIMEOUT OPTION_BIT(27)
+#define OPTION_MAX_RESULT_BYTES OPTION_BIT(28)
+#define OPTION_PRINT_CONFIG OPTION_BIT(29)
+#define OPTION_HTTP OPTION_BIT(30)
+#define OPTION_PORT_FILE OPTION_BIT(31)
+#define OPTION_TOKEN_FILE OPTION_BIT(32)
+#define OPTION_ALLOW_ORIGIN OPTION_BIT(33)
+#define OPTION_NO_AUTH OPTION_BIT(34)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -40,7 +57,7 @@ struct command;
 /* Texts point into argv. */
 struct options {
     const struct command *command; /* NULL: none was given */
-    uint32_t given;                /* of enum option */
+    uint64_t given;                /* of OPTION_... */
     const char *sandbox;           /* NULL with OPTION_SANDBOX given: the bare option */
     const char *sandbox_id;
     const char *snapshot_name;
@@ -53,7 +70,21 @@ struct options {
     int64_t timeout_ms; /* as struct sandlot_execution has it */
     const char *cwd;
     const char **environment; /* "NAME=value", ended by NULL */
-    char **arguments;         /* ended by NULL */
+    int64_t offset;
+    int64_t limit;
+    uint64_t max_count;
+    const char *old_string;
+    const char *new_string;
+    const char *glob;
+    bool create_at_start;
+    int64_t idle_timeout_ms;  /* 0: none */
+    size_t max_result_bytes;  /* 0: the library's limit */
+    const char *print_config; /* the host whose configuration is wanted */
+    const char *http;         /* where to listen; NULL with OPTION_HTTP given: the bare option */
+    const char *port_file;
+    const char *token_file;
+    const char **origins; /* ended by NULL */
+    char **arguments;     /* ended by NULL */
     size_t argument_count;
 };
 

@@ -130,3 +130,12 @@ int sandbox_close(const struct context *context, struct sandlot_session *session
     progress_line("sandlot: warning: %s", error->message); /* says how to delete it by hand */
     return -1;
 }
+
+char *sandbox_directory(const struct options *options, const struct sandlot_session *session)
+{
+    const char *base = sandlot_session_working_dir(session);
+
+    if (*options->cwd == '/')
+        return strdup(options->cwd);
+    return text_format("%s/%s", strcmp(base, "/") == 0 ? "" : base, options->cwd);
+}

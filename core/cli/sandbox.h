@@ -10,4 +10,8 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
 /* Closes it. 0; or -1 with ERROR after a warning that names what is left and how to delete it. */
 int sandbox_close(const struct context *context, struct sandlot_session *session, struct sandlot_error *error);
 
+/* Where --cwd says that a command starts, to be freed: a relative directory is one below the sandbox's working
+ * directory. NULL when out of memory. */
+char *sandbox_directory(const struct options *options, const struct sandlot_session *session);
+
 #endif

@@ -6,6 +6,7 @@
 
 static struct sandlot_cancellation *to_cancel;
 static volatile sig_atomic_t first;
+static volatile sig_atomic_t patient;
 static char farewell[2048];
 static volatile sig_atomic_t farewell_length;
 
@@ -18,7 +19,7 @@ static void on_signal(int number)
     }
     /* A terminal that is closed sends SIGHUP more than once, from the kernel and from the shell. That is not
      * impatience. */
-    if (number == SIGHUP)
+    if (number == SIGHUP || patient)
         return;
     if (write(STDERR_FILENO, farewell, (size_t)farewell_length) < 0)
         _exit(128 + number);
@@ -58,6 +59,11 @@ void signals_install(struct sandlot_cancellation *cancellation)
             continue;
         sigaction(ending[i], &action, NULL);
     }
+}
+
+void signals_ignore_more(void)
+{
+    patient = 1;
 }
 
 int signals_received(void)

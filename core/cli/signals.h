@@ -13,6 +13,10 @@ void signals_install(struct sandlot_cancellation *cancellation);
 /* The first signal that arrived; 0: none. */
 int signals_received(void);
 
+/* From now on a second signal does not stop the waiting: it comes from a program that sends several, not from a person
+ * who has had enough. */
+void signals_ignore_more(void);
+
 /* What to say when a second signal ends the cleaning up: TEXT is one line with newline, copied. */
 void signals_set_farewell(const char *text);
 

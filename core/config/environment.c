@@ -175,6 +175,13 @@ const char *environment_get(const struct environment *environment, const char *n
     return value ? value : file_value(environment, name);
 }
 
+void environment_each_of_files(const struct environment *environment,
+                               void (*each)(void *context, const char *name, const char *value), void *context)
+{
+    for (size_t i = 0; i < environment->count; i++)
+        each(context, environment->variables[i].name, environment->variables[i].value);
+}
+
 const char *environment_lookup(const struct environment *environment, const char *name)
 {
     AUTO_FREE char *prefixed = is_own(name) ? NULL : text_format(OWN_PREFIX "%s", name);

@@ -20,6 +20,10 @@ void environment_free(struct environment *environment);
 /* The value of exactly NAME, NULL if it is not set; "" if it is set to nothing. Valid until environment_free. */
 const char *environment_get(const struct environment *environment, const char *name);
 
+/* Calls EACH for every variable that a file has set. */
+void environment_each_of_files(const struct environment *environment,
+                               void (*each)(void *context, const char *name, const char *value), void *context);
+
 /* A provider's lookup: SANDLOT_NAME, which if present hides NAME, then NAME; empty counts as absent (NULL). A NAME that
  * begins with SANDLOT_ is not prefixed again. */
 const char *environment_lookup(const struct environment *environment, const char *name);

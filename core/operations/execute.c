@@ -1,16 +1,13 @@
 /* Running one command for the caller: its input, its output, its end. */
 #include "base/error.h"
 #include "base/sized.h"
+#include "operations/input.h"
 #include "operations/output.h"
 #include "session/session.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* What every header has: without it there is nothing to run, and nobody who frees the output. */
 #define EXECUTION_LEAST SIZED_UP_TO(struct sandlot_execution, command)
@@ -59,49 +56,6 @@ static void add_line(struct receiver *receiver, const char *line)
         receive(&receiver->sink, "\n", 1);
     receive(&receiver->sink, line, strlen(line));
     receive(&receiver->sink, "\n", 1);
-}
-
-/* Standard input from a descriptor of the caller. */
-struct input {
-    struct sandlot_source source;
-    int fd;
-    int cancel_fd;
-    int64_t deadline_ms;
-};
-
-/* A terminal that is gone is the end of input; the same error from a disk is none. */
-static bool is_lost_terminal(int fd, int reason)
-{
-    struct stat status;
-
-    return reason == EIO && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode);
-}
-
-static enum sandlot_status read_input(const struct sandlot_source *source, void *buffer, size_t capacity,
-                                      size_t *length)
-{
-    struct input *input = source->context;
-
-    for (;;) {
-        struct pollfd fds[2] = {{input->fd, POLLIN, 0}, {input->cancel_fd, POLLIN, 0}};
-        int64_t left = input->deadline_ms ? input->deadline_ms - sandlot_now_ms() : INT32_MAX;
-        int ready = poll(fds, 2, left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
-
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (fds[1].revents)
-            return SANDLOT_CANCELLED;
-        if (ready == 0 && left <= 0)
-            return SANDLOT_TIMEOUT;
-        if (ready == 0)
-            continue;
-        ssize_t got = read(input->fd, buffer, capacity);
-
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        *length = got > 0 ? (size_t)got : 0;
-        return got >= 0 || is_lost_terminal(input->fd, errno) ? SANDLOT_OK : SANDLOT_INTERNAL;
-    }
 }
 
 static int check(const struct sandlot_execution *execution, struct sandlot_error *error)
@@ -168,7 +122,7 @@ static int execute(struct sandlot_session *session, const struct sandlot_executi
     int cancel_fd = cancellation_fd(execution->cancellation);
     int64_t deadline_ms = session_command_deadline(timeout_ms);
     struct receiver receiver = {.execution = execution};
-    struct input input = {.fd = execution->input_fd, .cancel_fd = cancel_fd, .deadline_ms = deadline_ms};
+    struct input input;
     struct sandlot_command command = {.size = sizeof(command),
                                       .command = execution->command,
                                       .working_dir =
@@ -180,7 +134,7 @@ static int execute(struct sandlot_session *session, const struct sandlot_executi
     struct sandlot_error why = {0};
 
     receiver.sink = (struct sandlot_sink){sizeof(receiver.sink), &receiver, receive};
-    input.source = (struct sandlot_source){sizeof(input.source), &input, read_input, input.fd};
+    input_init(&input, execution->input_fd, deadline_ms, cancel_fd);
     output_init(&receiver.output, execution->output_limit ? execution->output_limit : SANDLOT_DEFAULT_OUTPUT_LIMIT);
     int failed = session_run(session, &command, &receiver.sink, &ended, deadline_ms, cancel_fd, NULL, &why);
 

@@ -35,9 +35,11 @@ void session_free(struct sandlot_session *session)
     if (!session)
         return;
     leftovers_sweep_end(session->sweep);
+    session_roots_clear(&session->roots);
     session_release_handle(session);
     provider_unload(session->provider);
     ledger_record_free(session->record);
+    path_locks_destroy(&session->path_locks);
     if (session->turn_fd >= 0)
         close(session->turn_fd);
     free(session->id);

@@ -25,10 +25,9 @@ int64_t session_command_deadline(int64_t timeout_ms)
     return timeout_ms > 0 ? sandlot_now_ms() + session_command_timeout(timeout_ms) + COMMAND_END_MS : 0;
 }
 
-/* Waits until no other call uses the sandbox, where the provider wants that. A descriptor, because unlike a mutex
- * it can be waited for together with a cancellation. */
-static enum sandlot_status take_turn(const struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,
-                                     struct sandlot_error *error)
+/* Waits on a descriptor, because unlike a mutex it can be waited for together with a cancellation. */
+enum sandlot_status session_take_turn(const struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,
+                                      struct sandlot_error *error)
 {
     struct pollfd fds[2] = {{session->turn_fd, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
     uint64_t turn;
@@ -50,7 +49,7 @@ static enum sandlot_status take_turn(const struct sandlot_session *session, int6
     return SANDLOT_OK;
 }
 
-static void give_turn_back(const struct sandlot_session *session)
+void session_give_turn_back(const struct sandlot_session *session)
 {
     static const uint64_t turn = 1;
 
@@ -76,17 +75,42 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
     *status = SANDLOT_CANCELLED;
     if (cancellation_check(cancel_fd, error) < 0)
         return -1;
-    *status = take_turn(session, deadline_ms, cancel_fd, error);
+    *status = session_take_turn(session, deadline_ms, cancel_fd, error);
     if (*status != SANDLOT_OK)
         return -1;
     host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
     *status = provider->table.execute(&call.call, provider->instance, session->sandbox, command, output, result);
-    give_turn_back(session);
+    session_give_turn_back(session);
     int failed = host_call_error(&call, *status, "cannot run the command", true, error);
 
     /* Of what a caller can get wrong here only the directory is left: the sandbox is fine. */
     if (*status == SANDLOT_INVALID_ARGUMENT && error && command->working_dir &&
         command->working_dir != session->working_dir)
+        error->code = SANDLOT_CODE_INVALID_PATH;
+    host_call_clear(&call);
+    return failed;
+}
+
+int session_terminal(struct sandlot_session *session, const struct sandlot_terminal *terminal,
+                     struct sandlot_exit *result, int cancel_fd, struct sandlot_error *error)
+{
+    struct provider *provider = session->provider;
+    struct host_call call;
+
+    if (!provider->table.terminal)
+        return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
+                         "%s: terminals are not supported by this provider; run single commands",
+                         provider->entry->name);
+    if (cancellation_check(cancel_fd, error) < 0 || session_take_turn(session, 0, cancel_fd, error) != SANDLOT_OK)
+        return -1;
+    host_call_init(&call, provider->entry->name, provider->environment, 0, cancel_fd);
+    enum sandlot_status status =
+        provider->table.terminal(&call.call, provider->instance, session->sandbox, terminal, result);
+
+    session_give_turn_back(session);
+    int failed = host_call_error(&call, status, "cannot run the terminal", true, error);
+
+    if (status == SANDLOT_INVALID_ARGUMENT && error && terminal->command->working_dir != session->working_dir)
         error->code = SANDLOT_CODE_INVALID_PATH;
     host_call_clear(&call);
     return failed;

@@ -8,9 +8,31 @@
 #define SANDLOT_SESSION_SESSION_H
 
 #include "session/ledger.h"
+#include "session/path_lock.h"
 #include "session/runtime.h"
 
+#include <pthread.h>
+
 struct leftovers_sweep;
+
+/* The sandbox's "/", opened by the provider, while somebody uses it. */
+struct session_root {
+    int fd; /* O_PATH */
+    uint32_t uid;
+    uint32_t gid;
+    /* Of root.c: */
+    int alive_fd;         /* readable once the sandbox has ended; -1: cannot be told */
+    int64_t opened_at_ms; /* CLOCK_MONOTONIC */
+    unsigned users;
+};
+
+/* What a session knows of its sandbox's root. */
+struct session_roots {
+    pthread_mutex_t lock;         /* of what follows */
+    struct session_root *current; /* NULL: none yet */
+    bool none;                    /* there is no way to this sandbox's files but commands */
+    bool renewing;                /* a thread asks for a newer one, the others go on with the current one */
+};
 
 struct sandlot_session {
     struct sandlot *sandlot;
@@ -23,7 +45,9 @@ struct sandlot_session {
     struct ledger_record *record;
     bool keep;
     int turn_fd; /* a semaphore of one, eventfd(2), when the provider asks for one call at a time; else -1 */
+    struct path_locks path_locks;  /* files that are being changed */
     struct leftovers_sweep *sweep; /* deletes what dead runs left at this provider, beside our work; or NULL */
+    struct session_roots roots;
 };
 
 /*
@@ -34,6 +58,33 @@ struct sandlot_session {
 int session_run(struct sandlot_session *session, const struct sandlot_command *command,
                 const struct sandlot_sink *output, struct sandlot_exit *result, int64_t deadline_ms, int cancel_fd,
                 enum sandlot_status *status, struct sandlot_error *error);
+
+/* The same for an interactive terminal, without a deadline. 0 if its command ran. */
+int session_terminal(struct sandlot_session *session, const struct sandlot_terminal *terminal,
+                     struct sandlot_exit *result, int cancel_fd, struct sandlot_error *error);
+
+/* Waits until no other call uses the sandbox, where the provider wants that. Anything but SANDLOT_OK comes with the
+ * error, and there is no turn to give back. */
+enum sandlot_status session_take_turn(const struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,
+                                      struct sandlot_error *error);
+void session_give_turn_back(const struct sandlot_session *session);
+
+/* Can the sandbox's files be reached directly? 1: session_root_take gives its root; 0: no, for good; -1: cannot be
+ * told, because the sandbox has gone or its provider cannot be reached. */
+int session_has_root(struct sandlot_session *session, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error);
+
+/*
+ * The root of the sandbox, asked for once and then again from time to time: that counts as a use of the sandbox, and
+ * finds out that it has ended. Safe on many threads. To be given back. NULL with the error
+ * (SANDLOT_CODE_NOT_SUPPORTED where session_has_root is 0).
+ */
+struct session_root *session_root_take(struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,
+                                       struct sandlot_error *error);
+void session_root_give_back(struct sandlot_session *session, struct session_root *root);
+
+void session_roots_init(struct session_roots *roots);
+/* Nobody may hold a root any more. */
+void session_roots_clear(struct session_roots *roots);
 
 /* TIMEOUT_MS, cut so that sums of times do not overflow. */
 int64_t session_command_timeout(int64_t timeout_ms);

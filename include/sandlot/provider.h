@@ -284,6 +284,8 @@ struct sandlot_root {
                      openat2(2), RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS */
     uint32_t uid; /* act on files as this user and group of the machine (setfsuid(2)) */
     uint32_t gid;
+    int alive_fd; /* readable (POLLIN or POLLHUP) once the sandbox has ended; the host closes it; -1 (also what the
+                     caller sets): cannot be told */
 };
 
 /* An interactive terminal. */
@@ -385,7 +387,9 @@ struct sandlot_provider {
                                     const struct sandlot_file *files, size_t count,
                                     const struct sandlot_transfer *transfer);
 
-    /* Native files: opens the sandbox's root for the host. The host owns root->fd afterwards. */
+    /* Native files: opens the sandbox's root for the host, which owns the descriptors afterwards. Counts as a use of the
+     * sandbox: while its files are in use the host asks again from time to time. SANDLOT_UNSUPPORTED: this one
+     * sandbox's files cannot be reached directly; the host goes through execute. */
     enum sandlot_status (*open_root)(struct sandlot_call *call, void *provider, void *sandbox,
                                      struct sandlot_root *root);
 

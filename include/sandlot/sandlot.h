@@ -78,7 +78,20 @@ enum sandlot_code {
     SANDLOT_CODE_IS_DIRECTORY,
     SANDLOT_CODE_INVALID_PATH,
     SANDLOT_CODE_NO_SPACE,
-    SANDLOT_CODE_INTERNAL_ERROR
+    SANDLOT_CODE_INTERNAL_ERROR,
+    SANDLOT_CODE_NOT_A_FILE,           /* a directory, pipe or device where a regular file is wanted */
+    SANDLOT_CODE_NOT_A_DIRECTORY,      /* ls and glob of a file */
+    SANDLOT_CODE_PATH_NOT_FOUND,       /* ls, glob and grep of nothing */
+    SANDLOT_CODE_NOT_A_TEXT_FILE,      /* edit of a file that is not UTF-8 */
+    SANDLOT_CODE_STRING_NOT_FOUND,     /* edit */
+    SANDLOT_CODE_MULTIPLE_OCCURRENCES, /* edit without replace_all */
+    SANDLOT_CODE_EMPTY_OLD_STRING,     /* edit */
+    SANDLOT_CODE_OFFSET_OUT_OF_RANGE,  /* read beyond the end */
+    SANDLOT_CODE_TOO_LARGE,            /* read of a large binary file */
+    SANDLOT_CODE_INVALID_PATTERN,      /* glob and grep */
+    SANDLOT_CODE_PATTERN_TOO_BROAD,    /* glob with more than 1000 alternatives */
+    SANDLOT_CODE_MISSING_TOOL,         /* the sandbox lacks a program that the operation needs; the message names it */
+    SANDLOT_CODE_TRUNCATED_TRANSPORT   /* what came from the sandbox was damaged or incomplete on its way */
 };
 
 struct sandlot_error {
@@ -224,6 +237,258 @@ SANDLOT_API int sandlot_execute(struct sandlot_session *session, const struct sa
 
 /* Frees the output and makes the result ready for the next call. NULL is fine. */
 SANDLOT_API void sandlot_result_clear(struct sandlot_result *result);
+
+/* ---- files --------------------------------------------------------------------------------------------------------
+ *
+ * The same on every provider, whether its files are reached directly or through commands in the sandbox (for these it
+ * needs a POSIX shell and the usual small tools, those of BusyBox suffice, and one command per call).
+ *
+ * PATHS     are absolute, or relative to the sandbox's working directory. They are bytes that end with NUL. A ".."
+ * component, a leading "~" and an empty path are SANDLOT_CODE_INVALID_PATH. upload and download take absolute
+ * paths only. Links are followed by read, write and edit; remove takes away the link itself.
+ *
+ * TIME      Every call ends within a minute (transfers: as long as bytes move), or when it is cancelled.
+ *
+ * SAFETY    write and edit replace a file as a whole or not at all; a reader never sees half of it. Two calls of one
+ * session that change the same file come one after the other.
+ */
+
+#define SANDLOT_DEFAULT_LINES 2000
+#define SANDLOT_PAGE_BYTES 512000 /* the most content of one page, and of one binary file */
+
+struct sandlot_read {
+    size_t size;
+    const char *path;
+    int64_t offset; /* lines to skip; below 0: none */
+    bool has_limit;
+    int64_t limit; /* with has_limit: lines at most, below 1: none; else SANDLOT_DEFAULT_LINES */
+    struct sandlot_cancellation *cancellation;
+};
+
+/*
+ * A page of a text file, or a whole binary file. Lines end at "\n", "\r\n" or a lone "\r"; content is the page's
+ * lines joined by "\n", without a final one.
+ */
+struct sandlot_page {
+    size_t size;
+    char *content; /* UTF-8 unless binary; a NUL after the end */
+    size_t content_length;
+    bool binary;             /* by suffix or by content: all bytes of the file, whatever the offset and limit */
+    bool empty;              /* reading the file yields nothing */
+    bool no_lines_requested; /* the limit was below 1 */
+    bool truncated;          /* SANDLOT_PAGE_BYTES ended the page; content ends with a note that says so */
+    bool lossy;              /* bytes that are no UTF-8 became U+FFFD */
+    int64_t start_line;      /* the first and last line, from 1; 0: none */
+    int64_t end_line;
+    int64_t total_lines;     /* -1: not counted */
+    int64_t next_offset;     /* where to go on; -1: the end was reached */
+    uint64_t line_truncated; /* bytes of line end_line that were left out because the line alone is too long */
+};
+
+/* Reads a page. 0, and the page is the caller's, to be freed with sandlot_page_clear; or -1. */
+SANDLOT_API int sandlot_read_file(struct sandlot_session *session, const struct sandlot_read *request,
+                                  struct sandlot_page *page, struct sandlot_error *error);
+
+/* Frees the content. NULL is fine. */
+SANDLOT_API void sandlot_page_clear(struct sandlot_page *page);
+
+struct sandlot_write {
+    size_t size;
+    const char *path;
+    const void *content; /* exactly what the file holds afterwards */
+    size_t content_length;
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Creates or replaces a file, with its parent directories. An existing file keeps its mode and its hard links. 0 or -1.
+ */
+SANDLOT_API int sandlot_write_file(struct sandlot_session *session, const struct sandlot_write *request,
+                                   struct sandlot_error *error);
+
+struct sandlot_edit {
+    size_t size;
+    const char *path;
+    const char *old_string; /* literal UTF-8; "\n" matches "\r\n" too where the file has that */
+    size_t old_length;
+    const char *new_string;
+    size_t new_length;
+    bool replace_all; /* without it old_string must occur once */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Replaces text. *OCCURRENCES (may be NULL) is the number replaced. 0 or -1. */
+SANDLOT_API int sandlot_edit_file(struct sandlot_session *session, const struct sandlot_edit *request,
+                                  uint64_t *occurrences, struct sandlot_error *error);
+
+/* One entry of a directory or one match of a pattern. */
+struct sandlot_entry {
+    size_t size;
+    const char *path; /* absolute where the working directory is; bytes, not always UTF-8 */
+    bool is_dir;      /* true for a link to a directory too */
+    bool is_symlink;
+    uint64_t bytes;         /* size of the file; 0 for glob */
+    int64_t modified_at_ms; /* UTC, since 1970; 0 for glob */
+};
+
+struct sandlot_ls {
+    size_t size;
+    const char *path; /* NULL: the working directory */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Calls EACH for every entry, hidden ones too, in the order of their names' bytes. Strings are valid during the call
+ * only; EACH returns false to stop. 0 or -1. */
+SANDLOT_API int sandlot_list_directory(struct sandlot_session *session, const struct sandlot_ls *request,
+                                       bool (*each)(void *context, const struct sandlot_entry *entry), void *context,
+                                       struct sandlot_error *error);
+
+struct sandlot_glob {
+    size_t size;
+    const char *pattern; /* "*.c" at any depth, "src/" + "**" + "/x?.{h,c}", "[!a]*"; sandlot(1) has the rules */
+    const char *path;    /* where to search; NULL: the working directory */
+    bool directories;    /* directories match too */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Calls EACH for every file that matches, by the bytes of their paths, at most 10,000. *TRUNCATED (may be NULL): there
+ * may be more, because of that number, of 5 s of searching, or of a directory that cannot be read. 0 or -1. */
+SANDLOT_API int sandlot_find_files(struct sandlot_session *session, const struct sandlot_glob *request,
+                                   bool (*each)(void *context, const struct sandlot_entry *entry), void *context,
+                                   bool *truncated, struct sandlot_error *error);
+
+struct sandlot_grep {
+    size_t size;
+    const char *pattern; /* literal text within one line, case-sensitive; "" matches every line */
+    size_t pattern_length;
+    const char *path;   /* a file, or a directory to be searched with all below it; NULL: the working directory */
+    const char *glob;   /* only files that match, as for sandlot_find_files; NULL: all */
+    uint64_t max_count; /* matches at most; 0: all */
+    struct sandlot_cancellation *cancellation;
+};
+
+struct sandlot_match {
+    size_t size;
+    const char *path;
+    int64_t line;     /* from 1; lines end at "\n" */
+    const char *text; /* the line without its end, bytes that are no UTF-8 as U+FFFD */
+    size_t text_length;
+};
+
+/* Calls EACH for every matching line, by path and line. Binary files (a NUL among the first 32 KiB), links and what
+ * cannot be read are passed over. *TRUNCATED (may be NULL): max_count, 64 MiB of lines or 15 s of searching ended it.
+ * 0 or -1. */
+SANDLOT_API int sandlot_search_files(struct sandlot_session *session, const struct sandlot_grep *request,
+                                     bool (*each)(void *context, const struct sandlot_match *match), void *context,
+                                     bool *truncated, struct sandlot_error *error);
+
+struct sandlot_remove {
+    size_t size;
+    const char *path;
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Removes a file, a link, or a directory with all that is in it; "/" and the working directory are refused. 0 or -1. */
+SANDLOT_API int sandlot_remove_file(struct sandlot_session *session, const struct sandlot_remove *request,
+                                    struct sandlot_error *error);
+
+/* One file to move. All items of one array have the same size. */
+struct sandlot_transfer_item {
+    size_t size;
+    const char *path;       /* in the sandbox, absolute */
+    const char *local_path; /* on this machine, opened when its turn comes; NULL: use fd */
+    int fd;                 /* upload: read to its end; download: written to; stays the caller's */
+    uint32_t mode;          /* upload: permission bits of a new file; 0: 0666 less the sandbox's umask */
+};
+
+struct sandlot_transfer_request {
+    size_t size;
+    const struct sandlot_transfer_item *items;
+    size_t count;
+    bool recursive; /* a local_path (upload) or path (download) that is a directory is moved with all that is in it */
+    /* The fate of each file, in the order of the items, once each (recursive: once for every file of a directory):
+     * PROBLEM is NULL, or its code and sentence. Code names of single files are file_not_found, permission_denied,
+     * is_directory, invalid_path, or one of the others where none of these fits. */
+    void (*done)(void *context, size_t index, const char *path, const struct sandlot_error *problem, uint64_t bytes);
+    /* How far all of it is; TOTAL 0: unknown. May be NULL. */
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+    struct sandlot_cancellation *cancellation;
+};
+
+/*
+ * Moves files in exact bytes and constant memory. Missing directories are made; an existing file keeps its mode; a file
+ * appears under its name only when all of it is there. One file's failure does not stop the others. 0 if all
+ * were moved; -1 with the first problem, or with what stopped them all.
+ */
+SANDLOT_API int sandlot_upload(struct sandlot_session *session, const struct sandlot_transfer_request *request,
+                               struct sandlot_error *error);
+SANDLOT_API int sandlot_download(struct sandlot_session *session, const struct sandlot_transfer_request *request,
+                                 struct sandlot_error *error);
+
+/* ---- terminal -----------------------------------------------------------------------------------------------------
+ */
+
+/* An interactive terminal in the sandbox, for providers with the capability "terminal". */
+struct sandlot_terminal_request {
+    size_t size;
+    const char *command;            /* NULL: a shell */
+    const char *working_dir;        /* NULL: the sandbox's */
+    const char *const *environment; /* "NAME=value", ended by NULL; or NULL */
+    const char *term;               /* NULL: "xterm" */
+    int input_fd;                   /* what is typed, byte for byte; its end hangs up */
+    int resized_fd;                 /* readable when the window has changed: it is read empty and window asked; -1:
+                                       never */
+    void (*window)(void *context, uint16_t *rows, uint16_t *columns); /* NULL, or 0 by 0: 24 by 80 */
+    bool (*output)(void *context, const void *bytes, size_t length); /* false: stop, as if cancelled */
+    void *context;
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Returns when the command has ended; a job that it left in the background loses the terminal. *EXIT_CODE as in struct
+ * sandlot_result, -1: unknown. 0 or -1. */
+SANDLOT_API int sandlot_run_terminal(struct sandlot_session *session, const struct sandlot_terminal_request *request,
+                                     int *exit_code, struct sandlot_error *error);
+
+/* ---- tools: the same for agents -----------------------------------------------------------------------------------
+ *
+ * What `sandlot mcp` offers, for a program that talks to a model itself: names, arguments and answers as text.
+ */
+
+/* The tools as a JSON array of {"name","title","description","inputSchema","annotations"}, the same bytes every time.
+ * EXECUTE: with the tool that runs commands. To be freed with free(3); NULL when out of memory. */
+SANDLOT_API char *sandlot_tools(bool execute);
+
+/* Can commands be run in this session's sandbox, or does its provider only serve files? */
+SANDLOT_API bool sandlot_session_can_execute(const struct sandlot_session *session);
+
+struct sandlot_tool_call {
+    size_t size;
+    const char *name;      /* "read_file" */
+    const char *arguments; /* a JSON object; NULL: {} */
+    size_t maximum_bytes;  /* of the answer's text; 0: 40,000 */
+    /* What a command prints, as it comes; the answer has it too. May be NULL. */
+    void (*output)(void *context, const void *bytes, size_t length);
+    void *context;
+    struct sandlot_cancellation *cancellation;
+};
+
+struct sandlot_tool_answer {
+    size_t size;
+    bool is_error; /* something that a model can mend; TEXT says what */
+    char *content; /* a JSON array of {"type":"text","text":…} and {"type":"image","data":…,"mimeType":…} */
+    char *meta;    /* a JSON object: "sandlot/exit_code", "sandlot/error", "sandlot/next_offset", … */
+};
+
+/*
+ * Calls one tool. 0, and the answer is the caller's, to be freed with sandlot_tool_answer_clear; -1 only where there is
+ * nothing that a model could do about it: no such tool (SANDLOT_CODE_USAGE), arguments that are no object (the same),
+ * or SANDLOT_CODE_CANCELLED.
+ */
+SANDLOT_API int sandlot_call_tool(struct sandlot_session *session, const struct sandlot_tool_call *call,
+                                  struct sandlot_tool_answer *answer, struct sandlot_error *error);
+
+/* Frees it. NULL is fine. */
+SANDLOT_API void sandlot_tool_answer_clear(struct sandlot_tool_answer *answer);
 
 /* ---- without a session ----------------------------------------------------------------------------------------------
  */

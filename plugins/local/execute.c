@@ -48,29 +48,63 @@ static const char *note_of(uint32_t note)
     }
 }
 
-/* The body of MESSAGE_RUN, to be freed. */
-static char *request_of(const struct sandbox *sandbox, const struct sandlot_command *command, size_t *length)
+void execute_result(const struct run_result *from, struct sandlot_exit *to)
+{
+    to->exit_code = from->exit_code;
+    to->timed_out = from->timed_out;
+    if (SANDLOT_HAS(to, note))
+        to->note = note_of(from->note);
+}
+
+static size_t size_of(const char *text)
+{
+    return strlen(text) + 1;
+}
+
+char *execute_request(const struct sandbox *sandbox, struct sandlot_call *call, const struct sandlot_command *command,
+                      const char *variable, void *header, size_t header_size, size_t *length,
+                      enum sandlot_status *status)
 {
     const char *folder = command->working_dir ? command->working_dir : sandbox->working_dir ? "" : BOX_WORKSPACE;
-    struct run_request request = {.timeout_ms = command->timeout_ms, .has_input = command->input != NULL};
-    size_t size = sizeof(request) + strlen(command->command) + strlen(folder) + 2;
+    const char *text = command->command ? command->command : "";
+    struct run_request *request = header;
+    size_t size = header_size + size_of(text) + size_of(folder) + (variable ? size_of(variable) : 0);
 
-    for (const char *const *variable = command->environment; variable && *variable; variable++) {
-        request.environment_count++;
-        size += strlen(*variable) + 1;
+    request->timeout_ms = command->timeout_ms;
+    request->environment_count = variable ? 1 : 0;
+    for (const char *const *entry = command->environment; entry && *entry; entry++) {
+        request->environment_count++;
+        size += size_of(*entry);
+    }
+    if (size > MESSAGE_BODY_MAXIMUM) {
+        *status = sandlot_fail(
+            call, SANDLOT_INVALID_ARGUMENT,
+            "the command and its environment are longer than %d MiB; put the text into a file of the sandbox",
+            MESSAGE_BODY_MAXIMUM >> 20);
+        return NULL;
     }
     char *body = malloc(size);
 
-    if (!body)
+    if (!body) {
+        *status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
         return NULL;
-    memcpy(body, &request, sizeof(request));
-    char *at = stpcpy(body + sizeof(request), command->command) + 1;
+    }
+    memcpy(body, header, header_size);
+    char *at = stpcpy(body + header_size, text) + 1;
 
     at = stpcpy(at, folder) + 1;
-    for (uint32_t i = 0; i < request.environment_count; i++)
-        at = stpcpy(at, command->environment[i]) + 1;
+    for (const char *const *entry = command->environment; entry && *entry; entry++)
+        at = stpcpy(at, *entry) + 1;
+    if (variable)
+        memcpy(at, variable, size_of(variable));
     *length = size;
     return body;
+}
+
+enum sandlot_status execute_broken(const struct sandbox *sandbox, struct sandlot_call *call,
+                                   enum protocol_result result)
+{
+    return result == PROTOCOL_CLOSED ? sandbox_ended(sandbox, call) : client_broken(call, result, "the sandbox");
 }
 
 /* Sends the request with the command's ends of the pipes, which are closed here. */
@@ -198,8 +232,7 @@ static bool read_answer(struct execution *execution)
         return true;
     if (result != PROTOCOL_OK) {
         if (execution->status == SANDLOT_OK)
-            execution->status = result == PROTOCOL_CLOSED ? sandbox_ended(execution->sandbox, execution->call)
-                                                          : client_broken(execution->call, result, "the sandbox");
+            execution->status = execute_broken(execution->sandbox, execution->call, result);
         return false;
     }
     if (message.header.kind == MESSAGE_FAILED)
@@ -229,11 +262,10 @@ static void fill_poll(const struct execution *execution, struct pollfd fds[POLL_
         fds[POLL_INPUT] = (struct pollfd){source->poll_fd, POLLIN, 0};
 }
 
-/* When the wait has to end, and why it would. */
-static int64_t time_limit(const struct execution *execution)
+int64_t execute_time_limit(const struct sandlot_call *call, const struct sandlot_command *command)
 {
-    int64_t call_limit = execution->call->deadline_ms;
-    int64_t timeout_ms = execution->command->timeout_ms;
+    int64_t call_limit = call->deadline_ms;
+    int64_t timeout_ms = command->timeout_ms;
     int64_t late =
         timeout_ms > 0 && timeout_ms < INT64_MAX / 4 ? sandlot_now_ms() + timeout_ms + LATE_LIMIT_MS : INT64_MAX;
 
@@ -257,7 +289,7 @@ static void handle(struct execution *execution, const struct pollfd fds[POLL_COU
 /* Carries output and input until init says that the command is over. False if the connection is of no more use. */
 static bool attend(struct execution *execution)
 {
-    int64_t limit = time_limit(execution);
+    int64_t limit = execute_time_limit(execution->call, execution->command);
     bool killed = false;
 
     while (!execution->ended) {
@@ -299,24 +331,22 @@ static void drain(struct execution *execution)
 
 static enum sandlot_status run(struct execution *execution)
 {
+    struct run_request request = {.has_input = execution->command->input != NULL};
+    enum sandlot_status status = SANDLOT_OK;
     size_t length = 0;
-    AUTO_FREE char *body = request_of(execution->sandbox, execution->command, &length);
+    AUTO_FREE char *body = execute_request(execution->sandbox, execution->call, execution->command, NULL, &request,
+                                           sizeof(request), &length, &status);
     AUTO_FREE char *input = execution->command->input ? malloc(CHUNK) : NULL;
 
-    if (!body || (execution->command->input && !input))
+    if (!body)
+        return status;
+    if (execution->command->input && !input)
         return sandlot_fail(execution->call, SANDLOT_INTERNAL, "out of memory");
-    if (length > MESSAGE_BODY_MAXIMUM)
-        return sandlot_fail(
-            execution->call, SANDLOT_INVALID_ARGUMENT,
-            "the command and its environment are longer than %d MiB; put the text into a file of the sandbox",
-            MESSAGE_BODY_MAXIMUM >> 20);
     execution->input = input;
     enum protocol_result sent = send_request(execution, body, length);
 
-    if (sent == PROTOCOL_CLOSED)
-        return sandbox_ended(execution->sandbox, execution->call);
     if (sent != PROTOCOL_OK)
-        return client_broken(execution->call, sent, "the sandbox");
+        return execute_broken(execution->sandbox, execution->call, sent);
     if (attend(execution)) {
         drain(execution);
         /* Not before: the next request on the connection tells init that nobody reads this output any more. */
@@ -350,9 +380,6 @@ enum sandlot_status execute_command(struct sandbox *sandbox, struct sandlot_call
             close(fds[i]);
     if (status != SANDLOT_OK)
         return status;
-    result->exit_code = execution.result.exit_code;
-    result->timed_out = execution.result.timed_out;
-    if (SANDLOT_HAS(result, note))
-        result->note = note_of(execution.result.note);
+    execute_result(&execution.result, result);
     return SANDLOT_OK;
 }

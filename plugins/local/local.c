@@ -6,9 +6,11 @@
 #include "cleanup.h"
 #include "client.h"
 #include "execute.h"
+#include "parameters.h"
 #include "rootfs.h"
 #include "sandbox.h"
 #include "settings.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,16 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LOCAL_PARAMETERS(P)                                                                                           \
-    P(path, workspace, "", optional, "host folder shown copy-on-write as the working directory; it is never changed") \
-    P(path, rootfs, "", optional, "folder or tar archive of another root file system; without it the host's folders") \
-    P(integer, memory_mb, "4096", optional, "memory of the sandbox in MiB")                                           \
-    P(integer, processes, "1024", optional, "processes and threads that the sandbox may have")                        \
-    P(integer, disk_mb, "8192", optional, "disk space that the sandbox may fill, in MiB")                             \
-    P(integer, open_files, "4096", optional, "files that one process may have open")                                  \
-    P(float, cpus, "", optional, "processors that the sandbox may keep busy; without it all")                         \
-    P(string, confinement, "full", optional, "full, or the weaker landlock where user namespaces are unavailable")    \
-    P(boolean, fake_root, "false", optional, "commands see themselves as uid 0, for package managers")
 SANDLOT_PARAMETERS(local, LOCAL_PARAMETERS)
 
 /* What open makes. */
@@ -388,17 +380,24 @@ static enum sandlot_status local_open_root(struct sandlot_call *call, void *prov
     return sandbox_root(sandbox, call, root);
 }
 
+static enum sandlot_status local_terminal(struct sandlot_call *call, void *provider, void *sandbox,
+                                          const struct sandlot_terminal *terminal, struct sandlot_exit *result)
+{
+    (void)provider;
+    return terminal_run(sandbox, call, terminal, result);
+}
+
 static const struct sandlot_provider local_provider = {
     SANDLOT_TABLE(local),         .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
     .close = local_close,         .get_or_create = local_get_or_create,
     .release = local_release,     .delete_sandbox = local_delete,
     .list = local_list,           .execute = local_execute,
-    .open_root = local_open_root,
+    .open_root = local_open_root, .terminal = local_terminal,
 };
 
 #define LOCAL_METADATA(M)                                         \
     M(description, "Sandboxes on this machine: no cloud, no key") \
     M(working_dir, "/workspace")                                  \
-    M(capabilities, "list files streaming")                       \
+    M(capabilities, "list files streaming terminal")              \
     M(environment, "XDG_STATE_HOME")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

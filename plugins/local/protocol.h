@@ -36,10 +36,14 @@ enum message_kind {
     MESSAGE_RUN = 32, /* a struct run_request and its strings; descriptors: output's writing end, its reading
                          end (init drains it for background jobs after the command), and standard input if any */
     MESSAGE_KILL,     /* end the command that this connection runs, now */
-    MESSAGE_ROOT,     /* answered by MESSAGE_ROOT_IS with the O_PATH descriptor of "/" */
+    MESSAGE_ROOT,     /* answered by MESSAGE_ROOT_IS with two descriptors: "/" (O_PATH), and the reading end of a pipe
+                         that is closed on the other side when the box has ended */
+    MESSAGE_TERMINAL, /* a struct terminal_request and its strings; answered by MESSAGE_TERMINAL_IS, and when the
+                         command is over by MESSAGE_ENDED */
     /* from a box's init */
     MESSAGE_ENDED = 48, /* struct run_result: the command is over */
     MESSAGE_ROOT_IS,
+    MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */
@@ -54,7 +58,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 2u
+#define PROTOCOL_VERSION 3u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */
@@ -62,6 +66,13 @@ struct run_request {
     int64_t timeout_ms; /* 0: no limit */
     uint32_t environment_count;
     uint32_t has_input; /* a third descriptor is standard input */
+};
+
+/* MESSAGE_TERMINAL: then come the same strings; an empty command means an interactive shell. No descriptors. */
+struct terminal_request {
+    struct run_request run; /* without input of its own */
+    uint32_t rows;          /* 1 to 65535 both */
+    uint32_t columns;
 };
 
 struct run_result {

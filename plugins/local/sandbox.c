@@ -220,6 +220,21 @@ void sandbox_give_back(struct sandbox *sandbox, int connection)
         close(connection);
 }
 
+/* Takes what init handed out. Descriptors that the host has no place for are closed with REPLY. */
+static enum sandlot_status take_root(const struct sandbox *sandbox, struct sandlot_call *call, struct received *reply,
+                                     struct sandlot_root *root)
+{
+    if (reply->header.kind != MESSAGE_ROOT_IS || reply->fd_count != 2)
+        return sandlot_fail(call, SANDLOT_INTERNAL,
+                            "the sandbox gave no access to its files; delete it and create another");
+    root->fd = received_take_fd(reply, 0);
+    root->uid = sandbox->uid;
+    root->gid = sandbox->gid;
+    if (SANDLOT_HAS(root, alive_fd))
+        root->alive_fd = received_take_fd(reply, 1);
+    return SANDLOT_OK;
+}
+
 enum sandlot_status sandbox_root(struct sandbox *sandbox, struct sandlot_call *call, struct sandlot_root *root)
 {
     enum sandlot_status status = SANDLOT_OK;
@@ -237,16 +252,10 @@ enum sandlot_status sandbox_root(struct sandbox *sandbox, struct sandlot_call *c
         return sandbox_ended(sandbox, call);
     if (result != PROTOCOL_OK)
         return client_broken(call, result, "the sandbox");
-    if (reply.header.kind == MESSAGE_FAILED) {
+    if (reply.header.kind == MESSAGE_FAILED)
         status = client_failure(call, &reply);
-    } else {
-        root->fd = reply.header.kind == MESSAGE_ROOT_IS ? received_take_fd(&reply, 0) : -1;
-        root->uid = sandbox->uid;
-        root->gid = sandbox->gid;
-        if (root->fd < 0)
-            status = sandlot_fail(call, SANDLOT_INTERNAL,
-                                  "the sandbox gave no access to its files; delete it and create another");
-    }
+    else
+        status = take_root(sandbox, call, &reply, root);
     received_clear(&reply);
     sandbox_give_back(sandbox, take_fd(&connection));
     return status;

@@ -48,10 +48,11 @@ not_ok() {
     printf '%s\n' "$2" | sed 's/^/# /'
 }
 
-# run ARGUMENT...: runs the command. Sets status, out and err; the bytes are in $scratch/out.
+# run ARGUMENT...: runs the command, with $input as standard input if that is set. Sets status, out and err; the bytes are in
+# $scratch/out.
 run() {
     ran="sandlot $*"
-    timeout -k 5 "$LIMIT" "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout -k 5 "$LIMIT" "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" <"${input:-/dev/null}"
     status=$?
     out=$(tr -d '\0' <"$scratch/out")
     err=$(cat "$scratch/err")

@@ -16,7 +16,7 @@ usage "no command" "no command"
 usage "unknown command" "there is no command 'exce'.*did you mean 'exec'" exce
 usage "unknown command without neighbour" "there is no command 'xylophone'" xylophone
 usage "commands have no abbreviations" "there is no command 'prov'" prov
-usage "command of a later time" "there is no command 'shell'" shell
+usage "command of a later time" "there is no command 'pause'" pause
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
 usage "options have no abbreviations" "there is no option --sandbox-se" exec --sandbox-se x -- true
 usage "short options are not joined" "there is no option -qv" list -qv
@@ -107,8 +107,8 @@ expect "version" 0 "sandlot 0.1.0" "*" --version
 expect "version ends the looking at the rest" 0 "sandlot 0.1.0" "*" list --version
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
-check "help is silent about commands of a later time" test "$(grep -cE '^  (shell|pause|mcp|read|write|plugin) ' "$scratch/out")" = 0
-for command in exec create list delete gc providers doctor help; do
+check "help is silent about commands of a later time" test "$(grep -cE '^  (pause|plugin) ' "$scratch/out")" = 0
+for command in exec shell create list delete gc read write edit ls grep glob rm upload download mcp providers doctor help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out

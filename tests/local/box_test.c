@@ -547,6 +547,7 @@ static void test_full(void)
 static void test_seed(void)
 {
     char seed[] = "/tmp/box-seed-XXXXXX";
+    struct pollfd alive = {-1, POLLIN, 0};
     struct fixture fixture;
     struct received message;
 
@@ -564,16 +565,22 @@ static void test_seed(void)
 
         protocol_send(connection, MESSAGE_ROOT, NULL, 0, NULL, 0, in_ms(1000));
         if (protocol_receive(connection, &message, in_ms(1000), -1) == PROTOCOL_OK) {
-            check(message.header.kind == MESSAGE_ROOT_IS && message.fd_count == 1 &&
+            check(message.header.kind == MESSAGE_ROOT_IS && message.fd_count == 2 &&
                       faccessat(message.fds[0], "workspace/moved", F_OK, 0) == 0,
                   "the root descriptor", "");
+            alive.fd = received_take_fd(&message, 1);
             received_clear(&message);
         } else {
             check(false, "the root descriptor comes", "");
         }
         close(connection);
+        /* Commands must not hold the other end: this one outlives its shell. */
+        expect(&fixture, "sleep 100 >/dev/null 2>&1 & true", 0, "");
+        check(alive.fd >= 0 && poll(&alive, 1, 0) == 0, "the box lives, says the pipe", "");
     }
     fixture_close(&fixture);
+    check(poll(&alive, 1, 1000) == 1 && (alive.revents & POLLHUP), "the box has ended, says the pipe", "");
+    close(alive.fd);
     check(faccessat(seed_fd, "file", F_OK, 0) == 0 && faccessat(seed_fd, "d", F_OK, 0) < 0, "the seed is unchanged",
           seed);
     unlinkat(seed_fd, "file", 0);

@@ -5,6 +5,7 @@
  *
  *   create            makes a sandbox that lives on, prints its id
  *   exec ID COMMAND   runs a command in it; its exit code is the driver's; standard input is passed on
+ *   terminal ID COMMAND  runs it in a terminal of 24 by 80, an empty one is a shell; standard input is what is typed
  *   run COMMAND       create, execute, delete
  *   root ID FILE      prints a file, read through the descriptor of the sandbox's "/"
  *   delete ID, list
@@ -172,6 +173,26 @@ static int execute(void *sandbox, const char *command, const struct sandlot_sour
     return result.exit_code;
 }
 
+static int run_terminal(const char *id, const char *text)
+{
+    struct sandlot_call call = new_call();
+    const struct sandlot_source input = {sizeof(input), NULL, read_input, STDIN_FILENO};
+    const struct sandlot_command command = {
+        .size = sizeof(command), .command = *text ? text : NULL, .timeout_ms = options.timeout_ms, .input = &input};
+    const struct sandlot_terminal terminal = {
+        .size = sizeof(terminal), .command = &command, .output = &printing, .term = "vt100", .resized_fd = -1};
+    struct sandlot_exit result = {.size = sizeof(result)};
+    void *sandbox = get_or_create(id, 0);
+    enum sandlot_status status = table->terminal(&call, provider, sandbox, &terminal, &result);
+
+    table->release(provider, sandbox);
+    if (result.timed_out)
+        fprintf(stderr, "timed out\n");
+    if (result.note)
+        fprintf(stderr, "note: %s\n", result.note);
+    return status == SANDLOT_OK ? result.exit_code : 100;
+}
+
 static enum sandlot_status add(const struct sandlot_listing *listing, const struct sandlot_listed *sandbox)
 {
     (void)listing;
@@ -191,7 +212,7 @@ static int list(void)
 static int print_through_root(const char *id, const char *path)
 {
     struct sandlot_call call = new_call();
-    struct sandlot_root root = {.size = sizeof(root), .fd = -1};
+    struct sandlot_root root = {.size = sizeof(root), .fd = -1, .alive_fd = -1};
     struct open_how_v0 how = {O_RDONLY | O_CLOEXEC, 0, RESOLVE_IN_ROOT_ | RESOLVE_NO_MAGICLINKS_};
     char bytes[65536];
 
@@ -452,6 +473,8 @@ static int do_command(int count, char **words)
         table->release(provider, sandbox);
         return exit_code;
     }
+    if (strcmp(verb, "terminal") == 0 && count == 3)
+        return run_terminal(words[1], words[2]);
     if (strcmp(verb, "run") == 0 && count == 2)
         return run(words[1]);
     if (strcmp(verb, "root") == 0 && count == 3)

@@ -49,6 +49,7 @@ struct drain {
 struct init {
     const struct init_setup *setup;
     int timer_fd;
+    int alive[2];       /* a pipe in which nothing is ever written: whoever has the reading end sees the box end */
     int64_t started_ms; /* CLOCK_BOOTTIME, as all of the time to live: it goes on while the machine sleeps */
     int64_t used_ms;
     size_t running;
@@ -242,14 +243,14 @@ static void hand_out_root(const struct init *init, const struct client *client)
                        "a sandbox with confinement landlock has no root of its own; use its files through commands");
         return;
     }
-    const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fds[2] = {open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), init->alive[0]};
 
-    if (root < 0) {
+    if (fds[0] < 0) {
         answer_failure(client->fd, SANDLOT_EXHAUSTED, "the sandbox has no descriptor left; end some of its commands");
         return;
     }
-    protocol_send(client->fd, MESSAGE_ROOT_IS, NULL, 0, &root, 1, processes_now_ms() + ANSWER_MS);
-    close(root);
+    protocol_send(client->fd, MESSAGE_ROOT_IS, NULL, 0, fds, 2, processes_now_ms() + ANSWER_MS);
+    close(fds[0]);
 }
 
 static void serve_client(struct init *init, size_t i)
@@ -266,7 +267,7 @@ static void serve_client(struct init *init, size_t i)
     }
     init->used_ms = boot_ms();
     release_drains(init, (int)i);
-    if (message.header.kind == MESSAGE_RUN)
+    if (message.header.kind == MESSAGE_RUN || message.header.kind == MESSAGE_TERMINAL)
         run_command(init, client, &message);
     else if (message.header.kind == MESSAGE_ROOT)
         hand_out_root(init, client);
@@ -440,7 +441,7 @@ _Noreturn void init_serve(const struct init_setup *setup)
     for (size_t i = 0; i < CLIENTS; i++)
         init.clients[i].fd = -1;
     init.timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (init.timer_fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+    if (init.timer_fd < 0 || pipe2(init.alive, O_CLOEXEC) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         _exit(BOX_EXIT_BROKEN);
     set_timer(&init, init.started_ms);
     for (;;)

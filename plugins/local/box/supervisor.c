@@ -3,6 +3,7 @@
 #include "../cleanup.h"
 #include "box.h"
 #include "processes.h"
+#include "pty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +30,13 @@ enum {
 
 struct command {
     struct run_request request;
-    const char *text;
+    const char *text; /* empty: an interactive shell, in a terminal only */
     const char *directory;
     const char **environment;
     int input;
     int output;
+    bool in_terminal; /* input and output are one and the same, the command's side of the terminal */
+    int controller;   /* its other side, for the caller; -1: none */
 };
 
 /* What the child between vfork and exec needs; it shares the memory of its parent, so it can tell what failed. */
@@ -123,23 +126,72 @@ static bool read_environment(struct command *command, const struct profile *prof
     return true;
 }
 
-static bool read_command(struct command *command, const struct profile *profile, struct received *message)
+/* The command, the working directory and the environment, which both kinds of request have, from AT on. */
+static bool read_strings(struct command *command, const struct profile *profile, const char *at, const char *end)
 {
-    const char *at = message->body + sizeof command->request;
-    const char *end = message->body + message->header.length;
-
-    if (message->header.length < sizeof command->request)
-        return false;
-    memcpy(&command->request, message->body, sizeof command->request);
     command->text = next_string(&at, end);
     command->directory = command->text ? next_string(&at, end) : NULL;
-    command->output = received_take_fd(message, 0);
-    command->input = command->request.has_input ? received_take_fd(message, 2) : profile->null_fd;
-    if (!command->directory || command->output < 0 || command->input < 0)
+    if (!command->directory)
         return false;
     if (!*command->directory || strcmp(command->directory, BOX_WORKSPACE) == 0)
         command->directory = profile->workspace;
     return read_environment(command, profile, &at, end);
+}
+
+static bool read_command(struct command *command, const struct profile *profile, struct received *message)
+{
+    const size_t head = sizeof command->request;
+
+    if (message->header.length < head)
+        return false;
+    memcpy(&command->request, message->body, head);
+    command->output = received_take_fd(message, 0);
+    command->input = command->request.has_input ? received_take_fd(message, 2) : profile->null_fd;
+    return command->output >= 0 && command->input >= 0 &&
+           read_strings(command, profile, message->body + head, message->body + message->header.length);
+}
+
+/* A MESSAGE_TERMINAL, except for the terminal itself, whose size goes to REQUEST. */
+static bool read_terminal(struct command *command, const struct profile *profile, const struct received *message,
+                          struct terminal_request *request)
+{
+    const size_t head = sizeof *request;
+
+    if (message->header.length < head)
+        return false;
+    memcpy(request, message->body, head);
+    if (request->rows - 1 >= UINT16_MAX || request->columns - 1 >= UINT16_MAX)
+        return false;
+    command->request = request->run;
+    command->in_terminal = true;
+    return read_strings(command, profile, message->body + head, message->body + message->header.length);
+}
+
+static void open_terminal(struct command *command, const struct terminal_request *request, int connection)
+{
+    struct pty pty;
+
+    if (pty_open((uint16_t)request->rows, (uint16_t)request->columns, &pty) < 0)
+        fail(
+            connection, errno == ENOENT || errno == EACCES || errno == EPERM ? SANDLOT_UNSUPPORTED : SANDLOT_EXHAUSTED,
+            "no terminal can be opened in the sandbox: /dev/ptmx: %s; end other terminals, or run commands without one",
+            strerror(errno));
+    command->controller = pty.controller;
+    command->input = pty.terminal;
+    command->output = pty.terminal;
+}
+
+/* Reads what MESSAGE asks for and opens what it needs, or answers why not. */
+static void prepare(struct command *command, const struct profile *profile, int connection, struct received *message)
+{
+    struct terminal_request terminal;
+    const bool in_terminal = message->header.kind == MESSAGE_TERMINAL;
+
+    if (!(in_terminal ? read_terminal(command, profile, message, &terminal) : read_command(command, profile, message)))
+        fail(connection, SANDLOT_INVALID_ARGUMENT,
+             "the request to run a command is malformed; use one build of Sandlot on both sides");
+    if (in_terminal)
+        open_terminal(command, &terminal, connection);
 }
 
 /* ---- the start ---- */
@@ -175,10 +227,12 @@ static _Noreturn void become_command(struct spawn *spawn)
     const struct command *command = spawn->command;
     sigset_t none;
 
-    /* A session of its own: no terminal of anybody's, and no job control signals from outside. */
+    /* A session of its own: no terminal but the one it may get here, and no job control signals from outside. */
     setsid();
     if (change_directory(profile, command->directory) < 0)
         give_up(spawn, "directory");
+    if (command->in_terminal && pty_control(command->input) < 0)
+        give_up(spawn, "terminal");
     if (dup2(command->input, 0) < 0 || dup2(command->output, 1) < 0 || dup2(command->output, 2) < 0)
         give_up(spawn, "descriptors");
     walls_limits_apply(&profile->limits);
@@ -254,6 +308,10 @@ static pid_t start_shell(const struct profile *profile, const struct command *co
                           .arguments = {name, "-c", "--", script ? ". /proc/self/fd/3" : command->text, NULL},
                           .script = script ? write_script(command->text) : -1};
 
+    if (command->in_terminal && !*command->text) {
+        spawn.arguments[1] = "-i";
+        spawn.arguments[2] = NULL;
+    }
     if (script && spawn.script < 0)
         fail(connection, SANDLOT_EXHAUSTED, "the command is too long for what memory there is: %s; put it into a file",
              strerror(errno));
@@ -405,14 +463,20 @@ static struct run_result result_of(const struct run *run, enum outcome outcome, 
     return result;
 }
 
+/* Gives the caller its side of the terminal, and keeps none: when the caller closes it the terminal hangs up. */
+static void hand_over_terminal(int connection, int controller)
+{
+    /* A caller that is gone shows as the end of the connection. */
+    protocol_send(connection, MESSAGE_TERMINAL_IS, NULL, 0, &controller, 1, processes_now_ms() + ANSWER_MS);
+    close(controller);
+}
+
 _Noreturn void supervisor_run(const struct profile *profile, int connection, struct received *message)
 {
     struct run run = {.profile = profile, .connection = connection};
-    struct command command = {.output = -1};
+    struct command command = {.output = -1, .controller = -1};
 
-    if (!read_command(&command, profile, message))
-        fail(connection, SANDLOT_INVALID_ARGUMENT,
-             "the request to run a command is malformed; use one build of Sandlot on both sides");
+    prepare(&command, profile, connection, message);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     /* Only where init may die without the kernel ending all below it; see init.c. */
     if (profile->ruleset >= 0)
@@ -424,6 +488,8 @@ _Noreturn void supervisor_run(const struct profile *profile, int connection, str
     run.shell = start_shell(profile, &command, connection);
     /* The reader of the output must see its end when the command's last process is gone. */
     close(command.output);
+    if (command.controller >= 0)
+        hand_over_terminal(connection, command.controller);
     const enum outcome outcome = wait_for_shell(&run, deadline_ms);
 
     if (outcome != OUTCOME_ENDED)

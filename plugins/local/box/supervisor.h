@@ -23,8 +23,8 @@ struct profile {
 };
 
 /*
- * Runs the command of a MESSAGE_RUN, answers on CONNECTION, and exits. Called in a fork of init. While it runs
- * CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command.
+ * Runs the command of a MESSAGE_RUN or MESSAGE_TERMINAL, answers on CONNECTION, and exits. Called in a fork of init.
+ * While it runs CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command.
  */
 _Noreturn void supervisor_run(const struct profile *profile, int connection, struct received *message);
 

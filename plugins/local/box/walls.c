@@ -404,6 +404,9 @@ int walls_landlock_ruleset(int storage_fd, struct reason *reason)
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         domain_allow(&domain, AT_FDCWD, devices[i],
                      LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE);
+    /* The command's own terminal, where it was given one: every other command leads a session without any. */
+    domain_allow(&domain, AT_FDCWD, "/dev/tty",
+                 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_IOCTL);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         domain_allow(&domain, AT_FDCWD, facts[i], LANDLOCK_ACCESS_FS_READ_FILE);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

@@ -1,0 +1,246 @@
+/* sandlot mcp: the tools as an MCP server; sandlot mcp-watch: what outlives it. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/context.h"
+#include "cli/mcp_http.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "server/config_snippets.h"
+#include "server/server.h"
+#include "server/stdio.h"
+#include "server/watcher.h"
+#include "session/setup_script.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <string.h>
+
+enum { FIRST_MOVED = 10, BROKEN_PIPE_STATUS = 141, LEFT_STATUS = 3 };
+
+/* ---- --print-config ---------------------------------------------------------------------------------------------- */
+
+/* The words of a command line, with room for what an option and its value take. */
+struct words {
+    const char **texts;
+    size_t count;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+    words->texts[words->count++] = word;
+}
+
+static void add_option(struct words *words, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    add_word(words, name);
+    add_word(words, value);
+}
+
+/* The command line that starts the same server again; to be freed. */
+static const char **arguments_of(const struct context *context, const char *idle, const char *bytes)
+{
+    const struct options *options = context->options;
+    size_t parameters = 0;
+
+    while (options->parameters[parameters])
+        parameters++;
+    struct words words = {calloc(2 * parameters + 24, sizeof(*words.texts)), 0};
+
+    if (!words.texts)
+        return NULL;
+    add_word(&words, "mcp");
+    add_option(&words, "--sandbox", options->given & OPTION_SANDBOX ? context->provider : NULL);
+    add_option(&words, "--sandbox-id", options->sandbox_id);
+    add_option(&words, "--sandbox-snapshot-name", options->snapshot_name);
+    add_option(&words, "--sandbox-setup", options->setup_file);
+    add_option(&words, "--scope", options->scope);
+    add_option(&words, "--config", options->config_file);
+    for (size_t i = 0; i < parameters; i++)
+        add_option(&words, "--param", options->parameters[i]);
+    add_option(&words, "--create", options->create_at_start ? "start" : NULL);
+    add_option(&words, "--idle-timeout", options->idle_timeout_ms ? idle : NULL);
+    add_option(&words, "--max-result-bytes", options->max_result_bytes ? bytes : NULL);
+    return words.texts;
+}
+
+static int print_config(const struct context *context)
+{
+    const struct options *options = context->options;
+    const struct registry_entry *entry = registry_find(context->sandlot->registry, context->provider, NULL);
+    AUTO_FREE char *program = realpath("/proc/self/exe", NULL);
+    AUTO_FREE char *idle = text_format("%lld", (long long)(options->idle_timeout_ms / 1000));
+    AUTO_FREE char *bytes = text_format("%zu", options->max_result_bytes);
+    AUTO_FREE const char **arguments = idle && bytes ? arguments_of(context, idle, bytes) : NULL;
+    AUTO_FREE char *credentials = strdup(entry && entry->note.credentials ? entry->note.credentials : "");
+    struct words variables = {calloc(credentials ? strlen(credentials) + 1 : 1, sizeof(*variables.texts)), 0};
+    AUTO_FREE const char **owned = variables.texts;
+    char *rest = NULL;
+
+    if (!arguments || !credentials || !owned)
+        return output_status(1);
+    for (char *name = strtok_r(credentials, "| \t", &rest); name; name = strtok_r(NULL, "| \t", &rest))
+        add_word(&variables, name);
+    AUTO_FREE char *text =
+        config_snippet(options->print_config, program ? program : "sandlot", arguments, variables.texts);
+
+    if (text)
+        output_write(text, strlen(text));
+    return output_status(text ? 0 : 1);
+}
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+/* One big message must not cost its memory for ever: what is large goes back to the kernel when it is freed, and the
+ * threads share a few heaps. */
+static void keep_memory_small(void)
+{
+    enum { LARGE = 128 * 1024, HEAPS = 4 };
+
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, LARGE);
+    mallopt(M_ARENA_MAX, HEAPS);
+}
+
+/*
+ * The protocol's own descriptors: what a provider's library prints must not come in between, and what it starts must
+ * not read what is meant for us.
+ */
+static bool move_aside(int *input, int *output)
+{
+    *input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_MOVED);
+    *output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_MOVED);
+    AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    return *input >= 0 && *output >= 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
+           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+}
+
+/*
+ * What is wrong with parameters and setup script is said now, not to the model. A provider that cannot be loaded, or
+ * that lacks its credentials, is for the first call to tell: a host shows no more of a server that ends than that it
+ * did. *EXECUTE: whether it runs commands, as far as that is known.
+ */
+static int check_provider(const struct context *context, bool *execute)
+{
+    const struct options *options = context->options;
+    struct sandlot_error error = {0};
+    struct provider *provider = runtime_load(context->sandlot, context->provider, options->parameters, false, &error);
+    int status = !provider && error_exit_status(error.code) == 2 ? report_error(options, &error) : 0;
+
+    *execute = !provider || provider->table.execute;
+    provider_unload(provider);
+    sandlot_error_clear(&error);
+    if (status || !options->setup_file)
+        return status;
+    AUTO_FREE char *script = setup_script_read(options->setup_file, context->sandlot->environment, &error);
+
+    if (!script)
+        status = report_error(options, &error);
+    sandlot_error_clear(&error);
+    return status;
+}
+
+static int status_of_end(const struct context *context, enum stdio_end end, bool left)
+{
+    if (end == STDIO_ORPHANED)
+        progress_note("sandlot: the process that started this server has gone");
+    if (end == STDIO_IDLE)
+        progress_note("sandlot: no message for %lld s", (long long)(context->options->idle_timeout_ms / 1000));
+    return context_status(end == STDIO_BROKEN ? BROKEN_PIPE_STATUS : left ? LEFT_STATUS : 0);
+}
+
+static int serve_http(const struct context *context, struct mcp_http *http, struct server *server, bool *stuck)
+{
+    bool left = false;
+    int status = mcp_http_serve(http, context, server, &left, stuck);
+
+    return status ? status : context_status(left ? LEFT_STATUS : 0);
+}
+
+static int serve_pipes(const struct context *context, const struct stdio_options *pipes, struct server *server,
+                       bool *stuck)
+{
+    bool left = false;
+    enum stdio_end end = stdio_serve(server, pipes, &left, stuck);
+
+    return status_of_end(context, end, left);
+}
+
+static int serve(const struct context *context, int input, int output)
+{
+    const struct options *options = context->options;
+    const struct registry_entry *entry = registry_find(context->sandlot->registry, context->provider, NULL);
+    struct server_options request = {.sandbox = {.sandlot = context->sandlot,
+                                                 .provider = context->provider,
+                                                 .sandbox_id = options->sandbox_id,
+                                                 .snapshot_name = options->snapshot_name,
+                                                 .setup_file = options->setup_file,
+                                                 .scope = options->scope,
+                                                 .parameters = options->parameters,
+                                                 .config_file = options->config_file},
+                                     .working_dir = entry ? entry->working_dir : "/workspace",
+                                     .create_at_start = options->create_at_start,
+                                     .maximum_result_bytes = options->max_result_bytes};
+    struct stdio_options pipes = {.input_fd = input,
+                                  .output_fd = output,
+                                  .stop_fd = cancellation_fd(context->cancellation),
+                                  .idle_timeout_ms = options->idle_timeout_ms};
+    bool over_http = options->given & OPTION_HTTP;
+    struct mcp_http http = {.listen_fd = -1};
+    struct sandlot_error error = {0};
+    int status = check_provider(context, &request.execute);
+
+    if (status == 0 && over_http)
+        status = mcp_http_open(&http, context);
+    struct server *server = status == 0 ? server_new(&request, &error) : NULL;
+    bool stuck = false;
+
+    if (status == 0 && !server)
+        status = report_error(options, &error);
+    sandlot_error_clear(&error);
+    if (server)
+        status = over_http ? serve_http(context, &http, server, &stuck) : serve_pipes(context, &pipes, server, &stuck);
+    mcp_http_close(&http);
+    if (stuck)
+        _exit(status); /* the library cannot be closed under a call that is still in it */
+    return status;
+}
+
+int command_mcp(const struct options *options)
+{
+    struct context context;
+    int input = -1;
+    int output = -1;
+
+    if (options->print_config && !config_snippet_exists(options->print_config))
+        return usage_error(options->command, "--print-config takes " CONFIG_SNIPPET_HOSTS ", not '%s'",
+                           options->print_config);
+    if (options->print_config && (options->given & OPTION_HTTP))
+        return usage_error(options->command, "--print-config is for servers that the host starts; one that is started "
+                                             "with --http is entered there by its URL");
+    keep_memory_small();
+    bool ready = options->print_config || move_aside(&input, &output);
+    int status = context_open(&context, options);
+
+    if (status == 0)
+        status = context_resolve(&context);
+    signals_ignore_more();
+    if (status == 0 && !ready) {
+        progress_line("sandlot: no descriptor is left; raise the limit (ulimit -n) and try again");
+        status = 1;
+    }
+    if (status == 0)
+        status = options->print_config ? print_config(&context) : serve(&context, input, output);
+    context_close(&context);
+    return status;
+}
+
+int command_mcp_watch(const struct options *options)
+{
+    return watcher_run(options->arguments[0], options->config_file, options->parameters);
+}

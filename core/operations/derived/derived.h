@@ -1,0 +1,31 @@
+/* The operations of the derived route (struct file_route), each one command in the sandbox where its size allows. */
+#ifndef SANDLOT_OPERATIONS_DERIVED_DERIVED_H
+#define SANDLOT_OPERATIONS_DERIVED_DERIVED_H
+
+#include "operations/files.h"
+
+int derived_read(const struct file_call *call, const struct page_wish *wish, struct sandlot_page *page,
+                 struct sandlot_error *error);
+int derived_write(const struct file_call *call, const void *content, size_t length, struct sandlot_error *error);
+int derived_edit(const struct file_call *call, const struct edit_wish *wish, uint64_t *occurrences,
+                 struct sandlot_error *error);
+int derived_list(const struct file_call *call, struct entries *entries, struct sandlot_error *error);
+int derived_find(const struct file_call *call, const struct pattern *pattern, bool directories, struct entries *found,
+                 bool *truncated, struct sandlot_error *error);
+int derived_search(const struct file_call *call, const struct search *search, struct matches *found, bool *truncated,
+                   struct sandlot_error *error);
+int derived_remove(const struct file_call *call, struct sandlot_error *error);
+int derived_upload(const struct file_call *call, int source_fd, uint32_t mode, uint64_t *bytes,
+                   struct sandlot_error *error);
+int derived_download(const struct file_call *call, int target_fd, uint64_t *bytes, struct sandlot_error *error);
+int derived_make_directory(const struct file_call *call, struct sandlot_error *error);
+int derived_tree(const struct file_call *call, struct entries *entries, struct sandlot_error *error);
+
+/*
+ * Puts LENGTH bytes, more than one command can carry, into the new file REMOTE_PATH, whose directory exists, in as many
+ * commands as they need. When it fails the file may be there or not. 0 or -1.
+ */
+int derived_put(const struct file_call *call, const void *bytes, size_t length, const char *remote_path,
+                struct sandlot_error *error);
+
+#endif

@@ -1,0 +1,176 @@
+#include "base/error.h"
+#include "operations/derived/derived.h"
+#include "operations/derived/frame.h"
+#include "operations/file_error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * One line per entry: "/MODE SIZE TIME NAME". A name may hold newlines, but no "/", so that "/" at the beginning of a
+ * line begins an entry. A pattern that nothing matches stays as it is. Names that are too many for one command line go
+ * through xargs. Of the links only those to directories are told: they are what "*" with a "/" matches too.
+ */
+static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
+                              "[ -d \"$f\" ] || s_fail kind\n"
+                              "cd \"$f\" && [ -r . ] && [ -x . ] || s_fail eacces\n"
+                              "s_need stat\n"
+                              "s_code\n"
+                              "set +f\n"
+                              "set -- *\n"
+                              "[ \"$1\" != '*' ] || [ -e '*' ] || [ -L '*' ] || shift\n"
+                              "set -- .[!.]* \"$@\"\n"
+                              "[ \"$1\" != '.[!.]*' ] || [ -e '.[!.]*' ] || [ -L '.[!.]*' ] || shift\n"
+                              "set -- ..?* \"$@\"\n"
+                              "[ \"$1\" != '..?*' ] || [ -e '..?*' ] || [ -L '..?*' ] || shift\n"
+                              "s_word count $#\n"
+                              "if [ $# -gt 0 ]; then\n"
+                              "echo \"entries=-$s_k\"\n"
+                              "if [ $# -lt 2000 ]; then stat -c '/%f %s %Y %n' -- \"$@\" | $s_c\n"
+                              "else s_need xargs; printf '%s\\0' \"$@\" | xargs -0 stat -c '/%f %s %Y %n' -- | $s_c\n"
+                              "fi\n"
+                              "echo ';'\n"
+                              "s_l=\n"
+                              "for s_n in */ .[!.]*/ ..?*/; do\n"
+                              "s_n=${s_n%/}\n"
+                              "[ ! -L \"$s_n\" ] || [ ! -d \"$s_n\" ] || s_l=$s_l$s_n/\n"
+                              "done\n"
+                              "[ -z \"$s_l\" ] || printf %s \"$s_l\" | s_data linked\n"
+                              "fi\n"
+                              "s_end\n";
+
+struct listing {
+    uint64_t count;
+    struct frame_bytes entries;
+    struct frame_bytes linked; /* links to directories, each followed by "/" */
+};
+
+/* The most that a directory may hold, in bytes of its listing. */
+#define LISTING_MAXIMUM ((size_t)256 << 20)
+
+static int take_word(void *context, const char *name, const char *value, struct sandlot_error *error)
+{
+    struct listing *received = context;
+
+    (void)name;
+    return frame_number(value, &received->count, error);
+}
+
+static int take_data(void *context, const char *name, const void *bytes, size_t length, struct sandlot_error *error)
+{
+    struct listing *received = context;
+
+    return frame_bytes_add(strcmp(name, "linked") == 0 ? &received->linked : &received->entries, bytes, length, error);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Cuts the names of LINKED, which ends with NUL, apart and sorts them; *NAMES is to be freed. */
+static bool sort_linked(const struct frame_bytes *linked, const char ***names, size_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < linked->length; i++)
+        *count += linked->bytes[i] == '/';
+    *names = calloc(*count + 1, sizeof(**names));
+    if (!*names)
+        return false;
+    char *at = linked->bytes;
+
+    for (size_t i = 0; i < *count; i++) {
+        (*names)[i] = at;
+        at = strchr(at, '/');
+        *at++ = '\0';
+    }
+    qsort(*names, *count, sizeof(**names), compare_names);
+    return true;
+}
+
+/* One entry: TEXT is "/MODE SIZE TIME NAME" with NUL after it. */
+static int add_entry(const struct file_call *call, const char *text, const char *const *linked, size_t linked_count,
+                     struct entries *entries, struct sandlot_error *error)
+{
+    unsigned int mode;
+    unsigned long long bytes;
+    long long seconds;
+    int at = 0;
+
+    if (sscanf(text, "/%x %llu %lld%n", &mode, &bytes, &seconds, &at) != 3 || text[at] != ' ' || !text[at + 1])
+        return frame_damaged(error, "a line of the listing makes no sense");
+    const char *name = text + at + 1;
+    struct sandlot_entry *entry = entries_add(entries, call->path, name, strlen(name));
+
+    if (!entry)
+        return error_no_memory(error);
+    entry->is_symlink = (mode & 0170000) == 0120000;
+    entry->is_dir = (mode & 0170000) == 0040000 ||
+                    (entry->is_symlink && bsearch(&name, linked, linked_count, sizeof(*linked), compare_names));
+    entry->bytes = bytes;
+    entry->modified_at_ms = seconds * 1000;
+    return 0;
+}
+
+static int add_entries(const struct file_call *call, struct listing *received, struct entries *entries,
+                       struct sandlot_error *error)
+{
+    const char **linked = NULL;
+    size_t linked_count;
+    int failed = 0;
+
+    if (frame_bytes_add(&received->entries, "\n", 2, error) < 0 || frame_bytes_add(&received->linked, "", 1, error) < 0)
+        return -1;
+    if (!sort_linked(&received->linked, &linked, &linked_count))
+        return error_no_memory(error);
+    char *at = received->entries.bytes;
+
+    while (*at && *at != '\n' && !failed) {
+        char *end = strstr(at, "\n/");
+
+        /* Two line ends are at the end: stat's, and the one that was put there. */
+        end = end ? end : received->entries.bytes + received->entries.length - 3;
+        *end = '\0';
+        failed = add_entry(call, at, linked, linked_count, entries, error);
+        at = end + 1;
+    }
+    free(linked);
+    return failed;
+}
+
+static int receive_listing(const struct file_call *call, struct listing *received, struct sandlot_error *error)
+{
+    const struct frame_receiver receiver = {.context = received, .word = take_word, .data = take_data};
+    struct script script;
+
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add(&script, listing);
+    int failed = frame_run(call, &script, &receiver, error);
+
+    script_clear(&script);
+    return failed;
+}
+
+int derived_list(const struct file_call *call, struct entries *entries, struct sandlot_error *error)
+{
+    struct listing received = {.entries.maximum = LISTING_MAXIMUM, .linked.maximum = LISTING_MAXIMUM};
+    int failed = 0;
+
+    /* Fewer than there were names may have gone meanwhile, or were lost on the way: then it is done once more. */
+    for (int left = 2; left > 0 && !failed; left--) {
+        entries_clear(entries);
+        received.entries.length = received.linked.length = 0;
+        failed = receive_listing(call, &received, error);
+        if (!failed && received.count > 0)
+            failed = add_entries(call, &received, entries, error);
+        if (entries->count == received.count)
+            break;
+    }
+    if (!failed && received.count > 0 && entries->count == 0)
+        failed = file_error_tool(error, call, "stat with -c");
+    frame_bytes_clear(&received.entries);
+    frame_bytes_clear(&received.linked);
+    return failed;
+}

@@ -1,0 +1,22 @@
+#include "operations/derived/derived.h"
+#include "operations/derived/frame.h"
+
+int derived_remove(const struct file_call *call, struct sandlot_error *error)
+{
+    struct script script;
+
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    /* What counts is whether it is gone, not what rm says. BusyBox's says nothing of a directory that it cannot read.
+     */
+    script_add(&script, "[ -e \"$f\" ] || [ -L \"$f\" ] || s_gone\n"
+                        "s_need rm\n"
+                        "s_m=$(rm -rf \"$f\" 2>&1)\n"
+                        "[ ! -e \"$f\" ] && [ ! -L \"$f\" ] && s_end\n"
+                        "[ \"$s_m\" ] || s_fail eacces\n"
+                        "s_reason \"$s_m\"\n");
+    int failed = frame_run(call, &script, NULL, error);
+
+    script_clear(&script);
+    return failed;
+}

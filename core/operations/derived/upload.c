@@ -1,0 +1,472 @@
+/* upload: all in one command where it is short or standard input can be fed, else piece by piece. */
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "operations/derived/derived.h"
+#include "operations/derived/frame.h"
+#include "operations/derived/transfer.h"
+#include "operations/derived/write.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LINE = 768,   /* bytes that become one line of standard input */
+    TRAILER = 69, /* bytes that end it */
+    PLACE_MAXIMUM = 8192,
+    CLEAN_UP_MS = 10 * 1000,
+    MODE_BITS = 07777
+};
+
+/* ---- scripts ---- */
+
+/* A new file gets the mode that was asked for; one that is there keeps its own. */
+static void add_mode(struct script *script, uint32_t mode)
+{
+    if (mode)
+        script_format(script, "[ \"$s_mode\" ] || chmod %o \"$t\"\n", (unsigned int)(mode & MODE_BITS));
+}
+
+/* Adds the function s_put, which prints BYTES: as text where that is short, else from base64. */
+static bool add_put(struct script *script, const void *bytes, size_t length)
+{
+    size_t encoded = base64_length(length);
+
+    if (script_print_cost(bytes, length) <= encoded) {
+        script_add(script, "s_put() { ");
+        script_print(script, bytes, length);
+        script_add(script, "; }\n");
+        return true;
+    }
+    AUTO_FREE char *text = base64_encode(bytes, length);
+
+    if (!text)
+        return false;
+    script_add(script, "s_need base64\ns_put() { echo ");
+    script_add(script, text);
+    script_add(script, " | base64 -d; }\n");
+    return true;
+}
+
+static int take_place(void *context, const char *name, const void *bytes, size_t length, struct sandlot_error *error)
+{
+    (void)name;
+    return frame_bytes_add(context, length > 0 ? bytes : "", length > 0 ? length : 1, error);
+}
+
+/*
+ * Runs SCRIPT until it works or cannot be expected to. PLACE, if not NULL, gets its data record as a string. It is the
+ * same script each time, so the temporary file that it makes is the same.
+ */
+static int run_again(const struct file_call *call, const struct script *script, struct frame_bytes *place,
+                     struct sandlot_error *error)
+{
+    const struct frame_receiver receiver = {.context = place, .data = place ? take_place : NULL};
+
+    for (int tries = 1;; tries++) {
+        const struct file_call step = transfer_step(call, script->length);
+        struct sandlot_error why = {0};
+
+        if (place)
+            place->length = 0;
+        if (frame_run(&step, script, &receiver, &why) == 0)
+            return 0;
+        if (!transfer_again(call, tries, &why)) {
+            error_set(error, why.code, "%s", why.message);
+            sandlot_error_clear(&why);
+            return -1;
+        }
+        sandlot_error_clear(&why);
+    }
+}
+
+static void sums_of(const void *bytes, size_t length, char text[SUMS_TEXT])
+{
+    struct sums sums;
+
+    sums_init(&sums);
+    sums_add(&sums, bytes, length);
+    sums_text(&sums, text);
+}
+
+/* ---- one command ---- */
+
+static int upload_at_once(const struct file_call *call, const void *bytes, size_t length, uint32_t mode,
+                          struct sandlot_error *error)
+{
+    char sums[SUMS_TEXT];
+    CLEANUP(script_clear) struct script script;
+
+    sums_of(bytes, length, sums);
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add_sums(&script);
+    script_add_placing(&script);
+    if (!add_put(&script, bytes, length))
+        return error_no_memory(error);
+    script_format(&script, "s_target\ns_create s_put\ns_same %s <\"$t\"\n", sums);
+    add_mode(&script, mode);
+    script_add(&script, "s_place\ns_end\n");
+    return run_again(call, &script, NULL, error);
+}
+
+/* ---- one command with standard input ---- */
+
+/*
+ * The file as base64, and after it, as its last bytes, a trailer with the sum and size, which are known only then. What
+ * arrives without its trailer is not whole.
+ */
+struct feed {
+    struct sandlot_source source;
+    const struct file_call *call;
+    int fd;
+    const char *head; /* what was read of the file before */
+    size_t head_length;
+    char mark[9];
+    struct sums sums;
+    uint64_t told; /* bytes of which the caller knows that they have moved */
+    bool ended;
+    char trailer[TRAILER + 1];
+    size_t trailer_at;
+    char raw[16 * LINE];
+    char text[16 * (LINE / 3 * 4 + 1) + 8];
+    size_t text_at;
+    size_t text_length;
+    struct sandlot_error problem;
+};
+
+static int fill_raw(struct feed *feed, size_t *length)
+{
+    *length = 0;
+    if (feed->head_length > 0) {
+        *length = feed->head_length < sizeof(feed->raw) ? feed->head_length : sizeof(feed->raw);
+        memcpy(feed->raw, feed->head, *length);
+        feed->head += *length;
+        feed->head_length -= *length;
+    }
+    if (!feed->ended && *length < sizeof(feed->raw)) {
+        ptrdiff_t got =
+            transfer_read(feed->call, feed->fd, feed->raw + *length, sizeof(feed->raw) - *length, &feed->problem);
+
+        if (got < 0)
+            return -1;
+        *length += (size_t)got;
+    }
+    sums_add(&feed->sums, feed->raw, *length);
+    if (feed->call->moved && *length > 0)
+        feed->call->moved(feed->call->context, *length);
+    feed->told += *length;
+    if (!feed->ended && *length < sizeof(feed->raw)) {
+        feed->ended = true;
+        char sums[SUMS_TEXT];
+
+        sums_text(&feed->sums, sums);
+        snprintf(feed->trailer, sizeof(feed->trailer), "%s %43s %15llu\n", feed->mark, sums,
+                 (unsigned long long)feed->sums.cksum.bytes);
+    }
+    while (feed->ended && *length < sizeof(feed->raw) && feed->trailer_at < TRAILER)
+        feed->raw[(*length)++] = feed->trailer[feed->trailer_at++];
+    return 0;
+}
+
+static int fill_text(struct feed *feed)
+{
+    size_t length;
+
+    feed->text_at = feed->text_length = 0;
+    if (feed->trailer_at == TRAILER)
+        return 0;
+    if (fill_raw(feed, &length) < 0)
+        return -1;
+    for (size_t at = 0; at < length; at += LINE) {
+        size_t line = length - at < LINE ? length - at : LINE;
+
+        base64_encode_to(feed->text + feed->text_length, feed->raw + at, line);
+        feed->text_length += base64_length(line);
+        feed->text[feed->text_length++] = '\n';
+    }
+    return 0;
+}
+
+static enum sandlot_status read_feed(const struct sandlot_source *source, void *buffer, size_t capacity, size_t *length)
+{
+    struct feed *feed = source->context;
+
+    if (feed->text_at == feed->text_length && fill_text(feed) < 0)
+        return feed->problem.code == SANDLOT_CODE_CANCELLED ? SANDLOT_CANCELLED : SANDLOT_INTERNAL;
+    *length = feed->text_length - feed->text_at < capacity ? feed->text_length - feed->text_at : capacity;
+    memcpy(buffer, feed->text + feed->text_at, *length);
+    feed->text_at += *length;
+    return SANDLOT_OK;
+}
+
+static const char feed_script[] = "s_need base64 dd tail\n"
+                                  "s_target\n"
+                                  "s_create base64 -d\n"
+                                  "set -- $(tail -c 69 \"$t\")\n"
+                                  "[ \"$1\" = \"$m\" ] && [ $# = 4 ] || s_fail damaged\n"
+                                  "dd if=/dev/null of=\"$t\" bs=1 seek=\"$4\" count=0 || s_fail damaged\n"
+                                  "s_same \"$2\" \"$3\" <\"$t\"\n";
+
+/*
+ * Uploads HEAD and what follows it in SOURCE_FD. *FED: it was fed, and the source is used up; if not, nothing has
+ * happened.
+ */
+static int upload_fed(const struct file_call *call, struct feed *feed, uint32_t mode, uint64_t size, bool *fed,
+                      struct sandlot_error *error)
+{
+    const struct file_call step = transfer_step(call, size);
+    CLEANUP(script_clear) struct script script;
+    struct sandlot_error why = {0};
+
+    script_init(&script);
+    snprintf(feed->mark, sizeof(feed->mark), "%.8s", script.mark);
+    script_set(&script, "f", call->path);
+    script_set(&script, "m", feed->mark);
+    script_add_sums(&script);
+    script_add_placing(&script);
+    script_add(&script, feed_script);
+    add_mode(&script, mode);
+    script_add(&script, "s_place\ns_end\n");
+    feed->source = (struct sandlot_source){sizeof(feed->source), feed, read_feed, -1};
+    int failed = frame_run_fed(&step, &script, &feed->source, NULL, &why);
+
+    *fed = !failed || feed->told > 0 || feed->ended || why.code != SANDLOT_CODE_NOT_SUPPORTED;
+    if (failed && error_is_set(&feed->problem))
+        error_set(error, feed->problem.code, "%s", feed->problem.message);
+    if (failed)
+        error_set(error, why.code, "%s", why.message);
+    sandlot_error_clear(&why);
+    sandlot_error_clear(&feed->problem);
+    return failed;
+}
+
+/* ---- piece by piece ---- */
+
+/*
+ * Appends a piece at its offset, whatever an earlier try has left behind it, and looks at what stands there then. So it
+ * may be run again and again.
+ */
+static const char piece_script[] =
+    "s_need dd wc\n"
+    "size() { stat -c %s \"$u\" || wc -c <\"$u\" || echo 0; }\n"
+    "z=$(size)\n"
+    "[ $((z)) -ge $((o * c)) ] || s_fail damaged\n"
+    "[ $((z)) -le $((o * c)) ] || dd if=/dev/null of=\"$u\" bs=$c seek=$o count=0 || s_fail eio\n"
+    "s_m=$(s_put 2>&1 >>\"$u\") || s_reason \"$s_m\"\n"
+    "s_x=$(dd if=\"$u\" bs=$c skip=$o count=1 | s_sum)\n"
+    "case \" $k \" in *\" $s_x \"*) ;; *) s_fail damaged;; esac\n"
+    "[ $(size) -eq $((o * c + n)) ] || s_fail damaged\n"
+    "s_end\n";
+
+static int put_piece(const struct file_call *call, const void *bytes, size_t length, uint64_t offset,
+                     const char *remote_path, struct sandlot_error *error)
+{
+    char sums[SUMS_TEXT];
+    CLEANUP(script_clear) struct script script;
+
+    sums_of(bytes, length, sums);
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_set(&script, "u", remote_path);
+    script_add_sums(&script);
+    script_format(&script, "c=%d o=%llu k='%s' n=%zu\n", TRANSFER_PIECE, (unsigned long long)(offset / TRANSFER_PIECE),
+                  sums, length);
+    if (!add_put(&script, bytes, length))
+        return error_no_memory(error);
+    script_add(&script, piece_script);
+    int failed = run_again(call, &script, NULL, error);
+
+    if (!failed && call->moved)
+        call->moved(call->context, length);
+    return failed;
+}
+
+int derived_put(const struct file_call *call, const void *bytes, size_t length, const char *remote_path,
+                struct sandlot_error *error)
+{
+    size_t at = 0;
+
+    do {
+        size_t piece = length - at < TRANSFER_PIECE ? length - at : TRANSFER_PIECE;
+
+        if (put_piece(call, (const char *)bytes + at, piece, at, remote_path, error) < 0)
+            return -1;
+        at += piece;
+    } while (at < length);
+    return 0;
+}
+
+/* Where the temporary file may be made, empty. */
+static int begin_pieces(const struct file_call *call, struct frame_bytes *place, struct sandlot_error *error)
+{
+    CLEANUP(script_clear) struct script script;
+
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add_placing(&script);
+    script_add(&script, "s_target\ns_create true\nprintf %s \"$t\" | s_data place\nt=\ns_end\n");
+    if (run_again(call, &script, place, error) < 0)
+        return -1;
+    return place->length > 1 ? 0 : frame_damaged(error, "a path is missing");
+}
+
+/* Takes the temporary file away, also when the call was cancelled. */
+static void abandon_pieces(const struct file_call *call, const char *place)
+{
+    struct file_call last = *call;
+    CLEANUP(script_clear) struct script script;
+
+    last.cancel_fd = -1;
+    last.deadline_ms = sandlot_now_ms() + CLEAN_UP_MS;
+    script_init(&script);
+    script_set(&script, "u", place);
+    script_add(&script, "rm -f \"$u\"\ns_end\n");
+    frame_run(&last, &script, NULL, NULL);
+}
+
+/* An answer that was lost may have been that all is in its place. */
+static int end_pieces(const struct file_call *call, const char *place, const struct sums *sums, uint32_t mode,
+                      struct sandlot_error *error)
+{
+    char text[SUMS_TEXT];
+    CLEANUP(script_clear) struct script script;
+
+    sums_text(sums, text);
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_set(&script, "u", place);
+    script_add_sums(&script);
+    script_add_placing(&script);
+    script_format(&script,
+                  "s_target\n"
+                  "t=\n"
+                  "[ -e \"$u\" ] || { s_same %s <\"$s_g\"; s_end; }\n"
+                  "t=$u\n"
+                  "s_same %s <\"$t\"\n",
+                  text, text);
+    add_mode(&script, mode);
+    script_add(&script, "s_place\ns_end\n");
+    return run_again(call, &script, NULL, error);
+}
+
+static int put_all(const struct file_call *call, int source_fd, char *piece, size_t length, const char *place,
+                   struct sums *sums, struct sandlot_error *error)
+{
+    while (length > 0) {
+        if (put_piece(call, piece, length, sums->cksum.bytes, place, error) < 0)
+            return -1;
+        sums_add(sums, piece, length);
+        if (length < TRANSFER_PIECE)
+            break;
+        ptrdiff_t got = transfer_read(call, source_fd, piece, TRANSFER_PIECE, error);
+
+        if (got < 0)
+            return -1;
+        length = (size_t)got;
+    }
+    return 0;
+}
+
+/* PIECE has the first LENGTH bytes of the file, and room for TRANSFER_PIECE. */
+static int upload_in_pieces(const struct file_call *call, int source_fd, char *piece, size_t length, uint32_t mode,
+                            uint64_t *bytes, struct sandlot_error *error)
+{
+    struct frame_bytes place = {.maximum = PLACE_MAXIMUM};
+    struct sums sums;
+    int failed = begin_pieces(call, &place, error);
+
+    sums_init(&sums);
+    if (!failed) {
+        failed = put_all(call, source_fd, piece, length, place.bytes, &sums, error) < 0 ||
+                         end_pieces(call, place.bytes, &sums, mode, error) < 0
+                     ? -1
+                     : 0;
+        if (failed)
+            abandon_pieces(call, place.bytes);
+    }
+    *bytes = sums.cksum.bytes;
+    frame_bytes_clear(&place);
+    return failed;
+}
+
+/* ---- upload ---- */
+
+/* Bytes that are left in a regular file; else a great many. */
+static uint64_t size_left(int fd)
+{
+    struct stat status;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || at < 0)
+        return UINT64_MAX;
+    return status.st_size > at ? (uint64_t)(status.st_size - at) : 0;
+}
+
+/* More than one command can carry. PIECE is full. */
+static int upload_long(const struct file_call *call, int source_fd, char *piece, uint32_t mode, uint64_t *bytes,
+                       struct sandlot_error *error)
+{
+    AUTO_FREE struct feed *feed = calloc(1, sizeof(*feed));
+    off_t after = lseek(source_fd, 0, SEEK_CUR);
+    struct sandlot_error why = {0};
+    bool fed;
+
+    if (!feed)
+        return error_no_memory(error);
+    sums_init(&feed->sums);
+    feed->call = call;
+    feed->fd = source_fd;
+    feed->head = piece;
+    feed->head_length = TRANSFER_PIECE;
+    int failed = upload_fed(call, feed, mode, size_left(source_fd), &fed, &why);
+
+    *bytes = feed->sums.cksum.bytes;
+    /* What can be read again goes another way if this one was damaged. */
+    bool again =
+        failed && (!fed || (after >= 0 && transfer_again(call, 1, &why) && lseek(source_fd, after, SEEK_SET) == after));
+
+    if (failed && !again)
+        error_set(error, why.code, "%s", why.message);
+    sandlot_error_clear(&why);
+    return again ? upload_in_pieces(call, source_fd, piece, TRANSFER_PIECE, mode, bytes, error) : failed;
+}
+
+int derived_upload(const struct file_call *call, int source_fd, uint32_t mode, uint64_t *bytes,
+                   struct sandlot_error *error)
+{
+    AUTO_FREE char *piece = malloc(TRANSFER_PIECE);
+
+    if (!piece)
+        return error_no_memory(error);
+    ptrdiff_t length = transfer_read(call, source_fd, piece, TRANSFER_PIECE, error);
+
+    if (length < 0)
+        return -1;
+    if (length == TRANSFER_PIECE)
+        return upload_long(call, source_fd, piece, mode, bytes, error);
+    if (upload_at_once(call, piece, (size_t)length, mode, error) < 0)
+        return -1;
+    *bytes = (uint64_t)length;
+    if (call->moved && length > 0)
+        call->moved(call->context, (uint64_t)length);
+    return 0;
+}
+
+int derived_make_directory(const struct file_call *call, struct sandlot_error *error)
+{
+    CLEANUP(script_clear) struct script script;
+
+    /* The directories of a file in it. */
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add_placing(&script);
+    script_add(&script, "s_need mkdir\n"
+                        "s_g=$f/.\n"
+                        "[ ! -e \"$f\" ] || [ -d \"$f\" ] || s_fail enotdir\n"
+                        "s_folders\n"
+                        "s_end\n");
+    return run_again(call, &script, NULL, error);
+}

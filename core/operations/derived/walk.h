@@ -1,0 +1,29 @@
+/* Everything below a directory of the sandbox, told by one command. */
+#ifndef SANDLOT_OPERATIONS_DERIVED_WALK_H
+#define SANDLOT_OPERATIONS_DERIVED_WALK_H
+
+#include "operations/files.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum walk_kind {
+    WALK_FILE,
+    WALK_DIRECTORY,
+    WALK_LINK /* to a regular file that lies below the directory too */
+};
+
+struct walk {
+    bool links; /* are links looked at? */
+    /* Takes one path below the directory. 0, 1 to end the walk, or -1 with the error. */
+    int (*each)(void *context, const char *relative, size_t length, enum walk_kind kind, struct sandlot_error *error);
+    void *context;
+    /* filled in: */
+    bool cut;        /* EACH, the time or a limit ended it */
+    bool unreadable; /* something could not be looked at */
+};
+
+/* Walks below call->path until LIMIT_MS from now. 0; or -1, when it is no directory that can be read. */
+int walk_run(const struct file_call *call, struct walk *walk, int64_t limit_ms, struct sandlot_error *error);
+
+#endif

@@ -1,0 +1,47 @@
+#include "operations/input.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A terminal that is gone is the end of input; the same error from a disk is none. */
+static bool is_lost_terminal(int fd, int reason)
+{
+    struct stat status;
+
+    return reason == EIO && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+static enum sandlot_status read_input(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                      size_t *length)
+{
+    struct input *input = source->context;
+
+    for (;;) {
+        struct pollfd fds[2] = {{input->fd, POLLIN, 0}, {input->cancel_fd, POLLIN, 0}};
+        int64_t left = input->deadline_ms ? input->deadline_ms - sandlot_now_ms() : INT32_MAX;
+        int ready = poll(fds, 2, left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (fds[1].revents)
+            return SANDLOT_CANCELLED;
+        if (ready == 0 && left <= 0)
+            return SANDLOT_TIMEOUT;
+        if (ready == 0)
+            continue;
+        ssize_t got = read(input->fd, buffer, capacity);
+
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        *length = got > 0 ? (size_t)got : 0;
+        return got >= 0 || is_lost_terminal(input->fd, errno) ? SANDLOT_OK : SANDLOT_INTERNAL;
+    }
+}
+
+void input_init(struct input *input, int fd, int64_t deadline_ms, int cancel_fd)
+{
+    *input = (struct input){.fd = fd, .cancel_fd = cancel_fd, .deadline_ms = deadline_ms};
+    input->source = (struct sandlot_source){sizeof(input->source), input, read_input, fd};
+}

@@ -1,0 +1,18 @@
+/* What a command reads: bytes from a descriptor of the caller, as a source of the ABI. */
+#ifndef SANDLOT_OPERATIONS_INPUT_H
+#define SANDLOT_OPERATIONS_INPUT_H
+
+#include <sandlot/provider.h>
+
+struct input {
+    struct sandlot_source source;
+    int fd;
+    int cancel_fd;
+    int64_t deadline_ms;
+};
+
+/* INPUT must stay where it is while its source is used. A read ends when CANCEL_FD (-1: none) becomes readable, and
+ * by DEADLINE_MS (0: none). */
+void input_init(struct input *input, int fd, int64_t deadline_ms, int cancel_fd);
+
+#endif

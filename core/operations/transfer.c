@@ -1,0 +1,681 @@
+/*
+ * upload and download: the files of one request in order, each with its own fate. They go through the vendor's own
+ * transfer, some at a time, where the provider has one; else one by one on the route of all other file operations.
+ */
+#include "session/transfer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/sized.h"
+#include "operations/file_error.h"
+#include "operations/local_file.h"
+#include "operations/sandbox_path.h"
+#include "operations/stall.h"
+#include "operations/transfer_tree.h"
+#include "session/path_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BATCH = 16,               /* files that a vendor is given at once: as many descriptors are open */
+    LOCK_MS = 60 * 1000,      /* for another call that changes the same file */
+    TREE_MS = 10 * 60 * 1000, /* to list a tree of the sandbox */
+    PROGRAM_MODE = 0755
+};
+
+/* One file on its way. */
+struct moving {
+    struct transfer *transfer;
+    size_t index; /* of its item */
+    char *path;   /* in the sandbox, as the caller hears of it */
+    char *remote; /* the same, made plain */
+    char *local_path;
+    const char *relative; /* part of a tree: its path below the transfer's folder; NULL: it is not */
+    int fd;               /* of the caller, without local_path */
+    uint32_t mode;
+    struct local_file local;
+    struct sandlot_source source;
+    struct sandlot_sink sink;
+    bool settled; /* its fate is known: PROBLEM, or all of it has moved */
+    struct sandlot_error problem;
+    uint64_t bytes;
+};
+
+struct transfer {
+    struct sandlot_session *session;
+    struct sandlot_transfer_request request;
+    bool upload;
+    bool vendor; /* the provider has a transfer of its own */
+    struct stall stall;
+    int folder_fd; /* where the tree that is being downloaded goes */
+    struct moving batch[BATCH];
+    size_t count;
+    uint64_t done;
+    uint64_t total;
+    size_t unknown;               /* items whose size is not part of TOTAL (yet) */
+    struct sandlot_error first;   /* what goes wrong first */
+    struct sandlot_error stopped; /* what keeps all that follow from being moved */
+};
+
+/* ---- what the caller hears ---- */
+
+static void moved(void *context, uint64_t bytes)
+{
+    struct transfer *transfer = context;
+
+    stall_moved(&transfer->stall);
+    transfer->done += bytes;
+    if (transfer->request.progress)
+        transfer->request.progress(transfer->request.context, transfer->done, transfer->unknown ? 0 : transfer->total);
+}
+
+/* Nothing that follows can work either. */
+static bool stops_all(enum sandlot_code code)
+{
+    return code == SANDLOT_CODE_CANCELLED || code == SANDLOT_CODE_SANDBOX_NOT_FOUND || code == SANDLOT_CODE_AUTH ||
+           code == SANDLOT_CODE_PROVIDER_UNAVAILABLE || code == SANDLOT_CODE_PROVIDER_CRASHED ||
+           code == SANDLOT_CODE_NOT_SUPPORTED;
+}
+
+static void report(struct transfer *transfer, size_t index, const char *path, const struct sandlot_error *problem,
+                   uint64_t bytes)
+{
+    const struct sandlot_error *failure = error_is_set(problem) ? problem : NULL;
+
+    if (failure)
+        error_set(&transfer->first, failure->code, "%s", failure->message);
+    if (failure && stops_all(failure->code))
+        error_set(&transfer->stopped, failure->code, "%s", failure->message);
+    if (transfer->request.done)
+        transfer->request.done(transfer->request.context, index, path, failure, bytes);
+}
+
+/* ---- one file ---- */
+
+static struct file_call call_of(struct transfer *transfer, const char *path, const char *shown)
+{
+    return (struct file_call){.session = transfer->session,
+                              .verb = transfer->upload ? FILE_UPLOAD : FILE_DOWNLOAD,
+                              .path = path,
+                              .shown = shown,
+                              .cancel_fd = transfer->stall.fd,
+                              .moved = moved,
+                              .context = transfer};
+}
+
+static int open_local(struct moving *moving, struct sandlot_error *error)
+{
+    struct transfer *transfer = moving->transfer;
+    struct local_file *local = &moving->local;
+
+    if (error_is_set(&transfer->stopped))
+        return error_set(error, transfer->stopped.code, "%s", transfer->stopped.message);
+    stall_moved(&transfer->stall);
+    if (!transfer->upload && moving->relative)
+        return local_open_below(local, transfer->folder_fd, moving->relative, error);
+    if (!moving->local_path)
+        return local_borrow(local, moving->fd, moving->path, error);
+    if (!transfer->upload)
+        return local_open_target(local, moving->local_path, moving->remote, error);
+    if (local_open_source(local, moving->local_path, transfer->stall.fd, error) < 0)
+        return -1;
+    if (moving->relative && local->executable)
+        moving->mode = PROGRAM_MODE;
+    return 0;
+}
+
+static void settle(struct moving *moving)
+{
+    moving->settled = true;
+    stall_explain(&moving->transfer->stall, moving->path, &moving->problem);
+}
+
+static int move_on_route(struct moving *moving, struct sandlot_error *error)
+{
+    struct transfer *transfer = moving->transfer;
+    const struct file_call call = call_of(transfer, moving->remote, moving->path);
+    const struct file_route *route = file_route_of(&call, error);
+    struct path_locks *locks = &transfer->session->path_locks;
+    struct path_lock lock;
+
+    if (!route)
+        return -1;
+    if (!transfer->upload)
+        return route->download(&call, moving->local.fd, &moving->bytes, error);
+    if (path_lock_take(locks, &lock, moving->remote, sandlot_now_ms() + LOCK_MS, call.cancel_fd, error) < 0)
+        return -1;
+    int failed = route->upload(&call, moving->local.fd, moving->mode, &moving->bytes, error);
+
+    path_lock_give_back(locks, &lock);
+    return failed;
+}
+
+/* ---- the vendor's own transfer ---- */
+
+static enum sandlot_status read_source(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                       size_t *length)
+{
+    struct moving *moving = source->context;
+
+    for (;;) {
+        struct pollfd fds[2] = {{moving->local.fd, POLLIN, 0}, {moving->transfer->stall.fd, POLLIN, 0}};
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return SANDLOT_INTERNAL;
+        if (fds[1].revents)
+            return SANDLOT_CANCELLED;
+        ssize_t got = fds[0].revents ? read(moving->local.fd, buffer, capacity) : -1;
+
+        if (got < 0 && fds[0].revents && errno != EINTR && errno != EAGAIN)
+            return SANDLOT_INTERNAL;
+        if (got < 0)
+            continue;
+        *length = (size_t)got;
+        moving->bytes += (uint64_t)got;
+        moved(moving->transfer, (uint64_t)got);
+        return SANDLOT_OK;
+    }
+}
+
+static enum sandlot_status write_sink(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct moving *moving = sink->context;
+
+    if (path_write_all(moving->local.fd, bytes, length) < 0) {
+        error_set(&moving->problem, errno == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
+                  "cannot write what was received of '%s': %s", moving->path, strerror(errno));
+        return SANDLOT_CANCELLED;
+    }
+    moving->bytes += length;
+    moved(moving->transfer, length);
+    return SANDLOT_OK;
+}
+
+/* What a vendor says of one file: a code, or words of its own. */
+static void vendor_problem(struct moving *moving, const char *text)
+{
+    static const struct {
+        const char *name;
+        int reason;
+    } codes[] = {
+        {"file_not_found", ENOENT}, {"permission_denied", EACCES}, {"is_directory", EISDIR}, {"invalid_path", ELOOP}};
+    const struct file_call call = call_of(moving->transfer, moving->remote, moving->path);
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (strcmp(text, codes[i].name) == 0) {
+            file_error_errno(&moving->problem, &call, codes[i].reason);
+            return;
+        }
+    error_set(&moving->problem, SANDLOT_CODE_PROVIDER_ERROR, "'%s' could not be %s: %s", moving->path,
+              moving->transfer->upload ? "uploaded" : "downloaded", text);
+}
+
+/* The files of one call to the vendor. */
+struct vendor_batch {
+    struct moving *files[BATCH];
+    size_t count;
+};
+
+static void vendor_done(const struct sandlot_transfer *transfer, size_t index, const char *text, uint64_t bytes)
+{
+    const struct vendor_batch *batch = transfer->context;
+
+    if (index >= batch->count || batch->files[index]->settled)
+        return;
+    struct moving *moving = batch->files[index];
+
+    if (text)
+        vendor_problem(moving, text);
+    else if (moving->bytes != bytes || (moving->local.bytes != LOCAL_SIZE_UNKNOWN && bytes < moving->local.bytes))
+        error_set(&moving->problem, SANDLOT_CODE_TRUNCATED_TRANSPORT, "only a part of '%s' was moved; try again",
+                  moving->path);
+    settle(moving);
+}
+
+/* Gives BATCH to the vendor. 0, or -1 with what concerns them all; those whose fate was not told are not settled. */
+static int ask_vendor(struct transfer *transfer, struct vendor_batch *batch, struct sandlot_error *error)
+{
+    struct sandlot_file files[BATCH];
+    const struct sandlot_transfer fate = {.size = sizeof(fate), .context = batch, .done = vendor_done};
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct moving *moving = batch->files[i];
+
+        moving->source = (struct sandlot_source){sizeof(moving->source), moving, read_source, moving->local.fd};
+        moving->sink = (struct sandlot_sink){sizeof(moving->sink), moving, write_sink};
+        files[i] = (struct sandlot_file){.size = sizeof(files[i]),
+                                         .path = moving->remote,
+                                         .source = transfer->upload ? &moving->source : NULL,
+                                         .length = moving->local.bytes,
+                                         .mode = moving->mode,
+                                         .sink = transfer->upload ? NULL : &moving->sink};
+    }
+    return session_transfer(transfer->session, transfer->upload, files, batch->count, &fate, 0, transfer->stall.fd,
+                            error);
+}
+
+/* Alone, after a batch that failed as a whole or did not say what became of this one. */
+static void ask_vendor_again(struct moving *moving)
+{
+    struct vendor_batch alone = {.files = {moving}, .count = 1};
+    struct sandlot_error why = {0};
+
+    if (moving->bytes > 0 && !local_rewind(&moving->local)) {
+        error_set(&moving->problem, SANDLOT_CODE_NETWORK,
+                  "the transfer of '%s' failed half way and cannot be begun again, because its other end is a pipe",
+                  moving->path);
+        settle(moving);
+        return;
+    }
+    moving->bytes = 0;
+    if (ask_vendor(moving->transfer, &alone, &why) < 0 && !moving->settled)
+        error_set(&moving->problem, why.code, "%s", why.message);
+    else if (!moving->settled)
+        error_set(&moving->problem, SANDLOT_CODE_PROVIDER_ERROR,
+                  "the provider did not say what became of '%s'; look whether it is there", moving->path);
+    sandlot_error_clear(&why);
+    settle(moving);
+}
+
+static void move_by_vendor(struct transfer *transfer)
+{
+    struct vendor_batch batch = {.count = 0};
+    struct sandlot_error why = {0};
+
+    for (size_t i = 0; i < transfer->count; i++)
+        if (!transfer->batch[i].settled)
+            batch.files[batch.count++] = &transfer->batch[i];
+    if (batch.count == 0)
+        return;
+    ask_vendor(transfer, &batch, &why);
+    for (size_t i = 0; i < batch.count; i++) {
+        struct moving *moving = batch.files[i];
+
+        if (moving->settled)
+            continue;
+        if (error_is_set(&moving->problem)) {
+            settle(moving); /* it was this machine's fault */
+        } else if (stops_all(why.code)) {
+            error_set(&moving->problem, why.code, "%s", why.message);
+            settle(moving);
+        } else {
+            ask_vendor_again(moving);
+        }
+    }
+    sandlot_error_clear(&why);
+}
+
+/* ---- files in their order ---- */
+
+static void moving_clear(struct moving *moving)
+{
+    local_close(&moving->local);
+    sandlot_error_clear(&moving->problem);
+    free(moving->path);
+    free(moving->remote);
+    free(moving->local_path);
+    *moving = (struct moving){0};
+}
+
+/* Moves all that wait, and tells their fates. */
+static void flush(struct transfer *transfer)
+{
+    for (size_t i = 0; i < transfer->count; i++) {
+        struct moving *moving = &transfer->batch[i];
+
+        if (open_local(moving, &moving->problem) < 0)
+            settle(moving);
+        if (moving->settled || transfer->vendor)
+            continue;
+        move_on_route(moving, &moving->problem);
+        settle(moving);
+    }
+    if (transfer->vendor)
+        move_by_vendor(transfer);
+    for (size_t i = 0; i < transfer->count; i++) {
+        struct moving *moving = &transfer->batch[i];
+
+        if (!transfer->upload && !error_is_set(&moving->problem))
+            local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
+        report(transfer, moving->index, moving->path, &moving->problem,
+               error_is_set(&moving->problem) ? 0 : moving->bytes);
+        moving_clear(moving);
+    }
+    transfer->count = 0;
+}
+
+static bool waits(const struct transfer *transfer, const char *remote)
+{
+    for (size_t i = 0; i < transfer->count; i++) {
+        const char *other = transfer->batch[i].remote;
+
+        if (other && strcmp(other, remote) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes a file, whose strings are its own from now on, into the batch. */
+static void add(struct transfer *transfer, const struct moving *file)
+{
+    if (transfer->count == BATCH || waits(transfer, file->remote))
+        flush(transfer);
+    struct moving *moving = &transfer->batch[transfer->count++];
+
+    *moving = *file;
+    moving->transfer = transfer;
+    local_init(&moving->local);
+    if (!transfer->vendor)
+        flush(transfer);
+}
+
+/* ---- folders ---- */
+
+static void report_problem(struct transfer *transfer, size_t index, const char *path, struct sandlot_error *problem)
+{
+    flush(transfer);
+    report(transfer, index, path, problem, 0);
+    sandlot_error_clear(problem);
+}
+
+static char *join(const char *folder, const char *relative)
+{
+    char *path = NULL;
+    size_t length = strlen(folder);
+
+    return asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", relative) < 0 ? NULL
+                                                                                                           : path;
+}
+
+/* An empty folder; *REMOTE is its path in the sandbox. */
+static void make_folder(struct transfer *transfer, size_t index, const char *remote, const char *relative)
+{
+    const struct file_call call = call_of(transfer, remote, remote);
+    struct sandlot_error problem = {0};
+
+    flush(transfer);
+    if (error_is_set(&transfer->stopped)) {
+        error_set(&problem, transfer->stopped.code, "%s", transfer->stopped.message);
+    } else if (!transfer->upload) {
+        local_make_below(transfer->folder_fd, relative, &problem);
+    } else {
+        const struct file_route *route = file_route_of(&call, &problem);
+
+        if (route)
+            route->make_directory(&call, &problem);
+        stall_explain(&transfer->stall, remote, &problem);
+    }
+    report_problem(transfer, index, remote, &problem);
+}
+
+/* One entry of a tree: LOCAL and REMOTE are its paths on both sides, and are freed or taken. */
+static void add_entry(struct transfer *transfer, const struct moving *item, const struct entries *entries, size_t at,
+                      char *local, char *remote)
+{
+    const struct sandlot_entry *entry = &entries->items[at];
+    const char *relative = transfer_tree_relative(entry->path, transfer->upload ? item->local_path : item->remote);
+    struct sandlot_error problem = {0};
+
+    if (entry->is_symlink) {
+        error_set(&problem, SANDLOT_CODE_NOT_A_FILE,
+                  "'%s' was skipped: it is a link to a directory, a broken link or no regular file", entry->path);
+        report_problem(transfer, item->index, remote, &problem);
+    } else if (entry->is_dir) {
+        if (transfer_tree_is_empty(entries, at))
+            make_folder(transfer, item->index, remote, relative);
+    } else {
+        struct moving file = {.index = item->index,
+                              .path = strdup(remote),
+                              .remote = TAKE(remote),
+                              .local_path = transfer->upload ? TAKE(local) : NULL,
+                              .relative = relative,
+                              .mode = item->mode};
+
+        if (file.path) {
+            add(transfer, &file);
+        } else {
+            error_no_memory(&problem);
+            report_problem(transfer, item->index, entry->path, &problem);
+            moving_clear(&file);
+        }
+    }
+    free(local);
+    free(remote);
+}
+
+/* All ENTRIES, found below the local folder (upload) or the sandbox's (download) of ITEM. */
+static void add_tree(struct transfer *transfer, const struct moving *item, const struct entries *entries)
+{
+    const char *from = transfer->upload ? item->local_path : item->remote;
+
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < entries->count; i++)
+        bytes += entries->items[i].bytes;
+    transfer->total += bytes;
+    transfer->unknown -= bytes > 0; /* a listing may know no sizes */
+    for (size_t i = 0; i < entries->count; i++) {
+        const char *path = entries->items[i].path;
+        const char *relative = transfer_tree_relative(path, from);
+        char *remote = relative ? join(item->remote, relative) : NULL;
+        char *local = strdup(path);
+
+        if (remote && local) {
+            add_entry(transfer, item, entries, i, local, remote);
+            continue;
+        }
+        struct sandlot_error problem = {0};
+
+        error_set(&problem, SANDLOT_CODE_INTERNAL_ERROR, "'%s' could not be placed below '%s'", path, item->path);
+        report_problem(transfer, item->index, path, &problem);
+        free(remote);
+        free(local);
+    }
+    flush(transfer);
+}
+
+static int upload_tree(struct transfer *transfer, const struct moving *item, struct sandlot_error *error)
+{
+    CLEANUP(entries_clear) struct entries entries = {0};
+
+    if (transfer_tree_local(item->local_path, &entries, error) < 0)
+        return -1;
+    if (entries.count == 0)
+        make_folder(transfer, item->index, item->remote, "");
+    add_tree(transfer, item, &entries);
+    return 0;
+}
+
+static int download_tree(struct transfer *transfer, const struct moving *item, const struct entries *entries,
+                         struct sandlot_error *error)
+{
+    if (path_make_folders(item->local_path, 0777) < 0)
+        return error_set(error, errno == EACCES ? SANDLOT_CODE_PERMISSION_DENIED : SANDLOT_CODE_INVALID_PATH,
+                         "cannot make the local directory '%s': %s", item->local_path, strerror(errno));
+    transfer->folder_fd = open(item->local_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (transfer->folder_fd < 0)
+        return error_set(error, SANDLOT_CODE_INVALID_PATH, "cannot open the local directory '%s': %s", item->local_path,
+                         strerror(errno));
+    add_tree(transfer, item, entries);
+    if (entries->count == 0)
+        report(transfer, item->index, item->path, NULL, 0);
+    close(transfer->folder_fd);
+    transfer->folder_fd = -1;
+    return 0;
+}
+
+static bool is_local_folder(const char *path)
+{
+    struct stat status;
+
+    return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* 1: the item is a folder, and all in it has had its turn; 0: it is none; -1 with the error. */
+static int move_folder(struct transfer *transfer, const struct moving *item, struct sandlot_error *error)
+{
+    if (!transfer->request.recursive || !item->local_path)
+        return 0;
+    flush(transfer);
+    if (error_is_set(&transfer->stopped))
+        return error_set(error, transfer->stopped.code, "%s", transfer->stopped.message);
+    if (transfer->upload)
+        return !is_local_folder(item->local_path) ? 0 : upload_tree(transfer, item, error) < 0 ? -1 : 1;
+    struct file_call call = call_of(transfer, item->remote, item->path);
+    const struct file_route *route = file_route_of(&call, error);
+    CLEANUP(entries_clear) struct entries entries = {0};
+    struct sandlot_error why = {0};
+
+    if (!route)
+        return -1;
+    call.verb = FILE_LIST;
+    call.deadline_ms = sandlot_now_ms() + TREE_MS;
+    stall_moved(&transfer->stall);
+    int failed = route->tree(&call, &entries, &why);
+
+    if (!failed) {
+        entries_sort(&entries);
+        return download_tree(transfer, item, &entries, error) < 0 ? -1 : 1;
+    }
+    stall_explain(&transfer->stall, item->path, &why);
+    bool no_folder = why.code == SANDLOT_CODE_NOT_A_DIRECTORY || why.code == SANDLOT_CODE_PATH_NOT_FOUND;
+
+    if (!no_folder)
+        error_set(error, why.code, "%s", why.message);
+    sandlot_error_clear(&why);
+    return no_folder ? 0 : -1;
+}
+
+/* ---- the request ---- */
+
+static int prepare_item(const struct transfer *transfer, const struct sandlot_transfer_item *item,
+                        struct moving *moving, struct sandlot_error *error)
+{
+    moving->path = strdup(item->path ? item->path : "");
+    moving->local_path = item->local_path ? strdup(item->local_path) : NULL;
+    moving->fd = item->fd;
+    moving->mode = item->mode & 07777;
+    if (!moving->path || (item->local_path && !moving->local_path))
+        return error_no_memory(error);
+    moving->remote = sandbox_path(moving->path, transfer->session->working_dir, true, error);
+    if (!moving->remote)
+        return -1;
+    size_t length = strlen(moving->path);
+
+    /* Made plain it would be the file before the slash, which was not meant. */
+    if (!transfer->request.recursive && moving->path[length - 1] == '/')
+        return error_set(error, SANDLOT_CODE_IS_DIRECTORY, "'%s' names a directory; name a file in it", moving->path);
+    return 0;
+}
+
+static void move_item(struct transfer *transfer, size_t index, const struct sandlot_transfer_item *item)
+{
+    struct moving moving = {.index = index};
+    struct sandlot_error problem = {0};
+
+    if (prepare_item(transfer, item, &moving, &problem) == 0) {
+        int folder = move_folder(transfer, &moving, &problem);
+
+        if (folder == 0) {
+            add(transfer, &moving);
+            return;
+        }
+    }
+    if (error_is_set(&problem))
+        report_problem(transfer, index, moving.path ? moving.path : "", &problem);
+    moving_clear(&moving);
+}
+
+/* What is known of the sizes before anything moves. */
+static void add_to_total(struct transfer *transfer, const struct sandlot_transfer_item *item)
+{
+    struct stat status;
+    bool found =
+        transfer->upload && (item->local_path ? stat(item->local_path, &status) == 0 : fstat(item->fd, &status) == 0);
+
+    if (found && S_ISREG(status.st_mode)) {
+        off_t at = item->local_path ? 0 : lseek(item->fd, 0, SEEK_CUR);
+
+        transfer->total += at >= 0 && at < status.st_size ? (uint64_t)(status.st_size - at) : 0;
+    } else {
+        transfer->unknown++;
+    }
+}
+
+static int read_item(const struct sandlot_transfer_request *request, size_t index, struct sandlot_transfer_item *item,
+                     struct sandlot_error *error)
+{
+    const char *items = (const char *)request->items;
+
+    return sized_read(item, sizeof(*item), items + index * request->items[0].size,
+                      SIZED_UP_TO(struct sandlot_transfer_item, fd), "sandlot_transfer_item", error);
+}
+
+static int run(struct transfer *transfer, struct sandlot_error *error)
+{
+    struct sandlot_transfer_item item;
+
+    for (size_t i = 0; i < transfer->request.count; i++) {
+        if (read_item(&transfer->request, i, &item, error) < 0)
+            return -1;
+        add_to_total(transfer, &item);
+    }
+    for (size_t i = 0; i < transfer->request.count; i++) {
+        read_item(&transfer->request, i, &item, NULL);
+        move_item(transfer, i, &item);
+    }
+    flush(transfer);
+    const struct sandlot_error *problem = error_is_set(&transfer->stopped) ? &transfer->stopped : &transfer->first;
+
+    return error_is_set(problem) ? error_set(error, problem->code, "%s", problem->message) : 0;
+}
+
+static int move_all(struct sandlot_session *session, const struct sandlot_transfer_request *request, bool upload,
+                    struct sandlot_error *error)
+{
+    const struct sandlot_provider *table = &session->provider->table;
+    struct sandlot_transfer_request own;
+
+    if (sized_read(&own, sizeof(own), request, SIZED_UP_TO(struct sandlot_transfer_request, count),
+                   "sandlot_transfer_request", error) < 0)
+        return -1;
+    if (own.count && !own.items)
+        return error_set(error, SANDLOT_CODE_USAGE, "the list of the files to move is missing");
+    int cancel_fd = cancellation_fd(own.cancellation);
+
+    if (cancellation_check(cancel_fd, error) < 0)
+        return -1;
+    struct transfer *transfer = calloc(1, sizeof(*transfer));
+
+    if (!transfer)
+        return error_no_memory(error);
+    transfer->session = session;
+    transfer->request = own;
+    transfer->upload = upload;
+    transfer->vendor = upload ? table->upload != NULL : table->download != NULL;
+    transfer->folder_fd = -1;
+    int failed = stall_start(&transfer->stall, cancel_fd, error) < 0 ? -1 : run(transfer, error);
+
+    stall_end(&transfer->stall);
+    sandlot_error_clear(&transfer->first);
+    sandlot_error_clear(&transfer->stopped);
+    free(transfer);
+    return failed;
+}
+
+int sandlot_upload(struct sandlot_session *session, const struct sandlot_transfer_request *request,
+                   struct sandlot_error *error)
+{
+    return move_all(session, request, true, error);
+}
+
+int sandlot_download(struct sandlot_session *session, const struct sandlot_transfer_request *request,
+                     struct sandlot_error *error)
+{
+    return move_all(session, request, false, error);
+}

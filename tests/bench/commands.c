@@ -1,0 +1,212 @@
+/* How long it takes to start, to list a thousand providers, and to run commands. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Creates a sandbox with the command and takes its id from the answer. */
+static void create_by_command(const char *sandlot, char *id, size_t size)
+{
+    int ends[2];
+    char answer[1024];
+    size_t length = 0;
+    ssize_t got;
+    pid_t child;
+    int status;
+    posix_spawn_file_actions_t actions;
+    const char *arguments[] = {sandlot, "create", "--json", NULL};
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        give_up("pipe2: %s", strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (posix_spawn(&child, sandlot, &actions, NULL, (char *const *)arguments, environ))
+        give_up("%s could not be started", sandlot);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    while (length < sizeof(answer) - 1 && (got = read(ends[0], answer + length, sizeof(answer) - 1 - length)) > 0)
+        length += (size_t)got;
+    answer[length] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+
+    const char *value = strstr(answer, "\"id\":");
+    const char *begin = value ? strchr(value + strlen("\"id\":"), '"') : NULL;
+    const char *end = begin ? strchr(begin + 1, '"') : NULL;
+    if (status != 0 || !end || (size_t)(end - begin) > size)
+        give_up("sandlot create failed: %s", answer);
+    snprintf(id, size, "%.*s", (int)(end - begin - 1), begin + 1);
+}
+
+static void once_execute(void *session)
+{
+    in_box(session, "true");
+}
+
+static void once_life(void *context)
+{
+    const char *sandlot = context;
+    char id[256];
+
+    create_by_command(sandlot, id, sizeof(id));
+    run((const char *const[]){sandlot, "exec", "--sandbox-id", id, "--", "true", NULL});
+    run((const char *const[]){sandlot, "delete", id, NULL});
+}
+
+/* The same command with a view and an environment like those of a box. */
+static const char *const BWRAP[] = {"/usr/bin/bwrap",
+                                    "--unshare-all",
+                                    "--die-with-parent",
+                                    "--new-session",
+                                    "--cap-drop",
+                                    "ALL",
+                                    "--clearenv",
+                                    "--setenv",
+                                    "PATH",
+                                    "/usr/bin:/bin",
+                                    "--setenv",
+                                    "LC_CTYPE",
+                                    "C.UTF-8",
+                                    "--ro-bind",
+                                    "/usr",
+                                    "/usr",
+                                    "--symlink",
+                                    "usr/bin",
+                                    "/bin",
+                                    "--symlink",
+                                    "usr/lib",
+                                    "/lib",
+                                    "--symlink",
+                                    "usr/lib64",
+                                    "/lib64",
+                                    "--ro-bind-try",
+                                    "/etc/alternatives",
+                                    "/etc/alternatives",
+                                    "--ro-bind-try",
+                                    "/etc/bash.bashrc",
+                                    "/etc/bash.bashrc",
+                                    "--ro-bind-try",
+                                    "/etc/fonts",
+                                    "/etc/fonts",
+                                    "--ro-bind-try",
+                                    "/etc/ld.so.cache",
+                                    "/etc/ld.so.cache",
+                                    "--ro-bind-try",
+                                    "/etc/ld.so.conf",
+                                    "/etc/ld.so.conf",
+                                    "--ro-bind-try",
+                                    "/etc/ld.so.conf.d",
+                                    "/etc/ld.so.conf.d",
+                                    "--ro-bind-try",
+                                    "/etc/mime.types",
+                                    "/etc/mime.types",
+                                    "--ro-bind-try",
+                                    "/etc/perl",
+                                    "/etc/perl",
+                                    "--ro-bind-try",
+                                    "/etc/protocols",
+                                    "/etc/protocols",
+                                    "--ro-bind-try",
+                                    "/etc/services",
+                                    "/etc/services",
+                                    "--ro-bind-try",
+                                    "/etc/ssl/certs",
+                                    "/etc/ssl/certs",
+                                    "--ro-bind-try",
+                                    "/etc/ssl/openssl.cnf",
+                                    "/etc/ssl/openssl.cnf",
+                                    "--ro-bind-try",
+                                    "/etc/terminfo",
+                                    "/etc/terminfo",
+                                    "--proc",
+                                    "/proc",
+                                    "--dev",
+                                    "/dev",
+                                    "--tmpfs",
+                                    "/tmp",
+                                    "--tmpfs",
+                                    "/run",
+                                    "--tmpfs",
+                                    "/home/sandlot",
+                                    "--tmpfs",
+                                    "/workspace",
+                                    "--chdir",
+                                    "/workspace",
+                                    "/bin/bash",
+                                    "-c",
+                                    "true",
+                                    NULL};
+
+static void measure_version(const char *sandlot)
+{
+    const char *version[] = {sandlot, "--version", NULL};
+    const char *nothing[] = {"/bin/true", NULL};
+    struct contender turns[] = {{.once = once_run, .context = version}, {.once = once_run, .context = nothing}};
+
+    compete(turns, 2, 300);
+    row("sandlot --version, less true", (turns[0].median_us - turns[1].median_us) / 1e3, 2, "ms", "%.2f ms and %.2f ms",
+        turns[0].median_us / 1e3, turns[1].median_us / 1e3);
+}
+
+static void measure_listing(const char *sandlot, const char *plugins)
+{
+    const char *providers[] = {sandlot, "providers", NULL};
+    const char *nothing[] = {"/bin/true", NULL};
+    struct contender turns[] = {{.once = once_run, .context = providers}, {.once = once_run, .context = nothing}};
+
+    setenv("SANDLOT_PLUGIN_PATH", plugins, 1);
+    compete(turns, 2, 40);
+    unsetenv("SANDLOT_PLUGIN_PATH");
+    row("sandlot providers, 1,000 plugin files", turns[0].median_us / 1e3, 40, "ms", "%.0f times true",
+        turns[0].median_us / turns[1].median_us);
+}
+
+void bench_start(const struct bench *bench)
+{
+    measure_version(bench->command);
+    measure_listing(bench->command, bench->many_plugins);
+}
+
+static void measure_execute(struct sandlot_session *session)
+{
+    const char *nothing[] = {"/bin/true", NULL};
+    const char *shell[] = {"/bin/bash", "-c", "true", NULL};
+    struct contender turns[] = {{.once = once_execute, .context = session},
+                                {.once = once_run, .context = shell},
+                                {.once = once_run, .context = nothing}};
+
+    compete(turns, 3, 400);
+    row("execute(\"true\") / vfork+exec of the same shell line", turns[0].median_us / turns[1].median_us, 2, "x",
+        "%.0f us and %.0f us", turns[0].median_us, turns[1].median_us);
+    row("execute(\"true\") / vfork+exec of /bin/true without a shell", turns[0].median_us / turns[2].median_us, 2, "x",
+        "%.0f us and %.0f us", turns[0].median_us, turns[2].median_us);
+}
+
+static void measure_command(const char *sandlot, const char *id)
+{
+    const char *in_live_box[] = {sandlot, "exec", "--sandbox-id", id, "--", "true", NULL};
+    struct contender turns[] = {{.once = once_run, .context = in_live_box},
+                                {.once = once_run, .context = (void *)BWRAP},
+                                {.once = once_life, .context = (void *)sandlot}};
+
+    compete(turns, 3, 60);
+    row("sandlot exec in a live box / bwrap", turns[0].median_us / turns[1].median_us, 0.6, "x", "%.2f ms and %.2f ms",
+        turns[0].median_us / 1e3, turns[1].median_us / 1e3);
+    row("create + exec + delete, three processes / bwrap", turns[2].median_us / turns[1].median_us, 2.5, "x",
+        "%.2f ms and %.2f ms", turns[2].median_us / 1e3, turns[1].median_us / 1e3);
+}
+
+void bench_execute(const struct bench *bench)
+{
+    struct sandlot_session *session = open_box(bench->sandlot, NULL, NULL);
+
+    measure_execute(session);
+    measure_command(bench->command, sandlot_session_id(session));
+    close_box(session);
+}

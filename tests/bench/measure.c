@@ -1,0 +1,257 @@
+/* Measuring in turns, the table, and the processes, sandboxes and files that are measured. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CONTENDERS = 8, LINE = 64 };
+
+void give_up(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("bench: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(1);
+}
+
+double now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+/* ---- in turns ---- */
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The sample that TENTHS tenths of the others are below. */
+static double quantile(const double *samples, size_t count, size_t tenths)
+{
+    double sorted[ROUNDS_MAXIMUM];
+
+    memcpy(sorted, samples, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare);
+    return sorted[count * tenths / 10];
+}
+
+double median(const double *samples, size_t count)
+{
+    return quantile(samples, count, 5);
+}
+
+static double take_turn(const struct contender *contender)
+{
+    if (contender->prepare)
+        contender->prepare(contender->context);
+    double began = now_us();
+
+    contender->once(contender->context);
+    return now_us() - began;
+}
+
+void compete(struct contender *contenders, size_t count, size_t rounds)
+{
+    static double samples[CONTENDERS][ROUNDS_MAXIMUM];
+
+    if (count > CONTENDERS || rounds > ROUNDS_MAXIMUM)
+        give_up("too many contenders or rounds");
+    for (size_t c = 0; c < count; c++)
+        take_turn(&contenders[c]); /* caches are warm for everybody */
+    for (size_t round = 0; round < rounds; round++)
+        for (size_t c = 0; c < count; c++)
+            samples[c][round] = take_turn(&contenders[c]);
+    for (size_t c = 0; c < count; c++) {
+        contenders[c].median_us = quantile(samples[c], rounds, 5);
+        contenders[c].p90_us = quantile(samples[c], rounds, 9);
+    }
+}
+
+void compete_quietest(struct contender *contenders, size_t count, size_t rounds, size_t times)
+{
+    struct contender best[CONTENDERS];
+
+    for (size_t i = 0; i < times; i++) {
+        compete(contenders, count, rounds);
+        for (size_t c = 0; c < count; c++)
+            if (i == 0 || contenders[c].median_us < best[c].median_us)
+                best[c] = contenders[c];
+    }
+    memcpy(contenders, best, count * sizeof(*best));
+}
+
+/* ---- the table ---- */
+
+static int misses;
+
+void row(const char *what, double measured, double target, const char *unit, const char *detail, ...)
+{
+    char text[200];
+    va_list arguments;
+    bool gross = measured > 2 * target;
+
+    va_start(arguments, detail);
+    vsnprintf(text, sizeof(text), detail, arguments);
+    va_end(arguments);
+    misses += gross;
+    printf("%-58s %9.2f %9.2f %-4s %-5s %s\n", what, measured, target, unit,
+           gross                ? "MISS"
+           : measured <= target ? "ok"
+                                : "OVER",
+           text);
+    fflush(stdout);
+}
+
+int gross_misses(void)
+{
+    return misses;
+}
+
+/* ---- processes ---- */
+
+int start_quietly(const char *const *arguments)
+{
+    posix_spawn_file_actions_t quiet;
+    pid_t child;
+
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    int problem = posix_spawn(&child, arguments[0], &quiet, NULL, (char *const *)arguments, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (problem)
+        give_up("%s could not be started: %s", arguments[0], strerror(problem));
+    return child;
+}
+
+void must_succeed(int process, const char *name)
+{
+    int status;
+
+    while (waitpid(process, &status, 0) < 0)
+        if (errno != EINTR)
+            give_up("waitpid: %s", strerror(errno));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        give_up("%s failed with wait status %d", name, status);
+}
+
+void run(const char *const *arguments)
+{
+    must_succeed(start_quietly(arguments), arguments[0]);
+}
+
+void once_run(void *arguments)
+{
+    run(arguments);
+}
+
+long kilobytes(const char *path, const char *name)
+{
+    char line[256];
+    long value = -1;
+    size_t length = strlen(name);
+    FILE *file = fopen(path, "re");
+
+    while (file && value < 0 && fgets(line, sizeof(line), file))
+        if (strncmp(line, name, length) == 0 && line[length] == ':')
+            value = strtol(line + length + 1, NULL, 10);
+    if (file)
+        fclose(file);
+    return value;
+}
+
+/* ---- sandboxes and files ---- */
+
+struct sandlot_session *open_box(struct sandlot *sandlot, const char *provider, const char *const *parameters)
+{
+    struct sandlot_error error = {0};
+    struct sandlot_session_options options = {.size = sizeof(options), .provider = provider, .parameters = parameters};
+    struct sandlot_session *session = sandlot_session_open(sandlot, &options, &error);
+
+    if (!session)
+        give_up("no sandbox could be made: %s", error.message);
+    return session;
+}
+
+void close_box(struct sandlot_session *session)
+{
+    struct sandlot_error error = {0};
+
+    if (sandlot_session_close(session, &error) < 0)
+        give_up("close: %s", error.message);
+}
+
+void in_box(struct sandlot_session *session, const char *command)
+{
+    struct sandlot_error error = {0};
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = command};
+    struct sandlot_result result = {.size = sizeof(result)};
+
+    if (sandlot_execute(session, &execution, &result, &error) < 0)
+        give_up("execute: %s", error.message);
+    if (!result.has_exit_code || result.exit_code != 0)
+        give_up("a command ended with %d: %.200s: %.200s", result.exit_code, command, result.output);
+    sandlot_result_clear(&result);
+}
+
+char *bench_path(const struct bench *bench, const char *name)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/%s", bench->folder, name) < 0)
+        give_up("out of memory");
+    return path;
+}
+
+char *make_text(size_t length)
+{
+    char *text = malloc(length + 1);
+
+    if (!text)
+        give_up("out of memory");
+    for (size_t i = 0; i < length; i++)
+        text[i] = i % LINE == LINE - 1 ? '\n' : (char)('a' + (i / LINE + i) % 26);
+    text[length] = '\0';
+    return text;
+}
+
+void make_file(const char *path, uint64_t length)
+{
+    uint64_t block[8192];
+    uint64_t state = 88172645463325252U;
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        give_up("%s: %s", path, strerror(errno));
+    for (uint64_t written = 0; written < length; written += sizeof(block)) {
+        uint64_t rest = length - written;
+        for (size_t i = 0; i < sizeof(block) / sizeof(*block); i++) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            block[i] = state;
+        }
+        fwrite(block, 1, rest < sizeof(block) ? rest : sizeof(block), file);
+    }
+    if (fclose(file) != 0)
+        give_up("%s: %s", path, strerror(errno));
+}

@@ -1,0 +1,728 @@
+/*
+ * Transfers through commands alone, over a channel that fails: this machine's shell stands in for a sandbox, and the
+ * "provider" loses calls, answers and parts of answers as each test asks. What arrives must be whole or an error.
+ */
+#include "operations/derived/cksum.h"
+#include "operations/derived/derived.h"
+#include "operations/derived/md5.h"
+#include "operations/transfer_tree.h"
+#include "support.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* ---- a provider that runs commands here ---- */
+
+static struct {
+    const char *shell;  /* NULL: sh */
+    bool input;         /* can commands be fed? */
+    unsigned int calls; /* so far */
+    unsigned int every; /* this many calls something goes wrong; 0: never */
+    enum { REFUSED, LOST, CUT, DAMAGED } how;
+    uint64_t cut_after;  /* CUT: bytes of the answer that come */
+    uint64_t input_ends; /* the input breaks off after so many bytes; 0: never */
+} channel;
+
+struct feeding {
+    const struct sandlot_source *source;
+    int fd;
+    enum sandlot_status status;
+};
+
+static void *feed(void *argument)
+{
+    struct feeding *feeding = argument;
+    char bytes[65536];
+    uint64_t fed = 0;
+
+    for (;;) {
+        size_t length = 0;
+
+        feeding->status = feeding->source->read(feeding->source, bytes, sizeof(bytes), &length);
+        if (feeding->status != SANDLOT_OK || length == 0)
+            break;
+        fed += length;
+        if (channel.input_ends && fed > channel.input_ends) {
+            feeding->status = SANDLOT_UNAVAILABLE;
+            break;
+        }
+        if (path_write_all(feeding->fd, bytes, length) < 0)
+            break;
+    }
+    close(feeding->fd);
+    return NULL;
+}
+
+static pid_t start(const struct sandlot_command *command, int input, int output)
+{
+    const char *shell = channel.shell ? channel.shell : "sh";
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    signal(SIGPIPE, SIG_DFL);
+    dup2(input, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    if (chdir(command->working_dir) < 0)
+        _exit(126);
+    if (strncmp(shell, "/bin/busybox", 12) == 0)
+        execl("/bin/busybox", "sh", "-c", command->command, (char *)NULL);
+    execlp(shell, shell, "-c", command->command, (char *)NULL);
+    _exit(127);
+}
+
+/* Hands on what the command prints, as badly as the channel does. */
+static enum sandlot_status hand_on(int fd, const struct sandlot_sink *output, bool bad)
+{
+    uint64_t total = 0;
+    enum sandlot_status status = SANDLOT_OK;
+    char bytes[65536];
+    ssize_t got;
+
+    while ((got = read(fd, bytes, sizeof(bytes))) > 0) {
+        size_t length = (size_t)got;
+
+        if (bad && channel.how == CUT && total + length > channel.cut_after)
+            length = total < channel.cut_after ? (size_t)(channel.cut_after - total) : 0;
+        if (bad && channel.how == DAMAGED && total <= channel.cut_after && total + length > channel.cut_after)
+            bytes[channel.cut_after - total] ^= 2;
+        total += (uint64_t)got;
+        if (status == SANDLOT_OK && length > 0 && !(bad && channel.how == LOST))
+            status = output->write(output, bytes, length);
+    }
+    return status;
+}
+
+static enum sandlot_status execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_command *command, const struct sandlot_sink *output,
+                                   struct sandlot_exit *result)
+{
+    bool bad = channel.every && ++channel.calls % channel.every == 0;
+    struct feeding feeding = {.source = command->input, .status = SANDLOT_OK};
+    int in[2];
+    int out[2];
+    pthread_t thread;
+    int status;
+
+    (void)provider, (void)sandbox;
+    channel.calls += !channel.every;
+    if (command->input && !channel.input)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "no input here");
+    if (bad && channel.how == REFUSED)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "the network is down");
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    pid_t pid = start(command, in[0], out[1]);
+
+    close(in[0]);
+    close(out[1]);
+    feeding.fd = in[1];
+    if (command->input)
+        assert_int_equal(pthread_create(&thread, NULL, feed, &feeding), 0);
+    else
+        close(in[1]);
+    enum sandlot_status handed = hand_on(out[0], output, bad);
+
+    close(out[0]);
+    if (command->input)
+        pthread_join(thread, NULL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (feeding.status != SANDLOT_OK)
+        return sandlot_fail(call, feeding.status, "the input broke off");
+    if (handed != SANDLOT_OK)
+        return sandlot_fail(call, handed, "stopped");
+    return bad && channel.how == LOST ? sandlot_fail(call, SANDLOT_UNAVAILABLE, "the answer was lost") : SANDLOT_OK;
+}
+
+static struct registry_entry entry = {.name = (char *)"here"};
+static struct provider provider = {
+    .entry = &entry,
+    .table = {.size = sizeof(struct sandlot_provider), .flags = SANDLOT_STREAMS_OUTPUT, .execute = execute}};
+static struct sandlot_session session = {.provider = &provider, .turn_fd = -1};
+
+static int set_up(void **state)
+{
+    memset(&channel, 0, sizeof(channel));
+    signal(SIGPIPE, SIG_IGN);
+    if (support_start(state) != 0)
+        return -1;
+    session.working_dir = support_folder;
+    path_locks_init(&session.path_locks);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    path_locks_destroy(&session.path_locks);
+    return support_end(state);
+}
+
+/* ---- helpers ---- */
+
+/* Bytes of every value, the same every time. */
+static char *make_bytes(size_t length)
+{
+    unsigned char *bytes = malloc(length + 1);
+    uint32_t number = 1;
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < length; i++) {
+        bytes[i] = i < 256 ? (unsigned char)i : (unsigned char)(number >> 24);
+        number = number * 1664525 + 1013904223;
+    }
+    return (char *)bytes;
+}
+
+static void assert_holds(const char *path, const char *bytes, size_t length)
+{
+    size_t found;
+    AUTO_FREE char *held = path_read_file(path, 64 << 20, &found);
+
+    assert_non_null(held);
+    assert_int_equal(found, length);
+    assert_memory_equal(held, bytes, length);
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* The number of files in folder NAME whose names begin with ".sandlot". */
+static int count_temporary(const char *name)
+{
+    AUTO_DIRECTORY DIR *folder = opendir(support_path(name));
+    const struct dirent *found;
+    int count = 0;
+
+    assert_non_null(folder);
+    while ((found = readdir(folder)))
+        count += strncmp(found->d_name, ".sandlot", 8) == 0;
+    return count;
+}
+
+struct fates {
+    size_t count;
+    size_t index[64];
+    enum sandlot_code code[64];
+    uint64_t bytes[64];
+};
+
+static void note_fate(void *context, size_t index, const char *path, const struct sandlot_error *problem,
+                      uint64_t bytes)
+{
+    struct fates *fates = context;
+
+    assert_non_null(path);
+    assert_true(fates->count < 64);
+    fates->index[fates->count] = index;
+    fates->code[fates->count] = problem ? problem->code : SANDLOT_CODE_OK;
+    fates->bytes[fates->count++] = bytes;
+}
+
+static int move(bool upload, const struct sandlot_transfer_item *items, size_t count, bool recursive,
+                struct fates *fates, struct sandlot_error *error)
+{
+    struct sandlot_transfer_request request = {.size = sizeof(request),
+                                               .items = items,
+                                               .count = count,
+                                               .recursive = recursive,
+                                               .done = fates ? note_fate : NULL,
+                                               .context = fates};
+
+    return upload ? sandlot_upload(&session, &request, error) : sandlot_download(&session, &request, error);
+}
+
+static struct sandlot_transfer_item item_of(const char *path, const char *local_path)
+{
+    return (struct sandlot_transfer_item){
+        .size = sizeof(struct sandlot_transfer_item), .path = path, .local_path = local_path, .fd = -1};
+}
+
+/* Moves LENGTH bytes up and down again, and compares. */
+static void there_and_back(size_t length)
+{
+    AUTO_FREE char *bytes = make_bytes(length);
+    AUTO_FREE char *up = strdup(support_write_bytes("from", bytes, length));
+    AUTO_FREE char *remote = strdup(support_path("box/dir with 'quotes'/fil\xc3\xa9 $x"));
+    AUTO_FREE char *down = strdup(support_path("to"));
+    struct sandlot_transfer_item item = item_of(remote, up);
+    struct sandlot_error error = {0};
+
+    if (move(true, &item, 1, false, NULL, &error) < 0)
+        fail_msg("upload of %zu: %s", length, error.message);
+    assert_holds(remote, bytes, length);
+    item.local_path = down;
+    if (move(false, &item, 1, false, NULL, &error) < 0)
+        fail_msg("download of %zu: %s", length, error.message);
+    assert_holds(down, bytes, length);
+    assert_int_equal(count_temporary("box/dir with 'quotes'"), 0);
+    assert_int_equal(count_temporary("."), 0);
+}
+
+/* ---- tests ---- */
+
+static void test_cksum(void **state)
+{
+    struct cksum sum = {0};
+
+    (void)state;
+    assert_int_equal(cksum_value(&sum), 4294967295U);
+    cksum_add(&sum, "1234", 4);
+    cksum_add(&sum, "56789", 5);
+    assert_int_equal(cksum_value(&sum), 930766865U); /* of POSIX's cksum */
+    for (size_t length = 0; length < 200; length += 11) {
+        struct md5 md5;
+        char text[MD5_TEXT];
+        char expected[MD5_TEXT] = "";
+        AUTO_FREE char *command = text_format("head -c %zu /dev/zero | tr '\\000' x | md5sum", length);
+        FILE *pipe = popen(command, "r");
+
+        md5_init(&md5);
+        for (size_t i = 0; i < length; i++)
+            md5_add(&md5, "x", 1);
+        md5_text(&md5, text);
+        assert_non_null(fgets(expected, sizeof(expected), pipe));
+        pclose(pipe);
+        assert_string_equal(text, expected);
+    }
+}
+
+static void test_sizes(void **state)
+{
+    static const size_t sizes[] = {0, 1, 255, 256, 65535, 65536, 65537, 300000, 4 << 20, (4 << 20) + 1};
+    static const char *const shells[] = {"dash", "bash", "/bin/busybox sh"};
+
+    (void)state;
+    for (size_t shell = 0; shell < 3; shell++)
+        for (int input = 0; input < 2; input++)
+            for (size_t i = 0; i < (input ? 10 : 8); i++) {
+                channel.shell = shells[shell];
+                channel.input = input;
+                there_and_back(sizes[i]);
+            }
+}
+
+static void test_one_command_each(void **state)
+{
+    AUTO_FREE char *bytes = make_bytes(9 << 20);
+    AUTO_FREE char *up = strdup(support_write_bytes("from", bytes, 9 << 20));
+    struct sandlot_transfer_item item = item_of(support_path("box"), up);
+
+    (void)state;
+    channel.input = true;
+    assert_int_equal(move(true, &item, 1, false, NULL, NULL), 0);
+    assert_int_equal(channel.calls, 1);
+    item.local_path = support_path("to");
+    assert_int_equal(move(false, &item, 1, false, NULL, NULL), 0);
+    assert_int_equal(channel.calls, 2);
+}
+
+static void test_refused_calls(void **state)
+{
+    (void)state;
+    channel.every = 2;
+    channel.how = REFUSED;
+    there_and_back(300000);
+    there_and_back(10);
+}
+
+static void test_lost_answers(void **state)
+{
+    (void)state;
+    channel.how = LOST;
+    for (channel.every = 2; channel.every < 5; channel.every++) {
+        channel.calls = 0;
+        there_and_back(300000);
+    }
+}
+
+static void test_cut_answers(void **state)
+{
+    (void)state;
+    channel.input = true;
+    channel.every = 2;
+    channel.how = CUT;
+    for (channel.cut_after = 0; channel.cut_after < 200; channel.cut_after += 31) {
+        channel.calls = 0;
+        there_and_back(30000);
+    }
+    channel.cut_after = 6 << 20;
+    there_and_back((8 << 20) + 5);
+}
+
+static void test_damaged_answers(void **state)
+{
+    (void)state;
+    channel.input = true;
+    channel.every = 2;
+    channel.how = DAMAGED;
+    for (channel.cut_after = 100; channel.cut_after < 20000; channel.cut_after += 4999) {
+        channel.calls = 0;
+        there_and_back(15000);
+    }
+}
+
+static void test_input_breaks_off(void **state)
+{
+    (void)state;
+    channel.input = true;
+    channel.input_ends = 150000;
+    there_and_back(300000);
+}
+
+static void test_never_works(void **state)
+{
+    AUTO_FREE char *bytes = make_bytes(100000);
+    AUTO_FREE char *up = strdup(support_write_bytes("from", bytes, 100000));
+    struct sandlot_transfer_item item = item_of(support_path("box"), support_path("to"));
+    struct sandlot_error error = {0};
+
+    (void)state;
+    support_write("box", "old");
+    support_write("to", "old");
+    channel.every = 1;
+    channel.how = CUT;
+    channel.cut_after = 40;
+    assert_int_equal(move(false, &item, 1, false, NULL, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_TRUNCATED_TRANSPORT);
+    assert_holds(support_path("to"), "old", 3);
+    assert_int_equal(count_temporary("."), 0);
+    sandlot_error_clear(&error);
+    item.local_path = up;
+    channel.how = REFUSED;
+    assert_int_equal(move(true, &item, 1, false, NULL, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_NETWORK);
+    assert_holds(support_path("box"), "old", 3);
+    sandlot_error_clear(&error);
+}
+
+static void test_pipe_as_source(void **state)
+{
+    AUTO_FREE char *path = strdup(support_path("pipe"));
+    AUTO_FREE char *command = text_format("(sleep 0.1; seq 1 30000) > %s &", path);
+    AUTO_FREE char *expected = NULL;
+    struct sandlot_transfer_item item = item_of(support_path("box"), path);
+
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(move(true, &item, 1, false, NULL, NULL), 0);
+    expected = text_format("seq 1 30000 | cmp - %s", support_path("box"));
+    assert_int_equal(system(expected), 0);
+}
+
+static void test_fates_in_order(void **state)
+{
+    AUTO_FREE char *good = strdup(support_write("good", "good"));
+    AUTO_FREE char *last = strdup(support_write("last", "the last one"));
+    AUTO_FREE char *remote = strdup(support_path("box/a"));
+    AUTO_FREE char *folder = strdup(support_path("box/folder"));
+    struct sandlot_transfer_item items[] = {
+        item_of(remote, good), item_of("relative", good),          item_of("/x/../y", good),
+        item_of(folder, good), item_of(remote, "/nowhere/at all"), item_of(remote, support_folder),
+        item_of(remote, last)};
+    static const enum sandlot_code codes[] = {SANDLOT_CODE_OK,
+                                              SANDLOT_CODE_INVALID_PATH,
+                                              SANDLOT_CODE_INVALID_PATH,
+                                              SANDLOT_CODE_IS_DIRECTORY,
+                                              SANDLOT_CODE_FILE_NOT_FOUND,
+                                              SANDLOT_CODE_IS_DIRECTORY,
+                                              SANDLOT_CODE_OK};
+    struct fates fates = {0};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    assert_int_equal(path_make_folders(folder, 0755), 0);
+    assert_int_equal(move(true, items, 7, false, &fates, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_INVALID_PATH);
+    assert_int_equal(fates.count, 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(fates.index[i], i);
+        assert_int_equal(fates.code[i], codes[i]);
+    }
+    assert_int_equal(fates.bytes[6], 12);
+    assert_holds(remote, "the last one", 12);
+    sandlot_error_clear(&error);
+}
+
+static void test_download_problems(void **state)
+{
+    AUTO_FREE char *folder = strdup(support_path("box"));
+    AUTO_FREE char *missing = strdup(support_path("box/missing"));
+    AUTO_FREE char *local = strdup(support_path("to"));
+    struct sandlot_transfer_item items[] = {item_of(missing, local), item_of(folder, local), item_of("x", local)};
+    struct fates fates = {0};
+
+    (void)state;
+    assert_int_equal(path_make_folders(folder, 0755), 0);
+    assert_int_equal(move(false, items, 3, false, &fates, NULL), -1);
+    assert_int_equal(fates.code[0], SANDLOT_CODE_FILE_NOT_FOUND);
+    assert_int_equal(fates.code[1], SANDLOT_CODE_IS_DIRECTORY);
+    assert_int_equal(fates.code[2], SANDLOT_CODE_INVALID_PATH);
+    assert_false(exists(local));
+    assert_int_equal(count_temporary("."), 0);
+}
+
+static void test_modes(void **state)
+{
+    AUTO_FREE char *local = strdup(support_write("from", "text"));
+    AUTO_FREE char *old = strdup(support_write("box/old", "old"));
+    AUTO_FREE char *made = strdup(support_path("box/made"));
+    AUTO_FREE char *down = strdup(support_write("down", "old"));
+    struct sandlot_transfer_item items[] = {item_of(old, local), item_of(made, local)};
+    struct stat status;
+
+    (void)state;
+    items[1].mode = 0750;
+    assert_int_equal(chmod(old, 0711), 0);
+    assert_int_equal(link(old, support_path("box/link")), 0);
+    assert_int_equal(move(true, items, 2, false, NULL, NULL), 0);
+    assert_int_equal(stat(old, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0711);
+    assert_int_equal(status.st_nlink, 2);
+    assert_holds(support_path("box/link"), "text", 4);
+    assert_int_equal(stat(made, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0750);
+    assert_int_equal(chmod(down, 0640), 0);
+    items[0].local_path = down;
+    assert_int_equal(move(false, items, 1, false, NULL, NULL), 0);
+    assert_int_equal(stat(down, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0640);
+    items[0].local_path = support_path("here");
+    assert_int_equal(move(false, items, 1, false, NULL, NULL), 0);
+    assert_holds(support_path("here/old"), "text", 4);
+}
+
+static void test_folders(void **state)
+{
+    AUTO_FREE char *from = strdup(support_path("from"));
+    AUTO_FREE char *box = strdup(support_path("box"));
+    AUTO_FREE char *to = strdup(support_path("to"));
+    struct sandlot_transfer_item item = item_of(box, from);
+    struct fates fates = {0};
+    struct stat status;
+
+    (void)state;
+    support_write("from/a", "a");
+    support_write("from/new\nline/b c", "bc");
+    support_write("from/deep/er/d", "d");
+    support_write("from/deep-er", "other");
+    assert_int_equal(chmod(support_path("from/a"), 0744), 0);
+    assert_int_equal(mkdir(support_path("from/empty"), 0755), 0);
+    assert_int_equal(symlink("a", support_path("from/to-a")), 0);
+    assert_int_equal(symlink("deep", support_path("from/to-deep")), 0);
+    assert_int_equal(move(true, &item, 1, true, &fates, NULL), -1); /* the link to a folder is left out, and told */
+    assert_int_equal(fates.count, 7);
+    assert_false(exists(support_path("box/to-deep")));
+    assert_holds(support_path("box/to-a"), "a", 1);
+    assert_holds(support_path("box/new\nline/b c"), "bc", 2);
+    assert_int_equal(stat(support_path("box/a"), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0755);
+    assert_true(exists(support_path("box/empty")));
+    assert_int_equal(symlink("/etc", support_path("box/etc")), 0);
+    fates.count = 0;
+    item.local_path = to;
+    assert_int_equal(move(false, &item, 1, true, &fates, NULL), 0);
+    assert_int_equal(fates.count, 6);
+    assert_holds(support_path("to/deep/er/d"), "d", 1);
+    assert_holds(support_path("to/deep-er"), "other", 5);
+    assert_true(exists(support_path("to/empty")));
+    assert_false(exists(support_path("to/etc")));
+}
+
+/* A link that lies in the target folder already must not carry the files of a sandbox somewhere else. */
+static void test_links_in_the_target(void **state)
+{
+    AUTO_FREE char *box = strdup(support_path("box"));
+    AUTO_FREE char *to = strdup(support_path("to"));
+    struct sandlot_transfer_item item = item_of(box, to);
+    struct fates fates = {0};
+
+    (void)state;
+    support_write("box/folder/file", "evil");
+    support_write("outside/other", "");
+    assert_int_equal(mkdir(to, 0755), 0);
+    assert_int_equal(symlink(support_path("outside"), support_path("to/folder")), 0);
+    assert_int_equal(move(false, &item, 1, true, &fates, NULL), -1);
+    assert_int_equal(fates.count, 1);
+    assert_int_equal(fates.code[0], SANDLOT_CODE_INVALID_PATH);
+    assert_false(exists(support_path("outside/file")));
+}
+
+static void test_relative_paths(void **state)
+{
+    (void)state;
+    assert_string_equal(transfer_tree_relative("/a/b", "/a"), "b");
+    assert_string_equal(transfer_tree_relative("/a/b", "/a/"), "b");
+    assert_string_equal(transfer_tree_relative("/b", "/"), "b");
+    assert_null(transfer_tree_relative("/ab", "/a"));
+    assert_null(transfer_tree_relative("/a/", "/a"));
+}
+
+static void test_changing_file(void **state)
+{
+    AUTO_FREE char *bytes = make_bytes(9 << 20);
+    AUTO_FREE char *box = strdup(support_write_bytes("box", bytes, 9 << 20));
+    AUTO_FREE char *command = text_format("for i in 1 2 3 4 5 6 7 8 9; do printf x >>%s; sleep 0.05; done &", box);
+    struct sandlot_transfer_item item = item_of(box, support_path("to"));
+    struct sandlot_error error = {0};
+
+    (void)state;
+    provider.table.flags = 0; /* one chunk at a time */
+    assert_int_equal(system(command), 0);
+    int failed = move(false, &item, 1, false, NULL, &error);
+
+    provider.table.flags = SANDLOT_STREAMS_OUTPUT;
+    assert_int_equal(failed, -1);
+    assert_contains(error.message, "changed while");
+    assert_false(exists(support_path("to")));
+    sandlot_error_clear(&error);
+    usleep(600000);
+}
+
+static void test_descriptors(void **state)
+{
+    AUTO_FREE char *local = strdup(support_write("from", "skip this, keep this"));
+    AUTO_CLOSE int up = open(local, O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int down = open(support_path("to"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct sandlot_transfer_item item = item_of(support_path("box"), NULL);
+
+    (void)state;
+    assert_int_equal(lseek(up, 11, SEEK_SET), 11);
+    item.fd = up;
+    assert_int_equal(move(true, &item, 1, false, NULL, NULL), 0);
+    assert_holds(support_path("box"), "keep this", 9);
+    item.fd = down;
+    assert_int_equal(move(false, &item, 1, false, NULL, NULL), 0);
+    assert_holds(support_path("to"), "keep this", 9);
+}
+
+static void test_cancelled(void **state)
+{
+    struct sandlot_cancellation *cancellation = sandlot_cancellation_new();
+    struct sandlot_transfer_item item = item_of(support_path("box"), support_write("from", "x"));
+    struct sandlot_transfer_request request = {
+        .size = sizeof(request), .items = &item, .count = 1, .cancellation = cancellation};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    sandlot_cancel(cancellation);
+    assert_int_equal(sandlot_upload(&session, &request, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
+    sandlot_error_clear(&error);
+    sandlot_cancellation_free(cancellation);
+    assert_false(exists(support_path("box")));
+}
+
+/* ---- a vendor with a transfer of its own, whose batches fail as a whole ---- */
+
+static unsigned int vendor_batches;
+
+static enum sandlot_status vendor_upload(struct sandlot_call *call, void *instance, void *sandbox,
+                                         const struct sandlot_file *files, size_t count,
+                                         const struct sandlot_transfer *transfer)
+{
+    char bytes[256];
+    size_t length;
+
+    (void)instance, (void)sandbox;
+    vendor_batches++;
+    assert_int_equal(files[0].source->read(files[0].source, bytes, sizeof(bytes), &length), SANDLOT_OK);
+    if (count > 1)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "one of them is bad");
+    if (strstr(files[0].path, "secret")) {
+        transfer->done(transfer, 0, "permission_denied", 0);
+        return SANDLOT_OK;
+    }
+    support_write_bytes(files[0].path + strlen(support_folder) + 1, bytes, length);
+    transfer->done(transfer, 0, NULL, length);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status vendor_download(struct sandlot_call *call, void *instance, void *sandbox,
+                                           const struct sandlot_file *files, size_t count,
+                                           const struct sandlot_transfer *transfer)
+{
+    (void)call, (void)instance, (void)sandbox;
+    for (size_t i = count; i-- > 0;) {
+        size_t length = strlen(files[i].path);
+        enum sandlot_status status = files[i].sink->write(files[i].sink, files[i].path, length);
+
+        assert_int_equal(status, SANDLOT_OK);
+        transfer->done(transfer, i, i == 1 ? "the moon is full" : NULL, length + (i == 2));
+    }
+    return SANDLOT_OK;
+}
+
+static void test_vendor(void **state)
+{
+    AUTO_FREE char *local = strdup(support_write("from", "text"));
+    AUTO_FREE char *first = strdup(support_path("box-first"));
+    AUTO_FREE char *secret = strdup(support_path("box-secret"));
+    AUTO_FREE char *third = strdup(support_path("box-third"));
+    struct sandlot_transfer_item items[] = {item_of(first, local), item_of(secret, local), item_of(third, local)};
+    char *to[] = {strdup(support_path("to0")), strdup(support_path("to1")), strdup(support_path("to2"))};
+    struct fates fates = {0};
+
+    (void)state;
+    provider.table.upload = vendor_upload;
+    vendor_batches = 0;
+    assert_int_equal(move(true, items, 3, false, &fates, NULL), -1);
+    provider.table.upload = NULL;
+    assert_int_equal(vendor_batches, 4);
+    assert_int_equal(fates.code[0], SANDLOT_CODE_OK);
+    assert_int_equal(fates.code[1], SANDLOT_CODE_PERMISSION_DENIED);
+    assert_int_equal(fates.code[2], SANDLOT_CODE_OK);
+    assert_holds(first, "text", 4);
+    assert_holds(third, "text", 4);
+    for (size_t i = 0; i < 3; i++)
+        items[i].local_path = to[i];
+    fates.count = 0;
+    provider.table.download = vendor_download;
+    assert_int_equal(move(false, items, 3, false, &fates, NULL), -1);
+    provider.table.download = NULL;
+    assert_int_equal(fates.code[0], SANDLOT_CODE_OK);
+    assert_int_equal(fates.code[1], SANDLOT_CODE_PROVIDER_ERROR);
+    assert_int_equal(fates.code[2], SANDLOT_CODE_TRUNCATED_TRANSPORT);
+    assert_holds(to[0], first, strlen(first));
+    assert_false(exists(to[1]));
+    assert_false(exists(to[2]));
+    assert_int_equal(count_temporary("."), 0);
+    for (size_t i = 0; i < 3; i++)
+        free(to[i]);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_cksum),
+        TEST(test_sizes),
+        TEST(test_one_command_each),
+        TEST(test_refused_calls),
+        TEST(test_lost_answers),
+        TEST(test_cut_answers),
+        TEST(test_damaged_answers),
+        TEST(test_input_breaks_off),
+        TEST(test_never_works),
+        TEST(test_pipe_as_source),
+        TEST(test_fates_in_order),
+        TEST(test_download_problems),
+        TEST(test_modes),
+        TEST(test_folders),
+        TEST(test_links_in_the_target),
+        TEST(test_relative_paths),
+        TEST(test_changing_file),
+        TEST(test_descriptors),
+        TEST(test_cancelled),
+        TEST(test_vendor),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
