@@ -216,6 +216,17 @@ $(BUILD)/tests/plugins/%.so: tests/plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(C_FLAGS) $(SANITIZE) $(LINK_SHARED) -o $@ $<
 
+# ---- MCP clients, for tests/mcp ----------------------------------------------------------------------------------
+
+# Real clients and the Node.js that they run on, from the registry of npm, fixed by tests/mcp/package-lock.json. Without
+# npm or network the tests that need them skip; CI must have them.
+CLIENTS := $(BUILD)/node/installed
+
+$(CLIENTS): tests/mcp/package.json tests/mcp/package-lock.json tests/mcp/.npmrc
+	@mkdir -p $(@D)
+	@cp $^ $(@D)/
+	$(call quiet,NPM )tests/mcp/install.sh $(@D)
+
 # ---- fuzzing ----------------------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -239,22 +250,24 @@ $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
 
 # ---- bench ------------------------------------------------------------------------------------------------------
 
-BENCH := $(BUILD)/bench/bench $(BUILD)/tests/plugins/constructor_writes.so
+BENCH := $(BUILD)/bench/bench $(addprefix $(BUILD)/tests/plugins/,constructor_writes.so only_execute.so)
+BENCH_OBJECTS := $(patsubst tests/bench/%.c,$(BUILD)/bench/%.o,$(wildcard tests/bench/*.c))
 
 $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -c $< -o $@
 
 # As any program that embeds the library: through the public header and the shared object.
-$(BUILD)/bench/bench: $(BUILD)/bench/bench.o $(BUILD)/libsandlot.so
-	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $< -L$(BUILD) -lsandlot -Wl,-rpath,'$$ORIGIN/..' -lpthread
+$(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $(BENCH_OBJECTS) -L$(BUILD) -lsandlot -Wl,-rpath,'$$ORIGIN/..' -lpthread
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: help run unit programs fuzzers sanitize check check-all bench fuzz lint format install uninstall clean
+.PHONY: help run unit programs clients fuzzers sanitize check check-all bench fuzz lint format install uninstall clean
 
 all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILTINS) $(HTTP_MODULE)
 programs: $(TEST_PROGRAMS)
+clients: $(CLIENTS)
 fuzzers: $(FUZZERS)
 
 help:
@@ -290,10 +303,10 @@ sanitize: | packages
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' \
 	    SANITIZE_KEEPER='-fsanitize=undefined -fsanitize-undefined-trap-on-error' all programs
 
-check: all programs sanitize
+check: all programs clients sanitize
 	@tests/check.sh $(BUILD)
 
-check-all: all programs sanitize fuzzers $(BENCH)
+check-all: all programs clients sanitize fuzzers $(BENCH)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --all $(BUILD)
 
 lint: all
@@ -340,6 +353,8 @@ install: all
 	sed 's|@PREFIX@|$(PREFIX)|' config/apparmor/sandlot-local-keeper > $(TO)/share/doc/sandlot/apparmor-profile
 	chmod 644 $(TO)/share/doc/sandlot/apparmor-profile
 	$(INSTALL) -m 644 README.md $(wildcard config/config.example.toml) $(TO)/share/doc/sandlot/
+	$(INSTALL) -d $(TO)/share/doc/sandlot/docs
+	$(INSTALL) -m 644 docs/*.md $(TO)/share/doc/sandlot/docs/
 
 uninstall:
 	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)

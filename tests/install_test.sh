@@ -21,8 +21,9 @@ prefix=$tree/opt/sandlot
 check "make install" make install BUILD="$BUILD" PREFIX="$prefix"
 for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sandlot.h include/sandlot/provider.h \
     lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
-    lib/sandlot/builtins/sandlot-local-keeper share/man/man1/sandlot.1 share/bash-completion/completions/sandlot \
-    share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile share/doc/sandlot/config.example.toml; do
+    lib/sandlot/builtins/sandlot-local-keeper share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 \
+    share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
+    share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md; do
     check "installs $file" test -r "$prefix/$file"
 done
 check "nothing installed is writable for others" sh -c '! find "$1" ! -type l -perm /022 | grep .' sh "$prefix"

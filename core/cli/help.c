@@ -17,10 +17,10 @@ static const char create_options[] =
     "  --scope KEY          reuse the live sandbox of this scope, or make it and leave it running\n";
 static const char parameter_options[] = "  --param KEY=VALUE    one parameter of the provider; may be repeated\n\n";
 static const char common_options[] = "Everywhere:\n"
-                                     "  --config FILE        instead of $SANDLOT_CONFIG or the default file\n"
-                                     "  --json               one JSON object on standard output\n"
-                                     "  -q, -v, -vv          less, more, all progress on standard error\n"
-                                     "  --help, --version\n";
+                                     "  --config FILE        instead of $SANDLOT_CONFIG or the default file\n";
+static const char json_option[] = "  --json               one JSON object on standard output\n";
+static const char last_options[] = "  -q, -v, -vv          less, more, all progress on standard error\n"
+                                   "  --help, --version\n";
 
 static void print_overview(void)
 {
@@ -33,7 +33,8 @@ static void print_overview(void)
     for (size_t i = 0; i < count; i++)
         if (!all[i].hidden)
             output_format("  %-12s %s\n", all[i].name, all[i].summary);
-    output_format("\n%s%s%s%s%s", sandbox_options, attach_options, create_options, parameter_options, common_options);
+    output_format("\n%s%s%s%s%s%s%s", sandbox_options, attach_options, create_options, parameter_options, common_options,
+                  json_option, last_options);
     output_format("\nExamples:\n"
                   "  sandlot exec -- uname -a            in a fresh local sandbox\n"
                   "  sandlot exec --param workspace=. -- make test\n"
@@ -54,7 +55,7 @@ static void print_command(const struct command *command)
     else if (takes_options)
         output_format("\n");
     if (takes_options)
-        output_format("%s", common_options);
+        output_format("%s%s%s", common_options, command->options & OPTION_JSON ? json_option : "", last_options);
 }
 
 int help_print(const struct command *command)

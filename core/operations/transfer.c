@@ -354,7 +354,7 @@ static bool waits(const struct transfer *transfer, const char *remote)
     for (size_t i = 0; i < transfer->count; i++) {
         const char *other = transfer->batch[i].remote;
 
-        if (other && strcmp(other, remote) == 0)
+        if (other && remote && strcmp(other, remote) == 0)
             return true;
     }
     return false;

@@ -54,8 +54,7 @@ extern "C" {
 /* The version of the library that is loaded, such as "0.1.0". */
 SANDLOT_API const char *sandlot_version(void);
 
-/* ---- errors
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* What went wrong. Names (sandlot_code_name) are stable: scripts match on them. */
 enum sandlot_code {
@@ -105,8 +104,7 @@ SANDLOT_API const char *sandlot_code_name(enum sandlot_code code);
 /* Frees the message and makes the error ready for the next call. NULL is fine. */
 SANDLOT_API void sandlot_error_clear(struct sandlot_error *error);
 
-/* ---- the runtime
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the runtime ------------------------------------------------------------------------------------------------- */
 
 enum sandlot_message_level {
     SANDLOT_MESSAGE_ERROR = 0,
@@ -137,8 +135,7 @@ SANDLOT_API struct sandlot *sandlot_open(const struct sandlot_options *options, 
 /* Unloads everything. All sessions and jobs must be closed. NULL is fine. */
 SANDLOT_API void sandlot_close(struct sandlot *sandlot);
 
-/* ---- cancelling
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- cancelling -------------------------------------------------------------------------------------------------- */
 
 struct sandlot_cancellation;
 
@@ -152,8 +149,7 @@ SANDLOT_API void sandlot_cancel(struct sandlot_cancellation *cancellation);
 /* Frees it; no call may use it any more. NULL is fine. */
 SANDLOT_API void sandlot_cancellation_free(struct sandlot_cancellation *cancellation);
 
-/* ---- sessions
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
 
 struct sandlot_session_options {
     size_t size;
@@ -196,8 +192,7 @@ SANDLOT_API int sandlot_session_detach(struct sandlot_session *session, struct s
  * be deleted: it stays in the ledger. NULL is fine. Not cancellable; bounded by a minute. */
 SANDLOT_API int sandlot_session_close(struct sandlot_session *session, struct sandlot_error *error);
 
-/* ---- execute
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- execute ----------------------------------------------------------------------------------------------------- */
 
 #define SANDLOT_DEFAULT_TIMEOUT_MS INT64_C(1800000)
 #define SANDLOT_NO_TIMEOUT INT64_C(-1)
@@ -439,7 +434,7 @@ struct sandlot_terminal_request {
     int resized_fd;                 /* readable when the window has changed: it is read empty and window asked; -1:
                                        never */
     void (*window)(void *context, uint16_t *rows, uint16_t *columns); /* NULL, or 0 by 0: 24 by 80 */
-    bool (*output)(void *context, const void *bytes, size_t length); /* false: stop, as if cancelled */
+    bool (*output)(void *context, const void *bytes, size_t length);  /* false: stop, as if cancelled */
     void *context;
     struct sandlot_cancellation *cancellation;
 };
@@ -528,8 +523,7 @@ SANDLOT_API int sandlot_collect_garbage(struct sandlot *sandlot,
                                         void *context, struct sandlot_cancellation *cancellation,
                                         struct sandlot_error *error);
 
-/* ---- jobs: the asynchronous forms
- * ------------------------------------------------------------------------------------- */
+/* ---- jobs: the asynchronous forms -------------------------------------------------------------------------------- */
 
 struct sandlot_job;
 

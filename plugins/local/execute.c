@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 enum {
     PIPE_SIZE = 1 << 20,
@@ -151,17 +152,19 @@ static void kill_command(struct execution *execution, enum sandlot_status status
         close(take_fd(&execution->input_fd));
 }
 
-/* Hands on what can be read now, at most one chunk. False if there was nothing. */
-static bool read_output(struct execution *execution)
+/* Hands on what can be read now, at most one chunk, and returns its length; 0: there was nothing. */
+static size_t read_output(struct execution *execution)
 {
     char bytes[CHUNK];
-    ssize_t got = read(execution->output_fd, bytes, sizeof(bytes));
+    ssize_t got;
 
+    while ((got = read(execution->output_fd, bytes, sizeof(bytes))) < 0 && errno == EINTR)
+        continue;
     if (got < 0)
-        return errno == EINTR;
+        return 0;
     if (got == 0) {
         close(take_fd(&execution->output_fd));
-        return false;
+        return 0;
     }
     if (execution->status == SANDLOT_OK) {
         enum sandlot_status status = execution->output->write(execution->output, bytes, (size_t)got);
@@ -169,7 +172,7 @@ static bool read_output(struct execution *execution)
         if (status != SANDLOT_OK)
             kill_command(execution, status);
     }
-    return true;
+    return (size_t)got;
 }
 
 /* write(2) without a SIGPIPE for the program that this library is part of. */
@@ -318,15 +321,23 @@ static bool attend(struct execution *execution)
     return true;
 }
 
-/* What the command printed before it ended is in the pipe; what a background job prints after that need not be waited
- * for. */
+/* What the command printed before it ended is in the pipe, and all of that is its output, however slowly it is taken;
+ * what a background job prints after that need not be waited for. */
 static void drain(struct execution *execution)
 {
     int64_t limit = sandlot_now_ms() + DRAIN_LIMIT_MS;
+    int waiting = 0;
+    size_t left = execution->output_fd >= 0 && ioctl(execution->output_fd, FIONREAD, &waiting) == 0 && waiting > 0
+                      ? (size_t)waiting
+                      : 0;
 
-    while (execution->output_fd >= 0 && execution->status == SANDLOT_OK && read_output(execution))
-        if (sandlot_now_ms() > limit)
+    while (execution->output_fd >= 0 && execution->status == SANDLOT_OK && (left || sandlot_now_ms() <= limit)) {
+        size_t got = read_output(execution);
+
+        if (got == 0)
             break;
+        left -= got < left ? got : left;
+    }
 }
 
 static enum sandlot_status run(struct execution *execution)

@@ -4,8 +4,8 @@
  *   bench SANDLOT MANY_PLUGINS TEST_PLUGINS FOLDER BOXES [PART...]
  *
  * SANDLOT is the command, MANY_PLUGINS a folder with a thousand providers, TEST_PLUGINS one with the provider
- * only_execute, FOLDER an empty folder on the file system of the boxes, BOXES how many boxes to keep alive at once. PART
- * names what is measured: start execute files trees transfers derived server boxes; none: all of it.
+ * only_execute, FOLDER an empty folder on the file system of the boxes, BOXES how many boxes to keep alive at once.
+ * PART names what is measured: start execute files trees transfers derived server boxes; none: all of it.
  *
  * Status 1: something could not be measured, or is worse than twice its target. A figure that is over its target by
  * less is marked OVER: a busy machine does that.
@@ -35,12 +35,14 @@ int main(int argc, char **argv)
                           .many_plugins = argv[2],
                           .test_plugins = argv[3],
                           .folder = argv[4],
+                          .node = getenv("SANDLOT_TEST_NODE"),
+                          .reference_server = getenv("SANDLOT_TEST_MCP_SERVER"),
                           .slow = getenv("SANDLOT_TEST_SLOW") != NULL};
     const struct {
         const char *name;
         void (*measure)(const struct bench *bench);
-    } parts[] = {{"start", bench_start},     {"execute", bench_execute},     {"files", bench_files},
-                 {"trees", bench_trees},     {"transfers", bench_transfers}, {"derived", bench_derived},
+    } parts[] = {{"start", bench_start},  {"execute", bench_execute},     {"files", bench_files},
+                 {"trees", bench_trees},  {"transfers", bench_transfers}, {"derived", bench_derived},
                  {"server", bench_server}};
 
     bench.sandlot = sandlot_open(NULL, &error);

@@ -19,6 +19,8 @@ struct bench {
     const char *many_plugins; /* a folder with a thousand providers */
     const char *test_plugins; /* a folder with the provider only_execute */
     const char *folder;       /* for files of the benchmark, on the file system of the boxes */
+    const char *node;         /* Node.js and the reference MCP server that runs on it; NULL: not there */
+    const char *reference_server;
     struct sandlot *sandlot;
     bool slow; /* with what takes long */
 };
@@ -96,6 +98,9 @@ char *bench_path(const struct bench *bench, const char *name);
 
 /* LENGTH bytes of text in lines of 64, ended by a NUL; to be freed. */
 char *make_text(size_t length);
+
+/* A file of such text. */
+void make_text_file(const char *path, size_t length);
 
 /* A file of LENGTH bytes that do not repeat. */
 void make_file(const char *path, uint64_t length);

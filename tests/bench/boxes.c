@@ -93,4 +93,3 @@ void bench_boxes(const struct bench *bench, size_t boxes)
     free(ids);
     free(took);
 }
-

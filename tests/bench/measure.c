@@ -234,6 +234,16 @@ char *make_text(size_t length)
     return text;
 }
 
+void make_text_file(const char *path, size_t length)
+{
+    char *text = make_text(length);
+    FILE *file = fopen(path, "we");
+
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        give_up("%s: %s", path, strerror(errno));
+    free(text);
+}
+
 void make_file(const char *path, uint64_t length)
 {
     uint64_t block[8192];

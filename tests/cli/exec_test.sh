@@ -17,6 +17,14 @@ expect "both streams in order" 0 "1
 2
 3
 4" "*" exec 'echo 1; echo 2 >&2; echo 3; echo 4 >&2'
+slowly() { # takes 1,000,000 bytes of standard input in twenty pieces
+    for _ in {1..20}; do
+        dd bs=50000 count=1 iflag=fullblock status=none
+        sleep 0.02
+    done
+}
+taken=$("$SANDLOT" -q exec 'head -c 1000000 /dev/zero' </dev/null | slowly | wc -c)
+check "a slow reader gets all that was printed" test "$taken" = 1000000
 expect "only standard error" 0 "problem" "*" exec 'echo problem >&2'
 expect "no output" 0 "" "*" exec -- true
 expect "quotes, dollar, backslash, newline" 0 "it's \"\$x\" \\n

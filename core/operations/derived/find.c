@@ -13,6 +13,7 @@ struct finding {
     const struct pattern *pattern;
     bool directories;
     struct entries *found;
+    bool missed; /* a directory that cannot be read, and in which something could match */
 };
 
 /* Which ones are told does not depend on the order in which they are found. */
@@ -26,6 +27,10 @@ static int take(void *context, const char *relative, size_t length, enum walk_ki
 {
     struct finding *finding = context;
 
+    if (kind == WALK_UNREADABLE) {
+        finding->missed = finding->missed || pattern_may_enter(finding->pattern, relative);
+        return 0;
+    }
     if ((kind == WALK_DIRECTORY && !finding->directories) || !pattern_matches(finding->pattern, relative))
         return 0;
     struct sandlot_entry *entry = entries_add(finding->found, finding->call->path, relative, length);
@@ -42,12 +47,12 @@ static int take(void *context, const char *relative, size_t length, enum walk_ki
 int derived_find(const struct file_call *call, const struct pattern *pattern, bool directories, struct entries *found,
                  bool *truncated, struct sandlot_error *error)
 {
-    struct finding finding = {call, pattern, directories, found};
+    struct finding finding = {.call = call, .pattern = pattern, .directories = directories, .found = found};
     struct walk walk = {.links = true, .each = take, .context = &finding};
 
     if (walk_run(call, &walk, FILE_GLOB_MS, error) < 0)
         return -1;
     forget_the_last(found);
-    *truncated = walk.cut || walk.unreadable;
+    *truncated = walk.cut || finding.missed;
     return 0;
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    SAID_SIZE = 200,       /* what a shell says for itself, in a message */
-    NAMES_MAXIMUM = 65536, /* of the names beside a file that is missing */
-    PIECE = 16384,         /* of decoded data handed on at once */
+    SAID_SIZE = 200,                             /* what a shell says for itself, in a message */
+    NAMES_MAXIMUM = (FILE_NEIGHBOURS + 1) * 256, /* bytes of the names beside a file that is missing */
+    PIECE = 16384,                               /* of decoded data handed on at once */
     MARK_SIZE = SCRIPT_MARK + 4,
     END_MS = 1000, /* a command ends by itself so long before the call does */
 };
@@ -431,7 +431,7 @@ static int missing_error(const struct file_call *call, const struct parser *pars
         names[i] = at;
         at += strlen(at) + 1;
     }
-    return file_error_missing(error, call, names, count);
+    return file_error_missing(error, call, names, count <= FILE_NEIGHBOURS ? count : 0);
 }
 
 static int failure_error(const struct file_call *call, const struct parser *parser, struct sandlot_error *error)

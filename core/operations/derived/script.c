@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "operations/file_error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static const char prologue[] =
     "[ -e \"$s_n\" ] || [ -L \"$s_n\" ] || continue\n"
     "printf '%s\\0' \"$s_n\"\n"
     "s_i=$((s_i + 1))\n"
-    "[ $s_i -lt 200 ] || break\n"
+    "[ $s_i -le $s_near ] || break\n"
     "done | s_data names\n"
     "}\n"
     /* From what a program said to the name of an errno: of several lines the first tells the cause, but it may be part
@@ -159,8 +160,8 @@ void script_init(struct script *script)
     script->text = malloc(script->capacity);
     make_mark(script->mark);
     script_add(script, prologue);
-    script_format(script, "s_a=%.*s\ns_b='%s>'\necho \"<$s_a$s_b\"\n", SCRIPT_MARK / 2, script->mark,
-                  script->mark + SCRIPT_MARK / 2);
+    script_format(script, "s_near=%d\ns_a=%.*s\ns_b='%s>'\necho \"<$s_a$s_b\"\n", FILE_NEIGHBOURS, SCRIPT_MARK / 2,
+                  script->mark, script->mark + SCRIPT_MARK / 2);
 }
 
 void script_clear(struct script *script)

@@ -46,10 +46,17 @@ static const char walk_script[] =
 static const char links_script[] = "s_need readlink\n"
                                    "set -- \"$@\" -o -type l -exec sh -c \"$l\" x {} +\n";
 
-static const char end_script[] = "exec 4>&1\n"
-                                 "w=$(exec 3>&1; { find . \"$@\"; echo \"walked:$?;\" >&3; } | s_flow paths >&4)\n"
-                                 "echo \"$w\"\n"
-                                 "s_end\n";
+/* Where find has failed, the directories that cannot be read are looked for: it matters which they are. */
+static const char end_script[] =
+    "exec 4>&1\n"
+    "w=$(exec 3>&1; { find . \"$@\"; echo \"walked:$?;\" >&3; } | s_flow paths >&4)\n"
+    "echo \"$w\"\n"
+    "case $w in *walked:0*) ;; *)\n"
+    "set -- -type d -exec sh -c 'for i; do [ -r \"$i\" ] && [ -x \"$i\" ] || printf \"%s\\000\" \"$i\"; done' x {} +\n"
+    "[ ! \"$p\" ] || set -- $p -o \"$@\"\n"
+    "find . \"$@\" | s_flow locked;;\n"
+    "esac\n"
+    "s_end\n";
 
 struct reader {
     struct walk *walk;
@@ -103,11 +110,16 @@ static int flush_previous(struct reader *reader, struct sandlot_error *error)
                    error);
 }
 
-/* One path with its NUL. */
-static int take_path(struct reader *reader, const char *path, size_t length, bool link, struct sandlot_error *error)
+/* A directory that cannot be read. */
+static int take_locked(struct reader *reader, const char *path, size_t length, struct sandlot_error *error)
 {
-    if (link)
-        return hand_on(reader, path, length, WALK_LINK, error);
+    reader->walk->unreadable = true;
+    return hand_on(reader, path, length, WALK_UNREADABLE, error);
+}
+
+/* One path of what find has walked. */
+static int take_path(struct reader *reader, const char *path, size_t length, struct sandlot_error *error)
+{
     if (reader->repeated > 0 && length == reader->previous_length && memcmp(path, reader->previous, length) == 0) {
         reader->repeated++;
         return 0;
@@ -122,14 +134,25 @@ static int take_path(struct reader *reader, const char *path, size_t length, boo
     return 0;
 }
 
+/* One path of the record NAME. */
+static int take(struct reader *reader, const char *name, size_t length, struct sandlot_error *error)
+{
+    const char *path = reader->path.bytes;
+
+    if (strcmp(name, "links") == 0)
+        return hand_on(reader, path, length, WALK_LINK, error);
+    if (strcmp(name, "locked") == 0)
+        return take_locked(reader, path, length, error);
+    return take_path(reader, path, length, error);
+}
+
 static int read_data(void *context, const char *name, const void *bytes, size_t length, struct sandlot_error *error)
 {
     struct reader *reader = context;
-    bool link = strcmp(name, "links") == 0;
     const char *at = bytes;
     const char *end = at + length;
 
-    if (!link && strcmp(name, "paths") != 0)
+    if (strcmp(name, "links") != 0 && strcmp(name, "locked") != 0 && strcmp(name, "paths") != 0)
         return frame_damaged(error, "there is a record that nobody asked for");
     if (length == 0 && reader->path.length > 0)
         return frame_damaged(error, "a path has no end");
@@ -146,7 +169,7 @@ static int read_data(void *context, const char *name, const void *bytes, size_t 
             break;
         size = reader->path.length - 1;
         reader->path.length = 0;
-        if (take_path(reader, reader->path.bytes, size, link, error) < 0)
+        if (take(reader, name, size, error) < 0)
             return -1;
     }
     return 0;
@@ -162,8 +185,8 @@ static int read_word(void *context, const char *name, const char *value, struct 
     }
     if (strcmp(name, "walked") != 0)
         return frame_damaged(error, "there is a record that nobody asked for");
+    (void)value; /* what find complains of shows in the record of locked directories, or has gone by now */
     reader->ended = true;
-    reader->walk->unreadable = strcmp(value, "0") != 0;
     return 0;
 }
 

@@ -10,7 +10,8 @@
 enum walk_kind {
     WALK_FILE,
     WALK_DIRECTORY,
-    WALK_LINK /* to a regular file that lies below the directory too */
+    WALK_LINK,      /* to a regular file that lies below the directory too */
+    WALK_UNREADABLE /* a directory into which the walk could not go; told besides WALK_DIRECTORY */
 };
 
 struct walk {
@@ -20,7 +21,7 @@ struct walk {
     void *context;
     /* filled in: */
     bool cut;        /* EACH, the time or a limit ended it */
-    bool unreadable; /* something could not be looked at */
+    bool unreadable; /* there is a WALK_UNREADABLE */
 };
 
 /* Walks below call->path until LIMIT_MS from now. 0; or -1, when it is no directory that can be read. */

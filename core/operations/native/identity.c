@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/securebits.h>
+#include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,35 @@ static int set_groups(int count, const gid_t *groups)
 static bool is_acting_as(uid_t uid, gid_t gid)
 {
     return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
+}
+
+/* Root's rights of this thread alone, as set by capset(2). */
+static int set_rights(const struct __user_cap_data_struct *rights)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+    return (int)syscall(SYS_capset, &header, rights);
+}
+
+static int save_rights(struct identity *before)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+    return (int)syscall(SYS_capget, &header, before->rights);
+}
+
+/*
+ * setfsuid(2) takes away only the rights to files. What is left would count where the kernel asks for more than the
+ * owner and the mode: the memory maps and the kernel stacks of all processes under /proc, reserved space of a disk.
+ */
+static int drop_rights(const struct identity *before)
+{
+    struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];
+
+    memcpy(rights, before->rights, sizeof(rights));
+    for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        rights[i].effective = 0;
+    return set_rights(rights);
 }
 
 /* The supplementary groups, with one spare place so that none is no failure. */
@@ -43,7 +73,7 @@ int identity_assume(uid_t uid, gid_t gid, struct identity *before)
         errno = EPERM;
         return -1;
     }
-    if (save_groups(before) < 0)
+    if (save_rights(before) < 0 || save_groups(before) < 0)
         return -1;
     before->assumed = true;
     if (before->group_count && set_groups(0, NULL) < 0) {
@@ -54,7 +84,7 @@ int identity_assume(uid_t uid, gid_t gid, struct identity *before)
     prctl(PR_GET_PDEATHSIG, &before->death_signal);
     before->gid = (gid_t)setfsgid(gid);
     before->uid = (uid_t)setfsuid(uid);
-    if (is_acting_as(uid, gid))
+    if (is_acting_as(uid, gid) && drop_rights(before) == 0)
         return 0;
     identity_restore(before);
     errno = EPERM;
@@ -69,8 +99,9 @@ void identity_restore(struct identity *before)
 
     setfsuid(before->uid);
     setfsgid(before->gid);
-    /* A thread that went on without its groups, or as somebody else, would fail in ways that nobody could explain. */
-    if (!is_acting_as(before->uid, before->gid) ||
+    /* A thread that went on without its rights or groups, or as somebody else, would fail in ways that nobody could
+     * explain. */
+    if (!is_acting_as(before->uid, before->gid) || set_rights(before->rights) < 0 ||
         (before->group_count && set_groups(before->group_count, before->groups) < 0))
         abort();
     /* The kernel forgets it with every such change. */

@@ -11,6 +11,7 @@
 #ifndef SANDLOT_NATIVE_IDENTITY_H
 #define SANDLOT_NATIVE_IDENTITY_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -21,7 +22,8 @@ struct identity {
     gid_t gid;
     gid_t *groups;
     int group_count;
-    int death_signal; /* of prctl(2), PR_SET_PDEATHSIG; 0: none */
+    struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]; /* of capabilities(7) */
+    int death_signal;                                               /* of prctl(2), PR_SET_PDEATHSIG; 0: none */
 };
 
 /*

@@ -5,14 +5,12 @@
 #include "base/error.h"
 #include "operations/file_error.h"
 #include "operations/native/native.h"
+#include "operations/native/needle.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum {
     BUFFER = 256 * 1024,      /* most files are read at once */
@@ -20,112 +18,6 @@ enum {
     LONG_PIECE = 1024 * 1024, /* read at a time of a line longer than the buffer */
     FIRST_LINES = 4096        /* room for the matching lines of one file at first */
 };
-
-/* ---- finding a text in a buffer ---- */
-
-/* Where to look first: the two bytes of the text that are least to be expected. */
-struct needle {
-    const char *text;
-    size_t length;
-    size_t rare;
-    size_t second; /* the same as rare in a text of one byte */
-};
-
-/* How common a byte is in programs and prose: 0 for the most common. */
-static size_t rank(char byte)
-{
-    static const char common[] = " etaoinsrlcdpumfhg_,.)(\n-\"=;ybv/w0*x1'k:>{}2j<[]&3+\\#T4SECAIq5z";
-    const char *at = byte ? memchr(common, byte, sizeof(common) - 1) : NULL;
-
-    return at ? (size_t)(at - common) : sizeof(common);
-}
-
-static struct needle needle_of(const struct search *search)
-{
-    struct needle needle = {.text = search->text, .length = search->length};
-
-    for (size_t i = 1; i < needle.length; i++)
-        if (rank(needle.text[i]) > rank(needle.text[needle.rare]))
-            needle.rare = i;
-    needle.second = needle.rare == 0 && needle.length > 1 ? 1 : 0;
-    for (size_t i = 0; i < needle.length; i++)
-        if (i != needle.rare && rank(needle.text[i]) > rank(needle.text[needle.second]))
-            needle.second = i;
-    return needle;
-}
-
-static const char *find_by_byte(const struct needle *needle, const char *at, const char *end)
-{
-    if ((size_t)(end - at) < needle->length)
-        return NULL;
-    const char *last = end - needle->length + needle->rare;
-    const char *candidate = at + needle->rare;
-
-    while (candidate <= last &&
-           (candidate = memchr(candidate, needle->text[needle->rare], (size_t)(last - candidate) + 1))) {
-        if (memcmp(candidate - needle->rare, needle->text, needle->length) == 0)
-            return candidate - needle->rare;
-        candidate++;
-    }
-    return NULL;
-}
-
-#if defined(__x86_64__)
-/* Compares both bytes at 32 places at a time. */
-__attribute__((target("avx2"))) static const char *find_by_pair(const struct needle *needle, const char *at,
-                                                                const char *end)
-{
-    const __m256i rare = _mm256_set1_epi8(needle->text[needle->rare]);
-    const __m256i second = _mm256_set1_epi8(needle->text[needle->second]);
-
-    for (; (size_t)(end - at) >= needle->length + sizeof(rare) - 1; at += sizeof(rare)) {
-        __m256i here = _mm256_loadu_si256((const __m256i *)(const void *)(at + needle->rare));
-        __m256i there = _mm256_loadu_si256((const __m256i *)(const void *)(at + needle->second));
-        unsigned int both = (unsigned int)_mm256_movemask_epi8(
-            _mm256_and_si256(_mm256_cmpeq_epi8(here, rare), _mm256_cmpeq_epi8(there, second)));
-
-        for (; both; both &= both - 1) {
-            const char *candidate = at + __builtin_ctz(both);
-
-            if (memcmp(candidate, needle->text, needle->length) == 0)
-                return candidate;
-        }
-    }
-    return find_by_byte(needle, at, end);
-}
-#endif
-
-/* The first place from AT on; NULL if there is none before END. */
-static const char *find_text(const struct needle *needle, const char *at, const char *end)
-{
-    if (needle->length == 0)
-        return at < end ? at : NULL;
-#if defined(__x86_64__)
-    if (needle->length > 1 && __builtin_cpu_supports("avx2"))
-        return find_by_pair(needle, at, end);
-#endif
-    return find_by_byte(needle, at, end);
-}
-
-/* Line ends from AT to END, eight bytes at a time. */
-static int64_t count_lines(const char *at, const char *end)
-{
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    int64_t count = 0;
-
-    for (; end - at >= 8; at += 8) {
-        uint64_t word;
-
-        memcpy(&word, at, sizeof(word));
-        word ^= UINT64_C(0x0a0a0a0a0a0a0a0a);
-        /* One bit for each byte that is zero now. */
-        word = ~(((word & low) + low) | word | low) >> 7;
-        count += (int64_t)((word * UINT64_C(0x0101010101010101)) >> 56);
-    }
-    for (; at < end; at++)
-        count += *at == '\n';
-    return count;
-}
 
 /* ---- what was found ---- */
 
@@ -347,7 +239,7 @@ static void search_lines(struct searcher *searcher, struct reading *reading, con
     const char *counted = at;
     const char *hit;
 
-    while (!has_enough(searcher) && (hit = find_text(&searcher->hunt->needle, at, end))) {
+    while (!has_enough(searcher) && (hit = needle_find(&searcher->hunt->needle, at, end))) {
         const char *before = memrchr(at, '\n', (size_t)(hit - at));
         const char *start = before ? before + 1 : at;
         const char *stop = memchr(hit, '\n', (size_t)(end - hit));
@@ -397,7 +289,7 @@ static bool search_long_line(struct searcher *searcher, struct reading *reading,
     const char *end = searcher->buffer + reading->length;
     const char *stop = memchr(searcher->buffer, '\n', reading->length);
 
-    if (!reading->reported && find_text(needle, searcher->buffer, stop ? stop : end))
+    if (!reading->reported && needle_find(needle, searcher->buffer, stop ? stop : end))
         report_long_line(searcher, reading);
     if (stop) {
         reading->in_long_line = false;
@@ -460,7 +352,7 @@ static void search_file(struct searcher *searcher, int fd)
     fill(searcher, &reading);
     const char *end = searcher->buffer + reading.length;
 
-    if (reading.ended && !find_text(&searcher->hunt->needle, searcher->buffer, end))
+    if (reading.ended && !needle_find(&searcher->hunt->needle, searcher->buffer, end))
         return;
     if (memchr(searcher->buffer, '\0', reading.length < BINARY_HEAD ? reading.length : BINARY_HEAD))
         return;
@@ -654,7 +546,7 @@ int native_search(const struct file_call *call, const struct search *search, str
         return -1;
     const struct hunt hunt = {.call = call,
                               .search = search,
-                              .needle = needle_of(search),
+                              .needle = needle_make(search->text, search->length),
                               .deadline_ms = walk_deadline(call, FILE_GREP_MS),
                               .wanted =
                                   search->maximum && search->maximum < UINT64_MAX ? search->maximum + 1 : UINT64_MAX};

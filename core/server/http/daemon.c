@@ -24,13 +24,12 @@ enum {
     STACK = 1024 * 1024,
     HEADER_MS = 30 * 1000, /* from the connection, or the last answer, to the end of the next header */
     BODY_MS = 120 * 1000,
-    WRITE_MS = 60 * 1000,   /* for the client to take what is sent to it */
-    JSON_MS = 1000,         /* how long an answer may take that is sent as JSON */
-    COMMENT_MS = 15 * 1000, /* between two signs of life in an event stream */
-    LOOK_MS = 500,          /* between two looks at the deadlines */
-    FAREWELL_MS = 500,      /* for the last answers */
-    SMALL_BODY = 64 * 1024, /* is read before it is refused, so that the client sees why */
-    MOST_THROWN_AWAY = 64 << 20,
+    WRITE_MS = 60 * 1000,        /* for the client to take what is sent to it */
+    JSON_MS = 1000,              /* how long an answer may take that is sent as JSON */
+    COMMENT_MS = 15 * 1000,      /* between two signs of life in an event stream */
+    LOOK_MS = 500,               /* between two looks at the deadlines */
+    FAREWELL_MS = 500,           /* for the last answers */
+    MOST_THROWN_AWAY = 64 << 20, /* of a body that is refused: a client that still sends does not read why */
     EVENT_BLOCK = 16 * 1024
 };
 
@@ -368,7 +367,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle, c
         exchange->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
         exchange->why = "a message must be at most 16 MiB long";
     }
-    bool at_once = header(handle, MHD_HTTP_HEADER_EXPECT) || (length != SIZE_MAX && length > SMALL_BODY);
+    bool at_once = header(handle, MHD_HTTP_HEADER_EXPECT) || (length != SIZE_MAX && length > MOST_THROWN_AWAY);
 
     return exchange->refusal && at_once ? reply_refusal(handle, exchange) : MHD_YES;
 }

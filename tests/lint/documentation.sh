@@ -1,0 +1,41 @@
+#!/bin/bash
+# The manual and the completions know every command and option that the program tells of, and docs/ has what
+# --print-config prints.
+set -u
+
+failed=0
+complain() {
+    echo "$*"
+    failed=1
+}
+# Source and manual spell a hyphen as "\-".
+manual=$(sed 's/\\-/-/g' config/man/sandlot.1 config/man/sandlot-mcp.1)
+# shellcheck source=/dev/null
+. config/completions/sandlot
+
+commands=$("$SANDLOT" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+[ -n "$commands" ] || complain "'sandlot help' lists no commands"
+for command in $commands; do
+    grep -Eq "^\.B[RI]? \"?$command\b" <<<"$manual" || complain "the manual lacks the command $command"
+    grep -Eq "commands=\".*\b$command\b" config/completions/sandlot || complain "bash does not complete $command"
+    grep -q "^ *'$command:" config/completions/_sandlot || complain "zsh does not complete $command"
+    grep -q -- "-a $command -d" config/completions/sandlot.fish || complain "fish does not complete $command"
+    options=$("$SANDLOT" "$command" --help | grep -oE '^  -(-[a-z-]+|[a-z])' | sort -u)
+    for option in $options; do
+        grep -q -- "$option\b" <<<"$manual" || complain "the manual lacks $option of $command"
+        [ "$command" = help ] || [[ " $(_sandlot_options "$command") " == *" $option "* ]] ||
+            complain "bash does not complete $command $option"
+        grep -Eq -- "'\*?$option\[" config/completions/_sandlot || complain "zsh does not complete $option"
+        in_fish="-l ${option#--}"
+        [[ $option == --* ]] || in_fish="-s ${option#-}"
+        grep -q -- " $in_fish\b" config/completions/sandlot.fish || complain "fish does not complete $option"
+    done
+done
+
+for host in claude codex cursor vscode langchain; do
+    snippet=$("$SANDLOT" mcp --param workspace=/home/me/project --print-config "$host")
+    [ -n "$snippet" ] || complain "there is nothing to print for $host"
+    [[ $(<docs/agents.md) == *"${snippet//"$(realpath "$SANDLOT")"//usr/local/bin/sandlot}"* ]] ||
+        complain "docs/agents.md does not show what --print-config $host prints"
+done
+exit $failed
