@@ -19,7 +19,7 @@ static void print_text(const struct answer *answer)
     struct terminal_filter filter = {0};
     AUTO_FREE char *clean = NULL;
 
-    if (answer->exact || isatty(STDOUT_FILENO) != 1) {
+    if (isatty(STDOUT_FILENO) != 1) {
         output_write(answer->text, answer->length);
         return;
     }
@@ -36,6 +36,8 @@ static int print_answer(const struct options *options, struct answer *answer, co
 {
     if (!options->json && answer->text)
         print_text(answer);
+    if (error_is_set(error) && !options->json && answer->told)
+        return error_exit_status(error->code);
     if (error_is_set(error) && (!options->json || !answer->object))
         return report_error(options, error);
     if (!options->json)

@@ -12,7 +12,7 @@ struct answer {
     struct json_object *object; /* also told when the work failed, with the error in it; NULL: just the error */
     char *text;                 /* to be freed */
     size_t length;
-    bool exact; /* bytes that a terminal is to get as they are */
+    bool told; /* people have been told already what failed */
 };
 
 /* Texts for people are as long as the results, which have limits of their own. */

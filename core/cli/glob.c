@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "tools/text.h"
 
-static bool add_object(void *context, const struct sandlot_entry *entry)
+static bool add_object(void *context, const struct sandlot_file_entry *entry)
 {
     struct json_object *object = json_object_new_object();
 

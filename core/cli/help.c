@@ -33,8 +33,8 @@ static void print_overview(void)
     for (size_t i = 0; i < count; i++)
         if (!all[i].hidden)
             output_format("  %-12s %s\n", all[i].name, all[i].summary);
-    output_format("\n%s%s%s%s%s%s%s", sandbox_options, attach_options, create_options, parameter_options, common_options,
-                  json_option, last_options);
+    output_format("\n%s%s%s%s%s%s%s", sandbox_options, attach_options, create_options, parameter_options,
+                  common_options, json_option, last_options);
     output_format("\nExamples:\n"
                   "  sandlot exec -- uname -a            in a fresh local sandbox\n"
                   "  sandlot exec --param workspace=. -- make test\n"

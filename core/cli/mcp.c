@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/context.h"
+#include "cli/mcp_config.h"
 #include "cli/mcp_http.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -19,79 +20,6 @@
 #include <string.h>
 
 enum { FIRST_MOVED = 10, BROKEN_PIPE_STATUS = 141, LEFT_STATUS = 3 };
-
-/* ---- --print-config ---------------------------------------------------------------------------------------------- */
-
-/* The words of a command line, with room for what an option and its value take. */
-struct words {
-    const char **texts;
-    size_t count;
-};
-
-static void add_word(struct words *words, const char *word)
-{
-    words->texts[words->count++] = word;
-}
-
-static void add_option(struct words *words, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    add_word(words, name);
-    add_word(words, value);
-}
-
-/* The command line that starts the same server again; to be freed. */
-static const char **arguments_of(const struct context *context, const char *idle, const char *bytes)
-{
-    const struct options *options = context->options;
-    size_t parameters = 0;
-
-    while (options->parameters[parameters])
-        parameters++;
-    struct words words = {calloc(2 * parameters + 24, sizeof(*words.texts)), 0};
-
-    if (!words.texts)
-        return NULL;
-    add_word(&words, "mcp");
-    add_option(&words, "--sandbox", options->given & OPTION_SANDBOX ? context->provider : NULL);
-    add_option(&words, "--sandbox-id", options->sandbox_id);
-    add_option(&words, "--sandbox-snapshot-name", options->snapshot_name);
-    add_option(&words, "--sandbox-setup", options->setup_file);
-    add_option(&words, "--scope", options->scope);
-    add_option(&words, "--config", options->config_file);
-    for (size_t i = 0; i < parameters; i++)
-        add_option(&words, "--param", options->parameters[i]);
-    add_option(&words, "--create", options->create_at_start ? "start" : NULL);
-    add_option(&words, "--idle-timeout", options->idle_timeout_ms ? idle : NULL);
-    add_option(&words, "--max-result-bytes", options->max_result_bytes ? bytes : NULL);
-    return words.texts;
-}
-
-static int print_config(const struct context *context)
-{
-    const struct options *options = context->options;
-    const struct registry_entry *entry = registry_find(context->sandlot->registry, context->provider, NULL);
-    AUTO_FREE char *program = realpath("/proc/self/exe", NULL);
-    AUTO_FREE char *idle = text_format("%lld", (long long)(options->idle_timeout_ms / 1000));
-    AUTO_FREE char *bytes = text_format("%zu", options->max_result_bytes);
-    AUTO_FREE const char **arguments = idle && bytes ? arguments_of(context, idle, bytes) : NULL;
-    AUTO_FREE char *credentials = strdup(entry && entry->note.credentials ? entry->note.credentials : "");
-    struct words variables = {calloc(credentials ? strlen(credentials) + 1 : 1, sizeof(*variables.texts)), 0};
-    AUTO_FREE const char **owned = variables.texts;
-    char *rest = NULL;
-
-    if (!arguments || !credentials || !owned)
-        return output_status(1);
-    for (char *name = strtok_r(credentials, "| \t", &rest); name; name = strtok_r(NULL, "| \t", &rest))
-        add_word(&variables, name);
-    AUTO_FREE char *text =
-        config_snippet(options->print_config, program ? program : "sandlot", arguments, variables.texts);
-
-    if (text)
-        output_write(text, strlen(text));
-    return output_status(text ? 0 : 1);
-}
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
@@ -235,7 +163,7 @@ int command_mcp(const struct options *options)
         status = 1;
     }
     if (status == 0)
-        status = options->print_config ? print_config(&context) : serve(&context, input, output);
+        status = options->print_config ? mcp_print_config(&context) : serve(&context, input, output);
     context_close(&context);
     return status;
 }

@@ -16,6 +16,7 @@ struct outcome {
     struct json_object *results;
     char *lines; /* for people, one per file */
     bool to_standard_output;
+    bool told; /* of a problem */
 };
 
 static void add_result(struct outcome *outcome, const char *path, const struct sandlot_error *problem, uint64_t bytes)
@@ -38,9 +39,10 @@ static void on_done(void *context, size_t index, const char *path, const struct 
     (void)index;
     if (outcome->options->json)
         add_result(outcome, path, problem, bytes);
-    else if (problem)
+    else if (problem) {
         progress_line("sandlot: %s", problem->message);
-    else if (!outcome->to_standard_output)
+        outcome->told = true;
+    } else if (!outcome->to_standard_output)
         text_append(&outcome->lines, "%s %s (%llu bytes)\n", upload ? "Uploaded" : "Downloaded", path,
                     (unsigned long long)bytes);
 }
@@ -93,6 +95,7 @@ static int transfer(const struct context *context, struct sandlot_session *sessi
     progress_end();
     answer->object = json_object_new_object();
     json_object_object_add(answer->object, "results", outcome.results);
+    answer->told = outcome.told;
     answer->text = outcome.lines;
     answer->length = outcome.lines ? strlen(outcome.lines) : 0;
     return failed;

@@ -83,7 +83,7 @@ static bool reserve_matches(struct matches *matches, size_t wanted)
     return enough;
 }
 
-struct sandlot_entry *entries_add(struct entries *entries, const char *directory, const char *name, size_t name_length)
+struct sandlot_file_entry *entries_add(struct entries *entries, const char *directory, const char *name, size_t name_length)
 {
     size_t length = directory ? strlen(directory) : 0;
     bool slash = directory && (length == 0 || directory[length - 1] != '/');
@@ -101,16 +101,16 @@ struct sandlot_entry *entries_add(struct entries *entries, const char *directory
     if (name_length)
         memcpy(path + length, name, name_length);
     path[length + name_length] = '\0';
-    struct sandlot_entry *entry = &entries->items[entries->count++];
+    struct sandlot_file_entry *entry = &entries->items[entries->count++];
 
-    *entry = (struct sandlot_entry){.size = sizeof(*entry), .path = path};
+    *entry = (struct sandlot_file_entry){.size = sizeof(*entry), .path = path};
     return entry;
 }
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct sandlot_entry *a = left;
-    const struct sandlot_entry *b = right;
+    const struct sandlot_file_entry *a = left;
+    const struct sandlot_file_entry *b = right;
 
     return strcmp(a->path, b->path);
 }

@@ -209,7 +209,7 @@ int sandlot_remove_file(struct sandlot_session *session, const struct sandlot_re
 /* ---- listings and searches ---- */
 
 static void deliver_entries(const struct entries *entries, size_t count,
-                            bool (*each)(void *context, const struct sandlot_entry *entry), void *context)
+                            bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context)
 {
     for (size_t i = 0; i < count; i++)
         if (!each(context, &entries->items[i]))
@@ -217,7 +217,7 @@ static void deliver_entries(const struct entries *entries, size_t count,
 }
 
 int sandlot_list_directory(struct sandlot_session *session, const struct sandlot_ls *request,
-                           bool (*each)(void *context, const struct sandlot_entry *entry), void *context,
+                           bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
                            struct sandlot_error *error)
 {
     struct sandlot_ls own;
@@ -236,7 +236,7 @@ int sandlot_list_directory(struct sandlot_session *session, const struct sandlot
 }
 
 int sandlot_find_files(struct sandlot_session *session, const struct sandlot_glob *request,
-                       bool (*each)(void *context, const struct sandlot_entry *entry), void *context, bool *truncated,
+                       bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context, bool *truncated,
                        struct sandlot_error *error)
 {
     struct sandlot_glob own;

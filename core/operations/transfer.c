@@ -417,7 +417,7 @@ static void make_folder(struct transfer *transfer, size_t index, const char *rem
 static void add_entry(struct transfer *transfer, const struct moving *item, const struct entries *entries, size_t at,
                       char *local, char *remote)
 {
-    const struct sandlot_entry *entry = &entries->items[at];
+    const struct sandlot_file_entry *entry = &entries->items[at];
     const char *relative = transfer_tree_relative(entry->path, transfer->upload ? item->local_path : item->remote);
     struct sandlot_error problem = {0};
 

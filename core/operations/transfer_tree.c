@@ -36,7 +36,7 @@ static int take(const FTSENT *found, struct entries *entries, struct sandlot_err
         status.st_mode = 0;
     else if (!linked)
         status = *found->fts_statp;
-    struct sandlot_entry *entry = entries_add(entries, NULL, found->fts_path, strlen(found->fts_path));
+    struct sandlot_file_entry *entry = entries_add(entries, NULL, found->fts_path, strlen(found->fts_path));
 
     if (!entry)
         return error_no_memory(error);

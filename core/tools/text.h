@@ -34,7 +34,7 @@ struct text_entries {
 
 /* Takes one entry; CONTEXT is a struct text_entries. For sandlot_list_directory and sandlot_find_files. False when out
  * of memory, which text_of_entries then tells too. */
-bool text_entries_add(void *context, const struct sandlot_entry *entry);
+bool text_entries_add(void *context, const struct sandlot_file_entry *entry);
 
 /* One path per line. TRUNCATED: the search itself was incomplete. WHAT_IF_NONE: "No files found". *CUT (may be NULL):
  * some of them did not fit. */

@@ -54,7 +54,7 @@ static char *finish(struct buffer *lines, bool truncated, size_t maximum, bool *
     return buffer_take(lines, length);
 }
 
-bool text_entries_add(void *context, const struct sandlot_entry *entry)
+bool text_entries_add(void *context, const struct sandlot_file_entry *entry)
 {
     struct text_entries *entries = context;
     AUTO_FREE char *path = text_visible(entry->path);

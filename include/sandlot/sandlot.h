@@ -316,7 +316,7 @@ SANDLOT_API int sandlot_edit_file(struct sandlot_session *session, const struct 
                                   uint64_t *occurrences, struct sandlot_error *error);
 
 /* One entry of a directory or one match of a pattern. */
-struct sandlot_entry {
+struct sandlot_file_entry {
     size_t size;
     const char *path; /* absolute where the working directory is; bytes, not always UTF-8 */
     bool is_dir;      /* true for a link to a directory too */
@@ -334,7 +334,7 @@ struct sandlot_ls {
 /* Calls EACH for every entry, hidden ones too, in the order of their names' bytes. Strings are valid during the call
  * only; EACH returns false to stop. 0 or -1. */
 SANDLOT_API int sandlot_list_directory(struct sandlot_session *session, const struct sandlot_ls *request,
-                                       bool (*each)(void *context, const struct sandlot_entry *entry), void *context,
+                                       bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
                                        struct sandlot_error *error);
 
 struct sandlot_glob {
@@ -348,7 +348,7 @@ struct sandlot_glob {
 /* Calls EACH for every file that matches, by the bytes of their paths, at most 10,000. *TRUNCATED (may be NULL): there
  * may be more, because of that number, of 5 s of searching, or of a directory that cannot be read. 0 or -1. */
 SANDLOT_API int sandlot_find_files(struct sandlot_session *session, const struct sandlot_glob *request,
-                                   bool (*each)(void *context, const struct sandlot_entry *entry), void *context,
+                                   bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
                                    bool *truncated, struct sandlot_error *error);
 
 struct sandlot_grep {

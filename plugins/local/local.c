@@ -290,7 +290,11 @@ static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *
         return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes have no snapshots; start without one");
     if (!request->sandbox_id)
         return create(local, call, &settings, request, sandbox);
-    *sandbox = sandbox_open(&local->client, call, request->sandbox_id, &status);
+    struct sandbox *found = sandbox_open(&local->client, call, request->sandbox_id, &status);
+
+    if (found && found->working_dir)
+        call->host->created(call, found->id, found->working_dir);
+    *sandbox = found;
     return status;
 }
 

@@ -79,7 +79,7 @@ static void once_edit(void *context)
     operation->edited = !operation->edited;
 }
 
-static bool count_entry(void *context, const struct sandlot_entry *entry)
+static bool count_entry(void *context, const struct sandlot_file_entry *entry)
 {
     size_t *count = context;
 

@@ -64,7 +64,7 @@ static void once_edit(void *context)
     file->edited = !file->edited;
 }
 
-static bool count_entry(void *context, const struct sandlot_entry *entry)
+static bool count_entry(void *context, const struct sandlot_file_entry *entry)
 {
     size_t *count = context;
 

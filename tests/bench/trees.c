@@ -120,7 +120,7 @@ static void once_walk(void *context)
         give_up("the walk saw %zu files instead of %d", count, FILES);
 }
 
-static bool count_file(void *context, const struct sandlot_entry *entry)
+static bool count_file(void *context, const struct sandlot_file_entry *entry)
 {
     size_t *count = context;
 

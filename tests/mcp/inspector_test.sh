@@ -23,9 +23,9 @@ cases() { # cases LABEL TARGET...
     shift
     inspect "$@" --method tools/list
     answers "$label: tools/list" '[.tools[].name] | sort == ["delete","edit_file","execute","glob","grep","ls","read_file","write_file"]'
-    inspect "$@" --method tools/call --tool-name execute --tool-arg 'command=echo $((6 * 7))'
-    answers "$label: execute" '.content[0].text == "42\n[Command succeeded with exit code 0]"'
-    inspect "$@" --method tools/call --tool-name execute --tool-arg command=true --tool-arg timeout=5
+    inspect "$@" --method tools/call --tool-name execute --tool-arg 'command=echo "a  b" | tr a-z A-Z'
+    answers "$label: execute" '.content[0].text == "A  B\n[Command succeeded with exit code 0]"'
+    inspect "$@" --method tools/call --tool-name execute --tool-arg 'command=exit 0' --tool-arg timeout=5
     answers "$label: a number that was typed" '(.isError // false) == false'
 }
 

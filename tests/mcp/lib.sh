@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # Helpers of the tests with real MCP clients. Sourced, never run; after tests/cli/lib.sh, whose $scratch, $SANDLOT and
 # results it uses.
 
@@ -61,7 +61,10 @@ $(cat "$scratch/server.err")"
 
 # A test that fails half-way must not leave its server behind.
 finish_server() {
-    [ "$BASHPID" = "$$" ] && [ -n "$server_pid" ] && kill "$server_pid" 2>/dev/null && wait "$server_pid"
+    local result=$?
+    [ "$BASHPID" = "$$" ] || return # a background command that was hit before it became one
+    if [ -n "$server_pid" ] && kill "$server_pid" 2>/dev/null; then wait "$server_pid"; fi
+    (exit "$result") # finish looks at it
     finish
 }
 trap finish_server EXIT

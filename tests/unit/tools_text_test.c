@@ -159,7 +159,7 @@ static void test_binary(void **state)
 
 static void add_entry(struct text_entries *entries, const char *path, bool is_dir)
 {
-    const struct sandlot_entry entry = {.size = sizeof(entry), .path = path, .is_dir = is_dir};
+    const struct sandlot_file_entry entry = {.size = sizeof(entry), .path = path, .is_dir = is_dir};
 
     assert_true(text_entries_add(entries, &entry));
 }

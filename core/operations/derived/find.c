@@ -33,7 +33,7 @@ static int take(void *context, const char *relative, size_t length, enum walk_ki
     }
     if ((kind == WALK_DIRECTORY && !finding->directories) || !pattern_matches(finding->pattern, relative))
         return 0;
-    struct sandlot_entry *entry = entries_add(finding->found, finding->call->path, relative, length);
+    struct sandlot_file_entry *entry = entries_add(finding->found, finding->call->path, relative, length);
 
     if (!entry)
         return error_no_memory(error);

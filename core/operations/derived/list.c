@@ -101,7 +101,7 @@ static int add_entry(const struct file_call *call, const char *text, const char 
     if (sscanf(text, "/%x %llu %lld%n", &mode, &bytes, &seconds, &at) != 3 || text[at] != ' ' || !text[at + 1])
         return frame_damaged(error, "a line of the listing makes no sense");
     const char *name = text + at + 1;
-    struct sandlot_entry *entry = entries_add(entries, call->path, name, strlen(name));
+    struct sandlot_file_entry *entry = entries_add(entries, call->path, name, strlen(name));
 
     if (!entry)
         return error_no_memory(error);

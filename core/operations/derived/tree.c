@@ -14,7 +14,7 @@ struct gathering {
 static int take(void *context, const char *relative, size_t length, enum walk_kind kind, struct sandlot_error *error)
 {
     struct gathering *gathering = context;
-    struct sandlot_entry *entry = entries_add(gathering->entries, gathering->call->path, relative, length);
+    struct sandlot_file_entry *entry = entries_add(gathering->entries, gathering->call->path, relative, length);
 
     if (!entry)
         return error_no_memory(error);

@@ -100,8 +100,8 @@ static bool reduce(struct finder *finder)
 
     entries_sort(&finder->entries);
     for (size_t i = 0; i < WANTED; i++) {
-        const struct sandlot_entry *from = &finder->entries.items[i];
-        struct sandlot_entry *entry = entries_add(&kept, NULL, from->path, strlen(from->path));
+        const struct sandlot_file_entry *from = &finder->entries.items[i];
+        struct sandlot_file_entry *entry = entries_add(&kept, NULL, from->path, strlen(from->path));
 
         if (!entry) {
             entries_clear(&kept);
@@ -127,7 +127,7 @@ static bool add(struct finder *finder, const struct walk_entry *found)
         atomic_store(&find->incomplete, true);
         return true;
     }
-    struct sandlot_entry *entry =
+    struct sandlot_file_entry *entry =
         entries_add(&finder->entries, find->call->path, found->relative, found->relative_length);
 
     if (!entry)
@@ -182,8 +182,8 @@ static bool join(struct entries *found, struct finder *finder)
         return true;
     }
     for (size_t i = 0; i < finder->entries.count; i++) {
-        const struct sandlot_entry *from = &finder->entries.items[i];
-        struct sandlot_entry *entry = entries_add(found, NULL, from->path, strlen(from->path));
+        const struct sandlot_file_entry *from = &finder->entries.items[i];
+        struct sandlot_file_entry *entry = entries_add(found, NULL, from->path, strlen(from->path));
 
         if (!entry)
             return false;

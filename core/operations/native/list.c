@@ -51,7 +51,7 @@ static int add(const struct file_call *call, int root_fd, int folder_fd, const s
         errno = E2BIG;
         return -1;
     }
-    struct sandlot_entry *entry = entries_add(entries, call->path, name->d_name, strlen(name->d_name));
+    struct sandlot_file_entry *entry = entries_add(entries, call->path, name->d_name, strlen(name->d_name));
 
     if (!entry) {
         errno = ENOMEM;

@@ -264,6 +264,9 @@ static void report_long_line(struct searcher *searcher, struct reading *reading)
     size_t length = 0;
 
     reading->reported = true;
+    /* There is room for the record itself, whatever ends the loop. */
+    if (!reserve_record(searcher, 0))
+        return;
     while (length < MATCHES_BYTES_MAXIMUM && goes_on(searcher)) {
         char *text = reserve_record(searcher, length + LONG_PIECE);
         ssize_t got = text ? pread(reading->fd, text + length, LONG_PIECE, (off_t)(reading->line_offset + length)) : 0;
@@ -278,8 +281,7 @@ static void report_long_line(struct searcher *searcher, struct reading *reading)
         if (stop || got <= 0)
             break;
     }
-    if (searcher->records)
-        finish_record(searcher, reading->line, length);
+    finish_record(searcher, reading->line, length);
 }
 
 /* Goes on inside a line of which nothing but the buffer is there. True: its end was found, and *AT is after it. */

@@ -37,7 +37,7 @@ static int add(struct tree *tree, const struct walk_entry *found, uint64_t bytes
                   tree->call->shown, TREE_MAXIMUM);
         reason = E2BIG;
     } else {
-        struct sandlot_entry *entry =
+        struct sandlot_file_entry *entry =
             entries_add(tree->entries, tree->call->path, found->relative, found->relative_length);
 
         if (entry) {
