@@ -27,7 +27,7 @@ trap 'exit 130' INT TERM
 
 shopt -s nullglob
 black_box() { # the black-box tests of the build $1
-    printf '%s\n' tests/local/*_test.sh tests/mcp/*_test.sh tests/cli/*_test.sh # the longest first
+    printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh tests/mcp/*_test.sh tests/cli/*_test.sh # the longest first
     local source
     for source in tests/local/*_test.c; do
         source=${source##*/}

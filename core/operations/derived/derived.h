@@ -17,6 +17,7 @@ int derived_search(const struct file_call *call, const struct search *search, st
 int derived_remove(const struct file_call *call, struct sandlot_error *error);
 int derived_upload(const struct file_call *call, int source_fd, uint32_t mode, uint64_t *bytes,
                    struct sandlot_error *error);
+size_t derived_upload_some(const struct file_call *call, struct small_file *files, size_t count);
 int derived_download(const struct file_call *call, int target_fd, uint64_t *bytes, struct sandlot_error *error);
 int derived_make_directory(const struct file_call *call, struct sandlot_error *error);
 int derived_tree(const struct file_call *call, struct entries *entries, struct sandlot_error *error);

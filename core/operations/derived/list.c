@@ -24,6 +24,8 @@ static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
                               "[ \"$1\" != '.[!.]*' ] || [ -e '.[!.]*' ] || [ -L '.[!.]*' ] || shift\n"
                               "set -- ..?* \"$@\"\n"
                               "[ \"$1\" != '..?*' ] || [ -e '..?*' ] || [ -L '..?*' ] || shift\n"
+                              /* A wall that test(1) does not know, such as Landlock, looks like an empty directory. */
+                              "[ $# -gt 0 ] || ls -A . >/dev/null 2>&1 || s_fail eacces\n"
                               "s_word count $#\n"
                               "if [ $# -gt 0 ]; then\n"
                               "echo \"entries=-$s_k\"\n"
