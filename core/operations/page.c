@@ -231,7 +231,7 @@ static bool next_line(struct cursor *cursor, struct line *line)
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
-/* The content of a page as it grows: room for SANDLOT_PAGE_BYTES and the NUL. */
+/* The content of a page as it grows. */
 struct content {
     char *bytes;
     size_t length;
@@ -342,10 +342,17 @@ static void set_position(struct sandlot_page *page, const struct progress *progr
     page->line_truncated = progress->missed;
 }
 
+/* The most that the content of a page can be made of LENGTH bytes, from here to the end of the file: three for each
+ * that is no UTF-8. */
+static size_t most_content(size_t length)
+{
+    return length < SANDLOT_PAGE_BYTES / 3 ? length * 3 : SANDLOT_PAGE_BYTES;
+}
+
 static int fill_lines(struct cursor cursor, const struct page_wish *wish, bool window_ends, int64_t total,
                       struct sandlot_page *page, struct sandlot_error *error)
 {
-    char *bytes = malloc(SANDLOT_PAGE_BYTES + 1);
+    char *bytes = malloc((window_ends ? most_content((size_t)(cursor.end - cursor.at)) : SANDLOT_PAGE_BYTES) + 1);
     struct content content = {.bytes = bytes, .limit = SANDLOT_PAGE_BYTES};
 
     if (!bytes)

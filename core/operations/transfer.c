@@ -212,8 +212,11 @@ static bool gather(struct gathered *gathered, struct moving *moving)
     char *bytes = gathered->bytes + gathered->length;
     size_t length = 0;
     ssize_t got = 0;
+    struct stat status;
 
-    if (!moving->local_path || open_local(moving, NULL) < 0)
+    /* A pipe must be opened only once. */
+    if (moving->settled || !moving->local_path || stat(moving->local_path, &status) < 0 || !S_ISREG(status.st_mode) ||
+        open_local(moving, NULL) < 0)
         return false;
     bool fits = local->start >= 0 && local->bytes <= SMALL && local->bytes < SMALL_TOGETHER - gathered->length;
 
@@ -572,6 +575,7 @@ static void add_entry(struct transfer *transfer, const struct moving *item, cons
                               .relative = relative,
                               .mode = item->mode};
 
+        local_init(&file.local);
         if (file.path) {
             add(transfer, &file);
         } else {
@@ -714,6 +718,7 @@ static void move_item(struct transfer *transfer, size_t index, const struct sand
     struct moving moving = {.index = index};
     struct sandlot_error problem = {0};
 
+    local_init(&moving.local);
     if (prepare_item(transfer, item, &moving, &problem) == 0) {
         int folder = move_folder(transfer, &moving, &problem);
 

@@ -18,10 +18,34 @@ static size_t characters(const char *text, size_t length, size_t maximum)
 {
     size_t count = 0;
 
+    if (length <= maximum)
+        return length;
     for (size_t i = 0; i < length; i++)
         if (((unsigned char)text[i] & 0xc0) != 0x80 && count++ == maximum)
             return i;
     return length;
+}
+
+/* "   NUMBER  ", or "NUMBER.PART  " before the rows that continue a line. */
+static void add_label(struct buffer *rows, int64_t number, uint64_t part)
+{
+    enum { WIDTH = 6, DECIMAL = 10 };
+    char label[LABEL];
+    char *end = label + sizeof(label);
+    char *at = end;
+
+    *--at = ' ';
+    *--at = ' ';
+    if (part > 0) {
+        for (; part > 0; part /= DECIMAL)
+            *--at = (char)('0' + part % DECIMAL);
+        *--at = '.';
+    }
+    for (; number > 0; number /= DECIMAL)
+        *--at = (char)('0' + number % DECIMAL);
+    while (end - at < WIDTH + 2)
+        *--at = ' ';
+    buffer_add(rows, at, (size_t)(end - at));
 }
 
 /* One line of the file as one or more rows. */
@@ -29,13 +53,10 @@ static void add_line(struct buffer *rows, int64_t number, const char *line, size
 {
     for (uint64_t part = 0; part == 0 || length > 0; part++) {
         size_t taken = characters(line, length, ROW);
-        char label[LABEL];
 
-        if (part == 0)
-            snprintf(label, sizeof(label), "%" PRId64, number);
-        else
-            snprintf(label, sizeof(label), "%" PRId64 ".%" PRIu64, number, part);
-        buffer_format(rows, "%s%6s  ", rows->length ? "\n" : "", label);
+        if (rows->length > 0)
+            buffer_add(rows, "\n", 1);
+        add_label(rows, number, part);
         buffer_add(rows, line, taken);
         line += taken;
         length -= taken;
@@ -154,13 +175,15 @@ static char *without_lines(const struct sandlot_read *request, const struct sand
 static char *with_lines(const struct sandlot_read *request, const struct sandlot_page *page, size_t maximum,
                         int64_t *next_offset, size_t *length)
 {
-    size_t valid_length = 0;
-    AUTO_FREE char *valid = text_utf8_replace(page->content, page->content_length, &valid_length);
+    size_t content_length = page->content_length;
+    bool valid = text_utf8_valid(page->content, content_length);
+    AUTO_FREE char *replaced = valid ? NULL : text_utf8_replace(page->content, content_length, &content_length);
+    const char *content = valid ? page->content : replaced;
     struct rendered rendered = {.last = 0};
 
-    if (!valid)
+    if (!content)
         return NULL;
-    render_lines(valid, valid_length, page, maximum - NOTE_ROOM, &rendered);
+    render_lines(content, content_length, page, maximum - NOTE_ROOM, &rendered);
     if (rendered.line_bytes > 0) {
         note_long_line(&rendered.rows, page, &rendered);
     } else {

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154,SC2016
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016,SC2088
 # The table of edge cases, one row one check or more, named by its group and number: X execute, R read, W write, E edit, L ls,
 # G grep, B glob, D delete, T transfer, S lifecycle. NAME_test.sh chooses the kind of sandbox and calls rows_run.
 #
@@ -534,6 +534,8 @@ rows_delete() {
     error_row invalid_path "" "D08 the root, spelt otherwise" rm /./
     error_row invalid_path "" "D08 .." rm x/../x
     error_row invalid_path "" "the working directory" rm /workspace
+    error_row permission_denied "" "a mount" rm /tmp
+    in_box_is "which is still there" '[ -d /tmp ] && [ -d /workspace ]'
 }
 
 rows_transfer() {

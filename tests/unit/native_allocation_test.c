@@ -19,7 +19,7 @@
 #define REPLACED 1
 #endif
 
-enum { BOX_USER = 61777, MOST_ALLOCATIONS = 5000, SHORT_LINES = 51, LONG_LINE = 400 * 1000 };
+enum { BOX_USER = 61777, MOST_ALLOCATIONS = 5000, SHORT_LINES = 32, LONG_LINE = 400 * 1000 };
 
 /* Allocations until the one that fails; negative: none fails. */
 static atomic_long countdown = -1;
@@ -67,15 +67,16 @@ static enum sandlot_status never_asked(struct sandlot_call *call, void *instance
     return SANDLOT_INTERNAL;
 }
 
-/* Lines that fill the room for what was found in a file, then one that is longer than any buffer. */
+/* Lines that fill the first room for what is found in a file to its last byte, then one that is longer than any buffer.
+ */
 static void write_lines(void)
 {
-    AUTO_FREE char *text = malloc(LONG_LINE + (size_t)SHORT_LINES * 80);
+    AUTO_FREE char *text = malloc(LONG_LINE + (size_t)SHORT_LINES * 120);
     size_t length = 0;
 
     assert_non_null(text);
     for (int i = 0; i < SHORT_LINES; i++)
-        length += (size_t)sprintf(text + length, "%063dword\n", i);
+        length += (size_t)sprintf(text + length, "%0108dword\n", i);
     memset(text + length, 'x', LONG_LINE);
     memcpy(text + length + LONG_LINE / 2, "word", 4);
     support_write_bytes("box/lines", text, length + LONG_LINE);

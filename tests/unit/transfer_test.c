@@ -15,7 +15,7 @@
 
 /* ---- a provider that runs commands here ---- */
 
-static struct {
+static struct channel {
     const char *shell;  /* NULL: sh */
     bool input;         /* can commands be fed? */
     unsigned int calls; /* so far */
@@ -208,9 +208,9 @@ static int count_temporary(const char *name)
 
 struct fates {
     size_t count;
-    size_t index[64];
-    enum sandlot_code code[64];
-    uint64_t bytes[64];
+    size_t index[256];
+    enum sandlot_code code[256];
+    uint64_t bytes[256];
 };
 
 static void note_fate(void *context, size_t index, const char *path, const struct sandlot_error *problem,
@@ -219,7 +219,7 @@ static void note_fate(void *context, size_t index, const char *path, const struc
     struct fates *fates = context;
 
     assert_non_null(path);
-    assert_true(fates->count < 64);
+    assert_true(fates->count < 256);
     fates->index[fates->count] = index;
     fates->code[fates->count] = problem ? problem->code : SANDLOT_CODE_OK;
     fates->bytes[fates->count++] = bytes;
@@ -453,6 +453,68 @@ static void test_fates_in_order(void **state)
     assert_int_equal(fates.bytes[6], 12);
     assert_holds(remote, "the last one", 12);
     sandlot_error_clear(&error);
+}
+
+/* Small files share commands; what is wrong with one of them concerns it alone, and the order stays. */
+static void many_small_files(unsigned int most_calls)
+{
+    enum { MANY = 200, BAD = 77, LONG = 150 };
+    struct sandlot_transfer_item items[MANY];
+    struct fates fates = {0};
+    AUTO_FREE char *long_bytes = make_bytes(100000);
+
+    assert_int_equal(path_make_folders(support_path("box/f77"), 0755), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        AUTO_FREE char *name = text_format("from/f%zu", i);
+        AUTO_FREE char *remote = text_format("box/%sf%zu", i % 3 ? "" : "new dir/", i);
+        AUTO_FREE char *text = text_format("file %zu\n", i);
+
+        if (i % 7 == 0)
+            memset(strrchr(text, '\n'), 0xfe, 1);
+        if (i == LONG)
+            support_write_bytes(name, long_bytes, 100000);
+        else
+            support_write(name, text);
+        items[i] = item_of(strdup(support_path(remote)), strdup(support_path(name)));
+        items[i].mode = i % 2 ? 0700 : 0;
+    }
+    assert_int_equal(move(true, items, MANY, false, &fates, NULL), -1);
+    assert_in_range(channel.calls, 1, most_calls);
+    assert_int_equal(fates.count, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        size_t length = 0;
+        AUTO_FREE char *sent = path_read_file(items[i].local_path, 1 << 20, &length);
+
+        assert_int_equal(fates.index[i], i);
+        assert_int_equal(fates.code[i], i == BAD ? SANDLOT_CODE_IS_DIRECTORY : SANDLOT_CODE_OK);
+        assert_int_equal(fates.bytes[i], i == BAD ? 0 : length);
+        if (i != BAD)
+            assert_holds(items[i].path, sent, length);
+        free((char *)(uintptr_t)items[i].path);
+        free((char *)(uintptr_t)items[i].local_path);
+    }
+    assert_int_equal(count_temporary("box"), 0);
+    assert_int_equal(count_temporary("box/new dir"), 0);
+}
+
+static void test_many_small_files(void **state)
+{
+    static const char *const shells[] = {"dash", "bash", "/bin/busybox sh"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        channel = (struct channel){.shell = shells[i], .input = true};
+        many_small_files(8);
+    }
+}
+
+static void test_many_small_files_badly(void **state)
+{
+    (void)state;
+    channel.every = 3;
+    channel.how = CUT;
+    channel.cut_after = 300;
+    many_small_files(300);
 }
 
 static void test_download_problems(void **state)
@@ -723,6 +785,8 @@ int main(void)
         TEST(test_never_works),
         TEST(test_pipe_as_source),
         TEST(test_fates_in_order),
+        TEST(test_many_small_files),
+        TEST(test_many_small_files_badly),
         TEST(test_download_problems),
         TEST(test_modes),
         TEST(test_folders),

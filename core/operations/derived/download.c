@@ -64,6 +64,7 @@ struct download {
     bool last;                     /* its end was reached */
     char chunk_sum[SUMS_TOLD + 1]; /* as the sandbox says */
     struct frame_bytes chunk;
+    bool came;                     /* a chunk of the command at hand */
     char whole_sum[SUMS_TOLD + 1]; /* the same; "": there is but one chunk */
     bool has_size;
     uint64_t size;
@@ -130,6 +131,7 @@ static int take_chunk(struct download *download, struct sandlot_error *error)
     sums_add(&sums, chunk->bytes, chunk->length);
     if (!sums_match(&sums, download->chunk_sum))
         return frame_damaged(error, "a chunk does not have the sum that it should have");
+    download->came = true;
     return chunk->length == TRANSFER_CHUNK ? write_chunk(download, error) : 0;
 }
 
@@ -168,9 +170,12 @@ static int fetch(struct download *download, struct sandlot_error *error)
     script_add_sums(&script);
     script_add(&script, download_script);
     download->chunk.length = 0;
-    download->last = false;
+    download->last = download->came = false;
     if (frame_run(&step, &script, &receiver, error) < 0)
         return -1;
+    /* Only the last chunk is shorter, and there is one in any case, or this would go on for ever. */
+    if (!download->came || (!download->last && download->chunk.length > 0))
+        return frame_damaged(error, "a chunk is missing");
     return download->chunk.length > 0 ? write_chunk(download, error) : 0;
 }
 

@@ -19,7 +19,7 @@ enum {
  * then one by one. No -exec stands in parentheses: BusyBox forgets the last files of such a one.
  */
 static const char search_script[] =
-    "s_need cat grep head tr wc xargs\n"
+    "s_need cat grep head sh tr wc xargs\n"
     "echo x | grep -qaF -e x || s_need 'grep with -a'\n"
     "[ -e \"$f\" ] || s_gone\n"
     "text='text() { [ $(head -c 32768 \"$1\" | tr -dc \"\\000\" | wc -c) -eq 0 ]; }\n"
@@ -51,7 +51,7 @@ static const char search_script[] =
     "[ -r \"$f\" ] && [ -x \"$f\" ] && cd \"$f\" || s_fail eacces\n"
     "q=\n"
     "[ \"$(pwd -P)\" != / ] || q='( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ) -prune -o'\n"
-    "[ \"$(find . -prune -exec echo {} +)\" = . ] || s_need 'find with -exec +'\n"
+    "[ \"$(find . -prune -exec sh -c 'echo \"$1\"' x {} +)\" = . ] || s_need 'find with -exec +'\n"
     "s_word begun 1\n"
     "find . $q -type f -path '*:*' -exec sh -c \"$text$one\" x {} + -o -type f -path '*\n*' -exec sh -c "
     "\"$text$one\" x {} + -o -type f -exec sh -c \"$text$many\" x {} + | s_flow lines\n"

@@ -18,7 +18,7 @@ enum {
  * another way (3), because find's own output, which it buffers, must not mix with that of commands that it starts.
  */
 static const char walk_script[] =
-    "s_need find\n"
+    "s_need find sh\n"
     "[ -e \"$f\" ] || s_gone\n"
     "[ -d \"$f\" ] || s_fail kind\n"
     "[ -r \"$f\" ] && [ -x \"$f\" ] && cd \"$f\" || s_fail eacces\n"
