@@ -1,5 +1,5 @@
 /*
- * Two threads take turns at reading. If a message brings a call the one that has the turn passes it on and runs the
+ * Some threads take turns at reading. If a message brings a call the one that has the turn passes it on and runs the
  * call itself: so no call waits for a thread to wake up, and there is always one that reads. The thread that serves
  * watches for all other reasons to end.
  */
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    READERS = 2,
+    READERS = 3, /* one that has the turn, one that runs a call, one that has just done so */
     CHUNK = 64 * 1024,
     INPUT_GRACE_MS = 1000,  /* for calls that run when the input ends */
     ORPHAN_GRACE_MS = 5000, /* for another process to speak after the parent has gone: launchers fork and leave */

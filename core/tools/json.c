@@ -1,5 +1,6 @@
 #include "tools/json.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,31 @@ enum { DELETE = 0x7f, LONGEST_ESCAPE = 6 };
 static inline bool is_special(unsigned char byte)
 {
     return byte < 0x20 || byte == '"' || byte == '\\' || byte == DELETE || byte == 0xe2;
+}
+
+#define LANES(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The highest bit of a byte is set if it is 0, and perhaps of one after such a byte. */
+static inline uint64_t zero_lanes(uint64_t word)
+{
+    return (word - LANES(1)) & ~word;
+}
+
+/* How many of LENGTH bytes, eight at a time, surely are ASCII and not special. */
+static size_t plain_run(const unsigned char *bytes, size_t length)
+{
+    size_t run = 0;
+    uint64_t word;
+
+    for (; length - run >= sizeof(word); run += sizeof(word)) {
+        memcpy(&word, bytes + run, sizeof(word));
+        uint64_t other = word | (word - LANES(0x20)) | (word + LANES(1)) | zero_lanes(word ^ LANES('"')) |
+                         zero_lanes(word ^ LANES('\\'));
+
+        if (other & LANES(0x80))
+            break;
+    }
+    return run;
 }
 
 /* How many bytes at AT, of which the first is special, must be escaped as one character; 0: none. */
@@ -39,7 +65,7 @@ bool json_add_string(struct buffer *buffer, const char *text, size_t length)
     size_t start = 0;
 
     buffer_add(buffer, "\"", 1);
-    for (size_t i = 0; i < length;) {
+    for (size_t i = plain_run(bytes, length); i < length;) {
         size_t size = is_special(bytes[i]) ? escaped(bytes + i, length - i) : 0;
 
         if (size == 0) {
@@ -50,6 +76,7 @@ bool json_add_string(struct buffer *buffer, const char *text, size_t length)
         add_escape(buffer, bytes + i);
         i += size;
         start = i;
+        i += plain_run(bytes + i, length - i);
     }
     buffer_add(buffer, text + start, length - start);
     return buffer_add(buffer, "\"", 1);

@@ -379,6 +379,21 @@ int derived_put(const struct file_call *call, const void *bytes, size_t length, 
     return 0;
 }
 
+/* What script LOST has made, if it got so far, though its answer never came: an empty temporary file. */
+static void abandon_beginning(const struct file_call *call, const struct script *lost)
+{
+    struct file_call last = *call;
+    CLEANUP(script_clear) struct script script;
+
+    last.cancel_fd = -1;
+    last.deadline_ms = sandlot_now_ms() + CLEAN_UP_MS;
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add_placing(&script);
+    script_format(&script, "s_target\nt=${t%%/*}/.sandlot-%.*s\ns_end\n", SCRIPT_MARK / 2, lost->mark);
+    frame_run(&last, &script, NULL, NULL);
+}
+
 /* Where the temporary file may be made, empty. */
 static int begin_pieces(const struct file_call *call, struct frame_bytes *place, struct sandlot_error *error)
 {
@@ -388,8 +403,10 @@ static int begin_pieces(const struct file_call *call, struct frame_bytes *place,
     script_set(&script, "f", call->path);
     script_add_placing(&script);
     script_add(&script, "s_target\ns_create true\nprintf %s \"$t\" | s_data place\nt=\ns_end\n");
-    if (run_again(call, &script, place, error) < 0)
+    if (run_again(call, &script, place, error) < 0) {
+        abandon_beginning(call, &script);
         return -1;
+    }
     return place->length > 1 ? 0 : frame_damaged(error, "a path is missing");
 }
 
