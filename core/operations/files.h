@@ -82,9 +82,9 @@ struct file_route {
                   struct sandlot_error *error);
     int (*download)(const struct file_call *call, int target_fd, uint64_t *bytes, struct sandlot_error *error);
     /*
-     * Uploads several small files with less effort than one by one; NULL: there is nothing to be gained. It tries as many
-     * of FILES, from the first one on, as go together, and returns how many these are. Those of them that are not MOVED
-     * are for upload, which can tell why. The path of CALL is not looked at.
+     * Uploads several small files with less effort than one by one; NULL: there is nothing to be gained. It tries as
+     * many of FILES, from the first one on, as go together, and returns how many these are. Those of them that are not
+     * MOVED are for upload, which can tell why. The path of CALL is not looked at.
      */
     size_t (*upload_some)(const struct file_call *call, struct small_file *files, size_t count);
     /* Makes the directory and its parents; fine if it is there. */

@@ -126,7 +126,8 @@ static void wait_for_input(const struct stdio *stdio)
 {
     struct pollfd fds[] = {{stdio->options->input_fd, POLLIN, 0}, {stdio->over_fd, POLLIN, 0}};
 
-    poll(fds, sizeof(fds) / sizeof(fds[0]), -1);
+    while (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0 && errno == EINTR)
+        continue;
 }
 
 /* Takes what has come. False: it was the end. */
