@@ -308,6 +308,11 @@ static struct progress take_lines(struct content *content, struct cursor cursor,
     return progress;
 }
 
+const char *page_line_truncated_word(const struct sandlot_page *page)
+{
+    return page->line_truncated >= PAGE_WINDOW - SANDLOT_PAGE_BYTES ? "at least " : "";
+}
+
 static void add_note(struct content *content, const struct sandlot_page *page)
 {
     char *at = content->bytes + content->length;
@@ -316,9 +321,9 @@ static void add_note(struct content *content, const struct sandlot_page *page)
 
     if (page->line_truncated)
         written = snprintf(at, room,
-                           "\n[Cut: line %" PRId64 " alone is longer than a page of %d bytes; %" PRIu64
+                           "\n[Cut: line %" PRId64 " alone is longer than a page of %d bytes; %s%" PRIu64
                            " bytes of it are left out, which no offset reaches.]",
-                           page->end_line, SANDLOT_PAGE_BYTES, page->line_truncated);
+                           page->end_line, SANDLOT_PAGE_BYTES, page_line_truncated_word(page), page->line_truncated);
     else
         written = snprintf(at, room,
                            "\n[Cut: a page has at most %d bytes. Line %" PRId64 " does not fit: what is shown of it is "

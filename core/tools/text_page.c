@@ -1,6 +1,7 @@
 /* Pages of files with numbered lines. */
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "operations/page.h"
 #include "tools/media.h"
 #include "tools/text.h"
 
@@ -135,19 +136,19 @@ static void note_long_line(struct buffer *text, const struct sandlot_page *page,
     uint64_t bytes = rendered->line_bytes + page->line_truncated;
 
     buffer_format(text,
-                  "\n\n[Line %" PRId64 " does not fit: the first %zu of its %" PRIu64
+                  "\n\n[Line %" PRId64 " does not fit: the first %zu of its %s%" PRIu64
                   " bytes are shown. Search in it with grep, or see the rest in pieces with execute: "
                   "sed -n %" PRId64 "p FILE | cut -b %zu-%zu]",
-                  page->start_line, rendered->line_shown, bytes, page->start_line, rendered->line_shown + 1,
-                  rendered->line_shown * 2);
+                  page->start_line, rendered->line_shown, page_line_truncated_word(page), bytes, page->start_line,
+                  rendered->line_shown + 1, rendered->line_shown * 2);
 }
 
 /* After the lines: what else the reader should know. */
 static void note_rest(struct buffer *text, const struct sandlot_read *request, const struct sandlot_page *page)
 {
     if (page->line_truncated > 0)
-        buffer_format(text, "\n[%" PRIu64 " bytes of line %" PRId64 " are left out: it is too long.]",
-                      page->line_truncated, page->end_line);
+        buffer_format(text, "\n[%s%" PRIu64 " bytes of line %" PRId64 " are left out: it is too long.]",
+                      page_line_truncated_word(page), page->line_truncated, page->end_line);
     if (page->lossy)
         buffer_add_text(text, "\n[Bytes that are not UTF-8 are shown as \xef\xbf\xbd.]");
     if (request->offset < 0)
