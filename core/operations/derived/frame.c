@@ -124,7 +124,9 @@ static int take_word(struct parser *parser)
         return 0;
     }
     if (strcmp(parser->name, "missing") == 0) {
-        memcpy(parser->missing, parser->word, sizeof(parser->missing));
+        /* Blanks do not come through a frame. */
+        for (size_t i = 0; i < sizeof(parser->missing); i++)
+            parser->missing[i] = (char)(parser->word[i] == '_' ? ' ' : parser->word[i]);
         return 0;
     }
     if (!parser->receiver || !parser->receiver->word)
