@@ -64,7 +64,7 @@ if [ "$(id -u)" = 0 ]; then
     uid=61777
     while getent passwd "$uid" >/dev/null || getent group "$uid" >/dev/null; do uid=$((uid + 1)); done
     clone=$(mktemp -d /tmp/sandlot-clone.XXXXXX) || exit 2
-    tar -cf - Makefile README.md core plugins sdk include tests config .clang-* | tar -xf - -C "$clone"
+    tar -cf - Makefile README.md core plugins sdk include tests config docs .clang-* | tar -xf - -C "$clone"
     mkdir "$clone/build"
     tar -C "$BUILD" -cf - --exclude=./sanitize --exclude=./fuzz --exclude=./test-logs . | tar -xf - -C "$clone/build"
     chown -R "$uid:$uid" "$clone"
