@@ -22,11 +22,4 @@ int derived_download(const struct file_call *call, int target_fd, uint64_t *byte
 int derived_make_directory(const struct file_call *call, struct sandlot_error *error);
 int derived_tree(const struct file_call *call, struct entries *entries, struct sandlot_error *error);
 
-/*
- * Puts LENGTH bytes, more than one command can carry, into the new file REMOTE_PATH, whose directory exists, in as many
- * commands as they need. When it fails the file may be there or not. 0 or -1.
- */
-int derived_put(const struct file_call *call, const void *bytes, size_t length, const char *remote_path,
-                struct sandlot_error *error);
-
 #endif

@@ -101,6 +101,7 @@ static const char editing[] =
     "if [ -w \"$f\" ]; then s_follow; s_beside; else s_g=$f t=; fi\n"
     "[ \"$s_same\" ] && t=\n"
     "exec 5<\"$s_g\" 6<<.\n"
+    "mark\n"
     ".\n"
     "s_facts= s_modes=' 644 755 '\n"
     "umask 022\n"

@@ -31,8 +31,8 @@ static const char front[] = "if command set -o pipefail && [ -r /proc/self/fdinf
                             "else\n";
 
 /*
- * A file that says how long it is. If it has grown since, that is fine; if there is less, which is so under /sys, it is
- * sent once more and counted.
+ * A file that says how long it is. If what came has another length, because the file has changed since, or is one of
+ * those under /sys, it is sent once more and counted.
  */
 static const char whole[] = "s_size=$(stat -L -c %s \"$f\")\n"
                             "if [ ${s_size:-0} -gt 0 ] && [ $s_size -le $s_whole ]; then\n"
@@ -86,7 +86,7 @@ struct reading {
     bool front; /* head is as much as a window has */
     bool has_lines;
     uint64_t lines;
-    uint64_t size; /* that the file says it has, and must have at least; 0: nothing is known */
+    uint64_t size; /* that the file says it has; 0: nothing is known */
 };
 
 static int take_word(void *context, const char *name, const char *value, struct sandlot_error *error)
@@ -137,7 +137,7 @@ static void make_script(struct script *script, const struct file_call *call, con
 static bool is_complete(struct reading *reading)
 {
     if (!reading->front)
-        return reading->head.length >= reading->size;
+        return reading->size == 0 || reading->head.length == reading->size;
     reading->whole = reading->size <= PAGE_WHOLE;
     return reading->head.length == (reading->size <= PAGE_WINDOW ? reading->size : PAGE_WINDOW + 1);
 }

@@ -364,21 +364,6 @@ static int put_piece(const struct file_call *call, const void *bytes, size_t len
     return failed;
 }
 
-int derived_put(const struct file_call *call, const void *bytes, size_t length, const char *remote_path,
-                struct sandlot_error *error)
-{
-    size_t at = 0;
-
-    do {
-        size_t piece = length - at < TRANSFER_PIECE ? length - at : TRANSFER_PIECE;
-
-        if (put_piece(call, (const char *)bytes + at, piece, at, remote_path, error) < 0)
-            return -1;
-        at += piece;
-    } while (at < length);
-    return 0;
-}
-
 /* What script LOST has made, if it got so far, though its answer never came: an empty temporary file. */
 static void abandon_beginning(const struct file_call *call, const struct script *lost)
 {
@@ -521,9 +506,9 @@ static int upload_long(const struct file_call *call, int source_fd, char *piece,
     int failed = upload_fed(call, feed, mode, size_left(source_fd), &fed, &why);
 
     *bytes = feed->sums.cksum.bytes;
-    /* What can be read again goes another way if this one was damaged. */
-    bool again =
-        failed && (!fed || (after >= 0 && transfer_again(call, 1, &why) && lseek(source_fd, after, SEEK_SET) == after));
+    /* What can be read again goes another way if this one was damaged, or needs more tools. */
+    bool may = failed && after >= 0 && (why.code == SANDLOT_CODE_MISSING_TOOL || transfer_again(call, 1, &why));
+    bool again = failed && (!fed || (may && lseek(source_fd, after, SEEK_SET) == after));
 
     if (failed && !again)
         error_set(error, why.code, "%s", why.message);

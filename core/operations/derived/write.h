@@ -14,7 +14,6 @@
  *   s_target     both, and sees to it that the mode of $t will be that of the file, whose $s_mode, $s_owner and $s_copy
  *                (has it several links?) s_place needs
  *   s_create COMMAND...   runs COMMAND with its output going to a new file $t; ends the script if that fails
- *   s_check SUM SIZE      ends the script as damaged if $t has not the cksum(1) SUM and SIZE bytes
  *   s_place      puts $t in the place of $s_g: by rename, or by copying where the file has several links, is a mount,
  * or the directory takes no new files
  */
