@@ -122,7 +122,7 @@ static int execute(struct sandlot_session *session, const struct sandlot_executi
     int cancel_fd = cancellation_fd(execution->cancellation);
     int64_t deadline_ms = session_command_deadline(timeout_ms);
     struct receiver receiver = {.execution = execution};
-    struct input input;
+    struct input input = {0};
     struct sandlot_command command = {.size = sizeof(command),
                                       .command = execution->command,
                                       .working_dir =

@@ -201,7 +201,7 @@ static char *with_lines(const struct sandlot_read *request, const struct sandlot
 char *text_of_page(const struct sandlot_read *request, const struct sandlot_page *page, size_t maximum,
                    int64_t *next_offset, size_t *length)
 {
-    int64_t own_offset;
+    int64_t own_offset = -1;
     int64_t *offset = next_offset ? next_offset : &own_offset;
 
     *offset = -1;
