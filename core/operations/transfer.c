@@ -252,20 +252,22 @@ static size_t move_some(struct transfer *transfer, size_t first)
     }
     if (count < 2)
         return 1;
-    lock_all(files, count);
+    const size_t locked = count;
+
+    lock_all(files, locked);
     for (size_t i = 0; i < count; i++)
         if (files[i]->settled)
             count = i; /* each of those after it alone, for here they stand in the order of their items */
     size_t tried = count > 1 ? transfer->some_route->upload_some(&call, gathered->files, count) : 1;
 
-    for (size_t i = 0; i < tried; i++) {
+    for (size_t i = 0; i < tried && i < count; i++) {
         if (!gathered->files[i].moved)
             continue;
         files[i]->bytes = gathered->files[i].length;
         files[i]->settled = true;
         moved(transfer, files[i]->bytes);
     }
-    for (size_t i = 0; i < gathered->count; i++)
+    for (size_t i = 0; i < locked; i++)
         unlock(files[i]);
     return tried;
 }
