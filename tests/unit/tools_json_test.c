@@ -53,7 +53,7 @@ static void test_beyond_ascii(void **state)
         const char *character;
         const char *escaped;
     } rows[] = {{"\xc3\xa9", "\xc3\xa9"},         {"\xe2\x80\xa8", "\\u2028"},
-                {"\xe2\x80\xa9", "\\u2029"},      {"\xe2\x80\xaa", "\xe2\x80\xaa"},
+                {"\xe2\x80\xa9", "\\u2029"},      {"\xe2\x80\xaf", "\xe2\x80\xaf"},
                 {"\xe2\x82\xac", "\xe2\x82\xac"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}};
 
     (void)state;
