@@ -106,14 +106,15 @@ static int report_result(const struct options *options, const struct sandlot_res
     return failed;
 }
 
-static int run_and_close(const struct context *context, struct sandlot_session *session, const char *command)
+/* INPUT is the command. */
+static int run_and_close(const struct context *context, struct sandlot_session *session, const void *input)
 {
     const struct options *options = context->options;
     struct sandlot_result result = {.size = sizeof(result)};
     struct sandlot_error error = {0};
     struct sandlot_error closing = {0};
     AUTO_FREE char *id = strdup(sandlot_session_id(session));
-    int outcome = run(context, session, command, &result, &error);
+    int outcome = run(context, session, input, &result, &error);
     int status = 1;
 
     sandbox_close(context, session, &closing);
@@ -130,20 +131,8 @@ static int run_and_close(const struct context *context, struct sandlot_session *
 int command_exec(const struct options *options)
 {
     AUTO_FREE char *command = text_shell_join(options->arguments, options->argument_count);
-    struct context context;
 
     if (!command || !command[strspn(command, " \t\n")])
         return usage_error(options->command, "the command is empty; write what to run behind --");
-    int status = context_open(&context, options);
-
-    if (status == 0)
-        status = context_resolve(&context);
-    if (status == 0) {
-        struct sandlot_session *session = sandbox_open(&context, false, &status);
-
-        if (session)
-            status = run_and_close(&context, session, command);
-    }
-    context_close(&context);
-    return status;
+    return sandbox_command(options, NULL, run_and_close, command);
 }

@@ -48,15 +48,22 @@ static int print_answer(const struct options *options, struct answer *answer, co
     return error_is_set(error) ? error_exit_status(error->code) : 0;
 }
 
-static int work_and_close(const struct context *context, struct sandlot_session *session, file_work work,
-                          const void *input)
+/* What a command does, and with what. */
+struct task {
+    file_work work;
+    const void *input;
+};
+
+static int work_and_close(const struct context *context, struct sandlot_session *session, const void *input)
 {
+    const struct task *task = input;
     struct answer answer = {0};
     struct sandlot_error error = {0};
     struct sandlot_error closing = {0};
 
-    work(context, session, input, &answer, &error);
+    task->work(context, session, task->input, &answer, &error);
     sandbox_close(context, session, &closing);
+    answer.told = answer.told || !error_is_set(&error); /* of what is wrong with the closing */
     int status = print_answer(context->options, &answer, error_is_set(&error) ? &error : &closing);
 
     json_object_put(answer.object);
@@ -68,19 +75,9 @@ static int work_and_close(const struct context *context, struct sandlot_session 
 
 int file_command(const struct options *options, file_work work, const void *input)
 {
-    struct context context;
-    int status = context_open(&context, options);
+    const struct task task = {work, input};
 
-    if (status == 0)
-        status = context_resolve(&context);
-    if (status == 0) {
-        struct sandlot_session *session = sandbox_open(&context, false, &status);
-
-        if (session)
-            status = work_and_close(&context, session, work, input);
-    }
-    context_close(&context);
-    return status;
+    return sandbox_command(options, NULL, work_and_close, &task);
 }
 
 int answer_with_bytes(struct answer *answer, char *text, size_t length, struct sandlot_error *error)

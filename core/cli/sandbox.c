@@ -139,3 +139,24 @@ char *sandbox_directory(const struct options *options, const struct sandlot_sess
         return strdup(options->cwd);
     return text_format("%s/%s", strcmp(base, "/") == 0 ? "" : base, options->cwd);
 }
+
+int sandbox_command(const struct options *options, int (*check)(const struct context *context),
+                    int (*use)(const struct context *context, struct sandlot_session *session, const void *input),
+                    const void *input)
+{
+    struct context context;
+    int status = context_open(&context, options);
+
+    if (status == 0)
+        status = context_resolve(&context);
+    if (status == 0 && check)
+        status = check(&context);
+    if (status == 0) {
+        struct sandlot_session *session = sandbox_open(&context, false, &status);
+
+        if (session)
+            status = use(&context, session, input);
+    }
+    context_close(&context);
+    return status;
+}

@@ -126,13 +126,14 @@ static int shell_status(int exit_code)
     return 1;
 }
 
-static int run_and_close(const struct context *context, struct sandlot_session *session, const char *command)
+/* INPUT is the command. */
+static int run_and_close(const struct context *context, struct sandlot_session *session, const void *input)
 {
     struct sandlot_error error = {0};
     struct sandlot_error closing = {0};
     int exit_code = -1;
     int status = 1;
-    int outcome = run(context, session, command, &exit_code, &error);
+    int outcome = run(context, session, input, &exit_code, &error);
 
     sandbox_close(context, session, &closing);
     if (outcome == 0)
@@ -168,25 +169,11 @@ int command_shell(const struct options *options)
 {
     const bool has_command = options->argument_count > 0;
     AUTO_FREE char *command = has_command ? text_shell_join(options->arguments, options->argument_count) : NULL;
-    struct context context;
 
     if (has_command && (!command || !command[strspn(command, " \t\n")]))
         return usage_error(options->command, "the command is empty; leave it out for a shell");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return usage_error(options->command, "standard input and output must be a terminal; use 'sandlot exec' to run "
                                              "commands without one");
-    int status = context_open(&context, options);
-
-    if (status == 0)
-        status = context_resolve(&context);
-    if (status == 0)
-        status = check_provider(&context);
-    if (status == 0) {
-        struct sandlot_session *session = sandbox_open(&context, false, &status);
-
-        if (session)
-            status = run_and_close(&context, session, command);
-    }
-    context_close(&context);
-    return status;
+    return sandbox_command(options, check_provider, run_and_close, command);
 }
