@@ -382,7 +382,7 @@ int edit_error_not_text(const struct edit_wish *wish, struct sandlot_error *erro
                      shown ? shown : "The file");
 }
 
-int edit_error_empty(const struct edit_wish *wish, struct sandlot_error *error)
+static int error_empty(const struct edit_wish *wish, struct sandlot_error *error)
 {
     AUTO_FREE char *shown = excerpt_path(wish->shown);
 
@@ -481,7 +481,7 @@ int edit_apply(const struct edit_wish *wish, const void *text, size_t length, ch
         return edit_error_not_text(wish, error);
     if (wish->old_length == 0) {
         if (length)
-            return edit_error_empty(wish, error);
+            return error_empty(wish, error);
         if (wish->new_length == 0)
             return 0;
         *result = copy_of((struct span){wish->new_string, wish->new_length});

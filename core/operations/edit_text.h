@@ -49,7 +49,5 @@ int edit_apply(const struct edit_wish *wish, const void *text, size_t length, ch
 /* The errors of edit_apply where the text is too long to be diagnosed: COUNT occurrences, not replaced. -1. */
 int edit_error(const struct edit_wish *wish, uint64_t count, struct sandlot_error *error);
 int edit_error_not_text(const struct edit_wish *wish, struct sandlot_error *error);
-/* An empty old_string is only fit for an empty file. -1. */
-int edit_error_empty(const struct edit_wish *wish, struct sandlot_error *error);
 
 #endif

@@ -185,37 +185,6 @@ void matches_sort(struct matches *matches)
         qsort(matches->items, matches->count, sizeof(*matches->items), compare_matches);
 }
 
-/* Puts the blocks of FROM behind the first of *TO, which may still have room. */
-static void blocks_join(struct text_block **to, struct text_block *from)
-{
-    if (!*to) {
-        *to = from;
-        return;
-    }
-    struct text_block *last = from;
-
-    while (last && last->next)
-        last = last->next;
-    if (!last)
-        return;
-    last->next = (*to)->next;
-    (*to)->next = from;
-}
-
-bool matches_join(struct matches *to, struct matches *from)
-{
-    if (!reserve_matches(to, to->count + from->count))
-        return false;
-    if (from->count)
-        memcpy(to->items + to->count, from->items, from->count * sizeof(*from->items));
-    to->count += from->count;
-    to->bytes += from->bytes;
-    blocks_join(&to->blocks, from->blocks);
-    free(from->items);
-    *from = (struct matches){0};
-    return true;
-}
-
 void matches_clear(struct matches *matches)
 {
     free(matches->items);

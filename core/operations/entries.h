@@ -47,8 +47,6 @@ bool matches_add(struct matches *matches, const char *path, int64_t line, const 
 /* By the bytes of their paths, then by line. */
 void matches_sort(struct matches *matches);
 
-/* Moves everything of FROM to the end of TO. False when out of memory; both are then still valid. */
-bool matches_join(struct matches *to, struct matches *from);
 void matches_clear(struct matches *matches);
 
 #endif

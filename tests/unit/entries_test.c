@@ -139,34 +139,6 @@ static void test_matches_sorted_g01(void **state)
     matches_clear(&matches);
 }
 
-static void test_matches_joined(void **state)
-{
-    struct matches to = {0};
-    struct matches from = {0};
-
-    (void)state;
-    assert_true(matches_join(&to, &from));
-    for (int round = 0; round < 3; round++) {
-        AUTO_FREE char *large = calloc(1, 100001);
-        const char *path = matches_path(&from, "/from");
-
-        memset(large, 'x', 100000);
-        assert_true(matches_add(&from, path, round, large, 100000));
-        assert_true(matches_join(&to, &from));
-        assert_int_equal(from.count, 0);
-        assert_null(from.blocks);
-        assert_true(matches_add(&to, matches_path(&to, "/to"), round, "own", 3));
-    }
-    assert_int_equal(to.count, 6);
-    assert_int_equal(to.bytes, 3 * (5 + 100000 + 3 + 3) + 6 * sizeof(struct sandlot_match));
-    assert_string_equal(to.items[4].path, "/from");
-    assert_int_equal(to.items[4].line, 2);
-    assert_int_equal(strlen(to.items[4].text), 100000);
-    assert_string_equal(to.items[5].path, "/to");
-    matches_clear(&to);
-    matches_clear(&from);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -176,7 +148,6 @@ int main(void)
         cmocka_unit_test(test_long_name),
         cmocka_unit_test(test_matches_g17_g18),
         cmocka_unit_test(test_matches_sorted_g01),
-        cmocka_unit_test(test_matches_joined),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
