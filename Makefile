@@ -81,9 +81,9 @@ CLI_SOURCES := $(wildcard core/cli/*.c core/server/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
-CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -ldl -lpthread -lm
-# To find and relocate five shared objects would take the command longer than its work. -lz is libelf's.
-COMMAND_LIBRARIES := -Wl,-Bstatic -ljson-c -linih -lelf -lz -lffi -Wl,-Bdynamic -ldl -lpthread -lm
+CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
+# To find and relocate six shared objects would take the command longer than its work. -lz is libelf's.
+COMMAND_LIBRARIES := -Wl,-Bstatic -ljson-c -linih -lelf -lz -lffi -lmd -Wl,-Bdynamic -ldl -lpthread -lm
 # toml++ is the only C++; its runtime is linked statically because the shared one would cost start-up time.
 CXX_RUNTIME := -static-libstdc++ -static-libgcc
 
@@ -359,7 +359,7 @@ format:
 fuzz: fuzzers
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh -b $(BUILD) -t $$(($(FUZZ_SECONDS) * $(words $(FUZZERS)) + 60)) tests/fuzz/run.sh
 
-bench: all $(BENCH)
+bench: all clients $(BENCH)
 	@tests/bench/bench.sh $(BUILD)
 
 clean:

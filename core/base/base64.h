@@ -18,6 +18,13 @@ void base64_encode_to(char *text, const void *bytes, size_t length);
 /* The text of BYTES with NUL, to be freed; NULL when out of memory. */
 char *base64_encode(const void *bytes, size_t length);
 
+/* The six bits of a digit; -1: it is none. */
+int base64_value(char character);
+
+/* Decodes groups of four characters as long as there is nothing but digits, three bytes each. Returns the number of
+ * characters that it took. */
+size_t base64_decode_run(const char *text, size_t length, void *bytes);
+
 /* A decoder for text that comes in pieces. Zero at the beginning. */
 struct base64_decoder {
     uint32_t bits;

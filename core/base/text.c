@@ -120,28 +120,62 @@ static size_t utf8_character(const unsigned char *bytes, size_t length)
     return size;
 }
 
+/* How many of LENGTH bytes are ASCII before the first that is not, or up to seven fewer. */
+static size_t ascii_run(const unsigned char *bytes, size_t length)
+{
+    size_t run = 0;
+    uint64_t word;
+
+    for (; length - run >= sizeof(word); run += sizeof(word)) {
+        memcpy(&word, bytes + run, sizeof(word));
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return run;
+}
+
 bool text_utf8_valid(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
     const unsigned char *end = at + length;
 
     while (at < end) {
+        if (*at < 0x80)
+            at += ascii_run(at, (size_t)(end - at));
         size_t size = utf8_character(at, (size_t)(end - at));
 
         if (size == 0)
-            return false;
+            return at == end;
         at += size;
     }
     return true;
+}
+
+/* LENGTH bytes and a NUL; NULL when out of memory. */
+static char *copy_bytes(const void *bytes, size_t length)
+{
+    char *copy = malloc(length + 1);
+
+    if (!copy)
+        return NULL;
+    if (length > 0)
+        memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    return copy;
 }
 
 char *text_utf8_replace(const void *bytes, size_t length, size_t *result_length)
 {
     if (length > (SIZE_MAX - 1) / 3)
         return NULL;
+    if (text_utf8_valid(bytes, length)) {
+        if (result_length)
+            *result_length = length;
+        return copy_bytes(bytes, length);
+    }
     const unsigned char *at = bytes;
     const unsigned char *end = at + length;
-    char *text = malloc(text_utf8_valid(bytes, length) ? length + 1 : length * 3 + 1);
+    char *text = malloc(length * 3 + 1);
     char *out = text;
 
     if (!text)

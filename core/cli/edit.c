@@ -75,8 +75,9 @@ static int edit_from_input(const struct options *options, struct sandlot_edit *r
         return usage_error(options->command,
                            "standard input must hold one JSON object with the strings \"old_string\" and "
                            "\"new_string\"; or pass --old and --new");
-    if (json_object_object_get_ex(object, "replace_all", &all) && json_object_get_boolean(all))
-        request->replace_all = true;
+    if (json_object_object_get_ex(object, "replace_all", &all) && !json_object_is_type(all, json_type_boolean))
+        return usage_error(options->command, "\"replace_all\" on standard input must be true or false");
+    request->replace_all = request->replace_all || json_object_get_boolean(all);
     return file_command(options, work, request);
 }
 

@@ -15,8 +15,8 @@ struct answer {
     bool told; /* people have been told already what failed */
 };
 
-/* Texts for people are as long as the results, which have limits of their own. */
-#define ANSWER_NO_LIMIT ((size_t)1 << 40)
+/* Bytes of a text: what is more is cut visibly, with the way to the rest. With --json nothing is. */
+enum { ANSWER_MAXIMUM = 80000 };
 
 /* Does the work with INPUT, what the command read or checked before. 0 with the answer filled, or -1 with the error. */
 typedef int (*file_work)(const struct context *context, struct sandlot_session *session, const void *input,

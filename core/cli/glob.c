@@ -42,7 +42,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
     }
     if (sandlot_find_files(session, &request, text_entries_add, &text, &truncated, error) < 0)
         return -1;
-    return answer_with_text(answer, text_of_entries(&text, truncated, "No files found", ANSWER_NO_LIMIT, NULL), error);
+    return answer_with_text(answer, text_of_entries(&text, truncated, "No files found", ANSWER_MAXIMUM, NULL), error);
 }
 
 int command_glob(const struct options *options)

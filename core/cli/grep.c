@@ -48,7 +48,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
     if (sandlot_search_files(session, &request, text_matches_add, &text, &truncated, error) < 0)
         return -1;
     size_t length = 0;
-    char *lines = text_of_matches(&text, truncated, request.pattern, ANSWER_NO_LIMIT, NULL, &length);
+    char *lines = text_of_matches(&text, truncated, request.pattern, ANSWER_MAXIMUM, NULL, &length);
 
     return answer_with_bytes(answer, lines, length, error);
 }

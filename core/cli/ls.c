@@ -41,7 +41,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
     }
     if (sandlot_list_directory(session, &request, text_entries_add, &text, error) < 0)
         return -1;
-    return answer_with_text(answer, text_of_entries(&text, false, "Directory is empty", ANSWER_NO_LIMIT, NULL), error);
+    return answer_with_text(answer, text_of_entries(&text, false, "No files found", ANSWER_MAXIMUM, NULL), error);
 }
 
 int command_ls(const struct options *options)

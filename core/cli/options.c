@@ -86,6 +86,9 @@ int usage_error(const struct command *command, const char *format, ...)
     AUTO_FREE char *line = raw ? text_visible(raw) : NULL;
 
     fprintf(stderr, "sandlot: %s\n", line ? line : "out of memory");
+    /* An agent's host shows one line of a server that does not start. */
+    if (command && strcmp(command->name, "mcp") == 0)
+        return USAGE_STATUS;
     fprintf(stderr, "Try 'sandlot %s%s--help' for more.\n", command ? command->name : "", command ? " " : "");
     return USAGE_STATUS;
 }

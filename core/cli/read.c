@@ -73,8 +73,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
         failed = answer_with_object(answer, page_object(&page), error);
     } else {
         size_t length = 0;
-        /* For a person all of the page, which has a limit of its own. */
-        char *text = text_of_page(&request, &page, ANSWER_NO_LIMIT, NULL, &length);
+        char *text = text_of_page(&request, &page, ANSWER_MAXIMUM, NULL, &length);
 
         failed = answer_with_bytes(answer, text, length, error);
     }

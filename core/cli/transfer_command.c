@@ -31,10 +31,19 @@ static void add_result(struct outcome *outcome, const char *path, const struct s
     json_object_array_add(outcome->results, result);
 }
 
+/* A name in a sandbox may hold line ends, so that one file looks like several. */
+static void add_line(struct outcome *outcome, const char *path, uint64_t bytes)
+{
+    bool upload = outcome->direction == TRANSFER_UPLOAD;
+    AUTO_FREE char *name = text_visible(path);
+
+    text_append(&outcome->lines, "%s %s (%llu bytes)\n", upload ? "Uploaded" : "Downloaded", name ? name : "?",
+                (unsigned long long)bytes);
+}
+
 static void on_done(void *context, size_t index, const char *path, const struct sandlot_error *problem, uint64_t bytes)
 {
     struct outcome *outcome = context;
-    bool upload = outcome->direction == TRANSFER_UPLOAD;
 
     (void)index;
     if (outcome->options->json)
@@ -43,8 +52,7 @@ static void on_done(void *context, size_t index, const char *path, const struct 
         progress_line("sandlot: %s", problem->message);
         outcome->told = true;
     } else if (!outcome->to_standard_output)
-        text_append(&outcome->lines, "%s %s (%llu bytes)\n", upload ? "Uploaded" : "Downloaded", path,
-                    (unsigned long long)bytes);
+        add_line(outcome, path, bytes);
 }
 
 static void on_progress(void *context, uint64_t done, uint64_t total)

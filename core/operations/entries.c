@@ -83,7 +83,8 @@ static bool reserve_matches(struct matches *matches, size_t wanted)
     return enough;
 }
 
-struct sandlot_file_entry *entries_add(struct entries *entries, const char *directory, const char *name, size_t name_length)
+struct sandlot_file_entry *entries_add(struct entries *entries, const char *directory, const char *name,
+                                       size_t name_length)
 {
     size_t length = directory ? strlen(directory) : 0;
     bool slash = directory && (length == 0 || directory[length - 1] != '/');

@@ -21,7 +21,8 @@ struct entries {
 
 /* Adds DIRECTORY "/" NAME (no doubled slash; DIRECTORY NULL: NAME is the whole path). The rest of the entry is zero and
  * to be filled in. NULL when out of memory. */
-struct sandlot_file_entry *entries_add(struct entries *entries, const char *directory, const char *name, size_t name_length);
+struct sandlot_file_entry *entries_add(struct entries *entries, const char *directory, const char *name,
+                                       size_t name_length);
 
 /* By the bytes of their paths. */
 void entries_sort(struct entries *entries);

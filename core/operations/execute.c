@@ -60,7 +60,7 @@ static void add_line(struct receiver *receiver, const char *line)
 
 static int check(const struct sandlot_execution *execution, struct sandlot_error *error)
 {
-    if (!execution->command || !*execution->command)
+    if (!execution->command || !execution->command[strspn(execution->command, " \t\n")])
         return error_set(error, SANDLOT_CODE_USAGE, "the command must not be empty");
     if (execution->timeout_ms < SANDLOT_NO_TIMEOUT)
         return error_set(error, SANDLOT_CODE_USAGE, "the time limit must not be negative");
@@ -122,7 +122,7 @@ static int execute(struct sandlot_session *session, const struct sandlot_executi
     int cancel_fd = cancellation_fd(execution->cancellation);
     int64_t deadline_ms = session_command_deadline(timeout_ms);
     struct receiver receiver = {.execution = execution};
-    struct input input;
+    struct input input = {0};
     struct sandlot_command command = {.size = sizeof(command),
                                       .command = execution->command,
                                       .working_dir =

@@ -227,6 +227,13 @@ int file_error_errno(struct sandlot_error *error, const struct file_call *call, 
                          shown);
     case ENOMEM:
         return error_no_memory(error);
+    case EBUSY:
+        if (call->verb == FILE_REMOVE)
+            return error_set(error, SANDLOT_CODE_PERMISSION_DENIED,
+                             "'%s' is or holds a mount of the sandbox and cannot be removed; name what is to go "
+                             "inside it",
+                             shown);
+        __attribute__((fallthrough));
     default:
         return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "Cannot %s '%s': %s", doing, shown, strerror(reason));
     }

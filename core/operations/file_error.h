@@ -8,7 +8,7 @@
  * Says what errno REASON means for this call: ENOENT and ENOTDIR are file_not_found (path_not_found for ls, glob and
  * grep; ENOTDIR when writing invalid_path), EACCES, EPERM and EROFS permission_denied, EISDIR is_directory (not_a_file
  * for edit), ELOOP and ENAMETOOLONG invalid_path, ENOSPC and EDQUOT no_space, ECANCELED cancelled, ETIMEDOUT timeout,
- * ENOMEM out of memory, anything else internal_error with its text.
+ * ENOMEM out of memory, EBUSY of what is to be removed permission_denied, anything else internal_error with its text.
  */
 int file_error_errno(struct sandlot_error *error, const struct file_call *call, int reason);
 

@@ -152,10 +152,11 @@ int sandlot_edit_file(struct sandlot_session *session, const struct sandlot_edit
     if (!own.path || !own.old_string || !own.new_string)
         return error_set(error, SANDLOT_CODE_USAGE, "an edit needs a path, an old and a new text");
     if (!text_utf8_valid(own.new_string, own.new_length))
-        return error_set(error, SANDLOT_CODE_NOT_A_TEXT_FILE,
-                         "the new text for '%s' is not UTF-8, and the file would be no text file any more; use write or "
-                         "upload for bytes",
-                         own.path);
+        return error_set(
+            error, SANDLOT_CODE_NOT_A_TEXT_FILE,
+            "the new text for '%s' is not UTF-8, and the file would be no text file any more; use write or "
+            "upload for bytes",
+            own.path);
     const struct edit_wish wish = {.shown = own.path,
                                    .old_string = own.old_string,
                                    .old_length = own.old_length,
@@ -236,8 +237,8 @@ int sandlot_list_directory(struct sandlot_session *session, const struct sandlot
 }
 
 int sandlot_find_files(struct sandlot_session *session, const struct sandlot_glob *request,
-                       bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context, bool *truncated,
-                       struct sandlot_error *error)
+                       bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
+                       bool *truncated, struct sandlot_error *error)
 {
     struct sandlot_glob own;
     bool more = false;

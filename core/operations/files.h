@@ -50,6 +50,15 @@ struct search {
     uint64_t maximum;             /* matches; 0: all */
 };
 
+/* A file for the sandbox that is here as a whole. */
+struct small_file {
+    const char *path; /* as that of a call */
+    const void *bytes;
+    size_t length;
+    uint32_t mode; /* as that of upload */
+    bool moved;    /* filled in */
+};
+
 /* Each returns 0, or -1 with the error. Results are empty before, and are the caller's to clear in any case. */
 struct file_route {
     int (*read)(const struct file_call *call, const struct page_wish *wish, struct sandlot_page *page,
@@ -72,6 +81,12 @@ struct file_route {
     int (*upload)(const struct file_call *call, int source_fd, uint32_t mode, uint64_t *bytes,
                   struct sandlot_error *error);
     int (*download)(const struct file_call *call, int target_fd, uint64_t *bytes, struct sandlot_error *error);
+    /*
+     * Uploads several small files with less effort than one by one; NULL: there is nothing to be gained. It tries as
+     * many of FILES, from the first one on, as go together, and returns how many these are. Those of them that are not
+     * MOVED are for upload, which can tell why. The path of CALL is not looked at.
+     */
+    size_t (*upload_some)(const struct file_call *call, struct small_file *files, size_t count);
     /* Makes the directory and its parents; fine if it is there. */
     int (*make_directory)(const struct file_call *call, struct sandlot_error *error);
     /* Every regular file and every directory below call->path (itself not), links not followed, their paths absolute,

@@ -131,7 +131,7 @@ static int look_at_target(struct local_file *file, const char *shown, struct san
         return 0;
     if (faccessat(file->folder_fd, file->name, W_OK, AT_EACCESS) < 0)
         return local_error(error, errno, "write", shown);
-    file->target_mode = status.st_mode & 07777;
+    file->target_mode = status.st_mode & 0777; /* what a sandbox sends runs with nobody's rights */
     file->target_uid = status.st_uid;
     file->target_gid = status.st_gid;
     return 0;

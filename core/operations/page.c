@@ -231,7 +231,7 @@ static bool next_line(struct cursor *cursor, struct line *line)
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
-/* The content of a page as it grows: room for SANDLOT_PAGE_BYTES and the NUL. */
+/* The content of a page as it grows. */
 struct content {
     char *bytes;
     size_t length;
@@ -308,6 +308,11 @@ static struct progress take_lines(struct content *content, struct cursor cursor,
     return progress;
 }
 
+const char *page_line_truncated_word(const struct sandlot_page *page)
+{
+    return page->line_truncated >= PAGE_WINDOW - SANDLOT_PAGE_BYTES ? "at least " : "";
+}
+
 static void add_note(struct content *content, const struct sandlot_page *page)
 {
     char *at = content->bytes + content->length;
@@ -316,9 +321,9 @@ static void add_note(struct content *content, const struct sandlot_page *page)
 
     if (page->line_truncated)
         written = snprintf(at, room,
-                           "\n[Cut: line %" PRId64 " alone is longer than a page of %d bytes; %" PRIu64
+                           "\n[Cut: line %" PRId64 " alone is longer than a page of %d bytes; %s%" PRIu64
                            " bytes of it are left out, which no offset reaches.]",
-                           page->end_line, SANDLOT_PAGE_BYTES, page->line_truncated);
+                           page->end_line, SANDLOT_PAGE_BYTES, page_line_truncated_word(page), page->line_truncated);
     else
         written = snprintf(at, room,
                            "\n[Cut: a page has at most %d bytes. Line %" PRId64 " does not fit: what is shown of it is "
@@ -342,10 +347,17 @@ static void set_position(struct sandlot_page *page, const struct progress *progr
     page->line_truncated = progress->missed;
 }
 
+/* The most that the content of a page can be made of LENGTH bytes, from here to the end of the file: three for each
+ * that is no UTF-8. */
+static size_t most_content(size_t length)
+{
+    return length < SANDLOT_PAGE_BYTES / 3 ? length * 3 : SANDLOT_PAGE_BYTES;
+}
+
 static int fill_lines(struct cursor cursor, const struct page_wish *wish, bool window_ends, int64_t total,
                       struct sandlot_page *page, struct sandlot_error *error)
 {
-    char *bytes = malloc(SANDLOT_PAGE_BYTES + 1);
+    char *bytes = malloc((window_ends ? most_content((size_t)(cursor.end - cursor.at)) : SANDLOT_PAGE_BYTES) + 1);
     struct content content = {.bytes = bytes, .limit = SANDLOT_PAGE_BYTES};
 
     if (!bytes)

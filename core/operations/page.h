@@ -48,6 +48,9 @@ bool page_needs_lines(const struct page_wish *wish, const void *head, size_t hea
 int page_fill(const struct page_wish *wish, const struct page_source *source, struct sandlot_page *page,
               struct sandlot_error *error);
 
+/* "at least " before page->line_truncated if the line goes on beyond the window, where nobody looks; else "". */
+const char *page_line_truncated_word(const struct sandlot_page *page);
+
 /* Counts lines in a stream, and remembers where line WANTED (from 0) begins. */
 struct line_scan {
     int64_t wanted;

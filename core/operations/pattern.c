@@ -504,3 +504,46 @@ bool pattern_may_enter(const struct pattern *pattern, const char *relative)
     }
     return false;
 }
+
+static size_t literal_directories(const struct alternative *alternative)
+{
+    size_t count = 0;
+
+    while (!alternative->bare && count + 1 < alternative->count && alternative->components[count].kind == KIND_LITERAL)
+        count++;
+    return count;
+}
+
+/* How many of the first COUNT components of A are also those of B. */
+static size_t same_components(const struct alternative *a, const struct alternative *b, size_t count)
+{
+    size_t limit = literal_directories(b);
+    size_t same = 0;
+
+    while (same < count && same < limit && a->components[same].length == b->components[same].length &&
+           memcmp(a->components[same].text, b->components[same].text, a->components[same].length) == 0)
+        same++;
+    return same;
+}
+
+char *pattern_directory(const struct pattern *pattern)
+{
+    const struct alternative *first = &pattern->alternatives[0];
+    size_t count = literal_directories(first);
+
+    for (size_t i = 1; i < pattern->count; i++)
+        count = same_components(first, &pattern->alternatives[i], count);
+    char *directory = malloc(strlen(first->text) + 1);
+    size_t length = 0;
+
+    if (!directory)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            directory[length++] = '/';
+        memcpy(directory + length, first->components[i].text, first->components[i].length);
+        length += first->components[i].length;
+    }
+    directory[length] = '\0';
+    return directory;
+}

@@ -25,4 +25,8 @@ bool pattern_matches(const struct pattern *pattern, const char *relative);
 /* Could anything below the directory RELATIVE ("" is the search directory itself) match? False: need not be entered. */
 bool pattern_may_enter(const struct pattern *pattern, const char *relative);
 
+/* The deepest directory, relative and without wildcards, in which all that matches lies: "" if it may lie anywhere.
+ * To be freed; NULL without memory. */
+char *pattern_directory(const struct pattern *pattern);
+
 #endif

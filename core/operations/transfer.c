@@ -22,7 +22,10 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 16,               /* files that a vendor is given at once: as many descriptors are open */
+    BATCH = 256,       /* files that may wait to be moved together */
+    VENDOR_BATCH = 16, /* files that a vendor is given at once: as many descriptors are open */
+    SMALL = 24 * 1024, /* bytes of a file that may go with others */
+    SMALL_TOGETHER = 96 * 1024,
     LOCK_MS = 60 * 1000,      /* for another call that changes the same file */
     TREE_MS = 10 * 60 * 1000, /* to list a tree of the sandbox */
     PROGRAM_MODE = 0755
@@ -39,6 +42,8 @@ struct moving {
     int fd;               /* of the caller, without local_path */
     uint32_t mode;
     struct local_file local;
+    struct path_lock lock; /* an upload's */
+    bool locked;
     struct sandlot_source source;
     struct sandlot_sink sink;
     bool settled; /* its fate is known: PROBLEM, or all of it has moved */
@@ -52,8 +57,10 @@ struct transfer {
     bool upload;
     bool vendor; /* the provider has a transfer of its own */
     struct stall stall;
-    int folder_fd; /* where the tree that is being downloaded goes */
+    int folder_fd;                       /* where the tree that is being downloaded goes */
+    const struct file_route *some_route; /* the one that moves small files together; NULL: none does */
     struct moving batch[BATCH];
+    size_t batch_size;
     size_t count;
     uint64_t done;
     uint64_t total;
@@ -135,24 +142,134 @@ static void settle(struct moving *moving)
     stall_explain(&moving->transfer->stall, moving->path, &moving->problem);
 }
 
-static int move_on_route(struct moving *moving, struct sandlot_error *error)
+static int lock(struct moving *moving, struct sandlot_error *error)
 {
     struct transfer *transfer = moving->transfer;
-    const struct file_call call = call_of(transfer, moving->remote, moving->path);
-    const struct file_route *route = file_route_of(&call, error);
-    struct path_locks *locks = &transfer->session->path_locks;
-    struct path_lock lock;
 
-    if (!route)
-        return -1;
-    if (!transfer->upload)
-        return route->download(&call, moving->local.fd, &moving->bytes, error);
-    if (path_lock_take(locks, &lock, moving->remote, sandlot_now_ms() + LOCK_MS, call.cancel_fd, error) < 0)
-        return -1;
-    int failed = route->upload(&call, moving->local.fd, moving->mode, &moving->bytes, error);
+    if (!transfer->upload || moving->locked)
+        return 0;
+    int failed = path_lock_take(&transfer->session->path_locks, &moving->lock, moving->remote,
+                                sandlot_now_ms() + LOCK_MS, transfer->stall.fd, error);
 
-    path_lock_give_back(locks, &lock);
+    moving->locked = !failed;
     return failed;
+}
+
+static void unlock(struct moving *moving)
+{
+    if (moving->locked)
+        path_lock_give_back(&moving->transfer->session->path_locks, &moving->lock);
+    moving->locked = false;
+}
+
+static int by_remote(const void *left, const void *right)
+{
+    const struct moving *const *a = left;
+    const struct moving *const *b = right;
+
+    return strcmp((*a)->remote, (*b)->remote);
+}
+
+/* Locks all of FILES, whose paths differ, always in the same order, so that two that wait for each other cannot be. A
+ * file whose lock is not to be had is settled. */
+static void lock_all(struct moving *const *files, size_t count)
+{
+    struct moving *sorted[BATCH];
+
+    memcpy(sorted, files, count * sizeof(*files));
+    qsort(sorted, count, sizeof(struct moving *), by_remote);
+    for (size_t i = 0; i < count; i++)
+        if (lock(sorted[i], &sorted[i]->problem) < 0)
+            settle(sorted[i]);
+}
+
+static int move_on_route(struct moving *moving, struct sandlot_error *error)
+{
+    const struct transfer *transfer = moving->transfer;
+    const struct file_call call = call_of(moving->transfer, moving->remote, moving->path);
+    const struct file_route *route = file_route_of(&call, error);
+
+    if (!route || lock(moving, error) < 0)
+        return -1;
+    return transfer->upload ? route->upload(&call, moving->local.fd, moving->mode, &moving->bytes, error)
+                            : route->download(&call, moving->local.fd, &moving->bytes, error);
+}
+
+/* ---- small files together ---- */
+
+/* The bytes of some files, one after the other. */
+struct gathered {
+    char *bytes;
+    size_t length;
+    struct small_file files[BATCH];
+    size_t count;
+};
+
+/* Adds a file if it is a small one. What is wrong with it shows when it is moved alone. */
+static bool gather(struct gathered *gathered, struct moving *moving)
+{
+    const struct local_file *local = &moving->local;
+    char *bytes = gathered->bytes + gathered->length;
+    size_t length = 0;
+    ssize_t got = 0;
+    struct stat status;
+
+    /* A pipe must be opened only once. */
+    if (moving->settled || !moving->local_path || stat(moving->local_path, &status) < 0 || !S_ISREG(status.st_mode) ||
+        open_local(moving, NULL) < 0)
+        return false;
+    bool fits = local->start >= 0 && local->bytes <= SMALL && local->bytes < SMALL_TOGETHER - gathered->length;
+
+    while (fits && length <= local->bytes &&
+           ((got = read(local->fd, bytes + length, local->bytes + 1 - length)) > 0 || (got < 0 && errno == EINTR)))
+        length += got > 0 ? (size_t)got : 0;
+    fits = fits && got == 0 && length == local->bytes;
+    if (fits)
+        gathered->files[gathered->count++] =
+            (struct small_file){.path = moving->remote, .bytes = bytes, .length = length, .mode = moving->mode};
+    gathered->length += fits ? length : 0;
+    local_close(&moving->local);
+    local_init(&moving->local);
+    return fits;
+}
+
+/* Moves small files that wait, from FIRST on, together. Returns how many have had their turn; those that are not
+ * settled then are to be moved alone. */
+static size_t move_some(struct transfer *transfer, size_t first)
+{
+    struct moving *files[BATCH];
+    AUTO_FREE struct gathered *gathered = calloc(1, sizeof(*gathered));
+    AUTO_FREE char *bytes = malloc(SMALL_TOGETHER);
+    const struct file_call call = call_of(transfer, "", transfer->batch[first].path);
+    size_t count = 0;
+
+    if (!gathered || !bytes || error_is_set(&transfer->stopped))
+        return 1;
+    gathered->bytes = bytes;
+    while (first + count < transfer->count && gather(gathered, &transfer->batch[first + count])) {
+        files[count] = &transfer->batch[first + count];
+        count++;
+    }
+    if (count < 2)
+        return 1;
+    const size_t locked = count;
+
+    lock_all(files, locked);
+    for (size_t i = 0; i < count; i++)
+        if (files[i]->settled)
+            count = i; /* each of those after it alone, for here they stand in the order of their items */
+    size_t tried = count > 1 ? transfer->some_route->upload_some(&call, gathered->files, count) : 1;
+
+    for (size_t i = 0; i < tried && i < count; i++) {
+        if (!gathered->files[i].moved)
+            continue;
+        files[i]->bytes = gathered->files[i].length;
+        files[i]->settled = true;
+        moved(transfer, files[i]->bytes);
+    }
+    for (size_t i = 0; i < locked; i++)
+        unlock(files[i]);
+    return tried;
 }
 
 /* ---- the vendor's own transfer ---- */
@@ -217,7 +334,7 @@ static void vendor_problem(struct moving *moving, const char *text)
 
 /* The files of one call to the vendor. */
 struct vendor_batch {
-    struct moving *files[BATCH];
+    struct moving *files[VENDOR_BATCH];
     size_t count;
 };
 
@@ -240,7 +357,7 @@ static void vendor_done(const struct sandlot_transfer *transfer, size_t index, c
 /* Gives BATCH to the vendor. 0, or -1 with what concerns them all; those whose fate was not told are not settled. */
 static int ask_vendor(struct transfer *transfer, struct vendor_batch *batch, struct sandlot_error *error)
 {
-    struct sandlot_file files[BATCH];
+    struct sandlot_file files[VENDOR_BATCH];
     const struct sandlot_transfer fate = {.size = sizeof(fate), .context = batch, .done = vendor_done};
 
     for (size_t i = 0; i < batch->count; i++) {
@@ -282,14 +399,31 @@ static void ask_vendor_again(struct moving *moving)
     settle(moving);
 }
 
+/* Takes the files that wait and can be opened and locked. */
+static void fill_batch(struct transfer *transfer, struct vendor_batch *batch)
+{
+    size_t opened = 0;
+
+    for (size_t i = 0; i < transfer->count; i++) {
+        struct moving *moving = &transfer->batch[i];
+
+        if (open_local(moving, &moving->problem) < 0)
+            settle(moving);
+        else
+            batch->files[opened++] = moving;
+    }
+    lock_all(batch->files, opened);
+    for (size_t i = 0; i < opened; i++)
+        if (!batch->files[i]->settled)
+            batch->files[batch->count++] = batch->files[i];
+}
+
 static void move_by_vendor(struct transfer *transfer)
 {
     struct vendor_batch batch = {.count = 0};
     struct sandlot_error why = {0};
 
-    for (size_t i = 0; i < transfer->count; i++)
-        if (!transfer->batch[i].settled)
-            batch.files[batch.count++] = &transfer->batch[i];
+    fill_batch(transfer, &batch);
     if (batch.count == 0)
         return;
     ask_vendor(transfer, &batch, &why);
@@ -314,6 +448,7 @@ static void move_by_vendor(struct transfer *transfer)
 
 static void moving_clear(struct moving *moving)
 {
+    unlock(moving);
     local_close(&moving->local);
     sandlot_error_clear(&moving->problem);
     free(moving->path);
@@ -322,29 +457,35 @@ static void moving_clear(struct moving *moving)
     *moving = (struct moving){0};
 }
 
+/* A file's fate is known, or it is moved now. Tells it. */
+static void finish(struct moving *moving)
+{
+    struct transfer *transfer = moving->transfer;
+
+    if (!moving->settled) {
+        if (open_local(moving, &moving->problem) == 0)
+            move_on_route(moving, &moving->problem);
+        settle(moving);
+    }
+    if (!transfer->upload && !error_is_set(&moving->problem))
+        local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
+    report(transfer, moving->index, moving->path, &moving->problem, error_is_set(&moving->problem) ? 0 : moving->bytes);
+    moving_clear(moving);
+}
+
 /* Moves all that wait, and tells their fates. */
 static void flush(struct transfer *transfer)
 {
-    for (size_t i = 0; i < transfer->count; i++) {
-        struct moving *moving = &transfer->batch[i];
+    size_t known = 0; /* so many have had their turn together */
 
-        if (open_local(moving, &moving->problem) < 0)
-            settle(moving);
-        if (moving->settled || transfer->vendor)
-            continue;
-        move_on_route(moving, &moving->problem);
-        settle(moving);
-    }
-    if (transfer->vendor)
+    if (transfer->vendor) {
         move_by_vendor(transfer);
+        known = transfer->count;
+    }
     for (size_t i = 0; i < transfer->count; i++) {
-        struct moving *moving = &transfer->batch[i];
-
-        if (!transfer->upload && !error_is_set(&moving->problem))
-            local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
-        report(transfer, moving->index, moving->path, &moving->problem,
-               error_is_set(&moving->problem) ? 0 : moving->bytes);
-        moving_clear(moving);
+        if (i >= known)
+            known = i + (transfer->some_route ? move_some(transfer, i) : 1);
+        finish(&transfer->batch[i]);
     }
     transfer->count = 0;
 }
@@ -363,14 +504,14 @@ static bool waits(const struct transfer *transfer, const char *remote)
 /* Takes a file, whose strings are its own from now on, into the batch. */
 static void add(struct transfer *transfer, const struct moving *file)
 {
-    if (transfer->count == BATCH || waits(transfer, file->remote))
+    if (transfer->count == transfer->batch_size || waits(transfer, file->remote))
         flush(transfer);
     struct moving *moving = &transfer->batch[transfer->count++];
 
     *moving = *file;
     moving->transfer = transfer;
     local_init(&moving->local);
-    if (!transfer->vendor)
+    if (transfer->batch_size == 1)
         flush(transfer);
 }
 
@@ -436,6 +577,7 @@ static void add_entry(struct transfer *transfer, const struct moving *item, cons
                               .relative = relative,
                               .mode = item->mode};
 
+        local_init(&file.local);
         if (file.path) {
             add(transfer, &file);
         } else {
@@ -578,6 +720,7 @@ static void move_item(struct transfer *transfer, size_t index, const struct sand
     struct moving moving = {.index = index};
     struct sandlot_error problem = {0};
 
+    local_init(&moving.local);
     if (prepare_item(transfer, item, &moving, &problem) == 0) {
         int folder = move_folder(transfer, &moving, &problem);
 
@@ -616,9 +759,21 @@ static int read_item(const struct sandlot_transfer_request *request, size_t inde
                       SIZED_UP_TO(struct sandlot_transfer_item, fd), "sandlot_transfer_item", error);
 }
 
+/* How many files are moved together. What is wrong with the route shows with the first file. */
+static void choose_batch(struct transfer *transfer)
+{
+    const struct file_call call = call_of(transfer, "/", "/");
+    const struct file_route *route = transfer->upload && !transfer->vendor ? file_route_of(&call, NULL) : NULL;
+
+    transfer->some_route = route && route->upload_some ? route : NULL;
+    transfer->batch_size = transfer->vendor ? VENDOR_BATCH : transfer->some_route ? BATCH : 1;
+}
+
 static int run(struct transfer *transfer, struct sandlot_error *error)
 {
     struct sandlot_transfer_item item;
+
+    choose_batch(transfer);
 
     for (size_t i = 0; i < transfer->request.count; i++) {
         if (read_item(&transfer->request, i, &item, error) < 0)

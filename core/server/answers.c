@@ -81,17 +81,17 @@ char *answer_error(const char *id, enum rpc_code code, const char *message, cons
     if (!quoted || !number)
         return NULL;
     return join("{\"jsonrpc\":\"2.0\"", id ? ",\"id\":" : "", id ? id : "", ",\"error\":{\"code\":", number,
-                ",\"message\":", quoted, data ? ",\"data\":" : "", data ? data : "", "}}", NULL);
+                ",\"message\":", quoted, data ? ",\"data\":" : "", data ? data : "", "}}", (char *)NULL);
 }
 
 char *answer_result(const char *id, const char *result, const char *info, const char *meta)
 {
     if (!info && !meta)
-        return join("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"result\":{", result, "}}", NULL);
+        return join("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"result\":{", result, "}}", (char *)NULL);
     return join("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"result\":{", info ? "\"resultType\":\"complete\"" : "",
                 info && *result ? "," : "", result, info || *result ? "," : "", "\"_meta\":{",
                 info ? "\"" META_PREFIX "serverInfo\":" : "", info ? info : "", info && meta ? "," : "",
-                meta ? meta : "", "}}}", NULL);
+                meta ? meta : "", "}}}", (char *)NULL);
 }
 
 /* The members of an object, without its brackets; NULL if there are none. To be freed. */
@@ -111,7 +111,7 @@ static char *members(const char *object)
 char *answer_tool(const char *id, const char *content, const char *meta, bool is_error, const char *info)
 {
     AUTO_FREE char *inner = members(meta);
-    AUTO_FREE char *result = join("\"content\":", content, ",\"isError\":", is_error ? "true" : "false", NULL);
+    AUTO_FREE char *result = join("\"content\":", content, ",\"isError\":", is_error ? "true" : "false", (char *)NULL);
 
     return result ? escape_separators(answer_result(id, result, info, inner)) : NULL;
 }
@@ -120,7 +120,7 @@ char *answer_content(const char *text)
 {
     AUTO_FREE char *quoted = json_quote(text, strlen(text));
 
-    return quoted ? join("[{\"type\":\"text\",\"text\":", quoted, "}]", NULL) : NULL;
+    return quoted ? join("[{\"type\":\"text\",\"text\":", quoted, "}]", (char *)NULL) : NULL;
 }
 
 char *notice_progress(const char *token, int64_t elapsed_ms, const char *message, size_t length)
@@ -131,12 +131,12 @@ char *notice_progress(const char *token, int64_t elapsed_ms, const char *message
     if (!elapsed)
         return NULL;
     return join("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":", token,
-                ",\"progress\":", elapsed, quoted ? ",\"message\":" : "", quoted ? quoted : "", "}}", NULL);
+                ",\"progress\":", elapsed, quoted ? ",\"message\":" : "", quoted ? quoted : "", "}}", (char *)NULL);
 }
 
 char *notice_subscribed(const char *id)
 {
     return join("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{"
                 "\"notifications\":{},\"_meta\":{\"" META_PREFIX "subscriptionId\":",
-                id, "}}}", NULL);
+                id, "}}}", (char *)NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Every call runs on a thread of the pool, which grows with the need and never shrinks: what a provider starts may be
- * tied to the life of the thread that started it. One more thread sends progress.
+ * A call runs on a thread that was offered, or else on one of the pool, which grows with the need and never shrinks:
+ * what a provider starts may be tied to the life of the thread that started it. One more thread sends progress.
  *
  * A call is in the list from its arrival until its answer is about to be sent; who takes it out decides what becomes of
  * it. So nothing follows an answer, and a cancelled call has none.
@@ -65,8 +65,10 @@ struct calls {
     struct call **last;
     size_t count; /* of those that are not answered yet, but subscriptions */
     size_t subscriptions;
-    size_t idle; /* threads without work */
+    size_t idle; /* threads of the pool without work */
     size_t threads;
+    size_t offered; /* threads that will come for a call */
+    size_t claimed; /* calls that such threads have not done with */
     bool closed;
     bool ending; /* the threads may go */
     bool has_ticker;
@@ -355,6 +357,32 @@ static struct call *take_call(struct calls *calls)
     return call;
 }
 
+void calls_offer(struct calls *calls)
+{
+    pthread_mutex_lock(&calls->lock);
+    calls->offered++;
+    pthread_mutex_unlock(&calls->lock);
+}
+
+struct call *calls_claim(struct calls *calls)
+{
+    pthread_mutex_lock(&calls->lock);
+    struct call *call = calls->first ? take_call(calls) : NULL;
+
+    calls->offered--;
+    calls->claimed += call != NULL;
+    pthread_mutex_unlock(&calls->lock);
+    return call;
+}
+
+void calls_run(struct calls *calls, struct call *call)
+{
+    run_call(calls, call);
+    pthread_mutex_lock(&calls->lock);
+    calls->claimed--;
+    pthread_mutex_unlock(&calls->lock);
+}
+
 static void *work(void *argument)
 {
     struct calls *calls = argument;
@@ -476,16 +504,17 @@ static bool start_thread(pthread_t *thread, void *(*function)(void *), void *arg
 /* With the lock held: a thread for what waits in the queue. False: there is none at all. */
 static bool provide_thread(struct calls *calls)
 {
+    size_t ready = calls->idle + calls->offered;
     size_t waiting = 0;
 
-    for (const struct call *call = calls->first; call && waiting <= calls->idle; call = call->behind)
+    for (const struct call *call = calls->first; call && waiting <= ready; call = call->behind)
         waiting++;
     /* A thread that was woken and has not run yet counts as idle still. */
-    if (waiting > calls->idle && calls->threads < MOST_THREADS &&
-        start_thread(&calls->pool[calls->threads], work, calls))
+    if (waiting > ready && calls->threads < MOST_THREADS && start_thread(&calls->pool[calls->threads], work, calls))
         calls->threads++;
-    pthread_cond_signal(&calls->work);
-    return calls->threads > 0;
+    if (waiting > calls->offered)
+        pthread_cond_signal(&calls->work);
+    return calls->threads + calls->offered > 0;
 }
 
 /* With the lock held. */
@@ -692,14 +721,24 @@ void calls_cancel_all(struct calls *calls)
     holder_wake(calls->options->holder);
 }
 
+/* Nothing is left to do, and no thread from elsewhere is in here. */
+static bool is_done(struct calls *calls)
+{
+    pthread_mutex_lock(&calls->lock);
+    bool done = calls->count + calls->offered + calls->claimed == 0;
+
+    pthread_mutex_unlock(&calls->lock);
+    return done;
+}
+
 bool calls_wait(struct calls *calls, int64_t until_ms, int stop_fd)
 {
     enum { LOOK_MS = 5 };
     struct pollfd stop = {stop_fd, POLLIN, 0};
 
-    while (calls_count(calls) > 0) {
+    while (!is_done(calls)) {
         if (sandlot_now_ms() >= until_ms || poll(&stop, 1, LOOK_MS) > 0)
-            return calls_count(calls) == 0;
+            return is_done(calls);
     }
     return true;
 }

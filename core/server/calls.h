@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct calls;
+struct call;
 
 /* What all calls share; the pointers must live as long. */
 struct calls_options {
@@ -32,6 +33,14 @@ struct calls_request {
 /* Runs it on a thread, at once or when one is free; the answer goes to its channel. False: there are too many, or no
  * memory, or the end has begun. */
 bool calls_submit(struct calls *calls, const struct calls_request *request);
+
+/* The thread that reads messages offers to run one of the calls that they bring, so that none need be woken for it. As
+ * soon as it has taken those messages it must claim one. */
+void calls_offer(struct calls *calls);
+
+/* Ends the offer. A call that waited, which must be run now; NULL: there is none. */
+struct call *calls_claim(struct calls *calls);
+void calls_run(struct calls *calls, struct call *call);
 
 /* Keeps a subscription until it is cancelled or the server ends, which is then its answer. */
 bool calls_subscribe(struct calls *calls, struct channel *channel, struct piece id);

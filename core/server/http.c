@@ -106,7 +106,7 @@ static struct addrinfo *look_up(const char *address)
 /* What the socket is bound to, as a URL has it; to be freed. */
 static char *name_of(int fd)
 {
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = {0};
     socklen_t length = sizeof(bound);
     char host[INET6_ADDRSTRLEN + 20];
     char port[8];
@@ -124,34 +124,28 @@ int http_listen(const char *address, char **name, struct sandlot_error *error)
     static const int on = 1;
 
     *name = NULL;
-    if (!found) {
-        error_set(error, SANDLOT_CODE_USAGE,
-                  "--http takes ADDRESS:PORT with an address in numbers, such as 127.0.0.1:0 or [::1]:8080, not '%s'",
-                  address);
-        return -1;
-    }
-    AUTO_CLOSE int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (!found)
+        return error_set(
+            error, SANDLOT_CODE_USAGE,
+            "--http takes ADDRESS:PORT with an address in numbers, such as 127.0.0.1:0 or [::1]:8080, not '%s'",
+            address);
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool listens = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
                    bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0;
     int problem = errno;
 
     freeaddrinfo(found);
-    if (!listens) {
-        error_set(
-            error, SANDLOT_CODE_INTERNAL_ERROR,
-            "the server cannot listen on %s: %s; choose another one with --http ADDRESS:PORT (port 0: a free one)",
-            address ? address : HTTP_ADDRESS ":" HTTP_PORT, strerror(problem));
-        return -1;
-    }
-    *name = name_of(fd);
-    if (!*name) {
-        error_no_memory(error);
-        return -1;
-    }
-    int result = fd;
-
-    fd = -1;
-    return result;
+    *name = listens ? name_of(fd) : NULL;
+    if (*name)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (listens)
+        return error_no_memory(error);
+    return error_set(
+        error, SANDLOT_CODE_INTERNAL_ERROR,
+        "the server cannot listen on %s: %s; choose another one with --http ADDRESS:PORT (port 0: a free one)",
+        address ? address : HTTP_ADDRESS, strerror(problem));
 }
 
 bool http_is_loopback(const char *name)

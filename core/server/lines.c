@@ -5,11 +5,16 @@
 
 enum { FIRST_ROOM = 4096, ROOM_KEPT = 256 * 1024 };
 
+/* A line of blanks alone is an empty one. */
 static void deliver(const struct lines *lines, const char *text, size_t length)
 {
+    size_t blanks = 0;
+
     if (length > 0 && text[length - 1] == '\r')
         length--;
-    if (length > 0)
+    while (blanks < length && (text[blanks] == ' ' || text[blanks] == '\t'))
+        blanks++;
+    if (blanks < length)
         lines->line(lines->context, text, length);
 }
 

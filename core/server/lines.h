@@ -8,7 +8,7 @@
 /* Zero but for the first fields at the beginning of a stream. */
 struct lines {
     size_t longest;
-    /* One line, without its "\n" or "\r\n"; never an empty one. */
+    /* One line, without its "\n" or "\r\n"; never one that is empty or of blanks alone. */
     void (*line)(void *context, const char *text, size_t length);
     /* There was a line that is too long, or there is no memory for it. */
     void (*too_long)(void *context);

@@ -151,11 +151,12 @@ static void call_tool(const struct request *request)
         send_error(request, RPC_INVALID_PARAMS, "arguments must be an object");
         return;
     }
+    const struct piece nothing = {0};
     struct calls_request call = {.channel = request->channel,
                                  .id = request->message->id,
-                                 .token = piece_absent(token) ? (struct piece){0} : token,
+                                 .token = piece_absent(token) ? nothing : token,
                                  .tool = tool,
-                                 .arguments = piece_absent(arguments) ? (struct piece){0} : arguments,
+                                 .arguments = piece_absent(arguments) ? nothing : arguments,
                                  .modern = request->info != NULL};
 
     if (calls_submit(request->methods->calls, &call))

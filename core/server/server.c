@@ -123,6 +123,21 @@ void server_receive(struct server *server, struct channel *channel, const char *
     methods_handle(&server->methods, channel, &message);
 }
 
+void server_offer(struct server *server)
+{
+    calls_offer(server->methods.calls);
+}
+
+struct call *server_claim(struct server *server)
+{
+    return calls_claim(server->methods.calls);
+}
+
+void server_run(struct server *server, struct call *call)
+{
+    calls_run(server->methods.calls, call);
+}
+
 void server_refuse(struct channel *channel, enum rpc_code code, const char *why)
 {
     AUTO_FREE char *text = answer_error(NULL, code, why, NULL);

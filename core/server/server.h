@@ -24,6 +24,7 @@ struct server_options {
 };
 
 struct server;
+struct call;
 
 /* OPTIONS and what it points to must live as long as the server. NULL on error. */
 struct server *server_new(const struct server_options *options, struct sandlot_error *error);
@@ -31,6 +32,12 @@ struct server *server_new(const struct server_options *options, struct sandlot_e
 /* Takes one message. Never waits for a call. On any thread, but only on one at a time for one peer, unless that is
  * `many`. */
 void server_receive(struct server *server, struct channel *channel, const char *text, size_t length);
+
+/* Around server_receive, on a thread that lives as long as the server and is not needed for a while: it may run one of
+ * the calls that the messages bring. server_claim says which, or NULL; server_run returns when it is done. */
+void server_offer(struct server *server);
+struct call *server_claim(struct server *server);
+void server_run(struct server *server, struct call *call);
 
 /* Something came that is no message and cannot be answered by its id. */
 void server_refuse(struct channel *channel, enum rpc_code code, const char *why);

@@ -6,11 +6,13 @@
 #include <pthread.h>
 #include <sandlot/provider.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@ struct line {
 struct writer {
     int fd;
     bool socket;
+    bool pipe;   /* that can be written to without waiting, whatever its flags */
     int stop_fd; /* eventfd(2): wakes the thread out of its poll */
     void (*broken)(void *context);
     void *context;
@@ -70,10 +73,18 @@ static bool close_down(struct writer *writer)
  * Writes as much as the reader takes now. The descriptor's own flags stay as they are, because others may share them:
  * what poll(2) calls writable takes PIPE_BUF bytes without blocking, and nobody else writes here.
  */
-static ssize_t write_some(const struct writer *writer, const char *bytes, size_t length)
+static ssize_t write_some(struct writer *writer, const char *bytes, size_t length)
 {
     if (writer->socket)
         return send(writer->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (writer->pipe) {
+        const struct iovec part = {(void *)(uintptr_t)bytes, length};
+        ssize_t written = pwritev2(writer->fd, &part, 1, -1, RWF_NOWAIT);
+
+        if (written >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+            return written;
+        writer->pipe = false; /* older kernels do not know this of pipes */
+    }
     struct pollfd ready = {writer->fd, POLLOUT, 0};
 
     if (poll(&ready, 1, 0) == 0) {
@@ -156,7 +167,10 @@ struct writer *writer_new(int fd, void (*broken)(void *context), void *context)
     if (!writer)
         return NULL;
     *writer = (struct writer){.fd = fd, .broken = broken, .context = context};
-    writer->socket = fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+    bool known = fstat(fd, &status) == 0;
+
+    writer->socket = known && S_ISSOCK(status.st_mode);
+    writer->pipe = known && S_ISFIFO(status.st_mode);
     writer->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (writer->stop_fd < 0) {
         free(writer);

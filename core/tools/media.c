@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define TO_LOOK_INSIDE "Look into it with execute: file, or xxd FILE | head."
 
@@ -123,18 +122,4 @@ void media_detect(const void *bytes, size_t length, struct media *media)
         measure(at, length, media);
     else if (!media->mime_type && strcmp(media->name, "unknown type") == 0 && text_utf8_valid(bytes, length))
         media->name = "by its name only: it holds text";
-}
-
-bool media_name(const char *path)
-{
-    static const char *const suffixes[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".wav", ".mp3"};
-    size_t length = strlen(path);
-
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        size_t size = strlen(suffixes[i]);
-
-        if (length > size && strcasecmp(path + length - size, suffixes[i]) == 0)
-            return true;
-    }
-    return false;
 }

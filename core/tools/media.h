@@ -21,7 +21,4 @@ struct media {
 
 void media_detect(const void *bytes, size_t length, struct media *media);
 
-/* Does the name end like that of an image or a sound that media_detect knows? */
-bool media_name(const char *path);
-
 #endif

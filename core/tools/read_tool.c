@@ -68,7 +68,7 @@ static int error_too_large(const char *path, struct sandlot_error *error)
                      path);
 }
 
-/* Downloads the file to FD. *LENGTH is what came. */
+/* Downloads the file to FD. *LENGTH is what came; if that is not all of it, more than may be shown. */
 static int fetch(const struct work *work, const char *path, int fd, size_t *length, struct sandlot_error *error)
 {
     AUTO_FREE char *absolute =
@@ -86,19 +86,42 @@ static int fetch(const struct work *work, const char *path, int fd, size_t *leng
     if (!absolute)
         return error_no_memory(error);
     int failed = sandlot_download(work->session, &request, &why);
-    bool full = lseek(fd, 0, SEEK_CUR) > MEDIA_MAXIMUM || bytes > MEDIA_MAXIMUM;
+    off_t written = lseek(fd, 0, SEEK_CUR);
 
     *length = (size_t)bytes;
-    if (full && why.code != SANDLOT_CODE_CANCELLED)
-        failed = error_too_large(path, error);
-    else if (failed)
+    if (failed && written > MEDIA_MAXIMUM && why.code != SANDLOT_CODE_CANCELLED) {
+        *length = written < MEMORY ? (size_t)written : MEMORY;
+        failed = 0;
+    }
+    if (failed)
         error_set(error, why.code, "%s", why.message);
     sandlot_error_clear(&why);
     return failed;
 }
 
-/* An image may be larger than what is read of other binary files. */
-static int read_large_media(const struct work *work, const char *path, struct reply *reply, struct sandlot_error *error)
+/* Says what a large binary file is: BYTES, LENGTH of them, are all of it or, if they are more than may be shown, its
+ * beginning. */
+static int error_large_binary(const char *path, const void *bytes, size_t length, struct sandlot_error *error)
+{
+    enum { ENOUGH = 4096 };
+    AUTO_FREE char *shown = text_path(path);
+    AUTO_FREE char *size = length > MEDIA_MAXIMUM ? strdup("more than 3.75 MB") : text_format("%zu bytes", length);
+    struct media media;
+
+    if (!shown || !size)
+        return error_no_memory(error);
+    media_detect(bytes, length < ENOUGH ? length : ENOUGH, &media);
+    if (media.kind != MEDIA_NONE)
+        return error_too_large(shown, error);
+    return error_set(error, SANDLOT_CODE_TOO_LARGE,
+                     "File '%s' is binary (%s, %s), larger than the %d bytes that are read of such a file. %s", shown,
+                     media.name, size, SANDLOT_PAGE_BYTES, media.advice);
+}
+
+/* A binary file that is larger than what is read of such files: an image or a sound may still be shown, and of others
+ * it can be told what they are. */
+static int read_large_binary(const struct work *work, const char *path, struct reply *reply,
+                             struct sandlot_error *error)
 {
     AUTO_CLOSE int fd = bounded_memory();
     size_t length = 0;
@@ -113,7 +136,12 @@ static int read_large_media(const struct work *work, const char *path, struct re
 
     if (bytes == MAP_FAILED)
         return error_no_memory(error);
-    int failed = reply_with_binary(path, bytes, length, reply, error);
+    struct media media;
+
+    media_detect(bytes, length, &media);
+    int failed = media.kind != MEDIA_NONE && length <= MEDIA_MAXIMUM
+                     ? reply_with_binary(path, bytes, length, reply, error)
+                     : error_large_binary(path, bytes, length, error);
 
     munmap(bytes, length);
     return failed;
@@ -149,8 +177,8 @@ int tool_read_file(const struct work *work, struct reply *reply, struct sandlot_
 
     if (!failed)
         failed = reply_with_page(work, &request, &page, reply, error);
-    else if (why.code == SANDLOT_CODE_TOO_LARGE && media_name(request.path))
-        failed = read_large_media(work, request.path, reply, error);
+    else if (why.code == SANDLOT_CODE_TOO_LARGE)
+        failed = read_large_binary(work, request.path, reply, error);
     else
         error_set(error, why.code, "%s", why.message);
     sandlot_error_clear(&why);

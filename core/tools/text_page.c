@@ -1,6 +1,7 @@
 /* Pages of files with numbered lines. */
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "operations/page.h"
 #include "tools/media.h"
 #include "tools/text.h"
 
@@ -18,10 +19,34 @@ static size_t characters(const char *text, size_t length, size_t maximum)
 {
     size_t count = 0;
 
+    if (length <= maximum)
+        return length;
     for (size_t i = 0; i < length; i++)
         if (((unsigned char)text[i] & 0xc0) != 0x80 && count++ == maximum)
             return i;
     return length;
+}
+
+/* "   NUMBER  ", or "NUMBER.PART  " before the rows that continue a line. */
+static void add_label(struct buffer *rows, int64_t number, uint64_t part)
+{
+    enum { WIDTH = 6, DECIMAL = 10 };
+    char label[LABEL];
+    char *end = label + sizeof(label);
+    char *at = end;
+
+    *--at = ' ';
+    *--at = ' ';
+    if (part > 0) {
+        for (; part > 0; part /= DECIMAL)
+            *--at = (char)('0' + part % DECIMAL);
+        *--at = '.';
+    }
+    for (; number > 0; number /= DECIMAL)
+        *--at = (char)('0' + number % DECIMAL);
+    while (end - at < WIDTH + 2)
+        *--at = ' ';
+    buffer_add(rows, at, (size_t)(end - at));
 }
 
 /* One line of the file as one or more rows. */
@@ -29,13 +54,10 @@ static void add_line(struct buffer *rows, int64_t number, const char *line, size
 {
     for (uint64_t part = 0; part == 0 || length > 0; part++) {
         size_t taken = characters(line, length, ROW);
-        char label[LABEL];
 
-        if (part == 0)
-            snprintf(label, sizeof(label), "%" PRId64, number);
-        else
-            snprintf(label, sizeof(label), "%" PRId64 ".%" PRIu64, number, part);
-        buffer_format(rows, "%s%6s  ", rows->length ? "\n" : "", label);
+        if (rows->length > 0)
+            buffer_add(rows, "\n", 1);
+        add_label(rows, number, part);
         buffer_add(rows, line, taken);
         line += taken;
         length -= taken;
@@ -114,19 +136,19 @@ static void note_long_line(struct buffer *text, const struct sandlot_page *page,
     uint64_t bytes = rendered->line_bytes + page->line_truncated;
 
     buffer_format(text,
-                  "\n\n[Line %" PRId64 " does not fit: the first %zu of its %" PRIu64
+                  "\n\n[Line %" PRId64 " does not fit: the first %zu of its %s%" PRIu64
                   " bytes are shown. Search in it with grep, or see the rest in pieces with execute: "
                   "sed -n %" PRId64 "p FILE | cut -b %zu-%zu]",
-                  page->start_line, rendered->line_shown, bytes, page->start_line, rendered->line_shown + 1,
-                  rendered->line_shown * 2);
+                  page->start_line, rendered->line_shown, page_line_truncated_word(page), bytes, page->start_line,
+                  rendered->line_shown + 1, rendered->line_shown * 2);
 }
 
 /* After the lines: what else the reader should know. */
 static void note_rest(struct buffer *text, const struct sandlot_read *request, const struct sandlot_page *page)
 {
     if (page->line_truncated > 0)
-        buffer_format(text, "\n[%" PRIu64 " bytes of line %" PRId64 " are left out: it is too long.]",
-                      page->line_truncated, page->end_line);
+        buffer_format(text, "\n[%s%" PRIu64 " bytes of line %" PRId64 " are left out: it is too long.]",
+                      page_line_truncated_word(page), page->line_truncated, page->end_line);
     if (page->lossy)
         buffer_add_text(text, "\n[Bytes that are not UTF-8 are shown as \xef\xbf\xbd.]");
     if (request->offset < 0)
@@ -154,13 +176,15 @@ static char *without_lines(const struct sandlot_read *request, const struct sand
 static char *with_lines(const struct sandlot_read *request, const struct sandlot_page *page, size_t maximum,
                         int64_t *next_offset, size_t *length)
 {
-    size_t valid_length = 0;
-    AUTO_FREE char *valid = text_utf8_replace(page->content, page->content_length, &valid_length);
+    size_t content_length = page->content_length;
+    bool valid = text_utf8_valid(page->content, content_length);
+    AUTO_FREE char *replaced = valid ? NULL : text_utf8_replace(page->content, content_length, &content_length);
+    const char *content = valid ? page->content : replaced;
     struct rendered rendered = {.last = 0};
 
-    if (!valid)
+    if (!content)
         return NULL;
-    render_lines(valid, valid_length, page, maximum - NOTE_ROOM, &rendered);
+    render_lines(content, content_length, page, maximum - NOTE_ROOM, &rendered);
     if (rendered.line_bytes > 0) {
         note_long_line(&rendered.rows, page, &rendered);
     } else {
@@ -177,7 +201,7 @@ static char *with_lines(const struct sandlot_read *request, const struct sandlot
 char *text_of_page(const struct sandlot_read *request, const struct sandlot_page *page, size_t maximum,
                    int64_t *next_offset, size_t *length)
 {
-    int64_t own_offset;
+    int64_t own_offset = -1;
     int64_t *offset = next_offset ? next_offset : &own_offset;
 
     *offset = -1;

@@ -277,7 +277,8 @@ struct sandlot_page {
     int64_t end_line;
     int64_t total_lines;     /* -1: not counted */
     int64_t next_offset;     /* where to go on; -1: the end was reached */
-    uint64_t line_truncated; /* bytes of line end_line that were left out because the line alone is too long */
+    uint64_t line_truncated; /* bytes of line end_line that were left out because the line alone is too long; of a
+                                line of more than a MiB only those of the first MiB are counted */
 };
 
 /* Reads a page. 0, and the page is the caller's, to be freed with sandlot_page_clear; or -1. */

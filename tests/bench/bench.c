@@ -7,8 +7,8 @@
  * only_execute and bulk, FOLDER an empty folder on the file system of the boxes, BOXES how many boxes to keep alive at
  * once. PART names what is measured: start execute files trees transfers derived server worker boxes; none: all of it.
  *
- * Status 1: something could not be measured, or is worse than twice its target. A figure that is over its target by
- * less is marked OVER: a busy machine does that.
+ * Status 1: something could not be measured, or is over three times its target (MISS). A figure that is over its target
+ * by less is marked OVER: a busy machine does that.
  */
 #include "bench.h"
 

@@ -65,7 +65,7 @@ void compete_quietest(struct contender *contenders, size_t count, size_t rounds,
 void row(const char *what, double measured, double target, const char *unit, const char *detail, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* How many lines were over twice their target. */
+/* How many lines were over three times their target. */
 int gross_misses(void);
 
 /* ---- processes ---- */

@@ -5,8 +5,8 @@
 #
 # PART is one of those of bench.c. With SANDLOT_TEST_SLOW also what takes long: a file of 4 GiB.
 #
-# Ends with 0 unless something could not be measured or is worse than twice its target (MISS); a figure that is over its
-# target by less is marked OVER, for a busy machine does that.
+# Ends with 0 unless something could not be measured or is over three times its target (MISS); a figure that is over
+# its target by less is marked OVER, for a busy machine does that.
 set -eu
 
 cd "$(dirname "$0")/../.."

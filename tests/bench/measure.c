@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CONTENDERS = 8, LINE = 64 };
+enum { CONTENDERS = 8, LINE = 64, GROSS = 3 };
 
 void give_up(const char *format, ...)
 {
@@ -88,7 +88,7 @@ void compete(struct contender *contenders, size_t count, size_t rounds)
 
 void compete_quietest(struct contender *contenders, size_t count, size_t rounds, size_t times)
 {
-    struct contender best[CONTENDERS];
+    struct contender best[CONTENDERS] = {0};
 
     for (size_t i = 0; i < times; i++) {
         compete(contenders, count, rounds);
@@ -107,7 +107,7 @@ void row(const char *what, double measured, double target, const char *unit, con
 {
     char text[200];
     va_list arguments;
-    bool gross = measured > 2 * target;
+    bool gross = measured > GROSS * target;
 
     va_start(arguments, detail);
     vsnprintf(text, sizeof(text), detail, arguments);

@@ -129,12 +129,12 @@ nothing_left "closed with nohup: nothing stays"
 sleepers='for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <"$file"; echo; done 2>/dev/null | grep -c "^slee[p] 1000"'
 sleepers_are() { [ "$("$SANDLOT" exec --sandbox-id "$id" -- "$sleepers")" = "$1" ]; }
 
-id=$("$SANDLOT" create --param ttl_s=3)
-play "in a sandbox that is there" 0 raw "$prompt" "type=nohup sleep 1000 >/dev/null &$enter" "$prompt" "type=exit 0$enter" -- \
+id=$("$SANDLOT" create --param ttl_s=5)
+play "in a sandbox that is there" 0 raw "$prompt" "type=nohup sleep 1000 >/dev/null 2>&1 &$enter" "$prompt" "type=exit 0$enter" -- \
     --sandbox-id "$id"
 check "says that it stays" has 'it stays when the shell ends'
 check "what ran in the background lives on" until_true 10 sleepers_are 1
-play "an open terminal is a use of the sandbox" 0 raw "$prompt" wait=4500 "type=echo st''ill$enter" expect=still "$prompt" \
+play "an open terminal is a use of the sandbox" 0 raw "$prompt" wait=6500 "type=echo st''ill$enter" expect=still "$prompt" \
     "type=exit 0$enter" -- -q --sandbox-id "$id"
 play "two terminals are two" 0 -- -q --sandbox-id "$id" -- 'tty'
 "$SANDLOT" -q delete "$id" >/dev/null

@@ -23,7 +23,11 @@ undeclared=$(comm -13 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | gr
 foreign=$(exported "$BUILD/builtins/local.so" | grep -vx local | tr '\n' ' ')
 [ -z "$foreign" ] || complain "local.so exports more than its entry function: $foreign"
 
-for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keeper builtins/sandlot-worker; do
+foreign=$(exported "$BUILD/modules/sandlot-mcp-http.so" | grep -vx sandlot_mcp_http | tr '\n' ' ')
+[ -z "$foreign" ] || complain "sandlot-mcp-http.so exports more than its table: $foreign"
+ldd "$BUILD/sandlot" | grep -q libmicrohttpd && complain "sandlot loads libmicrohttpd, which is for its HTTP module only"
+
+for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keeper builtins/sandlot-worker modules/sandlot-mcp-http.so; do
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
     for library in libcurl libssl libcrypto libstdc++; do
         case $loaded in *"$library"*) complain "$file loads $library" ;; esac

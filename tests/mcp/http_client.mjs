@@ -17,8 +17,10 @@ async function run(kind) {
     await session.close()
 }
 
-// One request with exact header fields; the answer with its whole body. ABORT: hang up after so many milliseconds.
-function send(body, { method = 'POST', headers = {}, path = '/mcp', abort } = {}) {
+// One request with exact header fields; the answer with its whole body. HANGUP waits until it is time to hang up, and is
+// told whether the answer has begun.
+function send(body, { method = 'POST', headers = {}, path = '/mcp', hangUp } = {}) {
+    const state = { begun: false }
     const all = {
         Authorization: `Bearer ${token}`,
         'Content-Type': 'application/json',
@@ -29,6 +31,7 @@ function send(body, { method = 'POST', headers = {}, path = '/mcp', abort } = {}
     return new Promise((resolve, reject) => {
         const request = http.request(new URL(path, url), { method, headers: all, agent: false }, response => {
             let text = ''
+            state.begun = true
             response.setEncoding('utf8')
             response.on('data', chunk => (text += chunk))
             response.on('error', () => resolve({ hungUp: true }))
@@ -42,8 +45,8 @@ function send(body, { method = 'POST', headers = {}, path = '/mcp', abort } = {}
                 resolve({ status: response.statusCode, headers: response.headers, text, json })
             })
         })
-        request.on('error', error => (abort ? resolve({ hungUp: true }) : reject(error)))
-        if (abort) setTimeout(() => request.destroy(), abort)
+        request.on('error', error => (hangUp ? resolve({ hungUp: true }) : reject(error)))
+        hangUp?.(state).then(() => request.destroy())
         request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body))
     })
 }
@@ -170,32 +173,41 @@ async function hangUps() {
     const first = `${60000 + (process.pid % 10000)}.1`
     const second = `${60000 + (process.pid % 10000)}.2`
 
+    const runs = word => until(10000, () => processesWith(word).length > 0)
+    const ends = word => until(1000, () => processesWith(word).length === 0)
+
     await attempt('a modern client that hangs up cancels, while the command is silent', async () => {
-        const answer = send(execute(`sleep ${first}`, { _meta: meta() }), { ...modern('tools/call', 'execute'), abort: 700 })
-        const began = await until(600, () => processesWith(first).length > 0)
-        await answer
-        const ended = await until(1000, () => processesWith(first).length === 0)
+        let began
+        const hangUp = async () => (began = await runs(first))
+        await send(execute(`sleep ${first}`, { _meta: meta() }), { ...modern('tools/call', 'execute'), hangUp })
+        const ended = await ends(first)
         return [began && ended, { began, ended }]
     })
     await attempt('the same once the stream has begun', async () => {
-        const answer = send(execute(`sleep ${first}`, { _meta: meta() }), { ...modern('tools/call', 'execute'), abort: 1500 })
-        const began = await until(1000, () => processesWith(first).length > 0)
-        await answer
-        const ended = await until(1000, () => processesWith(first).length === 0)
+        let began
+        const hangUp = async state => (began = (await runs(first)) && (await until(10000, () => state.begun)))
+        await send(execute(`sleep ${first}`, { _meta: meta() }), { ...modern('tools/call', 'execute'), hangUp })
+        const ended = await ends(first)
         return [began && ended, { began, ended }]
     })
     await attempt('a legacy client that hangs up does not cancel, its notification does', async () => {
-        await send({ ...execute(`sleep ${second}`), id: 'legacy' }, { abort: 700 })
-        await pause(500)
+        const hangUp = () => runs(second)
+        await send({ ...execute(`sleep ${second}`), id: 'legacy' }, { hangUp })
+        await pause(1000)
         const goesOn = processesWith(second).length > 0
         await send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'legacy' } })
-        const ended = await until(1000, () => processesWith(second).length === 0)
+        const ended = await ends(second)
         return [goesOn && ended, { goesOn, ended }]
     })
     await attempt('a subscription stands until the client hangs up', async () => {
-        const how = { ...modern('subscriptions/listen'), abort: 500 }
+        let begun
+        const hangUp = async state => {
+            begun = await until(10000, () => state.begun)
+            await pause(300)
+        }
+        const how = { ...modern('subscriptions/listen'), hangUp }
         const answer = await send(rpc('subscriptions/listen', { notifications: {}, _meta: meta() }), how)
-        return [answer.hungUp === true, answer]
+        return [begun && answer.hungUp === true, answer]
     })
 }
 

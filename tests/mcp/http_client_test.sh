@@ -25,15 +25,12 @@ nothing_left "no sandbox is left"
 unset SANDLOT_MCP_TOKEN
 serve
 made=$(sed -n 's/.*Authorization: Bearer \([0-9a-f]\{64\}\)$/\1/p' "$scratch/server.err")
-ask() { # ask CURL-OPTION...: the HTTP status of a ping
-    curl -s -o "$scratch/answer" -w '%{http_code}' -H 'Content-Type: application/json' -H 'Accept: */*' "$@" \
-        -d '{"jsonrpc":"2.0","id":1,"method":"ping"}' "$url"
-}
-check "a token is made up, and wanted" test "$(ask) $(ask -H "Authorization: Bearer $made")" = "401 200"
+ask() { script ping "$url" "$@"; } # the HTTP status of a ping, with a token or without
+check "a token is made up, and wanted" test "$(ask) $(ask "$made")" = "401 200"
 stop_server "SIGTERM ends a server that has no sandbox"
 
 SANDLOT_MCP_TOKEN=$token serve
-check "the token of the environment is wanted" test "$(ask) $(ask -H "Authorization: Bearer $token")" = "401 200"
+check "the token of the environment is wanted" test "$(ask) $(ask "$token")" = "401 200"
 check "and not printed" test -z "$(grep -F "$token" "$scratch/server.err")"
 stop_server "SIGTERM ends it"
 

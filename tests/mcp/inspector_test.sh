@@ -5,6 +5,7 @@
 need_local
 need_clients
 
+# shellcheck disable=SC2034 # show prints them
 inspect() { # inspect ARGUMENT...: runs the inspector; sets $out as run does
     ran="inspector $*"
     timeout -k 5 "$LIMIT" "$node" "$packages/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli "$@" \

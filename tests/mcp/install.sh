@@ -14,7 +14,7 @@ without() {
     exit 1
 }
 command -v npm >/dev/null || without "npm is not installed (make deps)"
-if ! HOME=$PWD timeout -k 5 600 npm ci --ignore-scripts --silent --cache "$PWD/cache" >install.log 2>&1; then
+if ! HOME=$PWD timeout -k 5 600 npm ci --ignore-scripts --silent --fetch-retries 1 --cache "$PWD/cache" >install.log 2>&1; then
     without "npm ci failed, see $PWD/install.log: $(tail -n 1 install.log)"
 fi
 rm -rf cache

@@ -13,5 +13,5 @@ busybox_root() {
     busybox=$(command -v busybox) || { echo "busybox is not installed"; exit 77; }
     mkdir -p "$1/bin" "$1/usr" "$1/etc" "$1/tmp" "$1/lib" || exit 1
     cp "$busybox" "$1/bin/busybox"
-    for name in $("$busybox" --list); do ln -s busybox "$1/bin/$name"; done
+    for name in $("$busybox" --list); do [ "$name" = busybox ] || ln -s busybox "$1/bin/$name"; done
 }

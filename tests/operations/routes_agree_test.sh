@@ -1,7 +1,7 @@
 #!/bin/bash
 # The same commands in two sandboxes with the same files, one reached directly and one by commands alone: every answer, errors and
 # their texts too, is the same to the byte.
-# shellcheck disable=SC1091,SC2034,SC2154,SC2016
+# shellcheck disable=SC1091,SC2034,SC2154,SC2016,SC2088
 . "$(dirname "$0")/derived.sh"
 
 first=$("$SANDLOT" -q create --sandbox local </dev/null)

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154,SC2016
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016,SC2088
 # The table of edge cases, one row one check or more, named by its group and number: X execute, R read, W write, E edit, L ls,
 # G grep, B glob, D delete, T transfer, S lifecycle. NAME_test.sh chooses the kind of sandbox and calls rows_run.
 #
@@ -79,10 +79,12 @@ no_leftovers() { # no temporary file of ours anywhere that commands can write
 rows_execute() {
     op 0 '.exit_code == 0 and .output == "hello\n" and .truncated == false and .timed_out == false' "X01 output" exec -- 'echo hello'
     op 0 '.exit_code == 42' "X02 exit code" exec -- 'exit 42'
-    op 0 '.output == "1\n2\n3\n4\n"' "X03 both streams in order" exec -- 'echo 1; echo 2 >&2; echo 3; echo 4 >&2'
+    op 0 '.output == ([range(1; 41)] | map("\(.)\n") | add)' "X03 both streams in order" \
+        exec -- 'i=0; while [ $i -lt 20 ]; do i=$((i + 1)); echo $((2 * i - 1)); echo $((2 * i)) >&2; done'
     op 0 '.output == "problem\n" and .exit_code == 0' "X04 only standard error" exec -- 'echo problem >&2'
     op 0 '.exit_code == 127' "X05 unknown command" exec -- 'no-such-command'
     op 0 '.exit_code == 137' "X06 killed by a signal" exec -- 'kill -9 $$'
+    op 0 '.exit_code == 143' "X06 by another one" exec -- 'kill -15 $$'
     op 0 '.output == ""' "X07 no output" exec -- true
     op 0 '.output == "it'"'"'s \"$x\" \\n\nnext"' "X08 the command text reaches the shell unchanged" exec -- printf %s 'it'"'"'s "$x" \n
 next'
@@ -92,11 +94,12 @@ next'
     op 0 '(.output | length) == 2097152 and .truncated == false' "X12 2 MiB of output" exec -- 'head -c 2097152 /dev/zero | tr "\000" x'
     op 0 '.exit_code == 124 and .timed_out and (.output | startswith("before\n")) and (.output | contains("timed out"))' \
         "X13 timeout" exec --timeout 1 -- 'echo before; sleep 30.125'
-    op 0 '.output == "0\n"' "X14 what timed out no longer runs" exec -- 'ps 2>/dev/null | grep -c "sleep 30.12[5]"; true'
+    op 0 '.output == "0\n"' "X14 what timed out no longer runs" exec -- 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\000" " " | grep -c "sleep 30.12[5]"; true'
     op 0 '.output == "x\n"' "X15 timeout 0 is no limit" exec --timeout 0 -- 'sleep 0.2; echo x'
-    usage "X16 negative timeout" "negative" exec "${provider[@]}" --sandbox-id "$id" --timeout -1 -- true
-    usage "X17 timeout above the maximum" "3600" exec "${provider[@]}" --sandbox-id "$id" --timeout 3601 -- true
+    usage "X16 negative timeout" "negative" exec "${provider[@]}" --sandbox-id "$id" --timeout -1 -- 'touch x16'
+    usage "X17 timeout above the maximum" "3600" exec "${provider[@]}" --sandbox-id "$id" --timeout 3601 -- 'touch x17'
     usage "X18 empty command" "empty" exec "${provider[@]}" --sandbox-id "$id" -- ""
+    in_box_is "X16 X17 nothing was run" '[ ! -e x16 ] && [ ! -e x17 ]'
     op 0 '.output == "" and .exit_code == 0' "X19 standard input is empty" exec -- cat
     in_box 'cd /tmp; export CARRIED=1'
     op 0 '.output == "/workspace \n"' "X20 nothing carries over" exec -- 'echo "$PWD $CARRIED"'
@@ -119,25 +122,28 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
         "R01 three lines" read r/r01
     op 0 '.content == "a\nb\nc" and .total_lines == 3' "R02 final newline" read r/r02
     op 0 '.content == "a\n" and .total_lines == 2' "R03 two newlines at the end" read r/r03
-    op 0 '.content == "" and .empty == true and (has("start_line") | not) and (has("total_lines") | not)' "R04 empty file" read r/r04
+    op 0 '.content == "" and .empty == true and (has("start_line") | not) and (has("total_lines") | not) and (has("next_offset") | not)' "R04 empty file" read r/r04
     expect "R04 the agent text is a reminder" 0 "*" "*" -q read "${provider[@]}" --sandbox-id "$id" r/r04
     check "R04 it says empty" grep -qi empty "$scratch/out"
-    op 0 '.content == "" and .total_lines == 1 and (.empty | not)' "R05 one newline" read r/r05
-    op 0 '.content == "a\nb"' "R06 CRLF" read r/r06
+    op 0 '.content == "" and .total_lines == 1 and (.empty | not) and .end_line == 1' "R05 one newline" read r/r05
+    op 0 '.content == "a\nb" and .total_lines == 2' "R06 CRLF" read r/r06
     op 0 '.content == "a\nb\nc" and .total_lines == 3' "R07 lone CR" read r/r07
     op 0 '.content == "a\nb\nc\nd" and .total_lines == 4' "R08 mixed line ends" read r/r08
     op 0 '.content == "a\u000bb\u000cc\u2028d" and .total_lines == 1' "R09 what ends no line" read r/r09
     op 0 '.content == "6\n7\n8\n9\n10" and .start_line == 6 and .end_line == 10' "R10 offset" read r/r10 --offset 5
     op 0 '.content == "2\n3" and .end_line == 3 and .next_offset == 3 and .total_lines == 5' "R11 limit" read r/r11 --offset 1 --limit 2
     op 0 '.next_offset == null and .end_line == 5' "R12 ends at the end" read r/r11 --offset 2 --limit 3
-    op 0 '.end_line == 2000 and .next_offset == 2000 and .total_lines == 2500' "R13 no limit given" read r/r13
+    op 0 '(.content | split("\n")) == [range(1; 2001) | tostring] and .end_line == 2000 and .next_offset == 2000 and .total_lines == 2500' "R13 no limit given" read r/r13
     error_row offset_out_of_range 5 "R14 offset at the end" read r/r11 --offset 5
     check "R14 both numbers" grep -q '5.*5' "$scratch/out"
     error_row offset_out_of_range 99 "R15 offset beyond the end" read r/r11 --offset 99
-    op 0 '.start_line == 1' "R16 negative offset" read r/r11 --offset -3
+    check "R15 the real length" grep -q '5 lines' "$scratch/out"
+    op 0 '.content == "1\n2\n3\n4\n5" and .start_line == 1' "R16 negative offset" read r/r11 --offset -3
+    run -q read "${provider[@]}" --sandbox-id "$id" r/r11 --offset -3
+    check "R16 the agent text says so" grep -q negative "$scratch/out"
     op 0 '.content == "" and .no_lines_requested == true and (has("start_line") | not)' "R17 limit 0" read r/r11 --limit 0
-    op 0 '.content == "" and .no_lines_requested == true' "R18 negative limit" read r/r11 --limit -2
-    op 0 '.empty == true' "R19 limit 0 on an empty file" read r/r04 --limit 0
+    op 0 '.content == "" and .no_lines_requested == true and (has("start_line") | not)' "R18 negative limit" read r/r11 --limit -2
+    op 0 '.empty == true and (has("no_lines_requested") | not)' "R19 limit 0 on an empty file" read r/r04 --limit 0
     error_row file_not_found "not found" "R20 missing file" read r/missing
     error_row file_not_found "not found" "R21 a component is a file" read r/r01/x
     error_row is_directory "r/d" "R22 directory" read r/d
@@ -154,7 +160,7 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
     op 0 '.encoding == "base64"' "R31 not UTF-8 at the beginning" read r/r31.txt
     { head -c 8191 /dev/zero | tr '\0' x; printf '€ end\n'; } >"$scratch/r32"
     put_file "$scratch/r32" /workspace/r/r32
-    op 0 '.encoding == "utf-8" and (.content | endswith("x€ end"))' "R32 three bytes across byte 8192" read r/r32
+    op 0 '.encoding == "utf-8" and (.content | length) == 8196 and (.content | endswith("x€ end"))' "R32 three bytes across byte 8192" read r/r32
     for i in 8189 8190 8191; do
         { head -c "$i" /dev/zero | tr '\0' x; printf '😀 end\n'; } >"$scratch/r33"
         put_file "$scratch/r33" /workspace/r/r33
@@ -162,8 +168,8 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
     done
     { seq 3000; printf 'bad \377 byte\n'; seq 3; } >"$scratch/r34"
     put_file "$scratch/r34" /workspace/r/r34
-    op 0 '.lossy == true and (.content | startswith("bad � byte\n"))' "R34 not UTF-8 on the page" read r/r34 --offset 3000
-    op 0 '(.lossy | not) and .total_lines == 3004' "R35 not UTF-8 on another page" read r/r34 --limit 5
+    op 0 '.encoding == "utf-8" and .lossy == true and .content == "bad � byte\n1\n2\n3"' "R34 not UTF-8 on the page" read r/r34 --offset 3000
+    op 0 '(.lossy | not) and .content == "1\n2\n3\n4\n5" and .total_lines == 3004' "R35 not UTF-8 on another page" read r/r34 --limit 5
     head -c 512001 /dev/zero >"$scratch/r36.png"
     put_file "$scratch/r36.png" /workspace/r/r36.png
     error_row too_large 512000 "R36 a large .png" read r/r36.png
@@ -177,6 +183,7 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
     put_file "$scratch/r39" /workspace/r/r39
     op 0 '(.content | utf8bytelength) <= 512000 and .truncated and .end_line == .next_offset and .end_line < 8 and .end_line >= 4 and .total_lines == 8' \
         "R39 the size cap" read r/r39 --limit 8
+    check "R39 a note at the end" test "$(jq '(.content | split("\n")) as $lines | .end_line as $last | ($lines[$last - 1] | length) == 100000 and ($lines[-1] | test("offset \($last)"))' <"$scratch/out")" = true
     awk 'BEGIN { for (i = 0; i < 30000; i++) printf "%d %s\n", i, substr("some text that is long enough to make pages of many sizes and then some more of it", 1, i % 83) }' >"$scratch/r40"
     put_file "$scratch/r40" /workspace/r/r40
     read_all r/r40 "$scratch/r40" "R40 page by page"
@@ -187,7 +194,7 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
     op 0 '.content == "second"' "R41 the line after it" read r/r41 --offset 1
     { printf x; for _ in {1..2000}; do printf '€%.0s' {1..100}; done; } >"$scratch/r42"
     put_file "$scratch/r42" /workspace/r/r42
-    op 0 '.truncated and (.content | contains("�") | not)' "R42 the cap falls into a character" read r/r42
+    op 0 '.truncated and (.content | contains("�") | not) and (.content | utf8bytelength) <= 512000 and (.content | length) > 170000' "R42 the cap falls into a character" read r/r42
     awk 'BEGIN { for (i = 0; i < 40000; i++) print "line number", i, "with some more text" }' >"$scratch/r43"
     put_file "$scratch/r43" /workspace/r/r43
     op 0 '.next_offset == 10 and (.total_lines == null or .total_lines == 40000)' "R43 above 1 MiB, first page" read r/r43 --limit 10
@@ -196,7 +203,7 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
     op 0 '.content | length > 20 and startswith("Linux")' "R44 a file of size 0 with content" read /proc/version
     op 0 '.content == "\ufeffbom"' "R45 byte order mark" read r/r45
     op 0 '.content == "a\u0000b" and .encoding == "utf-8"' "R46 NUL inside" read r/r46
-    op 0 '.content == "odd"' "R47 an odd name" read 'r/it'"'"'s "$x";
+    op 0 '.content == "odd" and .total_lines == 1' "R47 an odd name" read 'r/it'"'"'s "$x";
 name'
     error_row invalid_path traversal "R48 .." read r/../r/r01
     op 0 '.content == "dots"' "R49 two dots inside" read r/a..b.txt
@@ -205,7 +212,7 @@ name'
     op 0 '.content == "1\n2\n3"' "R52 slashes and dots" read /workspace//r/./d//e/f
     { head -c 6000 /dev/zero | tr '\0' y; echo; } >"$scratch/r53"
     put_file "$scratch/r53" /workspace/r/r53
-    op 0 '(.content | length) == 6000' "R53 a line of 6,000 characters" read r/r53
+    op 0 '.content == ("y" * 6000)' "R53 a line of 6,000 characters" read r/r53
     run -q read "${provider[@]}" --sandbox-id "$id" r/r53
     check "R53 the agent text splits it" grep -q '1\.1  y' "$scratch/out"
     error_row invalid_path "" "an empty path" read ''
@@ -248,8 +255,9 @@ rows_write() {
     same_file "W09 its bytes" /workspace/w/w09 "$scratch/w09"
     write_row 0 true "W10 text in a .png" w/w10.png 'aGVsbG8='
     same "W10 its bytes" /workspace/w/w10.png 'aGVsbG8='
-    write_row 1 '.error == "is_directory"' "W11 a directory" w/dir x
+    write_row 1 '.error == "is_directory" and (.message | contains("w/dir"))' "W11 a directory" w/dir x
     write_row 1 '.error == "invalid_path"' "W12 a parent is a file" w/file/x x
+    in_box_is "W12 the file is as it was" '[ -f w/file ] && [ ! -s w/file ]'
     write_row 1 '.error == "permission_denied"' "W13 a directory without permission" w/noentry/x x
     write_row 1 '.error == "permission_denied"' "W14 a file without permission" w/w14 x
     same "W14 unchanged" /workspace/w/w14 'old'
@@ -284,6 +292,7 @@ rows_edit() {
     same "E02 unchanged" /workspace/e/e02 'x x x\n'
     op 0 '.occurrences == 3' "E03 replace all" edit e/e03 --old x --new y --replace-all
     same "E03 the file" /workspace/e/e03 'y y y\n'
+    op 1 '.error == "multiple_occurrences" and (.message | contains("3"))' "E02 it says how many" edit e/e02 --old x --new y
     error_row string_not_found "not found" "E04 not there" edit e/e01 --old absent --new y
     error_row file_not_found "not found" "E05 missing file" edit e/missing --old x --new y
     op 0 '.occurrences == 1' "E06 regular expression characters" edit e/e06 --old 'a.b*c' --new '[x]'
@@ -299,6 +308,7 @@ B'
     op 0 '.occurrences == 1' "E10 old is new" edit e/e10 --old once --new once
     same "E10 the file" /workspace/e/e10 'once\n'
     error_row multiple_occurrences multiple "E11 old is new, twice" edit e/e11 --old x --new x
+    same "E11 unchanged" /workspace/e/e11 'x x\n'
     error_row empty_old_string "" "E12 empty old text" edit e/e12 --old '' --new x
     error_row empty_old_string "" "E13 empty old text, all" edit e/e12 --old '' --new x --replace-all
     same "E13 unchanged" /workspace/e/e12 'text\n'
@@ -315,6 +325,7 @@ B'
     edit_json 0 '.occurrences == 1' "E19 mixed line ends" e/e19 '{"old_string": "a\nb", "new_string": "A\nB", "replace_all": true}'
     same "E19 the file" /workspace/e/e19 'A\nB\n--\na\r\nb\r\n'
     edit_json 1 '.error == "multiple_occurrences"' "E20 CRLF file, two occurrences" e/e20 '{"old_string": "x\ny", "new_string": "z"}'
+    same "E20 unchanged" /workspace/e/e20 'x\r\ny\r\nx\r\ny\r\n'
     op 0 '.occurrences == 1' "E21 overlapping" edit e/e21 --old aa --new b
     same "E21 the file" /workspace/e/e21 'ba'
     op 0 '.occurrences == 2' "E22 the new text holds the old" edit e/e22 --old a --new aa --replace-all
@@ -338,11 +349,14 @@ B'
     { printf 'before '; cat "$scratch/new"; printf ' after\n'; } >"$scratch/wanted"
     same_file "E29 the file" /workspace/e/e29 "$scratch/wanted"
     input=$scratch/stdin op 1 '.error == "string_not_found" and (.message | length < 2000)' "E30 a failed large edit" edit e/e29
+    no_leftovers "E30 no temporary file is left"
+    in_box_is "E30 and nothing else in /tmp" '[ -z "$(find /tmp -mindepth 1 -newer e/e01 ! -name only-here)" ]'
     error_row string_not_found "newline" "E31 a final newline too many" edit e/e31 --old 'last
 ' --new x
     op 0 '.occurrences == 1' "E32 Unicode" edit e/e32 --old grüße --new 'größe 😀'
     same "E32 the file" /workspace/e/e32 'größe 😀\n'
     error_row string_not_found "not found" "E33 composed and decomposed" edit e/e33 --old é --new x
+    same "E33 unchanged" /workspace/e/e33 'e\314\201\n'
     { seq 200000; echo MIDDLE; seq 200000; } >"$scratch/e34"
     put_file "$scratch/e34" /workspace/e/e34
     op 0 '.occurrences == 1' "E34 3 MB" edit e/e34 --old MIDDLE --new CENTRE
@@ -367,12 +381,15 @@ rows_list() {
 line" && : >"odd/[x]*?" && : >"odd/grüße" && : >"odd/-dash" && touch -d "2026-01-02 03:04:05" b && mkdir many && cd many && seq 5000 | xargs touch'
     op 0 '[.entries[] | [.path, .is_dir]] == [["/workspace/l/a",false],["/workspace/l/b",false],["/workspace/l/empty",true],["/workspace/l/hidden",true],["/workspace/l/links",true],["/workspace/l/locked",true],["/workspace/l/many",true],["/workspace/l/odd",true],["/workspace/l/sub",true]]' \
         "L01 files and directories" ls l
+    cp "$scratch/out" "$scratch/l01"
     op 0 '.entries == []' "L02 empty directory" ls l/empty
     error_row path_not_found "not found" "L03 missing" ls l/missing
     error_row not_a_directory "" "L04 a file" ls l/a
     error_row permission_denied "" "L05 unreadable" ls l/locked
     op 0 '[.entries[].path] == ["/workspace/l/hidden/.x", "/workspace/l/hidden/y"]' "L06 hidden names" ls l/hidden
-    op 0 '.entries[0].path == "/workspace/l/a"' "L07 trailing slash" ls /workspace/l/
+    jq -c '[.entries[].path]' <"$scratch/l01" >"$scratch/wanted"
+    op 0 "[.entries[].path] == $(cat "$scratch/wanted")" "L07 trailing slash" ls /workspace/l/
+    op 0 "[.entries[].path] == $(cat "$scratch/wanted")" "L07 trailing slashes, relative" ls l//
     op 0 '[.entries[] | [(.path | split("/")[-1]), .is_dir, .is_symlink]] == [["broken",false,true],["dir",true,true],["file",false,true]]' "L08 links" ls l/links
     op 0 '([.entries[].path | split("/")[-1]] | sort) == (["with space", "quote'"'"'\"", "tab\tx", "new\nline", "[x]*?", "grüße", "-dash"] | sort)' \
         "L09 odd names" ls l/odd
@@ -469,14 +486,21 @@ line.o" && : >"grüße.o" && : >locked/x.o && chmod 000 locked && cd many && seq
     check "B40 odd names" test "$(jq -c '[.matches[].path | split("/")[-1]] | sort' <"$scratch/out")" = '["grüße.o","new\nline.o","qu'"'"'ote.o","with space.o"]'
     error_row invalid_pattern "" "B30 .." glob '../*' b
     error_row pattern_too_broad "" "B31 too many alternatives" glob '{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}' b
-    op 0 '.matches == []' "B32 a hard pattern" glob '**/*/**/*/**/*/**/x' b
-    op 0 '[.matches[].path] == ["/workspace/d/inside"]' "B33 a link inside" glob 'inside' d
+    in_box 'p=hard; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do p=$p/d; done; mkdir -p $p && : >$p/a && : >$p/x'
+    local began=$SECONDS
+    op 0 '[.matches[].path | endswith("/d/x")] == [true]' "B32 a hard pattern" glob '**/*/**/*/**/*/**/*/**/*/**/x' hard
+    op 0 '.matches == []' "B32 one that never matches" glob '**/*/**/*/**/*/**/*/**/*/**/nothing' hard
+    check "B32 quickly" test $((SECONDS - began)) -lt 4
+    op 0 '[.matches[] | [.path, .is_dir]] == [["/workspace/d/inside",false]]' "B33 a link inside" glob 'inside' d
     op 0 '.matches == []' "B34 links that lead outside or nowhere" glob '{outside,broken}' d
     op 0 '[.matches[].path] == ["/workspace/d/in/real"]' "B35 a link to a directory" glob 'real' d
     op 0 '[.matches[].path] | index("/workspace/b/a.py") != null' "B36 no path" glob a.py
     op 0 '[.matches[].path] == ["/workspace/b/readme.md"]' "B37 from the root" glob '/workspace/**/readme.md' /
+    op 0 '.matches == []' "B37 what the system shows of itself is not entered" glob '/{proc,sys,dev}/{version,kernel/*,null}' /
+    op 0 '[.matches[].path] | index("/proc/version") != null' "B37 unless the search starts there" glob 'version' /proc
     op 0 '(.matches | length) == 10000 and .truncated == true' "B38 10,050 files" glob '*.m' d/many
     op 0 '.matches == []' "B39 case" glob 'upper.q' c
+    op 0 '[.matches[].path] == ["/workspace/c/Upper.q"]' "B39 the right case" glob 'Upper.q' c
     op 0 '[.matches[].path] == ["/workspace/c/{p}.q"]' "B41 a group of one" glob '{p}.q' c
     op 0 '[.matches[].path] == ["/workspace/c/{x}a.q","/workspace/c/{x}b.q"]' "B41 and one that expands" glob '{x}{a,b}.q' c
     op 0 '[.matches[].path] == ["/workspace/c/probe.q"]' "B42 empty alternatives" glob '{a,}{a,}probe.q' c
@@ -500,14 +524,18 @@ rows_delete() {
     op 0 '.path == "x/d04"' "D04 a broken link" rm x/d04
     op 0 '.path == "x/d05"' "D05 a link to a directory" rm x/d05
     error_row permission_denied "" "D06 no permission" rm x/locked/file
+    op 1 '.error == "permission_denied" and (.message | contains("x/locked"))' "D06 a tree" rm x/locked
     op 0 true "D07 a leading dash" rm "${provider[@]}" -- x/-rf
     op 0 true "D07 a space" rm 'x/a b'
     op 0 true "D07 a quote" rm "x/q'uote"
     in_box_is "D01 to D07 what is gone and what is not" \
         'cd x && [ ! -e d01 ] && [ ! -e tree ] && [ ! -h d04 ] && [ ! -h d05 ] && [ -e kept/file ] && [ -e locked/file ] && [ "$(ls -A | wc -l)" = 2 ]'
     error_row invalid_path "" "D08 the root" rm /
+    error_row invalid_path "" "D08 the root, spelt otherwise" rm /./
     error_row invalid_path "" "D08 .." rm x/../x
     error_row invalid_path "" "the working directory" rm /workspace
+    error_row permission_denied "" "a mount" rm /tmp
+    in_box_is "which is still there" '[ -d /tmp ] && [ -d /workspace ]'
 }
 
 rows_transfer() {
@@ -526,14 +554,21 @@ rows_transfer() {
     op 0 '[.results[].path] == ["/workspace/t/3","/workspace/t/1"]' "T03 in the order given, down" \
         download /workspace/t/3 "$scratch/t/3" /workspace/t/1 "$scratch/t/1"
     op 1 '.results[0].error == "file_not_found" and .error == "file_not_found"' "T04 a missing file" download /workspace/t/missing "$scratch/t/x"
-    check "T04 nothing appears" test ! -e "$scratch/t/x"
+    printf old >"$scratch/t/there"
+    op 1 '.results[0].error == "file_not_found"' "T04 onto a local file" download /workspace/t/missing "$scratch/t/there"
+    check "T04 nothing appears" test ! -e "$scratch/t/x" -a "$(cat "$scratch/t/there")" = old
     op 1 '.results[0].error == "is_directory"' "T05 a directory" download /workspace/t/dir "$scratch/t/x"
     op 1 '.results[0].error == "permission_denied"' "T06 no permission" download /workspace/t/secret "$scratch/t/x"
     op 1 '.results[0].error == "invalid_path"' "T07 a relative path up" upload "$scratch/t/one" t/relative
     op 1 '.results[0].error == "invalid_path"' "T07 a relative path down" download t/1 "$scratch/t/x"
     op 1 '[.results[].error] == [null,"invalid_path",null]' "T08 one bad among good" \
         upload "$scratch/t/one" /workspace/t/g1 "$scratch/t/one" relative "$scratch/t/two" /workspace/t/g2
-    same "T08 the good one is there" /workspace/t/g2 two
+    same "T08 the good one before" /workspace/t/g1 one
+    same "T08 the good one after" /workspace/t/g2 two
+    op 1 '[.results[].error] == [null,"file_not_found",null]' "T08 down" \
+        download /workspace/t/g1 "$scratch/t/g1" /workspace/t/missing "$scratch/t/x" /workspace/t/g2 "$scratch/t/g2"
+    check "T08 down, the good ones" test "$(cat "$scratch/t/g1" "$scratch/t/g2")" = onetwo
+    in_box_is "T07 nothing was moved" '[ ! -e t/relative ] && [ ! -e relative ]'
     transfer_row T09 one /workspace/t/new/parents/file
     op 1 '.results[0].error == "is_directory"' "T10 onto a directory" upload "$scratch/t/one" /workspace/t/dir
     op 1 '.results[0].error == "permission_denied"' "T11 into a directory without permission" upload "$scratch/t/one" /workspace/t/locked/x

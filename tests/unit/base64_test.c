@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -53,6 +54,22 @@ static void decodes_what_it_encoded_in_pieces(void **state)
     }
 }
 
+static void decodes_runs_of_digits(void **state)
+{
+    char back[16];
+
+    (void)state;
+    assert_int_equal(base64_decode_run("Zm9vYmFyZg==", 12, back), 8);
+    assert_memory_equal(back, "foobar", 6);
+    assert_int_equal(base64_decode_run("Zm9vYm", 6, back), 4);
+    assert_int_equal(base64_decode_run("Zm9\n", 4, back), 0);
+    assert_int_equal(base64_value('A'), 0);
+    assert_int_equal(base64_value('/'), 63);
+    for (int c = -128; c < 128; c++)
+        if (!isalnum((unsigned char)c) && c != '+' && c != '/')
+            assert_int_equal(base64_value((char)c), -1);
+}
+
 static void passes_over_line_ends(void **state)
 {
     struct base64_decoder decoder = {0};
@@ -93,9 +110,9 @@ static void knows_an_incomplete_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encodes_the_vectors),       cmocka_unit_test(decodes_what_it_encoded_in_pieces),
-        cmocka_unit_test(passes_over_line_ends),     cmocka_unit_test(refuses_what_is_none),
-        cmocka_unit_test(knows_an_incomplete_group),
+        cmocka_unit_test(encodes_the_vectors),    cmocka_unit_test(decodes_what_it_encoded_in_pieces),
+        cmocka_unit_test(decodes_runs_of_digits), cmocka_unit_test(passes_over_line_ends),
+        cmocka_unit_test(refuses_what_is_none),   cmocka_unit_test(knows_an_incomplete_group),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,35 @@ static void test_utf8(void **state)
     }
 }
 
+/* Text is looked at eight bytes at a time; what matters may stand anywhere in them. */
+static void test_utf8_positions(void **state)
+{
+    static const struct {
+        const char *bytes;
+        const char *replaced;
+    } rows[] = {{"\xff", "\xef\xbf\xbd"}, {"\xc3\xa9", "\xc3\xa9"}, {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"}};
+    enum { LENGTH = 24 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (int before = 0; before <= LENGTH; before++) {
+            char text[64];
+            char expected[64];
+            size_t length;
+
+            snprintf(text, sizeof(text), "%.*s%s%.*s", before, "aaaaaaaaaaaaaaaaaaaaaaaa", rows[i].bytes,
+                     LENGTH - before, "bbbbbbbbbbbbbbbbbbbbbbbb");
+            snprintf(expected, sizeof(expected), "%.*s%s%.*s", before, "aaaaaaaaaaaaaaaaaaaaaaaa", rows[i].replaced,
+                     LENGTH - before, "bbbbbbbbbbbbbbbbbbbbbbbb");
+            AUTO_FREE char *replaced = text_utf8_replace(text, strlen(text), &length);
+
+            assert_int_equal(text_utf8_valid(text, strlen(text)), strcmp(text, expected) == 0);
+            assert_string_equal(replaced, expected);
+            assert_int_equal(length, strlen(expected));
+        }
+    }
+}
+
 static void test_visible(void **state)
 {
     static const char *const rows[][2] = {
@@ -346,13 +375,21 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quoting),  cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_visible),  cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_words),
-        SUPPORTED_TEST(test_redaction),  cmocka_unit_test(test_redaction_of_awkward_secrets),
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_codes),
-        SUPPORTED_TEST(test_homes),      SUPPORTED_TEST(test_absolute),
-        SUPPORTED_TEST(test_distrust),   SUPPORTED_TEST(test_files),
+        cmocka_unit_test(test_quoting),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_utf8_positions),
+        cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_words),
+        SUPPORTED_TEST(test_redaction),
+        cmocka_unit_test(test_redaction_of_awkward_secrets),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_codes),
+        SUPPORTED_TEST(test_homes),
+        SUPPORTED_TEST(test_absolute),
+        SUPPORTED_TEST(test_distrust),
+        SUPPORTED_TEST(test_files),
     };
 
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -14,7 +14,8 @@ static void test_paths_l07_l12(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct sandlot_file_entry *entry = entries_add(&entries, cases[i].directory, cases[i].name, strlen(cases[i].name));
+        struct sandlot_file_entry *entry =
+            entries_add(&entries, cases[i].directory, cases[i].name, strlen(cases[i].name));
 
         assert_non_null(entry);
         assert_string_equal(entry->path, cases[i].path);

@@ -70,6 +70,8 @@ static void test_reasons(void **state)
         check_errno(verb, ETIMEDOUT, SANDLOT_CODE_TIMEOUT, "time");
         check_errno(verb, ENOMEM, SANDLOT_CODE_INTERNAL_ERROR, "out of memory");
         check_errno(verb, EIO, SANDLOT_CODE_INTERNAL_ERROR, "Input/output error");
+        check_errno(verb, EBUSY, verb == FILE_REMOVE ? SANDLOT_CODE_PERMISSION_DENIED : SANDLOT_CODE_INTERNAL_ERROR,
+                    verb == FILE_REMOVE ? "mount" : "busy");
         check_errno(verb, EISDIR, verb == FILE_EDIT ? SANDLOT_CODE_NOT_A_FILE : SANDLOT_CODE_IS_DIRECTORY,
                     "is a directory"); /* R22, W11, E25 */
     }

@@ -56,7 +56,13 @@ static void hosts_that_are_known(void **state)
     assert_false(http_host_allowed(&on_loopback, "localhost:8o"));
     assert_false(http_host_allowed(&on_loopback, ""));
     assert_false(http_host_allowed(&on_loopback, ":80"));
-    assert_false(http_host_allowed(&everywhere, "192.168.1.1"));
+    assert_true(http_host_allowed(&everywhere, "192.168.1.1:8080"));
+    assert_true(http_host_allowed(&everywhere, "[fd00::1]"));
+    assert_false(http_host_allowed(&everywhere, "[fd00::1"));
+    assert_false(http_host_allowed(&everywhere, "[]"));
+    assert_false(http_host_allowed(&everywhere, "[evil.example]"));
+    assert_false(http_host_allowed(&everywhere, "192.168.1.1.evil.example"));
+    assert_false(http_host_allowed(&everywhere, "evil.example"));
 }
 
 static void the_whole_token_and_nothing_else(void **state)
@@ -122,7 +128,9 @@ static void names_in_base64(void **state)
     decodes("", "");
     decodes("=?base64?ZXhlY3V0ZQ==?=", "execute");
     decodes(" =?BASE64?ZXhlY3V0ZQ==?= ", "execute");
-    decodes("=?base64?" "?=", "");
+    decodes("=?base64?"
+            "?=",
+            "");
     decodes("=?base64?w7w=?=", "ü");
     decodes("=?base64?ZXhlY3V0ZQ?=", NULL);
     decodes("=?base64?!!!!?=", NULL);

@@ -66,6 +66,7 @@ static void test_lines(void **state)
     expect("a\nbc\n", "a|bc|");
     expect("a\r\nbc\r\n", "a|bc|");
     expect("\n\r\n\na\n\n", "a|");
+    expect("  \n\t\r\n a \n", " a |");
     expect("a\rb\n", "a\rb|");
 }
 

@@ -976,7 +976,7 @@ static void test_many_threads(void **state)
 {
     enum { THREADS = 32 };
     pthread_t threads[THREADS];
-    char names[THREADS][8];
+    char names[THREADS][16];
     void *result;
 
     (void)state;

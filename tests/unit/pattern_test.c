@@ -392,6 +392,35 @@ static void test_many_paths(void **state)
     pattern_free(slashed);
 }
 
+static void test_directory(void **state)
+{
+    static const struct {
+        const char *pattern;
+        const char *directory;
+    } rows[] = {{"*.c", ""},           {"src", ""},
+                {"src/*.c", "src"},    {"/workspace/**/zz", "workspace"},
+                {"./a//b/?/c", "a/b"}, {"a/b", "a"},
+                {"a/b/**", "a/b"},     {"**/a/b", ""},
+                {"{a,b}/c", ""},       {"a/{b,b/c}/*", "a/b"},
+                {"a/{b,bc}/*", "a"},   {"a/b/{c,../d}", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pattern *pattern = pattern_compile(rows[i].pattern, NULL);
+
+        if (!rows[i].directory) {
+            assert_null(pattern);
+            continue;
+        }
+        assert_non_null(pattern);
+        char *directory = pattern_directory(pattern);
+
+        assert_string_equal(directory, rows[i].directory);
+        free(directory);
+        pattern_free(pattern);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -399,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_characters),  cmocka_unit_test(test_case_b39),       cmocka_unit_test(test_names_b40),
         cmocka_unit_test(test_refused_b30), cmocka_unit_test(test_too_broad_b31),  cmocka_unit_test(test_time_b32),
         cmocka_unit_test(test_may_enter),   cmocka_unit_test(test_against_simple), cmocka_unit_test(test_many_paths),
+        cmocka_unit_test(test_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

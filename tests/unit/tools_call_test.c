@@ -238,8 +238,24 @@ static void test_large_media(void **state)
     expect_problem("read_file", "{\"file_path\":\"huge.png\"}", "too_large", "3.75 MB");
     put_image("giant.png", 9000000);
     expect_problem("read_file", "{\"file_path\":\"giant.png\"}", "too_large", "3.75 MB");
-    put_image("large.bin", 600000);
-    expect_problem("read_file", "{\"file_path\":\"large.bin\"}", "too_large", "512");
+    put_image("by_content.dat", 600000);
+    AUTO_FREE char *by_content = call_part("read_file", "{\"file_path\":\"by_content.dat\"}", 0, 1, "data");
+
+    assert_string_equal(by_content, data);
+}
+
+/* Of others only what they are. */
+static void test_large_binary(void **state)
+{
+    static char pdf[9000000] = "%PDF-1.4 \xff";
+
+    (void)state;
+    put("large.pdf", pdf, 600000);
+    expect_problem("read_file", "{\"file_path\":\"large.pdf\"}", "too_large", "PDF document, 600000 bytes");
+    expect_problem("read_file", "{\"file_path\":\"large.pdf\"}", "too_large", "pdftotext");
+    put("giant.pdf", pdf, sizeof(pdf));
+    expect_problem("read_file", "{\"file_path\":\"giant.pdf\"}", "too_large", "PDF document, more than 3.75 MB");
+    expect_problem("read_file", "{\"file_path\":\"giant.pdf\"}", "too_large", "512000");
 }
 
 static void collect(void *context, const void *bytes, size_t length)
@@ -387,17 +403,10 @@ static void test_edits_at_the_same_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SANDBOXED(test_what_is_no_answer),
-        SANDBOXED(test_files),
-        SANDBOXED(test_problems),
-        SANDBOXED(test_read_cut_by_the_budget),
-        SANDBOXED(test_media),
-        SANDBOXED(test_large_media),
-        SANDBOXED(test_execute),
-        SANDBOXED(test_time_limit),
-        SANDBOXED(test_long_output_is_saved),
-        SANDBOXED(test_endless_output),
-        SANDBOXED(test_edits_at_the_same_time),
+        SANDBOXED(test_what_is_no_answer),      SANDBOXED(test_files),          SANDBOXED(test_problems),
+        SANDBOXED(test_read_cut_by_the_budget), SANDBOXED(test_media),          SANDBOXED(test_large_media),
+        SANDBOXED(test_large_binary),           SANDBOXED(test_execute),        SANDBOXED(test_time_limit),
+        SANDBOXED(test_long_output_is_saved),   SANDBOXED(test_endless_output), SANDBOXED(test_edits_at_the_same_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -458,9 +458,6 @@ static void test_media(void **state)
     expect_media(BYTES("\xff\xfeu\0"), NULL, 0, 0);
     expect_media(BYTES("%PDF-1.4"), NULL, 0, 0);
     expect_media(BYTES(""), NULL, 0, 0);
-    assert_true(media_name("/w/A.PNG"));
-    assert_false(media_name("/w/a.pdf"));
-    assert_false(media_name(".png"));
 }
 
 int main(void)

@@ -11,6 +11,7 @@ const struct file_route derived_route = {
     .search = derived_search,
     .remove = derived_remove,
     .upload = derived_upload,
+    .upload_some = derived_upload_some,
     .download = derived_download,
     .make_directory = derived_make_directory,
     .tree = derived_tree,

@@ -17,15 +17,9 @@ int derived_search(const struct file_call *call, const struct search *search, st
 int derived_remove(const struct file_call *call, struct sandlot_error *error);
 int derived_upload(const struct file_call *call, int source_fd, uint32_t mode, uint64_t *bytes,
                    struct sandlot_error *error);
+size_t derived_upload_some(const struct file_call *call, struct small_file *files, size_t count);
 int derived_download(const struct file_call *call, int target_fd, uint64_t *bytes, struct sandlot_error *error);
 int derived_make_directory(const struct file_call *call, struct sandlot_error *error);
 int derived_tree(const struct file_call *call, struct entries *entries, struct sandlot_error *error);
-
-/*
- * Puts LENGTH bytes, more than one command can carry, into the new file REMOTE_PATH, whose directory exists, in as many
- * commands as they need. When it fails the file may be there or not. 0 or -1.
- */
-int derived_put(const struct file_call *call, const void *bytes, size_t length, const char *remote_path,
-                struct sandlot_error *error);
 
 #endif

@@ -14,45 +14,58 @@ enum {
 };
 
 /*
- * Chunks from $k on, at most $n. The state of the file before and after tells whether it has changed. A file of
- * /proc has no size and comes in small reads, which dd would take for its end.
+ * Chunks from $k on, at most $n. The state of the file before and after tells whether it has changed; of a file that is
+ * one chunk the sum tells that too. A file of /proc has no size and comes in small reads, which dd would take for its
+ * end.
  */
 static const char download_script[] = "[ -e \"$f\" ] || s_gone\n"
                                       "[ ! -d \"$f\" ] || s_fail eisdir\n"
                                       "[ -f \"$f\" ] || s_fail kind\n"
                                       "[ -r \"$f\" ] || s_fail eacces\n"
                                       "s_need dd wc\n"
-                                      "state() { stat -L -c %i.%s.%y \"$f\" || wc -c <\"$f\"; }\n"
-                                      "s_word before \"$(state)\"\n"
+                                      "s_look() {\n"
+                                      "set -- $(stat -L -c '%s %i.%y' \"$f\" || wc -c <\"$f\")\n"
+                                      "s_t=$* z=$((${1:-0}))\n"
+                                      "}\n"
                                       "if [ ! -s \"$f\" ]; then\n"
-                                      "s_word sum \"$(s_sum <\"$f\")\"\n"
+                                      "s_sum sum <\"$f\"\n"
                                       "s_flow chunk <\"$f\"\n"
                                       "s_word last 1\n"
                                       "s_end\n"
                                       "fi\n"
-                                      "z=$(stat -L -c %s \"$f\" || wc -c <\"$f\")\n"
-                                      "while [ $n -gt 0 ] && [ $((k * c)) -lt $((z)) ]; do\n"
-                                      "s_word sum \"$(dd if=\"$f\" bs=$c skip=$k count=1 | s_sum)\"\n"
+                                      "s_look\n"
+                                      "s_word before \"$s_t\"\n"
+                                      "if [ $k = 0 ] && [ $z -le $c ]; then\n"
+                                      "s_sum sum <\"$f\"\n"
+                                      "s_flow chunk <\"$f\"\n"
+                                      "s_word size $z\n"
+                                      "s_word last 1\n"
+                                      "s_end\n"
+                                      "fi\n"
+                                      "while [ $n -gt 0 ] && [ $((k * c)) -lt $z ]; do\n"
+                                      "dd if=\"$f\" bs=$c skip=$k count=1 | s_sum sum\n"
                                       "dd if=\"$f\" bs=$c skip=$k count=1 | s_flow chunk\n"
                                       "k=$((k + 1)) n=$((n - 1))\n"
                                       "done\n"
-                                      "if [ $((k * c)) -ge $((z)) ]; then\n"
-                                      "[ $((z)) -le $c ] || s_word whole \"$(s_sum <\"$f\")\"\n"
-                                      "s_word size $((z))\n"
+                                      "if [ $((k * c)) -ge $z ]; then\n"
+                                      "[ $z -le $c ] || s_sum whole <\"$f\"\n"
+                                      "s_word size $z\n"
                                       "s_word last 1\n"
                                       "fi\n"
-                                      "s_word after \"$(state)\"\n"
+                                      "s_look\n"
+                                      "s_word after \"$s_t\"\n"
                                       "s_end\n";
 
 struct download {
     const struct file_call *call;
     int target_fd;
-    struct sums sums;           /* of all that was written */
-    char state[FRAME_WORD + 1]; /* of the file when it was first looked at; "": not yet */
-    bool last;                  /* its end was reached */
-    char chunk_sum[MD5_TEXT];   /* as the sandbox says */
+    struct sums sums;              /* of all that was written */
+    char state[FRAME_WORD + 1];    /* of the file when it was first looked at; "": not yet */
+    bool last;                     /* its end was reached */
+    char chunk_sum[SUMS_TOLD + 1]; /* as the sandbox says */
     struct frame_bytes chunk;
-    char whole_sum[MD5_TEXT]; /* the same; "": there is but one chunk */
+    bool came;                     /* a chunk of the command at hand */
+    char whole_sum[SUMS_TOLD + 1]; /* the same; "": there is but one chunk */
     bool has_size;
     uint64_t size;
 };
@@ -68,9 +81,9 @@ static int note_state(struct download *download, const char *state, struct sandl
                      download->call->shown);
 }
 
-static int read_sum(char sum[MD5_TEXT], const char *value, struct sandlot_error *error)
+static int read_sum(char sum[SUMS_TOLD + 1], const char *value, struct sandlot_error *error)
 {
-    if (strlen(value) >= MD5_TEXT)
+    if (strlen(value) > SUMS_TOLD)
         return frame_damaged(error, "a sum is none");
     memcpy(sum, value, strlen(value) + 1);
     return 0;
@@ -118,6 +131,7 @@ static int take_chunk(struct download *download, struct sandlot_error *error)
     sums_add(&sums, chunk->bytes, chunk->length);
     if (!sums_match(&sums, download->chunk_sum))
         return frame_damaged(error, "a chunk does not have the sum that it should have");
+    download->came = true;
     return chunk->length == TRANSFER_CHUNK ? write_chunk(download, error) : 0;
 }
 
@@ -156,9 +170,12 @@ static int fetch(struct download *download, struct sandlot_error *error)
     script_add_sums(&script);
     script_add(&script, download_script);
     download->chunk.length = 0;
-    download->last = false;
+    download->last = download->came = false;
     if (frame_run(&step, &script, &receiver, error) < 0)
         return -1;
+    /* Only the last chunk is shorter, and there is one in any case, or this would go on for ever. */
+    if (!download->came || (!download->last && download->chunk.length > 0))
+        return frame_damaged(error, "a chunk is missing");
     return download->chunk.length > 0 ? write_chunk(download, error) : 0;
 }
 

@@ -29,15 +29,18 @@ static const char checking[] =
     "}\n";
 
 /*
- * The file is one record, for the byte that ends records is never part of UTF-8. A file that awk cannot hold (BusyBox's
- * ends a text at NUL) is "odd". Prints the number of occurrences of the first string that occurs, and the number of
- * that string; and writes the new text to $t, if set. Looks through the text by windows, because what awk does with a
- * text costs time in proportion to its length.
+ * A program for awk: its input is the line of facts about the file, unless it is in $s_facts, and then the file, which
+ * is one record, for the byte that ends records is never part of UTF-8. A file that awk cannot hold (BusyBox's ends a
+ * text at NUL) is "odd". Prints the number of occurrences of the first string that occurs, and the number of that
+ * string, and the facts; and writes the new text to $t, if set, and reads it again, for not every awk notices a full
+ * disk. But it writes nothing if the file's mode is none of $s_modes, those which $t may get. Looks through the text by
+ * windows, because what awk does with a text costs time in proportion to its length.
  */
 static const char replacing[] =
-    "s_awk() { awk '\n"
-    "BEGIN { RS = \"\\377\"; ORS = \"\"; out = ENVIRON[\"t\"] }\n"
-    "NR == 1 { text = $0 }\n"
+    "BEGIN { ORS = \"\"; out = ENVIRON[\"t\"]; facts = ENVIRON[\"s_facts\"]; if (facts != \"\") RS = \"\\377\" }\n"
+    "facts == \"\" { facts = $0; RS = \"\\377\"; next }\n"
+    "{ records++ }\n"
+    "records == 1 { text = $0 }\n"
     "function put(piece) { if (out != \"\") print piece > out }\n"
     "function replace(old, new,    at, length_, window, keep, found, size) {\n"
     "length_ = length(old)\n"
@@ -57,14 +60,27 @@ static const char replacing[] =
     "else at -= length(window)\n"
     "}\n"
     "}\n"
+    "function written(    piece, size, got) {\n"
+    "if (out == \"\") return whole + growth\n"
+    "close(out)\n"
+    "while ((got = (getline piece < out)) > 0) size += length(piece)\n"
+    "return got < 0 ? whole + growth : size\n"
+    "}\n"
     "END {\n"
     "whole = length(text)\n"
-    "if (NR > 1 || whole != ENVIRON[\"s_size\"] + 0) { print \"odd 0 0\"; exit }\n"
+    "if (facts !~ /^[0-7]+ [0-9]+ [0-9]+:[0-9]+ [0-9]+ [0-9.]+$/) { print \"unknown\"; exit }\n"
+    "split(facts, fact, \" \")\n"
+    "facts = \" \" facts\n"
+    "if (records > 1 || whole != fact[4] + 0) { print \"odd 0 0\" facts; exit }\n"
     "for (i = 1; i <= ENVIRON[\"s_strings\"]; i++) if (index(text, ENVIRON[\"o\" i])) break\n"
     "count = 0\n"
-    "if (i <= ENVIRON[\"s_strings\"]) replace(ENVIRON[\"o\" i], ENVIRON[\"n\" i])\n"
-    "print (text ~ /[\\200-\\377]/ ? \"high \" : \"plain \") count \" \" i\n"
-    "}'\n"
+    "if (i <= ENVIRON[\"s_strings\"]) {\n"
+    "if (out != \"\" && index(ENVIRON[\"s_modes\"], \" \" fact[1] \" \") == 0) { print \"mode 0 0\" facts; exit }\n"
+    "replace(ENVIRON[\"o\" i], ENVIRON[\"n\" i])\n"
+    "growth = count * (length(ENVIRON[\"n\" i]) - length(ENVIRON[\"o\" i]))\n"
+    "if (written() != whole + growth) { print \"lost 0 0\" facts; exit }\n"
+    "}\n"
+    "print (text ~ /[\\200-\\377]/ ? \"high \" : \"plain \") count \" \" i facts\n"
     "}\n";
 
 static const char beginning[] = "[ -e \"$f\" ] || s_gone\n"
@@ -72,32 +88,65 @@ static const char beginning[] = "[ -e \"$f\" ] || s_gone\n"
                                 "[ -f \"$f\" ] || s_fail kind\n"
                                 "[ -r \"$f\" ] || s_fail eacces\n";
 
-/* A file that may not be written is looked through all the same, for what is wrong with the strings comes first. */
+/*
+ * A process is most of what this takes, so that stat and awk run side by side, awk waiting for what stat says; the new
+ * file is made with the mode that a file usually has, and once more where this one has another.
+ *
+ * Has the file changed since stat? It has not if it is the one that is open here and was last written before the mark,
+ * a pipe that is a little older than what stat said: for this the shell needs no process. The file system's clock may
+ * be behind that of pipes: then the new file too looks older than the mark. In doubt stat says it once more.
+ */
 static const char editing[] =
     "s_need awk stat\n"
-    "if [ -w \"$f\" ]; then s_target; else s_g=$f t= s_size=$(stat -L -c %s \"$f\"); fi\n"
+    "if [ -w \"$f\" ]; then s_follow; s_beside; else s_g=$f t=; fi\n"
     "[ \"$s_same\" ] && t=\n"
-    "export t s_size s_strings\n"
+    "exec 5<\"$s_g\" 6<<.\n"
+    "mark\n"
+    ".\n"
+    "s_facts= s_modes=' 644 755 '\n"
+    "umask 022\n"
+    "export t s_strings s_facts s_modes\n"
+    "s_take() { s_how=$1 s_count=$2 s_which=$3 s_mode=$4 s_links=$5 s_owner=$6 s_size=$7 s_state=$8; }\n"
+    "s_only() { s_modes=\" $s_mode \"; umask $((777 - s_mode % 1000)); }\n"
+    "s_stat() { stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\"; }\n"
+    "s_look() { s_take $(stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\" | awk \"$s_awk\" - \"$s_g\"); }\n"
+    "s_changed() { s_word changed 1; s_end; }\n"
     "s_send() { [ $s_size -gt $s_told ] || s_data text <\"$s_g\"; s_end; }\n"
-    /* Under /proc there is more in it; it is looked at outside. */
-    "[ $s_size -gt 0 ] || s_send\n"
+    "s_still() {\n"
+    "[ \"$s_g\" -ef /proc/self/fd/5 ] && [ \"$s_g\" -ot /proc/self/fd/6 ] && [ ! \"$t\" -ot /proc/self/fd/6 ] && "
+    "return\n"
+    "[ \"$(s_stat)\" = \"$s_mode $s_links $s_owner $s_size $s_state\" ]\n"
+    "}\n"
     "s_odd=$s_nul\n"
-    "[ \"$s_odd\" ] || set -- $(s_awk <\"$s_g\")\n"
-    "[ \"$1\" = odd ] && s_odd=1\n"
-    "if [ \"$s_odd\" ] || [ \"$1\" = high ]; then s_valid || { s_word binary 1; s_send; }; fi\n"
-    "[ -z \"$s_odd\" ] || set -- $(tr '\\000' '\\376' <\"$s_g\" | s_awk)\n"
-    "[ \"$1\" != odd ] || s_send\n"
-    "case $1.$2 in plain.[0-9]*|high.[0-9]*) ;; *) s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\";; esac\n"
-    "s_word count $2\n"
-    "if [ $2 -eq 0 ] || [ $2 -gt $s_most ]; then s_send; fi\n"
+    "if [ \"$s_odd\" ]; then s_take odd 0 0 $(s_stat); else s_look; fi\n"
+    "if [ \"$s_how\" = mode ]; then s_only; s_look; fi\n"
+    "[ \"$s_how\" != unknown ] && [ \"$s_state$s_nul\" != 1 ] || s_need stat_with_-c\n"
+    /* Under /proc there is more in it; it is looked at outside. */
+    "[ \"$s_size\" != 0 ] || s_send\n"
+    "[ \"$s_how\" = odd ] && s_odd=1\n"
+    "if [ \"$s_odd\" ] || [ \"$s_how\" = high ]; then s_valid || { s_word binary 1; s_send; }; fi\n"
+    "if [ \"$s_odd\" ]; then\n"
+    "s_only\n"
+    "s_facts=\"$s_mode $s_links $s_owner $s_size $s_state\"\n"
+    "s_take $(tr '\\000' '\\376' <\"$s_g\" | awk \"$s_awk\" -)\n"
+    "fi\n"
+    "case $s_how in\n"
+    "odd) s_send;;\n"
+    "mode) s_changed;;\n"
+    "plain|high) ;;\n"
+    "*) s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\";;\n"
+    "esac\n"
+    "s_word count $s_count\n"
+    "if [ $s_count -eq 0 ] || [ $s_count -gt $s_most ]; then s_send; fi\n"
     "if [ -z \"$s_same\" ]; then\n"
     "[ \"$t\" ] || s_fail eacces\n"
-    "eval \"s_i=\\$(($2 * (s_n$3 - s_o$3)))\"\n"
-    "if [ \"$s_odd\" ]; then tr '\\376' '\\000' <\"$t\" >\"$t.0\" && mv -f \"$t.0\" \"$t\"; fi\n"
-    "s_n=$((s_size + s_i))\n"
-    "set -- $(stat -c '%s %Z.%i' \"$s_g\" \"$t\")\n"
-    "[ \"$1 $2\" = \"$s_size $s_state\" ] || { s_word changed 1; s_end; }\n"
-    "[ \"$3\" = $s_n ] || s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\"\n"
+    "if [ \"$s_odd\" ]; then\n"
+    "tr '\\376' '\\000' <\"$t\" >\"$t.0\" && mv -f \"$t.0\" \"$t\"\n"
+    "eval \"s_i=\\$((s_size + s_count * (s_n$s_which - s_o$s_which)))\"\n"
+    "[ \"$(stat -c %s \"$t\")\" = $s_i ] || s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\"\n"
+    "fi\n"
+    "s_still || s_changed\n"
+    "[ \"$s_links\" = 1 ] || s_copy=1\n"
     "s_place\n"
     "fi\n"
     "s_word edited 1\n"
@@ -177,7 +226,7 @@ static bool make_script(struct script *script, const struct file_call *call, con
     edit_candidates_clear(&candidates);
     script_add_placing(script);
     script_add(script, checking);
-    script_add(script, replacing);
+    script_set(script, "s_awk", replacing);
     script_add(script, beginning);
     script_add(script, editing);
     return made && script->text;

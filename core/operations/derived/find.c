@@ -1,4 +1,5 @@
 /* glob: the sandbox lists what there is, this side matches. */
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/walk.h"
@@ -48,8 +49,11 @@ int derived_find(const struct file_call *call, const struct pattern *pattern, bo
                  bool *truncated, struct sandlot_error *error)
 {
     struct finding finding = {.call = call, .pattern = pattern, .directories = directories, .found = found};
-    struct walk walk = {.links = true, .each = take, .context = &finding};
+    AUTO_FREE char *directory = pattern_directory(pattern);
+    struct walk walk = {.links = true, .directory = directory, .each = take, .context = &finding};
 
+    if (!directory)
+        return error_no_memory(error);
     if (walk_run(call, &walk, FILE_GLOB_MS, error) < 0)
         return -1;
     forget_the_last(found);

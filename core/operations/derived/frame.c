@@ -1,5 +1,6 @@
 #include "operations/derived/frame.h"
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@ enum {
     NAMES_MAXIMUM = (FILE_NEIGHBOURS + 1) * 256, /* bytes of the names beside a file that is missing */
     PIECE = 16384,                               /* of decoded data handed on at once */
     MARK_SIZE = SCRIPT_MARK + 4,
+    NOISE = 4096,  /* bytes that a channel may put after the output of a command that it has ended */
     END_MS = 1000, /* a command ends by itself so long before the call does */
 };
 
@@ -46,6 +48,7 @@ struct parser {
     const struct frame_receiver *receiver;
     struct sandlot_error problem; /* what stopped us */
     bool stopped;
+    size_t noise; /* what came after that */
 
     enum place place;
     char begin[MARK_SIZE];
@@ -121,7 +124,9 @@ static int take_word(struct parser *parser)
         return 0;
     }
     if (strcmp(parser->name, "missing") == 0) {
-        memcpy(parser->missing, parser->word, sizeof(parser->missing));
+        /* Blanks do not come through a frame. */
+        for (size_t i = 0; i < sizeof(parser->missing); i++)
+            parser->missing[i] = (char)(parser->word[i] == '_' ? ' ' : parser->word[i]);
         return 0;
     }
     if (!parser->receiver || !parser->receiver->word)
@@ -157,20 +162,6 @@ static int put_byte(struct parser *parser, unsigned int byte)
     return decoder->length == PIECE ? flush_piece(parser) : 0;
 }
 
-/* The digits of base64 from "+" on, as their values plus 1. */
-static const unsigned char base64_digits[80] = {
-    63, 0,  0,  0,  64, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 0,  0,  0,  0,  0,  0,  0,  1,  2,  3,  4, 5,
-    6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 0,  0,  0,  0,  0, 0,
-    27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52};
-
-/* -1: none. */
-static int base64_value(char c)
-{
-    size_t index = (unsigned char)c - (size_t)'+';
-
-    return index < sizeof(base64_digits) ? base64_digits[index] - 1 : -1;
-}
-
 static int add_base64(struct parser *parser, char c)
 {
     struct decoder *decoder = &parser->decoder;
@@ -199,25 +190,15 @@ static int add_base64(struct parser *parser, char c)
 static size_t add_digits(struct parser *parser, const char *text, size_t length)
 {
     struct decoder *decoder = &parser->decoder;
-    size_t at = 0;
+    size_t room = (PIECE - 1 - decoder->length) / 3 * 4; /* a piece that is full is for put_byte to hand on */
 
     if (decoder->kind != 'b' || decoder->pads > 0 || decoder->digits > 0)
         return 0;
-    while (length - at >= 4 && PIECE - decoder->length > 3) {
-        int a = base64_value(text[at]);
-        int b = base64_value(text[at + 1]);
-        int c = base64_value(text[at + 2]);
-        int d = base64_value(text[at + 3]);
+    size_t taken = base64_decode_run(text, length < room ? length : room, decoder->piece + decoder->length);
 
-        if ((a | b | c | d) < 0)
-            break;
-        decoder->piece[decoder->length++] = (char)(a << 2 | b >> 4);
-        decoder->piece[decoder->length++] = (char)(b << 4 | c >> 2);
-        decoder->piece[decoder->length++] = (char)(c << 6 | d);
-        at += 4;
-    }
-    decoder->seen += at;
-    return at;
+    decoder->length += taken / 4 * 3;
+    decoder->seen += taken;
+    return taken;
 }
 
 static int add_octal(struct parser *parser, char c)
@@ -403,7 +384,9 @@ static enum sandlot_status receive(const struct sandlot_sink *sink, const void *
     struct parser *parser = sink->context;
     const char *text = bytes;
 
-    for (size_t i = 0; i < length && !parser->stopped; i++) {
+    size_t i = 0;
+
+    for (; i < length && !parser->stopped; i++) {
         if (parser->place == BEFORE && parser->said_length < SAID_SIZE - 1)
             parser->said[parser->said_length++] = text[i];
         if (parser->place == DATA)
@@ -411,7 +394,12 @@ static enum sandlot_status receive(const struct sandlot_sink *sink, const void *
         if (i < length && text[i] > ' ' && text[i] < 0x7f)
             parser->stopped = feed(parser, text[i]) < 0;
     }
-    return parser->stopped ? SANDLOT_CANCELLED : SANDLOT_OK;
+    if (!parser->stopped)
+        return SANDLOT_OK;
+    /* It may be only that the command ran out of time, which will show when it has ended. */
+    parser->noise += length - i;
+    return parser->problem.code == SANDLOT_CODE_TRUNCATED_TRANSPORT && parser->noise <= NOISE ? SANDLOT_OK
+                                                                                              : SANDLOT_CANCELLED;
 }
 
 /* ---- the errors ---- */
@@ -461,6 +449,11 @@ static int failure_error(const struct file_call *call, const struct parser *pars
                : frame_damaged(error, "a reason for a failure is unknown");
 }
 
+static bool has_timed_out(const struct sandlot_exit *ended)
+{
+    return ended->timed_out || ended->exit_code == 124;
+}
+
 /* The command ended without (all of) a frame. */
 static int no_frame_error(const struct file_call *call, struct parser *parser, const struct sandlot_exit *ended,
                           struct sandlot_error *error)
@@ -470,7 +463,7 @@ static int no_frame_error(const struct file_call *call, struct parser *parser, c
 
     if (!said)
         return error_no_memory(error);
-    if (ended->timed_out || ended->exit_code == 124)
+    if (has_timed_out(ended))
         return file_error_errno(error, call, ETIMEDOUT);
     if (ended->note)
         return error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
@@ -536,7 +529,9 @@ int frame_run_fed(const struct file_call *call, const struct script *script, con
     int failed =
         session_run(call->session, &command, &parser->sink, &ended, call->deadline_ms, call->cancel_fd, NULL, &why);
 
-    if (parser->stopped)
+    if (parser->stopped && !failed && has_timed_out(&ended))
+        failed = file_error_errno(error, call, ETIMEDOUT);
+    else if (parser->stopped)
         failed = error_set(error, parser->problem.code, "%s", parser->problem.message);
     else if (failed)
         error_set(error, why.code, "%s", why.message);

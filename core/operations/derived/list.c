@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/text.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
 #include "operations/file_error.h"
@@ -9,8 +10,10 @@
 
 /*
  * One line per entry: "/MODE SIZE TIME NAME". A name may hold newlines, but no "/", so that "/" at the beginning of a
- * line begins an entry. A pattern that nothing matches stays as it is. Names that are too many for one command line go
- * through xargs. Of the links only those to directories are told: they are what "*" with a "/" matches too.
+ * line begins an entry; when it is done $s_again, the last line is "/STATUS" of stat. A pattern that nothing matches
+ * stays as it is. Names that are too many for one command line go through xargs. Of the links only those to directories
+ * are told: they are what
+ * "*" with a "/" matches too.
  */
 static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
                               "[ -d \"$f\" ] || s_fail kind\n"
@@ -24,11 +27,16 @@ static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
                               "[ \"$1\" != '.[!.]*' ] || [ -e '.[!.]*' ] || [ -L '.[!.]*' ] || shift\n"
                               "set -- ..?* \"$@\"\n"
                               "[ \"$1\" != '..?*' ] || [ -e '..?*' ] || [ -L '..?*' ] || shift\n"
+                              /* A wall that test(1) does not know, such as Landlock, looks like an empty directory. */
+                              "[ $# -gt 0 ] || ls -A . >/dev/null 2>&1 || s_fail eacces\n"
                               "s_word count $#\n"
                               "if [ $# -gt 0 ]; then\n"
+                              "[ $# -lt 2000 ] && [ -z \"$s_again\" ] || s_need xargs\n"
                               "echo \"entries=-$s_k\"\n"
-                              "if [ $# -lt 2000 ]; then stat -c '/%f %s %Y %n' -- \"$@\" | $s_c\n"
-                              "else s_need xargs; printf '%s\\0' \"$@\" | xargs -0 stat -c '/%f %s %Y %n' -- | $s_c\n"
+                              "if [ \"$s_again\" ]; then\n"
+                              "{ printf '%s\\0' \"$@\" | xargs -0 stat -c '/%f %s %Y %n' --; echo \"/$?\"; } | $s_c\n"
+                              "elif [ $# -lt 2000 ]; then stat -c '/%f %s %Y %n' -- \"$@\" | $s_c\n"
+                              "else printf '%s\\0' \"$@\" | xargs -0 stat -c '/%f %s %Y %n' -- | $s_c\n"
                               "fi\n"
                               "echo ';'\n"
                               "s_l=\n"
@@ -43,6 +51,8 @@ static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
 struct listing {
     uint64_t count;
     struct frame_bytes entries;
+    bool again;                /* the first time too few came */
+    bool failed;               /* stat, of some of them */
     struct frame_bytes linked; /* links to directories, each followed by "/" */
 };
 
@@ -113,6 +123,25 @@ static int add_entry(const struct file_call *call, const char *text, const char 
     return 0;
 }
 
+/* Takes the line with stat's status off the end. */
+static int take_status(struct listing *received, struct sandlot_error *error)
+{
+    struct frame_bytes *lines = &received->entries;
+    const char *slash = lines->length > 2 ? memrchr(lines->bytes, '/', lines->length) : NULL;
+    const char *end = slash ? lines->bytes + lines->length - 1 : NULL; /* of the last line */
+    int64_t status;
+    char word[8];
+
+    if (!slash || *end != '\n' || end - slash > (ptrdiff_t)sizeof(word) || (slash > lines->bytes && slash[-1] != '\n'))
+        return frame_damaged(error, "the end of the listing is missing");
+    snprintf(word, sizeof(word), "%.*s", (int)(end - slash - 1), slash + 1);
+    if (!text_parse_integer(word, &status))
+        return frame_damaged(error, "the end of the listing is missing");
+    received->failed = status != 0;
+    lines->length = (size_t)(slash - lines->bytes);
+    return 0;
+}
+
 static int add_entries(const struct file_call *call, struct listing *received, struct entries *entries,
                        struct sandlot_error *error)
 {
@@ -120,6 +149,8 @@ static int add_entries(const struct file_call *call, struct listing *received, s
     size_t linked_count;
     int failed = 0;
 
+    if (received->again && take_status(received, error) < 0)
+        return -1;
     if (frame_bytes_add(&received->entries, "\n", 2, error) < 0 || frame_bytes_add(&received->linked, "", 1, error) < 0)
         return -1;
     if (!sort_linked(&received->linked, &linked, &linked_count))
@@ -146,6 +177,7 @@ static int receive_listing(const struct file_call *call, struct listing *receive
 
     script_init(&script);
     script_set(&script, "f", call->path);
+    script_set(&script, "s_again", received->again ? "1" : "");
     script_add(&script, listing);
     int failed = frame_run(call, &script, &receiver, error);
 
@@ -158,10 +190,11 @@ int derived_list(const struct file_call *call, struct entries *entries, struct s
     struct listing received = {.entries.maximum = LISTING_MAXIMUM, .linked.maximum = LISTING_MAXIMUM};
     int failed = 0;
 
-    /* Fewer than there were names may have gone meanwhile, or were lost on the way: then it is done once more. */
-    for (int left = 2; left > 0 && !failed; left--) {
+    /* Fewer than there were names may have gone meanwhile: then it is done once more. Some cannot be looked at. */
+    for (int tries = 0; tries < 2 && !failed; tries++) {
         entries_clear(entries);
         received.entries.length = received.linked.length = 0;
+        received.again = tries > 0;
         failed = receive_listing(call, &received, error);
         if (!failed && received.count > 0)
             failed = add_entries(call, &received, entries, error);
@@ -170,6 +203,8 @@ int derived_list(const struct file_call *call, struct entries *entries, struct s
     }
     if (!failed && received.count > 0 && entries->count == 0)
         failed = file_error_tool(error, call, "stat with -c");
+    if (!failed && entries->count != received.count && !received.failed)
+        failed = frame_damaged(error, "entries are missing");
     frame_bytes_clear(&received.entries);
     frame_bytes_clear(&received.linked);
     return failed;

@@ -12,8 +12,27 @@ static const char looking[] = "[ -e \"$f\" ] || s_gone\n"
                               "s_code\n";
 
 /*
- * A file that says how long it is. If it has grown since, that is fine; if there is less, which is so under /sys, it is
- * sent once more and counted.
+ * The first bytes, where they are wanted, through a descriptor whose position then tells how many these were: to ask
+ * for the size before would take a process more, and a process is most of what this takes. A shell that cannot tell
+ * whether head failed goes the other way.
+ */
+static const char front[] = "if command set -o pipefail && [ -r /proc/self/fdinfo/0 ]; then\n"
+                            "{\n"
+                            "echo \"front=-$s_k\"\n"
+                            "head -c $((s_window + 1)) <&3 | $s_c\n"
+                            "s_x=$?\n"
+                            "echo ';'\n"
+                            "read -r s_n s_size </proc/self/fdinfo/3\n"
+                            "} 3<\"$f\"\n"
+                            "[ \"$s_x\" = 0 ] || s_fail eio\n"
+                            "s_word size $s_size\n"
+                            "[ $s_size -gt $s_whole ] || s_end\n"
+                            "s_size=$(stat -L -c %s \"$f\")\n"
+                            "else\n";
+
+/*
+ * A file that says how long it is. If what came has another length, because the file has changed since, or is one of
+ * those under /sys, it is sent once more and counted.
  */
 static const char whole[] = "s_size=$(stat -L -c %s \"$f\")\n"
                             "if [ ${s_size:-0} -gt 0 ] && [ $s_size -le $s_whole ]; then\n"
@@ -58,15 +77,16 @@ static const char finding[] =
     "END { printf \"%.0f %.0f\", at, cut ? -1 : lines }')\n"
     "[ $# = 2 ] || s_fail eio\n"
     "[ $2 -lt 0 ] || s_word lines $2\n"
-    "[ $1 -lt 0 ] || tail -c +$(($1 + 1)) \"$f\" | head -c $((s_window + 1)) | s_data window\n";
+    "[ $1 -lt 0 ] || [ \"$s_n\" = pos: ] || tail -c +$(($1 + 1)) \"$f\" | head -c $((s_window + 1)) | s_data window\n";
 
 struct reading {
     struct frame_bytes head; /* of the file, or all of it */
     struct frame_bytes window;
     bool whole;
+    bool front; /* head is as much as a window has */
     bool has_lines;
     uint64_t lines;
-    uint64_t size; /* that the file says it has, and must have at least; 0: nothing is known */
+    uint64_t size; /* that the file says it has; 0: nothing is known */
 };
 
 static int take_word(void *context, const char *name, const char *value, struct sandlot_error *error)
@@ -86,29 +106,46 @@ static int take_data(void *context, const char *name, const void *bytes, size_t 
     if (strcmp(name, "window") == 0)
         return frame_bytes_add(&reading->window, bytes, length, error);
     reading->whole = strcmp(name, "whole") == 0;
+    reading->front = strcmp(name, "front") == 0;
     return frame_bytes_add(&reading->head, bytes, length, error);
 }
 
-/* COUNT: do not believe what the file says of its size. */
+/* COUNT: do not believe what the file says of its size, but count what comes. */
 static void make_script(struct script *script, const struct file_call *call, const struct page_wish *wish, bool count)
 {
+    /* Where the name or the limit says already that no lines are wanted. */
+    bool needs_lines = page_needs_lines(wish, "", 0);
+    bool in_front = needs_lines && wish->offset == 0 && !count;
+
     script_init(script);
     script_set(script, "f", call->path);
     script_format(script, "s_whole=%d\ns_head=%d\ns_window=%d\ns_counted=%d\ns_wanted=%lld\n", PAGE_WHOLE, PAGE_HEAD,
                   PAGE_WINDOW, PAGE_COUNTED, (long long)wish->offset);
     script_add(script, looking);
+    if (in_front)
+        script_add(script, front);
     script_add(script, count ? "s_size=$(stat -L -c %s \"$f\")\n" : whole);
     script_add(script, counted);
-    /* Where the name or the limit says already that no lines are wanted. */
-    if (page_needs_lines(wish, "", 0))
+    if (in_front)
+        script_add(script, "fi\n");
+    if (needs_lines)
         script_add(script, finding);
     script_add(script, "s_end\n");
+}
+
+/* Did all come that should? */
+static bool is_complete(struct reading *reading)
+{
+    if (!reading->front)
+        return reading->size == 0 || reading->head.length == reading->size;
+    reading->whole = reading->size <= PAGE_WHOLE;
+    return reading->head.length == (reading->size <= PAGE_WINDOW ? reading->size : PAGE_WINDOW + 1);
 }
 
 static int fill(const struct page_wish *wish, const struct reading *reading, struct sandlot_page *page,
                 struct sandlot_error *error)
 {
-    const struct frame_bytes *window = reading->whole ? &reading->head : &reading->window;
+    const struct frame_bytes *window = reading->whole || reading->front ? &reading->head : &reading->window;
     struct page_source source = {.head = reading->head.bytes,
                                  .head_length = reading->head.length,
                                  .window = window->bytes,
@@ -139,11 +176,11 @@ static int receive_file(const struct file_call *call, const struct page_wish *wi
 int derived_read(const struct file_call *call, const struct page_wish *wish, struct sandlot_page *page,
                  struct sandlot_error *error)
 {
-    struct reading reading = {.head.maximum = PAGE_WHOLE + 1, .window.maximum = PAGE_WINDOW + 1};
+    struct reading reading = {.head.maximum = PAGE_WINDOW + 1, .window.maximum = PAGE_WINDOW + 1};
     int failed = receive_file(call, wish, false, &reading, error);
 
-    if (!failed && reading.head.length < reading.size) {
-        reading.head.length = 0;
+    if (!failed && !is_complete(&reading)) {
+        reading.head.length = reading.window.length = 0;
         failed = receive_file(call, wish, true, &reading, error);
     }
     /* So that there is an address even if there are no bytes. */

@@ -11,6 +11,14 @@ int derived_remove(const struct file_call *call, struct sandlot_error *error)
      */
     script_add(&script, "[ -e \"$f\" ] || [ -L \"$f\" ] || s_gone\n"
                         "s_need rm\n"
+                        /* A mount cannot be removed, but rm notices only when all below it is gone. */
+                        "if [ -d \"$f\" ] && [ ! -L \"$f\" ] && [ -r /proc/self/mountinfo ] && cd -P \"$f\"; then\n"
+                        "while read -r s_n s_n s_n s_n s_w s_n; do\n"
+                        "case $s_w in *\\\\*) s_w=$(printf '%b.' \"$s_w\") s_w=${s_w%.};; esac\n"
+                        "case $s_w in \"$PWD\"|\"$PWD\"/*) s_fail ebusy;; esac\n"
+                        "done </proc/self/mountinfo\n"
+                        "cd /\n"
+                        "fi\n"
                         "s_m=$(rm -rf \"$f\" 2>&1)\n"
                         "[ ! -e \"$f\" ] && [ ! -L \"$f\" ] && s_end\n"
                         "[ \"$s_m\" ] || s_fail eacces\n"

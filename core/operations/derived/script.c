@@ -40,6 +40,16 @@ static const char prologue[] =
     "}\n"
     "s_data() { s_code; s_d=$($s_c); echo \"$1=${#s_d}$s_k$s_d;\"; }\n"
     "s_flow() { s_code; echo \"$1=-$s_k\"; $s_c; echo ';'; }\n"
+    "s_names() { eval \"$s_rare\"; s_names; }\n"
+    "s_reason() { eval \"$s_rare\"; s_reason \"$1\"; }\n"
+    "s_lost() { eval \"$s_rare\"; s_lost; }\n"
+    "s_gone() { eval \"$s_rare\"; s_gone; }\n";
+
+/*
+ * What only failures need. It lies in a variable, in single quotes, of which it has none itself: most of what the
+ * beginning of a script costs is that the shell parses it, and this is parsed when it is needed.
+ */
+static const char rare[] =
     /* The names beside $f, for a message that suggests one. */
     "s_names() {\n"
     "s_p=${f%/*}\n"
@@ -48,7 +58,7 @@ static const char prologue[] =
     "s_i=0\n"
     "for s_n in * .[!.]* ..?*; do\n"
     "[ -e \"$s_n\" ] || [ -L \"$s_n\" ] || continue\n"
-    "printf '%s\\0' \"$s_n\"\n"
+    "printf \"%s\\0\" \"$s_n\"\n"
     "s_i=$((s_i + 1))\n"
     "[ $s_i -le $s_near ] || break\n"
     "done | s_data names\n"
@@ -58,10 +68,10 @@ static const char prologue[] =
     "s_reason() {\n"
     "for s_t in \"${1%%\n*}\" \"$1\"; do\n"
     "case ${s_t##*: } in\n"
-    "*[Pp]ermission*) s_fail eacces;; *'not permitted'*) s_fail eperm;; *[Rr]ead-only*) s_fail erofs;;\n"
-    "*' space '*) s_fail enospc;; *[Qq]uota*) s_fail edquot;; *busy*) s_fail ebusy;; *'too long'*) s_fail "
-    "enametoolong;;\n"
-    "*[Ll]evels*|*[Ll]oop*) s_fail eloop;; *'ot a dir'*) s_fail enotdir;; *'s a dir'*) s_fail eisdir;;\n"
+    "*[Pp]ermission*) s_fail eacces;; *\"not permitted\"*) s_fail eperm;; *[Rr]ead-only*) s_fail erofs;;\n"
+    "*\" space \"*) s_fail enospc;; *[Qq]uota*) s_fail edquot;; *busy*) s_fail ebusy;;\n"
+    "*\"too long\"*) s_fail enametoolong;; *[Ll]evels*|*[Ll]oop*) s_fail eloop;;\n"
+    "*\"ot a dir\"*) s_fail enotdir;; *\"s a dir\"*) s_fail eisdir;;\n"
     "esac\n"
     "done\n"
     "s_fail eio\n"
@@ -70,7 +80,7 @@ static const char prologue[] =
     "s_lost() {\n"
     "s_m=$(cat \"$s_w\" 2>&1)\n"
     "case ${s_m##*: } in\n"
-    "*[Ll]evels*|*[Ll]oop*) s_fail eloop;; *[Pp]ermission*) s_fail eacces;; *'ot a dir'*) s_fail enotdir;;\n"
+    "*[Ll]evels*|*[Ll]oop*) s_fail eloop;; *[Pp]ermission*) s_fail eacces;; *\"ot a dir\"*) s_fail enotdir;;\n"
     "esac\n"
     "}\n"
     /* Walks down to the first name that is not there, as the system does. */
@@ -156,10 +166,11 @@ static void make_mark(char mark[SCRIPT_MARK + 1])
 
 void script_init(struct script *script)
 {
-    *script = (struct script){.capacity = sizeof(prologue) + 4096};
+    *script = (struct script){.capacity = sizeof(prologue) + sizeof(rare) + 4096};
     script->text = malloc(script->capacity);
     make_mark(script->mark);
     script_add(script, prologue);
+    script_set(script, "s_rare", rare);
     script_format(script, "s_near=%d\ns_a=%.*s\ns_b='%s>'\necho \"<$s_a$s_b\"\n", FILE_NEIGHBOURS, SCRIPT_MARK / 2,
                   script->mark, script->mark + SCRIPT_MARK / 2);
 }

@@ -7,14 +7,17 @@
  *
  *   s_word NAME VALUE   a record with a short ASCII value without ";": a number, a word
  *   s_data NAME         a record with the bytes of standard input, and their number, so that a loss is noticed; it
- * holds them in memory s_flow NAME         the same, any amount and without the number: what is sent must show by
- * itself that it is whole s_need TOOL...      ends the script with missing_tool if there is no such command s_fail
- * REASON       ends the script with an error: an errno name in lower case ("enoent"), or "kind" for file_error_kind, or
- * "damaged" when what was sent to the sandbox is not what arrived s_reason MESSAGE    the same, the errno being that of
- * which a program spoke s_gone              ends the script because $f is not there, with what else lies in its
- * directory s_end               ends the script well; it must be the last command of every script s_clean does nothing;
- * a script that makes temporary files puts a function that removes them in its place. It is called at the end in any
- * case, signals included
+ *                       holds them in memory
+ *   s_flow NAME         the same, any amount and without the number: what is sent must show by itself that it is whole
+ *   s_need TOOL...      ends the script with missing_tool if there is no such command; in a name that is none, but says
+ *                       what a tool lacks, "_" stands for a blank: stat_with_-c
+ *   s_fail REASON       ends the script with an error: an errno name in lower case ("enoent"), or "kind" for
+ *                       file_error_kind, or "damaged" when what was sent to the sandbox is not what arrived
+ *   s_reason MESSAGE    the same, the errno being that of which a program spoke
+ *   s_gone              ends the script because $f is not there, with what else lies in its directory
+ *   s_end               ends the script well; it must be the last command of every script
+ *   s_clean             does nothing; a script that makes temporary files puts a function that removes them in its
+ *                       place. It is called at the end in any case, signals included
  *
  * Its own variables begin with s_.
  */

@@ -19,8 +19,7 @@ enum {
  * then one by one. No -exec stands in parentheses: BusyBox forgets the last files of such a one.
  */
 static const char search_script[] =
-    "s_need cat grep head tr wc xargs\n"
-    "echo x | grep -qaF -e x || s_need 'grep with -a'\n"
+    "s_need cat grep head sh tr wc xargs\n"
     "[ -e \"$f\" ] || s_gone\n"
     "text='text() { [ $(head -c 32768 \"$1\" | tr -dc \"\\000\" | wc -c) -eq 0 ]; }\n"
     "text_only() { [ $(cat -- \"$@\" | tr -dc \"\\000\" | wc -c) -eq 0 ]; }\n'\n"
@@ -39,28 +38,55 @@ static const char search_script[] =
     ":'\n"
     "many='IFS=\"\n\"\n"
     "set -f\n"
-    "set -- $(grep -laF -e \"$p\" -- \"$@\")\n"
-    "[ $# -gt 0 ] || exit 0\n"
+    "l=$(grep -laF -e \"$p\" -- \"$@\")\n"
+    "s=$?\n"
+    "set -- $l\n"
+    /* 2: a file that cannot be read, or a grep that knows no -a. */
+    "[ $# -gt 0 ] || exit $((s > 1))\n"
     "if text_only \"$@\"\n"
     "then grep -aHnF -e \"$p\" -- \"$@\"\n"
     "else printf \"%s\\000\" \"$@\" | xargs -0 -n 32 sh -c \"$some\" x\n"
     "fi\n"
     ":'\n"
+    "s_code\n"
     "if [ -d \"$f\" ]; then\n"
     "s_need find\n"
-    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd \"$f\" || s_fail eacces\n"
+    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" || s_fail eacces\n"
     "q=\n"
-    "[ \"$(pwd -P)\" != / ] || q='( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ) -prune -o'\n"
-    "[ \"$(find . -prune -exec echo {} +)\" = . ] || s_need 'find with -exec +'\n"
+    "[ \"$PWD\" != / ] || q='( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ) -prune -o'\n"
     "s_word begun 1\n"
+    "echo \"lines=-$s_k\"\n"
+    "{\n"
     "find . $q -type f -path '*:*' -exec sh -c \"$text$one\" x {} + -o -type f -path '*\n*' -exec sh -c "
-    "\"$text$one\" x {} + -o -type f -exec sh -c \"$text$many\" x {} + | s_flow lines\n"
+    "\"$text$one\" x {} + -o -type f -exec sh -c \"$text$many\" x {} +\n"
+    "printf '!%d\\n' $?\n"
+    "} | $s_c\n"
+    "echo ';'\n"
     "s_end\n"
     "fi\n"
     "[ -f \"$f\" ] || s_fail kind\n"
     "[ -r \"$f\" ] || s_fail eacces\n"
     "s_word begun 1\n"
-    "sh -c \"$text$one\" x \"$f\" | s_flow lines\n"
+    "echo \"lines=-$s_k\"\n"
+    "{\n"
+    "eval \"$text\"\n"
+    "grep -qaF -e \"$p\" -- \"$f\"\n"
+    "s_x=$?\n"
+    "if [ $s_x = 0 ] && text \"$f\"; then\n"
+    "printf '\\000%s\\000' \"$f\"\n"
+    "grep -anF -e \"$p\" -- \"$f\"\n"
+    "printf '\\000\\000'\n"
+    "fi\n"
+    "printf '!%d\\n' $((s_x > 1))\n"
+    "} | $s_c\n"
+    "echo ';'\n"
+    "s_end\n";
+
+/* Where nothing was found and something failed: is that because a tool can do too little? */
+static const char doubt_script[] =
+    "echo x | grep -qaF -e x || s_need grep_with_-a\n"
+    "[ ! -d \"$f\" ] || [ \"$(find / -prune -exec sh -c 'echo \"$1\"' x {} +)\" = / ] || "
+    "s_need find_with_-exec_+\n"
     "s_end\n";
 
 enum place {
@@ -68,7 +94,9 @@ enum place {
     BLOCK_NAME,  /* between two NULs */
     LINE_NAME,   /* up to ":" */
     LINE_NUMBER, /* up to ":" */
-    LINE_TEXT    /* up to the newline */
+    LINE_TEXT,   /* up to the newline */
+    STATUS,      /* up to the newline */
+    ENDED
 };
 
 struct reader {
@@ -76,7 +104,9 @@ struct reader {
     const struct search *search;
     struct matches *found;
     bool begun;
-    bool full; /* there is more than may be kept */
+    bool full;   /* there is more than may be kept */
+    bool any;    /* a line or a block has come */
+    bool failed; /* so the sandbox said */
     enum place place;
     bool in_block;
     struct frame_bytes name; /* of the file, NUL after it when it is whole */
@@ -203,6 +233,12 @@ static int read_text(struct reader *reader, const char **at, const char *end, st
 
 static int start_line(struct reader *reader, const char **at, struct sandlot_error *error)
 {
+    if (**at == '!' && !reader->in_block) {
+        reader->place = STATUS;
+        (*at)++;
+        return 0;
+    }
+    reader->any = true;
     if (**at == '\0') {
         reader->place = BLOCK_NAME;
         reader->name.length = 0;
@@ -221,6 +257,17 @@ static int start_line(struct reader *reader, const char **at, struct sandlot_err
     return 0;
 }
 
+static int read_status(struct reader *reader, char c, struct sandlot_error *error)
+{
+    if (c == '\n')
+        reader->place = ENDED;
+    else if (c < '0' || c > '9')
+        return frame_damaged(error, "the status of the search is none");
+    else
+        reader->failed = reader->failed || c != '0';
+    return 0;
+}
+
 static int read_data(void *context, const char *name, const void *bytes, size_t length, struct sandlot_error *error)
 {
     struct reader *reader = context;
@@ -230,8 +277,8 @@ static int read_data(void *context, const char *name, const void *bytes, size_t 
 
     if (strcmp(name, "lines") != 0)
         return frame_damaged(error, "there is a record that nobody asked for");
-    if (length == 0 && (reader->place != LINE_START || reader->in_block))
-        return frame_damaged(error, "the last line has no end");
+    if (length == 0 && reader->place != ENDED)
+        return frame_damaged(error, "the last line is missing");
     while (at < end && !failed) {
         switch (reader->place) {
         case LINE_START:
@@ -248,6 +295,12 @@ static int read_data(void *context, const char *name, const void *bytes, size_t 
             break;
         case LINE_TEXT:
             failed = read_text(reader, &at, end, error);
+            break;
+        case STATUS:
+            failed = read_status(reader, *at++, error);
+            break;
+        case ENDED:
+            failed = frame_damaged(error, "there is something after the last line");
             break;
         }
     }
@@ -281,6 +334,17 @@ static int run(const struct file_call *call, const struct script *script, struct
     return cut ? 1 : failed;
 }
 
+/* Fails if the tools of the sandbox are why nothing was found. */
+static int doubt(const struct file_call *call, struct sandlot_error *error)
+{
+    CLEANUP(script_clear) struct script script;
+
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add(&script, doubt_script);
+    return frame_run(call, &script, NULL, error);
+}
+
 int derived_search(const struct file_call *call, const struct search *search, struct matches *found, bool *truncated,
                    struct sandlot_error *error)
 {
@@ -303,6 +367,8 @@ int derived_search(const struct file_call *call, const struct search *search, st
                          "the text to look for is too long (%zu bytes); look for a part of it", search->length);
     int result = run(call, &script, &reader, error);
 
+    if (result == 0 && reader.failed && !reader.any)
+        result = doubt(call, error);
     frame_bytes_clear(&reader.name);
     frame_bytes_clear(&reader.text);
     if (result < 0)

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 enum {
-    FIRST_PAUSE_MS = 200,
     SLOWEST_RATE = 16, /* bytes per ms: what is slower is given up */
     LONGEST_STEP_MS = 24 * 60 * 60 * 1000
 };
+
+int transfer_pause_ms = 200;
 
 struct file_call transfer_step(const struct file_call *call, uint64_t bytes)
 {
@@ -36,48 +37,60 @@ bool transfer_again(const struct file_call *call, int tries, const struct sandlo
 
     if (!passing || tries >= TRANSFER_TRIES || (call->deadline_ms && sandlot_now_ms() >= call->deadline_ms))
         return false;
-    return poll(&cancel, 1, FIRST_PAUSE_MS << (tries - 1)) <= 0;
+    return poll(&cancel, 1, transfer_pause_ms << (tries - 1)) <= 0;
 }
 
 void sums_init(struct sums *sums)
 {
     sums->cksum = (struct cksum){0};
-    md5_init(&sums->md5);
+    MD5Init(&sums->md5);
 }
 
 void sums_add(struct sums *sums, const void *bytes, size_t length)
 {
     cksum_add(&sums->cksum, bytes, length);
-    md5_add(&sums->md5, bytes, length);
+    MD5Update(&sums->md5, bytes, length);
+}
+
+/* In hex, of all so far. */
+static void md5_text(const struct sums *sums, char text[MD5_DIGEST_STRING_LENGTH])
+{
+    MD5_CTX copy = sums->md5;
+
+    MD5End(&copy, text);
 }
 
 void sums_text(const struct sums *sums, char text[SUMS_TEXT])
 {
-    char md5[MD5_TEXT];
+    char md5[MD5_DIGEST_STRING_LENGTH];
 
-    md5_text(&sums->md5, md5);
+    md5_text(sums, md5);
     snprintf(text, SUMS_TEXT, "%lu %s", (unsigned long)cksum_value(&sums->cksum), md5);
 }
 
 bool sums_match(const struct sums *sums, const char *text)
 {
-    char both[SUMS_TEXT];
+    char sum[SUMS_TOLD + 1];
 
-    sums_text(sums, both);
-    return text_has_word(both, text);
+    snprintf(sum, sizeof(sum), "%lu%llu", (unsigned long)cksum_value(&sums->cksum),
+             (unsigned long long)sums->cksum.bytes);
+    if (strcmp(text, sum) == 0)
+        return true;
+    md5_text(sums, sum);
+    return strncmp(text, sum, strlen(sum)) == 0 && strcmp(text + strlen(sum), "-") == 0;
 }
 
 void script_add_sums(struct script *script)
 {
-    script_add(script, "command -v cksum >/dev/null || command -v md5sum >/dev/null || s_need cksum\n"
-                       "s_sum() {\n"
-                       "s_m=$(if command -v cksum >/dev/null; then cksum; else md5sum; fi)\n"
-                       "echo \"${s_m%% *}\"\n"
-                       "}\n"
-                       "s_same() {\n"
-                       "s_x=$(s_sum)\n"
-                       "[ \"$s_x\" = \"$1\" ] || [ \"$s_x\" = \"$2\" ] || s_fail damaged\n"
-                       "}\n");
+    script_add(
+        script,
+        "if command -v cksum; then s_q=cksum; elif command -v md5sum; then s_q=md5sum; else s_q=; fi >/dev/null\n"
+        "[ \"$s_q\" ] || s_need cksum\n"
+        "s_sum() { echo \"$1:\"; $s_q; echo ';'; }\n"
+        "s_same() {\n"
+        "s_x=$($s_q)\n"
+        "[ \"${s_x%% *}\" = \"$1\" ] || [ \"${s_x%% *}\" = \"$2\" ] || s_fail damaged\n"
+        "}\n");
 }
 
 /* Until something can be read. */

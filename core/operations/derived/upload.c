@@ -112,6 +112,86 @@ static int upload_at_once(const struct file_call *call, const void *bytes, size_
     return run_again(call, &script, NULL, error);
 }
 
+/* ---- several files in one command ---- */
+
+/*
+ * Each file has a process of its own, which ends where the file cannot be put, and says nothing. What its process left
+ * undone is then tried again alone.
+ */
+static const char some_script[] = "s_one() {\n"
+                                  "trap 's_clean; exit 143' 1 2 15\n"
+                                  "s_stop() { s_clean; exit 1; }\n"
+                                  "s_target\n"
+                                  "s_create s_put\n"
+                                  "s_same $1 $2 <\"$t\"\n"
+                                  "[ \"$s_mode\" ] || [ $3 = 0 ] || chmod $3 \"$t\"\n"
+                                  "s_place\n"
+                                  "s_clean\n"
+                                  "} >/dev/null\n";
+
+/* Adds file NUMBER. False if there is no memory. */
+static bool add_one(struct script *script, const struct small_file *file, size_t number)
+{
+    char sums[SUMS_TEXT];
+
+    sums_of(file->bytes, file->length, sums);
+    script_add(script, "(\n");
+    script_set(script, "f", file->path);
+    bool added = add_put(script, file->bytes, file->length);
+
+    script_format(script, "s_one %s %o\n) && s_word moved %zu\n", sums, (unsigned int)(file->mode & MODE_BITS), number);
+    return added && script->text;
+}
+
+/* What file COUNT of a command is about. */
+struct some {
+    struct small_file *files;
+    size_t count;
+};
+
+static int take_moved(void *context, const char *name, const char *value, struct sandlot_error *error)
+{
+    const struct some *some = context;
+    uint64_t number;
+
+    if (strcmp(name, "moved") != 0 || frame_number(value, &number, error) < 0 || number >= some->count)
+        return frame_damaged(error, "there is a record that nobody asked for");
+    some->files[number].moved = true;
+    return 0;
+}
+
+size_t derived_upload_some(const struct file_call *call, struct small_file *files, size_t count)
+{
+    struct some some = {.files = files};
+    const struct frame_receiver receiver = {.context = &some, .word = take_moved};
+    CLEANUP(script_clear) struct script script;
+    bool added = true;
+
+    script_init(&script);
+    script_add_sums(&script);
+    script_add_placing(&script);
+    script_add(&script, some_script);
+    while (some.count < count && added) {
+        size_t before = script.length;
+
+        added = add_one(&script, &files[some.count], some.count);
+        if (added && script.length + sizeof("s_end\n") > SCRIPT_BUDGET) {
+            script.length = before;
+            break;
+        }
+        some.count += added;
+    }
+    /* One alone is no less effort. */
+    if (!added || some.count < 2)
+        return 1;
+    script.text[script.length] = '\0';
+    script_add(&script, "s_end\n");
+    const struct file_call step = transfer_step(call, script.length);
+
+    frame_run(&step, &script, &receiver, NULL);
+    return some.count;
+}
+
 /* ---- one command with standard input ---- */
 
 /*
@@ -256,8 +336,8 @@ static const char piece_script[] =
     "[ $((z)) -ge $((o * c)) ] || s_fail damaged\n"
     "[ $((z)) -le $((o * c)) ] || dd if=/dev/null of=\"$u\" bs=$c seek=$o count=0 || s_fail eio\n"
     "s_m=$(s_put 2>&1 >>\"$u\") || s_reason \"$s_m\"\n"
-    "s_x=$(dd if=\"$u\" bs=$c skip=$o count=1 | s_sum)\n"
-    "case \" $k \" in *\" $s_x \"*) ;; *) s_fail damaged;; esac\n"
+    "s_x=$(dd if=\"$u\" bs=$c skip=$o count=1 | $s_q)\n"
+    "case \" $k \" in *\" ${s_x%% *} \"*) ;; *) s_fail damaged;; esac\n"
     "[ $(size) -eq $((o * c + n)) ] || s_fail damaged\n"
     "s_end\n";
 
@@ -284,19 +364,19 @@ static int put_piece(const struct file_call *call, const void *bytes, size_t len
     return failed;
 }
 
-int derived_put(const struct file_call *call, const void *bytes, size_t length, const char *remote_path,
-                struct sandlot_error *error)
+/* What script LOST has made, if it got so far, though its answer never came: an empty temporary file. */
+static void abandon_beginning(const struct file_call *call, const struct script *lost)
 {
-    size_t at = 0;
+    struct file_call last = *call;
+    CLEANUP(script_clear) struct script script;
 
-    do {
-        size_t piece = length - at < TRANSFER_PIECE ? length - at : TRANSFER_PIECE;
-
-        if (put_piece(call, (const char *)bytes + at, piece, at, remote_path, error) < 0)
-            return -1;
-        at += piece;
-    } while (at < length);
-    return 0;
+    last.cancel_fd = -1;
+    last.deadline_ms = sandlot_now_ms() + CLEAN_UP_MS;
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    script_add_placing(&script);
+    script_format(&script, "s_target\nt=${t%%/*}/.sandlot-%.*s\ns_end\n", SCRIPT_MARK / 2, lost->mark);
+    frame_run(&last, &script, NULL, NULL);
 }
 
 /* Where the temporary file may be made, empty. */
@@ -308,8 +388,10 @@ static int begin_pieces(const struct file_call *call, struct frame_bytes *place,
     script_set(&script, "f", call->path);
     script_add_placing(&script);
     script_add(&script, "s_target\ns_create true\nprintf %s \"$t\" | s_data place\nt=\ns_end\n");
-    if (run_again(call, &script, place, error) < 0)
+    if (run_again(call, &script, place, error) < 0) {
+        abandon_beginning(call, &script);
         return -1;
+    }
     return place->length > 1 ? 0 : frame_damaged(error, "a path is missing");
 }
 
@@ -424,9 +506,9 @@ static int upload_long(const struct file_call *call, int source_fd, char *piece,
     int failed = upload_fed(call, feed, mode, size_left(source_fd), &fed, &why);
 
     *bytes = feed->sums.cksum.bytes;
-    /* What can be read again goes another way if this one was damaged. */
-    bool again =
-        failed && (!fed || (after >= 0 && transfer_again(call, 1, &why) && lseek(source_fd, after, SEEK_SET) == after));
+    /* What can be read again goes another way if this one was damaged, or needs more tools. */
+    bool may = failed && after >= 0 && (why.code == SANDLOT_CODE_MISSING_TOOL || transfer_again(call, 1, &why));
+    bool again = failed && (!fed || (may && lseek(source_fd, after, SEEK_SET) == after));
 
     if (failed && !again)
         error_set(error, why.code, "%s", why.message);

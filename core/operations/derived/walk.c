@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "operations/derived/frame.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -14,56 +15,66 @@ enum {
 };
 
 /*
- * A directory is printed twice, a file once: one walk tells both, with what every find has. The names of links go
- * another way (3), because find's own output, which it buffers, must not mix with that of commands that it starts.
+ * One stream of texts that end with NUL: a directory is printed twice, a file once, so that one walk tells both with
+ * what every find has; then "/STATUS" of find; directories that cannot be read, where find has failed, for it matters
+ * which they are; "//"; and all links in one text, each followed by "//", which no path has in it. They wait (3) until
+ * then because find's own output, which it buffers, must not mix with that of commands that it starts.
  */
-static const char walk_script[] =
-    "s_need find\n"
+static const char begin_script[] =
+    "s_need find sh\n"
     "[ -e \"$f\" ] || s_gone\n"
     "[ -d \"$f\" ] || s_fail kind\n"
-    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd \"$f\" || s_fail eacces\n"
-    "b=$(pwd -P; echo .)\n"
-    "b=${b%?.}\n"
-    "[ \"$b\" != / ] || b=\n"
+    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" || s_fail eacces\n"
+    "b=${PWD%/}\n"
     "s_word begun 1\n"
     "s_code\n"
-    "export b s_c s_k\n"
+    "export b\n"
     "l='exec >&3\n"
-    "echo \"links=-$s_k\"\n"
     "for i; do\n"
     "[ -f \"$i\" ] && r=$(readlink -f \"$i\") || continue\n"
-    "case $r in \"$b\"/*) printf \"%s\\000\" \"$i\";; esac\n"
-    "done | $s_c\n"
-    "echo \";\"'\n"
-    "p=\n"
-    "[ \"$b\" ] || p='( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ) -prune'\n"
-    "if find . -prune -print0 >/dev/null\n"
-    "then set -- -type d -print0 -print0 $p -o -type f -print0\n"
-    "else set -- -type d -exec sh -c 'for i; do printf \"%s\\000%s\\000\" \"$i\" \"$i\"; done' x {} + $p -o "
-    "-type f -exec sh -c 'printf \"%s\\000\" \"$@\"' x {} +\n"
-    "fi\n";
+    "case $r in \"$b\"/*) printf \"%s//\" \"$i\";; esac\n"
+    "done'\n"
+    "set --\n"
+    /* Nothing is entered but what leads to the directory $d and lies in it. */
+    "if [ \"$d\" ]; then\n"
+    "set -- -path \"./$d/*\" -o -path .\n"
+    "while set -- \"$@\" -o -path \"./$d\"; do case $d in */*) d=${d%/*};; *) break;; esac; done\n"
+    "set -- ! '(' \"$@\" ')' -prune -o\n"
+    "fi\n"
+    "[ \"$b\" ] || set -- \"$@\" '(' -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ')' -prune -o\n"
+    "echo \"paths=-$s_k\"\n"
+    "{\n"
+    "w=$(find . \"$@\" ";
 
-static const char links_script[] = "s_need readlink\n"
-                                   "set -- \"$@\" -o -type l -exec sh -c \"$l\" x {} +\n";
+static const char print_tests[] = "-type d -print0 -print0 -o -type f -print0";
 
-/* Where find has failed, the directories that cannot be read are looked for: it matters which they are. */
+/* For a find that does not know -print0. */
+static const char printf_tests[] =
+    "-type d -exec sh -c 'for i; do printf \"%s\\000%s\\000\" \"$i\" \"$i\"; done' x {} + "
+    "-o -type f -exec sh -c 'printf \"%s\\000\" \"$@\"' x {} +";
+
+static const char link_tests[] = " -o -type l -exec sh -c \"$l\" x {} +";
+
 static const char end_script[] =
-    "exec 4>&1\n"
-    "w=$(exec 3>&1; { find . \"$@\"; echo \"walked:$?;\" >&3; } | s_flow paths >&4)\n"
-    "echo \"$w\"\n"
-    "case $w in *walked:0*) ;; *)\n"
-    "set -- -type d -exec sh -c 'for i; do [ -r \"$i\" ] && [ -x \"$i\" ] || printf \"%s\\000\" \"$i\"; done' x {} +\n"
-    "[ ! \"$p\" ] || set -- $p -o \"$@\"\n"
-    "find . \"$@\" | s_flow locked;;\n"
-    "esac\n"
+    " 3>&1 >&4)\n"
+    "s_x=$?\n"
+    "printf '/%d\\000' $s_x\n"
+    "[ $s_x = 0 ] || find . \"$@\" -type d -exec sh -c "
+    "'for i; do [ -r \"$i\" ] && [ -x \"$i\" ] || printf \"%s\\000\" \"$i\"; done' x {} +\n"
+    "printf '//\\000%s\\000' \"$w\"\n"
+    "} 4>&1 | $s_c\n"
+    "echo ';'\n"
     "s_end\n";
+
+enum stage { PATHS, LOCKED, LINKS, ENDED };
 
 struct reader {
     struct walk *walk;
     bool begun;
-    bool ended; /* find has said how it ended */
-    bool seen;  /* the directory itself came: find did its work */
-    struct frame_bytes path;
+    bool seen; /* the directory itself came: find did its work */
+    enum stage stage;
+    struct frame_bytes path; /* or all links */
+    struct frame_bytes link;
     char previous[PATH_LENGTH_MAXIMUM];
     size_t previous_length;
     unsigned int repeated; /* how often PREVIOUS came */
@@ -134,16 +145,45 @@ static int take_path(struct reader *reader, const char *path, size_t length, str
     return 0;
 }
 
-/* One path of the record NAME. */
-static int take(struct reader *reader, const char *name, size_t length, struct sandlot_error *error)
+/* All links in one TEXT. */
+static int take_links(struct reader *reader, const char *text, struct sandlot_error *error)
 {
-    const char *path = reader->path.bytes;
+    reader->stage = ENDED;
+    while (*text) {
+        const char *end = strstr(text, "//");
 
-    if (strcmp(name, "links") == 0)
-        return hand_on(reader, path, length, WALK_LINK, error);
-    if (strcmp(name, "locked") == 0)
-        return take_locked(reader, path, length, error);
-    return take_path(reader, path, length, error);
+        if (!end)
+            return frame_damaged(error, "a path has no end");
+        reader->link.length = 0;
+        if (frame_bytes_add(&reader->link, text, (size_t)(end - text), error) < 0 ||
+            frame_bytes_add(&reader->link, "", 1, error) < 0 ||
+            hand_on(reader, reader->link.bytes, reader->link.length - 1, WALK_LINK, error) < 0)
+            return -1;
+        text = end + 2;
+    }
+    return 0;
+}
+
+/* One text of the stream. */
+static int take(struct reader *reader, const char *text, size_t length, struct sandlot_error *error)
+{
+    switch (reader->stage) {
+    case PATHS:
+        if (text[0] != '/')
+            return take_path(reader, text, length, error);
+        reader->stage = LOCKED;
+        return flush_previous(reader, error);
+    case LOCKED:
+        if (text[0] != '/')
+            return take_locked(reader, text, length, error);
+        reader->stage = LINKS;
+        return 0;
+    case LINKS:
+        return take_links(reader, text, error);
+    case ENDED:
+        break;
+    }
+    return frame_damaged(error, "there is something after the last path");
 }
 
 static int read_data(void *context, const char *name, const void *bytes, size_t length, struct sandlot_error *error)
@@ -152,12 +192,10 @@ static int read_data(void *context, const char *name, const void *bytes, size_t 
     const char *at = bytes;
     const char *end = at + length;
 
-    if (strcmp(name, "links") != 0 && strcmp(name, "locked") != 0 && strcmp(name, "paths") != 0)
+    if (strcmp(name, "paths") != 0)
         return frame_damaged(error, "there is a record that nobody asked for");
-    if (length == 0 && reader->path.length > 0)
+    if (length == 0 && (reader->path.length > 0 || reader->stage != ENDED))
         return frame_damaged(error, "a path has no end");
-    if (length == 0)
-        return flush_previous(reader, error);
     while (at < end) {
         const char *nul = memchr(at, '\0', (size_t)(end - at));
         size_t size = (size_t)((nul ? nul + 1 : end) - at);
@@ -169,7 +207,7 @@ static int read_data(void *context, const char *name, const void *bytes, size_t 
             break;
         size = reader->path.length - 1;
         reader->path.length = 0;
-        if (take(reader, name, size, error) < 0)
+        if (take(reader, reader->path.bytes, size, error) < 0)
             return -1;
     }
     return 0;
@@ -179,39 +217,68 @@ static int read_word(void *context, const char *name, const char *value, struct 
 {
     struct reader *reader = context;
 
-    if (strcmp(name, "begun") == 0) {
-        reader->begun = true;
-        return 0;
+    (void)value;
+    reader->begun = strcmp(name, "begun") == 0;
+    return reader->begun ? 0 : frame_damaged(error, "there is a record that nobody asked for");
+}
+
+/* DIRECTORY as -path has it. */
+static void set_directory(struct script *script, const char *directory)
+{
+    AUTO_FREE char *escaped = malloc(2 * strlen(directory) + 1);
+    char *at = escaped;
+
+    if (!escaped) {
+        script_clear(script);
+        return;
     }
-    if (strcmp(name, "walked") != 0)
-        return frame_damaged(error, "there is a record that nobody asked for");
-    (void)value; /* what find complains of shows in the record of locked directories, or has gone by now */
-    reader->ended = true;
-    return 0;
+    for (; *directory; directory++) {
+        if (*directory == '\\')
+            *at++ = '\\';
+        *at++ = *directory;
+    }
+    *at = '\0';
+    script_set(script, "d", escaped);
+}
+
+/* The walk with find's TESTS. Fails also with what ends it early. */
+static int walk_with(const struct file_call *call, struct reader *reader, const char *tests,
+                     struct sandlot_error *error)
+{
+    const struct frame_receiver receiver = {reader, read_word, read_data};
+    const struct walk *walk = reader->walk;
+    CLEANUP(script_clear) struct script script;
+
+    script_init(&script);
+    script_set(&script, "f", call->path);
+    set_directory(&script, walk->directory ? walk->directory : "");
+    if (walk->links)
+        script_add(&script, "s_need readlink\n");
+    script_add(&script, begin_script);
+    script_add(&script, tests);
+    if (walk->links)
+        script_add(&script, link_tests);
+    script_add(&script, end_script);
+    reader->stage = PATHS;
+    return frame_run(call, &script, &receiver, error);
 }
 
 int walk_run(const struct file_call *call, struct walk *walk, int64_t limit_ms, struct sandlot_error *error)
 {
     AUTO_FREE struct reader *reader = calloc(1, sizeof(*reader));
-    const struct frame_receiver receiver = {reader, read_word, read_data};
     struct file_call limited = *call;
     struct sandlot_error why = {0};
-    CLEANUP(script_clear) struct script script;
 
-    script_init(&script);
     if (!reader)
         return error_no_memory(error);
     reader->walk = walk;
-    reader->path.maximum = PATH_LENGTH_MAXIMUM;
+    reader->path.maximum = reader->link.maximum = PATH_BYTES_MAXIMUM;
     limited.deadline_ms = sandlot_now_ms() + limit_ms + END_MS;
-    script_set(&script, "f", call->path);
-    script_add(&script, walk_script);
-    if (walk->links)
-        script_add(&script, links_script);
-    script_add(&script, end_script);
-    int failed = frame_run(&limited, &script, &receiver, &why);
+    int failed = walk_with(&limited, reader, print_tests, &why);
 
-    if (!failed && !(reader->seen && reader->ended))
+    if (!failed && !reader->seen)
+        failed = walk_with(&limited, reader, printf_tests, &why);
+    if (!failed && !reader->seen)
         failed = frame_damaged(&why, "find did not even tell of the directory itself");
     if (failed && !walk->cut && reader->begun && why.code == SANDLOT_CODE_TIMEOUT)
         walk->cut = true;
@@ -219,5 +286,6 @@ int walk_run(const struct file_call *call, struct walk *walk, int64_t limit_ms, 
         error_set(error, why.code, "%s", why.message);
     sandlot_error_clear(&why);
     frame_bytes_clear(&reader->path);
+    frame_bytes_clear(&reader->link);
     return failed && !walk->cut ? -1 : 0;
 }

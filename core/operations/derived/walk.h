@@ -15,7 +15,8 @@ enum walk_kind {
 };
 
 struct walk {
-    bool links; /* are links looked at? */
+    bool links;            /* are links looked at? */
+    const char *directory; /* below the other, the only one that matters; NULL or "": there is none */
     /* Takes one path below the directory. 0, 1 to end the walk, or -1 with the error. */
     int (*each)(void *context, const char *relative, size_t length, enum walk_kind kind, struct sandlot_error *error);
     void *context;

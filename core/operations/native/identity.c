@@ -40,14 +40,15 @@ static int save_rights(struct identity *before)
  * setfsuid(2) takes away only the rights to files. What is left would count where the kernel asks for more than the
  * owner and the mode: the memory maps and the kernel stacks of all processes under /proc, reserved space of a disk.
  */
-static int drop_rights(const struct identity *before)
+static int drop_rights(struct identity *before)
 {
     struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];
 
     memcpy(rights, before->rights, sizeof(rights));
     for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
         rights[i].effective = 0;
-    return set_rights(rights);
+    before->rights_dropped = set_rights(rights) == 0;
+    return before->rights_dropped ? 0 : -1;
 }
 
 /* The supplementary groups, with one spare place so that none is no failure. */
@@ -101,7 +102,7 @@ void identity_restore(struct identity *before)
     setfsgid(before->gid);
     /* A thread that went on without its rights or groups, or as somebody else, would fail in ways that nobody could
      * explain. */
-    if (!is_acting_as(before->uid, before->gid) || set_rights(before->rights) < 0 ||
+    if (!is_acting_as(before->uid, before->gid) || (before->rights_dropped && set_rights(before->rights) < 0) ||
         (before->group_count && set_groups(before->group_count, before->groups) < 0))
         abort();
     /* The kernel forgets it with every such change. */

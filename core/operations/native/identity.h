@@ -22,6 +22,7 @@ struct identity {
     gid_t gid;
     gid_t *groups;
     int group_count;
+    bool rights_dropped;
     struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]; /* of capabilities(7) */
     int death_signal;                                               /* of prctl(2), PR_SET_PDEATHSIG; 0: none */
 };

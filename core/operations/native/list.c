@@ -11,7 +11,8 @@
 
 enum {
     MOST_ENTRIES = 1000 * 1000,
-    LOOK_EVERY = 256 /* entries between two looks at the time */
+    MOST_BYTES = 256 << 20, /* of the directory's path, which each entry repeats */
+    LOOK_EVERY = 256        /* entries between two looks at the time */
 };
 
 static int64_t milliseconds(struct timespec time)
@@ -47,7 +48,7 @@ static int add(const struct file_call *call, int root_fd, int folder_fd, const s
         return 0;
     if (!look_at(folder_fd, name, &status))
         return errno == ENOENT ? 0 : -1;
-    if (entries->count == MOST_ENTRIES) {
+    if (entries->count == MOST_ENTRIES || entries->count * strlen(call->path) > MOST_BYTES) {
         errno = E2BIG;
         return -1;
     }

@@ -4,8 +4,6 @@
  * However deep the tree, three descriptors are open at most.
  */
 #include "base/cleanup.h"
-#include "base/error.h"
-#include "operations/file_error.h"
 #include "operations/native/native.h"
 #include "operations/native/open.h"
 
@@ -216,11 +214,5 @@ int native_remove(const struct file_call *call, struct sandlot_error *error)
             break;
     }
     free(removal.levels);
-    if (removed == 0)
-        return 0;
-    if (reason != EBUSY)
-        return native_failed(call, root.fd, reason, error);
-    return error_set(error, SANDLOT_CODE_PERMISSION_DENIED,
-                     "'%s' is or holds a mount of the sandbox and cannot be removed; name what is to go inside it",
-                     call->shown);
+    return removed == 0 ? 0 : native_failed(call, root.fd, reason, error);
 }

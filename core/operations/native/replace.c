@@ -185,7 +185,8 @@ int replacement_begin(int root_fd, const char *path, mode_t mode, struct replace
     if (!replacement->in_place) {
         if (make_temporary(replacement) == 0)
             return 0;
-        if (!replacement->exists || !is_refusal(errno))
+        /* The kernel's own directories, /proc and its like, know no new names. */
+        if (!replacement->exists || (!is_refusal(errno) && errno != ENOENT))
             return -1;
         replacement->in_place = true;
     }
@@ -263,7 +264,7 @@ static bool may_go(const struct replacement *replacement, const struct statx *ex
     struct statx displaced;
 
     if (native_status(replacement->folder_fd, replacement->temporary, &displaced) < 0)
-        return false;
+        return errno == ENOENT; /* somebody has removed it already */
     errno = S_ISDIR(displaced.stx_mode) ? EISDIR : ESTALE;
     /* The exchange itself has changed the ctime. */
     return !S_ISDIR(displaced.stx_mode) &&

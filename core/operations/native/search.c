@@ -129,6 +129,12 @@ static int compare_files(const void *left, const void *right)
     return strcmp((*a)->path, (*b)->path);
 }
 
+/* What a file and its matches take, much as in the answer. */
+static uint64_t weight(const struct file_lines *file)
+{
+    return file->length + strlen(file->path);
+}
+
 static void file_lines_free(struct file_lines *file)
 {
     free(file->records);
@@ -149,7 +155,7 @@ static void reduce(struct searcher *searcher)
     while (kept < searcher->file_count && searcher->matches < searcher->hunt->wanted &&
            searcher->bytes < MATCHES_BYTES_MAXIMUM) {
         searcher->matches += searcher->files[kept]->count;
-        searcher->bytes += searcher->files[kept++]->length;
+        searcher->bytes += weight(searcher->files[kept++]);
     }
     searcher->dropped = searcher->dropped || kept < searcher->file_count;
     while (searcher->file_count > kept)
@@ -191,7 +197,7 @@ static void finish_file(struct searcher *searcher, const char *path, size_t path
     memcpy(file->path, path, path_length + 1);
     searcher->files[searcher->file_count++] = file;
     searcher->matches += searcher->count;
-    searcher->bytes += searcher->records_length;
+    searcher->bytes += weight(file);
     if (searcher->matches / 4 >= searcher->hunt->wanted || searcher->bytes >= 2 * MATCHES_BYTES_MAXIMUM)
         reduce(searcher);
 }

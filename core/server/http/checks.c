@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -75,13 +76,23 @@ bool http_origin_allowed(const struct http_access *access, const char *origin)
     return false;
 }
 
+/* An address in numbers cannot be somebody else's name for this machine. */
+static bool is_numeric(const char *host, size_t length)
+{
+    bool brackets = *host == '[';
+    AUTO_FREE char *text = brackets ? strndup(host + 1, length - 2) : strndup(host, length);
+    struct in6_addr address;
+
+    return text && inet_pton(brackets ? AF_INET6 : AF_INET, text, &address) == 1;
+}
+
 bool http_host_allowed(const struct http_access *access, const char *host)
 {
     size_t length = name_length(host);
 
     if (length == 0)
         return false;
-    if (is_own_name(host) || (access->address && same_name(host, length, access->address)))
+    if (is_own_name(host) || (access->address ? same_name(host, length, access->address) : is_numeric(host, length)))
         return true;
     for (const char *const *allowed = access->origins; allowed && *allowed; allowed++) {
         const char *name = origin_host(*allowed);

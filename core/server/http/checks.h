@@ -24,8 +24,8 @@ void http_fields_clear(struct http_fields *fields);
 /* May a page of ORIGIN use the server? Those of this machine may, and those that were named. */
 bool http_origin_allowed(const struct http_access *access, const char *origin);
 
-/* Is HOST a name that the server knows itself by? A page of some other name that was made to point at this machine
- * sends that name. */
+/* Is HOST a name that the server knows itself by, or where it listens everywhere, any address in numbers? A page of
+ * some other name that was made to point at this machine sends that name. */
 bool http_host_allowed(const struct http_access *access, const char *host);
 
 /* Does AUTHORIZATION carry TOKEN? How long that takes tells nothing about TOKEN. */

@@ -19,7 +19,8 @@
 #include <sys/socket.h>
 
 enum {
-    MOST_CONNECTIONS = 256,
+    MOST_CONNECTIONS = 256,        /* more are refused */
+    MANY_CONNECTIONS = 224,        /* from here on a new one takes the place of one that is idle */
     CONNECTION_MEMORY = 32 * 1024, /* bounds the header, too */
     STACK = 1024 * 1024,
     HEADER_MS = 30 * 1000, /* from the connection, or the last answer, to the end of the next header */
@@ -39,6 +40,7 @@ struct connection {
     struct http *http;
     int fd;
     int64_t deadline_ms; /* 0: none */
+    bool idle;           /* between two requests */
 };
 
 struct http {
@@ -48,6 +50,7 @@ struct http {
     struct peer peer;
     pthread_mutex_t lock; /* for the connections */
     struct connection *connections;
+    size_t connection_count;
     atomic_size_t exchanges; /* under way */
     _Atomic int64_t last_message_ms;
 };
@@ -58,8 +61,32 @@ struct http {
 static void set_deadline(struct connection *connection, int64_t timeout_ms)
 {
     pthread_mutex_lock(&connection->http->lock);
+    connection->idle = false;
     connection->deadline_ms = timeout_ms ? sandlot_now_ms() + timeout_ms : 0;
     pthread_mutex_unlock(&connection->http->lock);
+}
+
+/* Between two requests. */
+static void rest(struct connection *connection)
+{
+    pthread_mutex_lock(&connection->http->lock);
+    connection->idle = true;
+    connection->deadline_ms = sandlot_now_ms() + HEADER_MS;
+    pthread_mutex_unlock(&connection->http->lock);
+}
+
+/* With the lock held: ends the one that has been idle for longest. */
+static void end_idlest(struct http *http)
+{
+    struct connection *idlest = NULL;
+
+    for (struct connection *connection = http->connections; connection; connection = connection->next)
+        if (connection->idle && (!idlest || connection->deadline_ms <= idlest->deadline_ms))
+            idlest = connection;
+    if (!idlest)
+        return;
+    idlest->idle = false;
+    shutdown(idlest->fd, SHUT_RDWR);
 }
 
 static void add_connection(struct http *http, struct MHD_Connection *handle, void **context)
@@ -72,7 +99,10 @@ static void add_connection(struct http *http, struct MHD_Connection *handle, voi
     connection->http = http;
     connection->fd = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     connection->deadline_ms = sandlot_now_ms() + HEADER_MS;
+    connection->idle = true;
     pthread_mutex_lock(&http->lock);
+    if (++http->connection_count > MANY_CONNECTIONS)
+        end_idlest(http);
     connection->next = http->connections;
     connection->at = &http->connections;
     if (connection->next)
@@ -86,6 +116,7 @@ static void remove_connection(struct http *http, struct connection *connection)
     if (!connection)
         return;
     pthread_mutex_lock(&http->lock);
+    http->connection_count--;
     *connection->at = connection->next;
     if (connection->next)
         connection->next->at = connection->at;
@@ -323,7 +354,7 @@ static enum MHD_Result reply_stream(struct MHD_Connection *handle, struct exchan
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* The message is complete: hands it over and begins the answer. */
-static enum MHD_Result answer(struct http *http, struct MHD_Connection *handle, struct exchange *exchange)
+static enum MHD_Result respond(struct http *http, struct MHD_Connection *handle, struct exchange *exchange)
 {
     bool wants_progress;
     bool expects;
@@ -402,7 +433,7 @@ static enum MHD_Result on_request(void *argument, struct MHD_Connection *handle,
         *length = 0;
         return result;
     }
-    return exchange->refusal ? reply_refusal(handle, exchange) : answer(http, handle, exchange);
+    return exchange->refusal ? reply_refusal(handle, exchange) : respond(http, handle, exchange);
 }
 
 /* The answer has been sent, or the client has gone. */
@@ -416,7 +447,7 @@ static void on_end(void *argument, struct MHD_Connection *handle, void **context
     if (!exchange)
         return;
     *context = NULL;
-    set_deadline(exchange->connection, HEADER_MS);
+    rest(exchange->connection);
     if (!exchange->received)
         channel_release(&exchange->channel);
     else if (exchange->modern && !exchange_is_settled(exchange))

@@ -16,7 +16,8 @@ enum {
     LOOK_MS = 5000,        /* a box is measured at least so often while the disk fills */
     QUIET_LOOK_MS = 60000, /* and so often while it does not */
     COST_FACTOR = 20,      /* a walk is followed by a pause of so many times its own length */
-    GUARD_STACK = 2 * 1024 * 1024,
+    GUARD_STACK =
+        8 * 1024 * 1024, /* a folder within a folder, DEEPEST_MEASURED times; only what is used takes memory */
     MOST_PROCESSES = 8192,
     BYTES_PER_ENTRY = 4096, /* a box may have one file or folder per so many bytes of its disk limit */
     FEWEST_ENTRIES = 100000

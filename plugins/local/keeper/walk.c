@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LISTING = 4096, DEEPEST_MEASURED = 256, DEEPEST_REMOVED = 64 };
+enum { LISTING = 4096, DEEPEST_MEASURED = 1024, DEEPEST_REMOVED = 64 };
 
 /* An open folder and the part of its listing that was read. */
 struct folder {

@@ -1,0 +1,12 @@
+// ping.mjs URL [TOKEN]: prints the HTTP status of one ping.
+const [url, token] = process.argv.slice(2)
+const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        ...(token ? { Authorization: `Bearer ${token}` } : {})
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+})
+console.log(response.status)

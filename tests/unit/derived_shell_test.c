@@ -1,0 +1,426 @@
+/*
+ * The operations of the derived route with a shell of this machine as the sandbox: with programs that are missing or
+ * can do less than usual, and with answers that are damaged on their way.
+ */
+#include "operations/derived/transfer.h"
+#include "support.h"
+
+#include <sys/wait.h>
+
+enum { ANSWER = 1 << 16 };
+
+static struct {
+    const char *shell; /* NULL: sh */
+    char *path;        /* PATH of the commands; NULL: this program's */
+    enum { WHOLE, CUT, LOST, CHANGED } how;
+    size_t at;     /* of the answer */
+    size_t length; /* of the last answer */
+} channel;
+
+static size_t run_here(const char *command, char *answer)
+{
+    const char *shell = channel.shell ? channel.shell : "/bin/sh";
+    size_t length = 0;
+    int out[2];
+
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        dup2(out[1], 1);
+        dup2(out[1], 2);
+        if (channel.path)
+            setenv("PATH", channel.path, 1);
+        execl(shell, "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    for (ssize_t got; (got = read(out[0], answer + length, ANSWER - length)) > 0;)
+        length += (size_t)got;
+    close(out[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    return length;
+}
+
+static enum sandlot_status execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_command *command, const struct sandlot_sink *output,
+                                   struct sandlot_exit *result)
+{
+    AUTO_FREE char *answer = malloc(ANSWER);
+
+    (void)provider, (void)sandbox;
+    assert_non_null(answer);
+    size_t length = run_here(command->command, answer);
+
+    channel.length = length;
+    result->exit_code = 0;
+    if (channel.how == CUT && channel.at < length)
+        length = channel.at;
+    if (channel.how == CHANGED && channel.at < length)
+        answer[channel.at] = answer[channel.at] == 'A' ? 'B' : 'A';
+    if (channel.how == LOST && channel.at < length) {
+        size_t lost = length - channel.at < 8 ? length - channel.at : 8;
+
+        memmove(answer + channel.at, answer + channel.at + lost, length - channel.at - lost);
+        length -= lost;
+    }
+    enum sandlot_status status = output->write(output, answer, length);
+
+    return status == SANDLOT_OK ? status : sandlot_fail(call, status, "stopped");
+}
+
+static struct registry_entry entry = {.name = (char *)"here"};
+static struct provider provider = {.entry = &entry,
+                                   .table = {.size = sizeof(struct sandlot_provider), .execute = execute}};
+static struct sandlot_session session = {.provider = &provider, .turn_fd = -1};
+static struct sandlot_error error;
+
+static int set_up(void **state)
+{
+    memset(&channel, 0, sizeof(channel));
+    transfer_pause_ms = 1;
+    if (support_start(state) != 0)
+        return -1;
+    session.working_dir = strdup(support_path("box"));
+    path_locks_init(&session.path_locks);
+    support_write("box/a.c", "one\nneedle in a\n");
+    support_write("box/sub/b.c", "needle\nneedle again\n");
+    support_write("box/sub/colon:file", "x\na needle: here\n");
+    support_write("box/sub/new\nline", "needle\n");
+    support_write_bytes("box/binary", "needle\0", 7);
+    return symlink("a.c", support_path("box/link"));
+}
+
+static int tear_down(void **state)
+{
+    sandlot_error_clear(&error);
+    free(channel.path);
+    free((char *)(uintptr_t)session.working_dir);
+    path_locks_destroy(&session.path_locks);
+    return support_end(state);
+}
+
+/* ---- what is done ---- */
+
+struct seen {
+    char text[2000]; /* what was handed over, in order */
+    bool truncated;
+};
+
+static bool see_entry(void *context, const struct sandlot_file_entry *found)
+{
+    struct seen *seen = context;
+    size_t length = strlen(seen->text);
+
+    snprintf(seen->text + length, sizeof(seen->text) - length, "%s|", found->path + strlen(session.working_dir));
+    return true;
+}
+
+static bool see_match(void *context, const struct sandlot_match *match)
+{
+    struct seen *seen = context;
+    size_t length = strlen(seen->text);
+
+    snprintf(seen->text + length, sizeof(seen->text) - length, "%s:%lld:%.*s|",
+             match->path + strlen(session.working_dir), (long long)match->line, (int)match->text_length, match->text);
+    return true;
+}
+
+static void see_file(struct seen *seen, const char *name)
+{
+    size_t length;
+    AUTO_FREE char *held = path_read_file(support_path(name), 1000, &length);
+
+    snprintf(seen->text, sizeof(seen->text), "%s", held ? held : "");
+}
+
+static int do_read(struct seen *seen)
+{
+    struct sandlot_read request = {.size = sizeof(request), .path = "a.c"};
+    struct sandlot_page page = {.size = sizeof(page)};
+    int failed = sandlot_read_file(&session, &request, &page, &error);
+
+    if (!failed)
+        snprintf(seen->text, sizeof(seen->text), "%s", page.content);
+    sandlot_page_clear(&page);
+    return failed;
+}
+
+static int do_write(struct seen *seen)
+{
+    struct sandlot_write request = {
+        .size = sizeof(request), .path = "written", .content = "content\n", .content_length = 8};
+    int failed = sandlot_write_file(&session, &request, &error);
+
+    see_file(seen, "box/written");
+    unlink(support_path("box/written"));
+    return failed;
+}
+
+static int do_edit(struct seen *seen)
+{
+    struct sandlot_edit request = {.size = sizeof(request),
+                                   .path = "sub/b.c",
+                                   .old_string = "needle again",
+                                   .old_length = 12,
+                                   .new_string = "needle again",
+                                   .new_length = 12};
+    uint64_t count = 0;
+    int failed = sandlot_edit_file(&session, &request, &count, &error);
+
+    snprintf(seen->text, sizeof(seen->text), "%d", (int)count);
+    return failed;
+}
+
+static int do_list(struct seen *seen)
+{
+    struct sandlot_ls request = {.size = sizeof(request), .path = "sub"};
+
+    return sandlot_list_directory(&session, &request, see_entry, seen, &error);
+}
+
+static int do_find(struct seen *seen)
+{
+    struct sandlot_glob request = {.size = sizeof(request), .pattern = "**"};
+
+    return sandlot_find_files(&session, &request, see_entry, seen, &seen->truncated, &error);
+}
+
+static int do_search(struct seen *seen)
+{
+    struct sandlot_grep request = {.size = sizeof(request), .pattern = "needle", .pattern_length = 6};
+
+    return sandlot_search_files(&session, &request, see_match, seen, &seen->truncated, &error);
+}
+
+static int do_remove(struct seen *seen)
+{
+    struct sandlot_remove request = {.size = sizeof(request), .path = "removed"};
+
+    support_write("box/removed", "x");
+    int failed = sandlot_remove_file(&session, &request, &error);
+
+    snprintf(seen->text, sizeof(seen->text), "%s", access(support_path("box/removed"), F_OK) == 0 ? "there" : "gone");
+    unlink(support_path("box/removed"));
+    return failed;
+}
+
+static int transfer(bool upload)
+{
+    AUTO_FREE char *local = strdup(support_path("local"));
+    AUTO_FREE char *remote = strdup(support_path(upload ? "box/up" : "box/a.c"));
+    struct sandlot_transfer_item item = {.size = sizeof(item), .path = remote, .local_path = local, .fd = -1};
+    struct sandlot_transfer_request request = {.size = sizeof(request), .items = &item, .count = 1};
+
+    support_write("local", "one\nneedle in a\n");
+    return upload ? sandlot_upload(&session, &request, &error) : sandlot_download(&session, &request, &error);
+}
+
+static int do_upload(struct seen *seen)
+{
+    int failed = transfer(true);
+
+    see_file(seen, "box/up");
+    unlink(support_path("box/up"));
+    return failed;
+}
+
+static int do_download(struct seen *seen)
+{
+    int failed = transfer(false);
+
+    see_file(seen, "local");
+    return failed;
+}
+
+#define FOUND "/a.c|/binary|/link|/sub/b.c|/sub/colon:file|/sub/new\nline|"
+#define MATCHES                                                                                      \
+    "/a.c:2:needle in a|/sub/b.c:1:needle|/sub/b.c:2:needle again|/sub/colon:file:2:a needle: here|" \
+    "/sub/new\nline:1:needle|"
+
+static const struct operation {
+    const char *name;
+    int (*run)(struct seen *seen);
+    const char *result;
+    enum { LOSSES_AT_THE_END, LOSSES, ALL_DAMAGE } notices;
+} operations[] = {
+    {"read", do_read, "one\nneedle in a", LOSSES},
+    {"write", do_write, "content\n", ALL_DAMAGE},
+    {"edit", do_edit, "1", LOSSES},
+    {"list", do_list, "/sub/b.c|/sub/colon:file|/sub/new\nline|", LOSSES_AT_THE_END},
+    {"find", do_find, FOUND, LOSSES_AT_THE_END},
+    {"search", do_search, MATCHES, LOSSES_AT_THE_END},
+    {"remove", do_remove, "gone", ALL_DAMAGE},
+    {"upload", do_upload, "one\nneedle in a\n", ALL_DAMAGE},
+    {"download", do_download, "one\nneedle in a\n", ALL_DAMAGE},
+};
+
+enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
+
+static int run(const struct operation *operation, struct seen *seen)
+{
+    memset(seen, 0, sizeof(*seen));
+    sandlot_error_clear(&error);
+    return operation->run(seen);
+}
+
+static void assert_works(const struct operation *operation)
+{
+    struct seen seen;
+
+    if (run(operation, &seen) < 0)
+        fail_msg("%s: %s", operation->name, error.message);
+    assert_string_equal(seen.text, operation->result);
+    assert_false(seen.truncated);
+}
+
+/* ---- tests ---- */
+
+static void test_shells(void **state)
+{
+    static const char *const shells[] = {"/bin/bash", "/bin/dash", "/bin/busybox"};
+
+    (void)state;
+    for (size_t shell = 0; shell < 3; shell++) {
+        channel.shell = shells[shell];
+        for (size_t i = 0; i < OPERATIONS; i++)
+            assert_works(&operations[i]);
+    }
+}
+
+static const char *const tools[] = {"awk",  "base64", "cat",  "chmod",  "chown", "cksum", "dd",   "find",
+                                    "grep", "head",   "ls",   "md5sum", "mkdir", "mv",    "od",   "readlink",
+                                    "rm",   "sh",     "stat", "tail",   "tr",    "wc",    "xargs"};
+
+enum { TOOLS = sizeof(tools) / sizeof(tools[0]) };
+
+/* Makes a folder that has all tools but MISSING the only one in PATH. */
+static void use_tools(const char *missing)
+{
+    AUTO_FREE char *folder = strdup(support_path("tools"));
+    AUTO_FREE char *command = text_format("rm -rf %s; mkdir %s", folder, folder);
+
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < TOOLS; i++) {
+        AUTO_FREE char *link = text_format("%s/%s", folder, tools[i]);
+        AUTO_FREE char *usr = text_format("/usr/bin/%s", tools[i]);
+
+        if (!missing || strcmp(tools[i], missing) != 0)
+            assert_int_equal(symlink(access(usr, X_OK) == 0 ? usr : usr + 4, link), 0);
+    }
+    free(channel.path);
+    channel.path = TAKE(folder);
+}
+
+/* Replaces a tool by a script. */
+static void replace_tool(const char *name, const char *script)
+{
+    AUTO_FREE char *relative = text_format("tools/%s", name);
+
+    unlink(support_path(relative));
+    support_write(relative, script);
+    assert_int_equal(chmod(support_path(relative), 0755), 0);
+}
+
+/* Without any one tool an operation works, or tells which one is missing. */
+static void test_missing_tools(void **state)
+{
+    (void)state;
+    use_tools(NULL);
+    for (size_t i = 0; i < OPERATIONS; i++)
+        assert_works(&operations[i]);
+    for (size_t tool = 0; tool < TOOLS; tool++) {
+        use_tools(tools[tool]);
+        for (size_t i = 0; i < OPERATIONS; i++) {
+            struct seen seen;
+
+            if (run(&operations[i], &seen) == 0) {
+                assert_string_equal(seen.text, operations[i].result);
+                continue;
+            }
+            if (error.code != SANDLOT_CODE_MISSING_TOOL || !strstr(error.message, tools[tool]))
+                fail_msg("%s without %s: %s", operations[i].name, tools[tool], error.message);
+        }
+    }
+}
+
+static void test_no_tools(void **state)
+{
+    (void)state;
+    channel.path = strdup("/nonexistent");
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        struct seen seen;
+
+        assert_int_equal(run(&operations[i], &seen), -1);
+        if (error.code != SANDLOT_CODE_MISSING_TOOL)
+            fail_msg("%s without tools: %s", operations[i].name, error.message);
+    }
+}
+
+/* Programs of small systems, which know less. */
+static void test_poor_tools(void **state)
+{
+    (void)state;
+    use_tools(NULL);
+    replace_tool("find", "#!/bin/sh\nfor i; do case $i in -print0) echo 'no -print0' >&2; exit 1;; esac; done\n"
+                         "exec /usr/bin/find \"$@\"\n");
+    replace_tool("grep", "#!/bin/sh\nfor i; do case $i in -Z|-z|--null|-P|-I|--?*) exit 2;; esac; done\n"
+                         "exec /bin/grep \"$@\"\n");
+    replace_tool("xargs",
+                 "#!/bin/sh\nfor i; do case $i in -r|-P|-d) exit 1;; esac; done\nexec /usr/bin/xargs \"$@\"\n");
+    for (size_t i = 0; i < OPERATIONS; i++)
+        assert_works(&operations[i]);
+}
+
+static void test_stat_without_format(void **state)
+{
+    struct seen seen;
+
+    (void)state;
+    use_tools(NULL);
+    replace_tool("stat", "#!/bin/sh\nexit 1\n");
+    assert_works(&operations[0]);
+    assert_int_equal(run(&operations[3], &seen), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_MISSING_TOOL);
+    assert_contains(error.message, "stat");
+}
+
+/* Whatever byte of the answer is lost (or, where sums are told, changed): the result is right, or it is an error. */
+static void check_damage(const struct operation *operation, size_t step)
+{
+    struct seen seen;
+
+    channel.at = 0;
+    channel.how = WHOLE;
+    assert_works(operation);
+    for (channel.how = CUT; channel.how <= CUT + operation->notices; channel.how++) {
+        size_t length = channel.length;
+
+        for (channel.at = 0; channel.at < length; channel.at += step) {
+            if (run(operation, &seen) < 0)
+                assert_int_not_equal(error.code, SANDLOT_CODE_OK);
+            else if (strcmp(seen.text, operation->result) != 0 && !seen.truncated)
+                fail_msg("%s, damage %d at %zu of %zu: %s", operation->name, (int)channel.how, channel.at, length,
+                         seen.text);
+        }
+    }
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++)
+        check_damage(&operations[i], 23);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_shells),     TEST(test_missing_tools),       TEST(test_no_tools),
+        TEST(test_poor_tools), TEST(test_stat_without_format), TEST(test_damage),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
