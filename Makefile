@@ -112,6 +112,18 @@ $(BUILD)/libsandlot.so: $(BUILD)/$(SONAME)
 $(BUILD)/sandlot: $(CLI_OBJECTS) $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -pie -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBRARIES)
 
+# ---- the worker: runs one provider in a process of its own ----------------------------------------------------------
+
+# Nothing of the library but what both ends of the wire share: it is started for every command that uses such a provider.
+WORKER_SOURCES := $(wildcard core/loader/worker/program/*.c)
+WORKER_OBJECTS := $(WORKER_SOURCES:%.c=$(BUILD)/%.o) \
+                  $(addprefix $(BUILD)/core/loader/,library.o worker/abi.o worker/wire.o worker/channel.o)
+WORKER := $(BUILD)/builtins/sandlot-worker
+
+$(WORKER): $(WORKER_OBJECTS)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -pie -o $@ $^ -Wl,-Bstatic -lffi -Wl,-Bdynamic -ldl -lpthread
+
 # ---- the HTTP transport of the MCP server: a module, so that the command runs without libmicrohttpd -----------------
 
 HTTP_SOURCES := $(wildcard core/server/http/*.c)
@@ -124,11 +136,26 @@ $(HTTP_MODULE): $(HTTP_OBJECTS)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lmicrohttpd -lpthread
 
+# ---- sdk: what providers may link, compiled with include/ and sdk/ only -------------------------------------------------
+
+SDK_SOURCES := $(wildcard sdk/lib/*.c)
+SDK_OBJECTS := $(SDK_SOURCES:%.c=$(BUILD)/%.o)
+SDK_FLAGS := -Isdk/include
+SDK_LIBRARIES := -lcurl -ljson-c -larchive -lwslay -lcrypto -lpthread -lm
+
+$(BUILD)/sdk/%.o: sdk/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) -c $< -o $@
+
+$(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
+	@rm -f $@
+	$(call quiet,AR  )$(AR) rcs $@ $^
+
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
 LOCAL_CLIENT := $(wildcard plugins/local/*.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER)
 
 $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -160,6 +187,8 @@ $(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*_test.c))
 LOCAL_UNIT_TESTS := $(filter $(BUILD)/tests/local_%,$(UNIT_TESTS))
 MCP_UNIT_TESTS := $(filter $(BUILD)/tests/mcp_%,$(UNIT_TESTS))
+SDK_UNIT_TESTS := $(filter $(BUILD)/tests/sdk_%,$(UNIT_TESTS))
+SDK_TEST_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,$(filter-out %_test.c,$(wildcard tests/unit/sdk_*.c)))
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
 ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c))
@@ -182,7 +211,11 @@ $(BUILD)/tests/libserver.a: $(SERVER_OBJECTS) $(BUILD)/core/server/http/checks.o
 $(MCP_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/libserver.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
-$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
+# As a provider: with the helper library alone.
+$(SDK_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(SDK_TEST_HELPERS) $(BUILD)/libsandlot-sdk.a
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lssl
+
+$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
 $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
@@ -231,7 +264,8 @@ $(CLIENTS): tests/mcp/package.json tests/mcp/package-lock.json tests/mcp/.npmrc
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZ_COMMON := -D_GNU_SOURCE -MMD -MP -Iinclude -Icore
+FUZZ_COMMON := -D_GNU_SOURCE -MMD -MP -Iinclude -Icore -Isdk/include
+SDK_FUZZERS := $(filter $(BUILD)/fuzz/sdk_%,$(FUZZERS))
 
 $(BUILD)/fuzz/core/%.o: core/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -241,7 +275,14 @@ $(BUILD)/fuzz/core/%.o: core/%.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CXX )clang++ -std=c++17 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
-$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+$(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES)
+
+$(filter-out $(SDK_FUZZERS),$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
@@ -250,7 +291,7 @@ $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
 
 # ---- bench ------------------------------------------------------------------------------------------------------
 
-BENCH := $(BUILD)/bench/bench $(addprefix $(BUILD)/tests/plugins/,constructor_writes.so only_execute.so)
+BENCH := $(BUILD)/bench/bench $(addprefix $(BUILD)/tests/plugins/,constructor_writes.so only_execute.so bulk.so)
 BENCH_OBJECTS := $(patsubst tests/bench/%.c,$(BUILD)/bench/%.o,$(wildcard tests/bench/*.c))
 
 $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
@@ -265,7 +306,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 .PHONY: help run unit programs clients fuzzers sanitize check check-all bench fuzz lint format install uninstall clean
 
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILTINS) $(HTTP_MODULE)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(HTTP_MODULE)
 programs: $(TEST_PROGRAMS)
 clients: $(CLIENTS)
 fuzzers: $(FUZZERS)
@@ -313,10 +354,10 @@ lint: all
 	@tests/run.sh -b $(BUILD) -t 900 $(wildcard tests/lint/*.sh)
 
 format:
-	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* core/*/* plugins/* plugins/*/* sdk sdk/* sdk/*/* tests/* tests/*/*))
+	clang-format -i $(wildcard $(addsuffix /*.[ch],core core/* core/*/* core/*/*/* plugins/* plugins/*/* sdk sdk/* sdk/*/* sdk/*/*/* tests/* tests/*/*))
 
 fuzz: fuzzers
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh -b $(BUILD) -t $$(($(FUZZ_SECONDS) * 3 + 60)) tests/fuzz/run.sh
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh -b $(BUILD) -t $$(($(FUZZ_SECONDS) * $(words $(FUZZERS)) + 60)) tests/fuzz/run.sh
 
 bench: all clients $(BENCH)
 	@tests/bench/bench.sh $(BUILD)
@@ -334,16 +375,18 @@ TO = $(DESTDIR)$(PREFIX)
 completion_folder = $(if $(filter %.fish,$1),fish/vendor_completions.d,$(if $(filter _%,$(notdir $1)),zsh/site-functions,bash-completion/completions))
 
 install: all
-	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot \
+	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot/sdk \
 	    $(TO)/share/doc/sandlot
 	$(INSTALL) -m 755 $(BUILD)/sandlot $(TO)/bin/sandlot
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(TO)/lib/sandlot/builtins/
-	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/
+	$(INSTALL) -m 644 sdk/include/sandlot/sdk/*.h $(TO)/include/sandlot/sdk/
+	$(INSTALL) -m 644 $(BUILD)/libsandlot-sdk.a $(TO)/lib/
 	for file in sandlot sandlot-provider; do \
 	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
 	    chmod 644 $(TO)/lib/pkgconfig/$$file.pc || exit 1; done
@@ -357,7 +400,7 @@ install: all
 	$(INSTALL) -m 644 docs/*.md $(TO)/share/doc/sandlot/docs/
 
 uninstall:
-	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)
+	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot-sdk.a $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)
 	rm -f $(TO)/lib/pkgconfig/sandlot.pc $(TO)/lib/pkgconfig/sandlot-provider.pc
 	rm -rf $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot $(TO)/share/doc/sandlot
 	for page in $(MAN_PAGES); do rm -f $(TO)/share/man/man$${page##*.}/$${page##*/}; done
@@ -366,7 +409,7 @@ uninstall:
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
-ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
+ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES))))
 -include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
--include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

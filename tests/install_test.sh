@@ -20,8 +20,8 @@ prefix=$tree/opt/sandlot
 
 check "make install" make install BUILD="$BUILD" PREFIX="$prefix"
 for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sandlot.h include/sandlot/provider.h \
-    lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
-    lib/sandlot/builtins/sandlot-local-keeper share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 \
+    include/sandlot/sdk/http.h lib/libsandlot-sdk.a lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
+    lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 \
     share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
     share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md; do
     check "installs $file" test -r "$prefix/$file"
@@ -86,8 +86,41 @@ if command -v jq >/dev/null; then
 else
     echo "ok and answers calls of tools # SKIP jq is not installed"
 fi
+cat >"$tree/acme.c" <<'END'
+#include <sandlot/provider.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
+SANDLOT_EXPORT enum sandlot_status acme(struct sandlot_call *call);
+enum sandlot_status acme(struct sandlot_call *call)
+{
+    const struct http_options options = {.base_url = "http://127.0.0.1:9"};
+    const struct http_request request = {.method = "GET", .target = "/"};
+    struct json_builder builder = {0};
+    struct http_client *client;
+    enum sandlot_status status = http_client_open(call, &options, &client);
+
+    if (status != SANDLOT_OK)
+        return status;
+    json_set_string(&builder, "a.b", "c");
+    free(json_finish(&builder, NULL));
+    status = http_send(call, client, &request, NULL);
+    http_client_close(client);
+    return status;
+}
+END
 # shellcheck disable=SC2046
-check "the headers are C++ too" sh -c 'printf "#include <sandlot/sandlot.h>\n#include <sandlot/provider.h>\n" |
+check "a provider builds with the helper library" gcc -std=c11 -D_GNU_SOURCE -fPIC -shared -Wall -Wextra -Werror -Wl,-z,defs \
+    -include stdlib.h -o "$tree/acme.so" "$tree/acme.c" $(pkg-config --cflags --libs sandlot-provider)
+# shellcheck disable=SC2016
+check "it exports nothing of the library" sh -c 'test "$(nm -D --defined-only "$1" | cut -d" " -f3)" = acme' sh "$tree/acme.so"
+# shellcheck disable=SC2016
+check "it needs only what it uses" sh -c 'readelf -d "$1" | grep -q "NEEDED.*libcurl" &&
+    ! readelf -d "$1" | grep "NEEDED.*lib\(archive\|wslay\)"' sh "$tree/acme.so"
+
+# shellcheck disable=SC2046
+check "the headers are C++ too" sh -c 'printf "#include <sandlot/%s.h>\n" sandlot provider sdk/archive sdk/credentials \
+    sdk/frames sdk/http sdk/json sdk/ndjson sdk/quoting sdk/sse sdk/websocket |
     g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
 
 check "DESTDIR goes before PREFIX" sh -c 'make install BUILD="$1" PREFIX=/usr DESTDIR="$2" >/dev/null &&

@@ -115,6 +115,18 @@ void host_call_clear(struct host_call *call)
     call->message = NULL;
 }
 
+void host_call_crashed(struct sandlot_call *call, const char *text)
+{
+    struct host_call *host_call = host_call_of(call);
+    char *copy = text ? sentence(text) : NULL;
+
+    pthread_mutex_lock(&message_lock);
+    free(host_call->message);
+    host_call->message = copy;
+    host_call->crashed = true;
+    pthread_mutex_unlock(&message_lock);
+}
+
 /* Why it failed and what to do, for a provider that did not say. */
 static const char *default_sentence(enum sandlot_status status)
 {
@@ -149,7 +161,7 @@ int host_call_error(const struct host_call *call, enum sandlot_status status, co
 {
     if (status == SANDLOT_OK)
         return 0;
-    enum sandlot_code code = error_code_of_status(status, created);
+    enum sandlot_code code = call->crashed ? SANDLOT_CODE_PROVIDER_CRASHED : error_code_of_status(status, created);
 
     pthread_mutex_lock(&message_lock);
     error_set(error, code, "%s: %s: %s", call->provider, what,

@@ -13,6 +13,7 @@ struct host_call {
     const char *provider; /* the name, for the log */
     const struct environment *environment;
     char *message; /* the first host->fail of the call; NULL: none */
+    bool crashed;  /* the provider's process has died in this call */
     /* What to do with host->created and host->progress, on whatever thread the provider says it; NULL: nothing. */
     void (*created)(void *context, const char *id, const char *working_dir);
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
@@ -25,6 +26,11 @@ void host_call_init(struct host_call *call, const char *provider, const struct e
                     int64_t deadline_ms, int cancel_fd);
 
 void host_call_clear(struct host_call *call);
+
+/* Says that the provider's process has died in this call, in place of whatever it had said before. SENTENCE may be
+ * NULL.
+ */
+void host_call_crashed(struct sandlot_call *call, const char *text);
 
 /* Turns a status and what was said during the call into an error: "PROVIDER: WHAT: why". Returns -1; 0 for SANDLOT_OK.
  * CREATED: something was created already (then a bad argument is no usage error). */

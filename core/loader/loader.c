@@ -5,11 +5,10 @@
 #include "base/path.h"
 #include "base/redact.h"
 #include "base/text.h"
+#include "loader/library.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
 
 /* With a sanitizer a library stays mapped, so that the stacks of its reports still have names at exit. */
@@ -124,22 +123,11 @@ static void hide_variables(const struct environment *environment, const char *li
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
-/* The dynamic loader's own reason, without the path if it begins with that: the message has it already. */
-static const char *loader_reason(const char *path)
+/* The file that is to be loaded, to be freed; NULL on error. The links are resolved once, so that the file which is
+ * checked is the file which is loaded. Between check and load only root and the user could exchange it, and they are
+ * trusted. */
+static char *trusted_path(const struct registry_entry *entry, struct sandlot_error *error)
 {
-    const char *reason = dlerror();
-    size_t length = strlen(path);
-
-    if (!reason)
-        return "the dynamic loader gives no reason";
-    return strncmp(reason, path, length) == 0 && strncmp(reason + length, ": ", 2) == 0 ? reason + length + 2 : reason;
-}
-
-/* NULL on error. */
-static void *open_library(const struct registry_entry *entry, struct sandlot_error *error)
-{
-    /* The links are resolved once, so that the file which is checked is the file which is loaded. Between check and
-     * load only root and the user could exchange it, and they are trusted. */
     AUTO_FREE char *path = realpath(entry->path, NULL);
 
     if (!path) {
@@ -148,69 +136,82 @@ static void *open_library(const struct registry_entry *entry, struct sandlot_err
     }
     AUTO_FREE char *distrust = path_distrust(path);
 
-    if (distrust) {
-        refuse(entry, error,
-               "%s, so somebody else could have put it there; give it and the folders above it to root or yourself "
-               "and take the right to write from others",
-               distrust);
-        return NULL;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-
-    if (!library)
-        refuse(entry, error, "%s; install what it needs, or build it again for this machine", loader_reason(path));
-    return library;
+    if (!distrust)
+        return TAKE(path);
+    refuse(entry, error,
+           "%s, so somebody else could have put it there; give it and the folders above it to root or yourself "
+           "and take the right to write from others",
+           distrust);
+    return NULL;
 }
 
-/* dlsym finds data too, and what the libraries below LIBRARY export; to call either would end in a crash. */
-static bool is_function_of(void *library, void *symbol)
+static void provider_refuses(const struct registry_entry *entry, const char *why, struct sandlot_error *error)
 {
-    struct link_map *own = NULL;
-    struct link_map *home = NULL;
-    const ElfW(Sym) *description = NULL;
-    Dl_info info;
-
-    if (dlinfo(library, RTLD_DI_LINKMAP, &own) != 0 || !dladdr1(symbol, &info, (void **)&home, RTLD_DL_LINKMAP))
-        return false;
-    if (home != own || !dladdr1(symbol, &info, (void **)&description, RTLD_DL_SYMENT))
-        return false;
-    return !description || ELF64_ST_TYPE(description->st_info) != STT_OBJECT;
+    refuse(entry, error, "the provider refuses this host: %s",
+           why ? why : "it gives no reason; ask its author which versions of Sandlot it works with");
 }
 
-/* Asks the entry function for the provider's table. NULL on error. */
-static const struct sandlot_provider *ask_for_table(const struct provider *provider, struct sandlot_error *error)
+/* Loads the library into this process and asks its entry function for the provider's table. NULL on error. */
+static const struct sandlot_provider *load_here(struct provider *provider, const char *path,
+                                                struct sandlot_error *error)
 {
     const struct registry_entry *entry = provider->entry;
+    char why[LIBRARY_REASON];
     struct host_call call;
 
-    dlerror();
-    void *symbol = dlsym(provider->library, entry->symbol);
+    provider->library = library_open(path, why);
+    sandlot_entry entry_function =
+        provider->library ? library_entry(provider->library, entry->path, entry->symbol, why) : NULL;
 
-    if (!symbol) {
-        refuse(entry, error,
-               "it has no symbol \"%s\" (%s); correct the part after the colon of class_path, or install "
-               "another version",
-               entry->symbol, loader_reason(entry->path));
+    if (!entry_function) {
+        refuse(entry, error, "%s", why);
         return NULL;
     }
-    if (!is_function_of(provider->library, symbol)) {
-        refuse(entry, error, "its symbol \"%s\" is no function of its own; name the provider's entry function",
-               entry->symbol);
-        return NULL;
-    }
-    sandlot_entry entry_function;
-
-    memcpy(&entry_function, &symbol, sizeof(entry_function)); /* ISO C has no cast from an object to a function */
     host_call_init(&call, entry->name, provider->environment, sandlot_now_ms() + ENTRY_DEADLINE_MS, -1);
     const struct sandlot_provider *table = entry_function(&call.call);
 
     if (!table)
-        refuse(entry, error, "the provider refuses this host: %s",
-               call.message ? call.message
-                            : "it gives no reason; ask its author which versions of Sandlot it works with");
+        provider_refuses(entry, call.message, error);
     host_call_clear(&call);
     /* cppcheck-suppress returnDanglingLifetime ; the table is the library's and not a part of the call */
     return table;
+}
+
+/* After a crash: the same parameters once more. */
+static enum sandlot_status reopen(void *context, struct sandlot_call *call, void **instance)
+{
+    const struct provider *provider = context;
+
+    return parameters_call_open(provider->parameters, &provider->table, call, instance, NULL);
+}
+
+/* The same in a process of its own. NULL on error. */
+static const struct sandlot_provider *load_in_worker(struct provider *provider, const char *path,
+                                                     struct sandlot_error *error)
+{
+    const struct registry_entry *entry = provider->entry;
+    const struct sandlot_provider *table = NULL;
+    AUTO_FREE char *why = NULL;
+
+    switch (worker_load(entry, provider->environment, path, reopen, provider, &provider->worker, &table, &why, error)) {
+    case WORKER_LOADED:
+        return table;
+    case WORKER_CANNOT_LOAD:
+        refuse(entry, error, "%s", why ? why : "it gives no reason; install it again");
+        return NULL;
+    case WORKER_REFUSES:
+        provider_refuses(entry, why, error);
+        return NULL;
+    case WORKER_FAILED:
+        break;
+    }
+    return NULL;
+}
+
+/* The operator decides which providers get a process of their own. */
+static bool is_isolated(const struct registry_entry *entry)
+{
+    return entry->config && entry->config->isolation && strcmp(entry->config->isolation, "process") == 0;
 }
 
 /* ---- the handshake ----------------------------------------------------------------------------------------------- */
@@ -294,7 +295,12 @@ static int check_capabilities(const struct registry_entry *entry, const struct s
 static int handshake(struct provider *provider, struct sandlot_error *error)
 {
     const struct registry_entry *entry = provider->entry;
-    const struct sandlot_provider *table = ask_for_table(provider, error);
+    AUTO_FREE char *path = trusted_path(entry, error);
+
+    if (!path)
+        return -1;
+    const struct sandlot_provider *table =
+        is_isolated(entry) ? load_in_worker(provider, path, error) : load_here(provider, path, error);
 
     if (!table || check_abi(entry, table, error) < 0 || check_name(entry, table, error) < 0)
         return -1;
@@ -345,8 +351,7 @@ struct provider *provider_load(const struct registry_entry *entry, const struct 
     provider->environment = environment;
     hide_variables(environment, entry->note.credentials, true);
     hide_variables(environment, entry->note.environment, false);
-    provider->library = open_library(entry, error);
-    if (provider->library && handshake(provider, error) == 0)
+    if (handshake(provider, error) == 0)
         provider->parameters = parameters_bind(&provider->table, entry->config, config_file, overrides, lenient, error);
     if (provider->parameters && open_provider(provider, error) == 0)
         return provider;
@@ -361,6 +366,7 @@ void provider_unload(struct provider *provider)
     if (provider->opened && provider->table.close)
         provider->table.close(provider->instance);
     parameters_free(provider->parameters);
+    worker_free(provider->worker);
     if (provider->library && !KEEP_LIBRARIES)
         dlclose(provider->library);
     free(provider);

@@ -5,6 +5,7 @@
 
 #include "loader/host.h"
 #include "loader/parameters.h"
+#include "loader/worker/worker.h"
 #include "registry/registry.h"
 
 /* A provider that is loaded and open. Its functions may be called on many threads. */
@@ -15,7 +16,8 @@ struct provider {
     bool opened;                   /* there is something to close */
     struct parameters *parameters;
     const struct environment *environment;
-    void *library;
+    void *library;         /* NULL: it is loaded in a process of its own */
+    struct worker *worker; /* that process; NULL: it is loaded here */
 };
 
 /*

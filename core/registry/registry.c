@@ -369,14 +369,6 @@ static bool add_config_entries(struct registry *registry)
         if (!offer)
             return false;
         offer->entry.config = provider;
-        if (provider->isolation && strcmp(provider->isolation, "process") == 0 &&
-            !set_problem(
-                &offer->entry,
-                "isolation = \"process\" of [sandboxes.providers.%s] in %s asks for a worker process, which this "
-                "version of Sandlot does not have: set isolation = \"none\" or leave it out (the boxes of local "
-                "are set by its parameter confinement)",
-                provider->name, config->file))
-            return false;
         if (provider->class_path && !read_class_path(registry, &offer->entry))
             return false;
     }

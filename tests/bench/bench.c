@@ -3,9 +3,9 @@
  *
  *   bench SANDLOT MANY_PLUGINS TEST_PLUGINS FOLDER BOXES [PART...]
  *
- * SANDLOT is the command, MANY_PLUGINS a folder with a thousand providers, TEST_PLUGINS one with the provider
- * only_execute, FOLDER an empty folder on the file system of the boxes, BOXES how many boxes to keep alive at once.
- * PART names what is measured: start execute files trees transfers derived server boxes; none: all of it.
+ * SANDLOT is the command, MANY_PLUGINS a folder with a thousand providers, TEST_PLUGINS one with the providers
+ * only_execute and bulk, FOLDER an empty folder on the file system of the boxes, BOXES how many boxes to keep alive at
+ * once. PART names what is measured: start execute files trees transfers derived server worker boxes; none: all of it.
  *
  * Status 1: something could not be measured, or is over three times its target (MISS). A figure that is over its target
  * by less is marked OVER: a busy machine does that.
@@ -41,9 +41,9 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*measure)(const struct bench *bench);
-    } parts[] = {{"start", bench_start},  {"execute", bench_execute},     {"files", bench_files},
-                 {"trees", bench_trees},  {"transfers", bench_transfers}, {"derived", bench_derived},
-                 {"server", bench_server}};
+    } parts[] = {{"start", bench_start},   {"execute", bench_execute},     {"files", bench_files},
+                 {"trees", bench_trees},   {"transfers", bench_transfers}, {"derived", bench_derived},
+                 {"server", bench_server}, {"worker", bench_worker}};
 
     bench.sandlot = sandlot_open(NULL, &error);
     if (!bench.sandlot)

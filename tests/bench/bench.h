@@ -17,7 +17,7 @@
 struct bench {
     const char *command;      /* the command `sandlot` */
     const char *many_plugins; /* a folder with a thousand providers */
-    const char *test_plugins; /* a folder with the provider only_execute */
+    const char *test_plugins; /* a folder with the providers only_execute and bulk */
     const char *folder;       /* for files of the benchmark, on the file system of the boxes */
     const char *node;         /* Node.js and the reference MCP server that runs on it; NULL: not there */
     const char *reference_server;
@@ -35,6 +35,7 @@ void bench_trees(const struct bench *bench);
 void bench_transfers(const struct bench *bench);
 void bench_derived(const struct bench *bench);
 void bench_server(const struct bench *bench);
+void bench_worker(const struct bench *bench);
 
 /* ---- measuring ---- */
 

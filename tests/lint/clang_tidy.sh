@@ -8,6 +8,7 @@ cat >"$TMPDIR/one" <<'END'
 checks=
 case $1 in
     core/*) include=-Icore ;;
+    sdk/lib/*) include=-Isdk/include ;;
     plugins/*) include='-Isdk/include -Iplugins/local' ;;
     *)
         include='-Icore -Isdk/include -Iplugins/local -Itests/unit'

@@ -27,7 +27,7 @@ foreign=$(exported "$BUILD/modules/sandlot-mcp-http.so" | grep -vx sandlot_mcp_h
 [ -z "$foreign" ] || complain "sandlot-mcp-http.so exports more than its table: $foreign"
 ldd "$BUILD/sandlot" | grep -q libmicrohttpd && complain "sandlot loads libmicrohttpd, which is for its HTTP module only"
 
-for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keeper modules/sandlot-mcp-http.so; do
+for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keeper builtins/sandlot-worker modules/sandlot-mcp-http.so; do
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
     for library in libcurl libssl libcrypto libstdc++; do
         case $loaded in *"$library"*) complain "$file loads $library" ;; esac
@@ -37,5 +37,8 @@ for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keepe
     readelf -lW "$BUILD/$file" | grep -q GNU_RELRO || complain "$file is linked without -z relro"
     readelf -lW "$BUILD/$file" | grep 'GNU_STACK' | grep -q 'RWE' && complain "$file has an executable stack"
 done
+# It is started for every command with such a provider: whatever else it loaded would be time of people's.
+foreign=$(readelf -d "$BUILD/builtins/sandlot-worker" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v '^libc\.so\|^ld-linux' | tr '\n' ' ')
+[ -z "$foreign" ] || complain "sandlot-worker loads more than libc: $foreign"
 readelf -n "$BUILD/builtins/local.so" 2>/dev/null | grep -q sandlot || complain "local.so has no sandlot note"
 exit $failed

@@ -450,8 +450,8 @@ static void test_isolation(void **state)
     plugin_copy("note_two", "p1/a.so");
     world = build("[sandboxes.providers.note_two]\nisolation = 'process'\n[sandboxes.providers.note_second]\nisolation "
                   "= 'none'\n");
-    assert_contains(find(&world, "note_two")->problem, "set isolation = \"none\" or leave it out");
-    assert_contains(find(&world, "note_two")->problem, "confinement");
+    assert_null(find(&world, "note_two")->problem);
+    assert_string_equal(find(&world, "note_two")->config->isolation, "process");
     assert_null(find(&world, "note_second")->problem);
     demolish(&world);
 }

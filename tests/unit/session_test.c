@@ -30,7 +30,8 @@
 
 static char folder[64];
 static struct sandlot *sandlot;
-static char messages[8192]; /* what went to the log */
+static const char *isolation = "none"; /* of the provider: everything is to be the same in a process of its own */
+static char messages[8192];            /* what went to the log */
 
 static void remember(void *context, enum sandlot_message_level level, const char *text)
 {
@@ -56,6 +57,18 @@ static const char *in_folder(const char *name)
     return setting("", name);
 }
 
+/* The configuration: where the provider runs. */
+static int write_config(void)
+{
+    mkdir(in_folder("home/sandlot"), 0700);
+    FILE *file = fopen(in_folder("home/sandlot/config.toml"), "w");
+
+    if (!file)
+        return -1;
+    fprintf(file, "[sandboxes.providers.fake]\nisolation = \"%s\"\n", isolation);
+    return fclose(file);
+}
+
 static int set_up(void **state)
 {
     static const char *const folders[] = {"vendor", "state", "home", "plugins"};
@@ -72,7 +85,7 @@ static int set_up(void **state)
         mkdir(in_folder(folders[i]), 0700);
     snprintf(from, sizeof(from), "%s%s/fake.so", plugins ? plugins : here, plugins ? "" : "/plugins");
     free(here);
-    if (symlink(from, in_folder("plugins/fake.so")) < 0)
+    if (symlink(from, in_folder("plugins/fake.so")) < 0 || write_config() < 0)
         return -1;
     setenv("XDG_STATE_HOME", in_folder("state"), 1);
     setenv("XDG_CONFIG_HOME", in_folder("home"), 1);
@@ -1124,5 +1137,14 @@ int main(void)
         SESSION_TEST(test_no_message_after_the_end),
     };
 
-    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+    char *here = path_of_this_program();
+    char *program = here ? text_format("%s/../builtins/sandlot-worker", here) : NULL;
+    int failed = cmocka_run_group_tests_name("session", tests, NULL, NULL);
+
+    worker_use_program(program);
+    isolation = "process";
+    failed += cmocka_run_group_tests_name("session with the provider apart", tests, NULL, NULL);
+    free(here);
+    free(program);
+    return failed;
 }

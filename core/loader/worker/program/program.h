@@ -1,0 +1,72 @@
+/* The parts of sandlot-worker: the process that loads one provider's library and calls it for the host. */
+#ifndef SANDLOT_LOADER_WORKER_PROGRAM_H
+#define SANDLOT_LOADER_WORKER_PROGRAM_H
+
+#include "loader/worker/channel.h"
+#include "loader/worker/wire.h"
+
+#include <pthread.h>
+
+/* The worker's end of a connection. One call at a time, on a thread of its own. */
+struct connection {
+    int socket;
+    struct channel_memory *memory;
+    int watches[CHANNEL_WATCHES];
+    pthread_mutex_t lock; /* of everything that is sent, and of what follows */
+    bool serving;         /* a call is being served: the host listens */
+    struct wire_writer out;
+    unsigned char *in; /* the last reply */
+    size_t in_capacity;
+};
+
+/* A call that is being served. */
+struct service {
+    struct sandlot_call call;
+    struct connection *connection;
+    struct wire_arena arena;
+    int gifts[CHANNEL_GIFTS]; /* descriptors that go with the answer */
+    size_t gift_count;
+    uint64_t last_handle; /* number of the last handle among its arguments */
+};
+
+/* ---- main.c ---- */
+
+/* Ends the process: the host is gone or does not speak our language. */
+void worker_give_up(const char *why) __attribute__((noreturn));
+
+/* ---- provider.c: the library ---- */
+
+struct provider_function {
+    const struct wire_function *function;
+    void (*pointer)(void); /* NULL: the provider does not have it */
+    ffi_cif cif;
+    ffi_type **types;
+};
+
+/* Function NUMBER of wire_functions; NULL: there is none. */
+const struct provider_function *provider_function(uint64_t number);
+
+/* ---- service.c: calls ---- */
+
+/* Serves calls until the host closes the connection. For pthread_create. */
+void *service_run(void *context);
+
+/* Reads the next message: its body goes to *BYTES, which grows. False: the host has closed the connection. */
+bool service_receive(int socket, struct channel_header *header, unsigned char **bytes, size_t *capacity);
+
+/* Sends OUT, with the descriptors. Under the connection's lock. */
+void service_send(const struct connection *connection, uint32_t type, const struct wire_writer *out, const int *gifts,
+                  size_t gift_count);
+
+/* ---- callbacks.c: what the provider may call during a call ---- */
+
+/* Makes OBJECT, a struct of TYPE, one whose functions go to the host, which knows it as NUMBER. */
+bool callbacks_bind(struct service *service, const struct wire_struct *type, uint64_t number, void *object);
+
+/* The services of the host; NULL when there is no memory. */
+const struct sandlot_host *callbacks_host(void);
+
+/* A copy of TEXT that lives as long as the process, the same for the same text. */
+const char *callbacks_keep(void *context, const char *text);
+
+#endif

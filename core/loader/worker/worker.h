@@ -1,0 +1,41 @@
+/*
+ * A provider in a process of its own. To the rooms above it is a table of functions like any other; each call crosses
+ * to the worker and back. See README.md in this folder.
+ */
+#ifndef SANDLOT_LOADER_WORKER_WORKER_H
+#define SANDLOT_LOADER_WORKER_WORKER_H
+
+#include "config/environment.h"
+#include "registry/registry.h"
+
+#include <sandlot/provider.h>
+#include <sandlot/sandlot.h>
+
+struct worker;
+
+/* What the library says when it is loaded. */
+enum worker_load {
+    WORKER_LOADED,
+    WORKER_CANNOT_LOAD, /* *WHY has the reason, to be freed */
+    WORKER_REFUSES,     /* the entry function refuses this host; *WHY: its reason, to be freed, or NULL */
+    WORKER_FAILED       /* ERROR is set: there is no process, or it has died */
+};
+
+/*
+ * Starts a process for ENTRY and loads the library PATH in it. *TABLE: as the library's own, with functions that go to
+ * the process; it lives as long as the worker. REOPEN opens the provider again in a new process after a crash, by
+ * table->open. *RESULT, to be freed in any case, may be NULL on WORKER_FAILED only.
+ */
+enum worker_load worker_load(const struct registry_entry *entry, const struct environment *environment,
+                             const char *path,
+                             enum sandlot_status (*reopen)(void *context, struct sandlot_call *call, void **instance),
+                             void *context, struct worker **result, const struct sandlot_provider **table, char **why,
+                             struct sandlot_error *error);
+
+/* Ends the process. NULL is fine. */
+void worker_free(struct worker *worker);
+
+/* For tests: the program that is run instead of the one that lies beside the built-in providers; NULL: that again. */
+void worker_use_program(const char *path);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * sandlot/sdk/credentials.h - finds a key by the names that it may have.
+ *
+ * NAMES is one variable or several alternatives, "ACME_API_KEY|ACME_TOKEN", in order of preference. Each is looked up
+ * by the host: SANDLOT_NAME before NAME, in the process environment and then in the user's .env files; an empty one
+ * counts as absent. Declare the same text in the metadata's `credentials`, or a worker does not see the variables.
+ */
+#ifndef SANDLOT_SDK_CREDENTIALS_H
+#define SANDLOT_SDK_CREDENTIALS_H
+
+#include <sandlot/provider.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The value of the first of NAMES that is there, NULL if none is. FOUND, unless NULL, is set to where its name begins
+ * within NAMES. The value is valid until the provider is unloaded. */
+const char *credential_find(struct sandlot_call *call, const char *names, const char **found);
+
+/*
+ * The same for a key without which nothing works: SANDLOT_AUTH if there is none, with a sentence that names SERVICE and
+ * the variables; SANDLOT_INVALID_ARGUMENT if it holds blanks or control characters, which no key has and which a header
+ * of HTTP cannot carry (mostly a newline that came along from a file).
+ */
+enum sandlot_status credential_require(struct sandlot_call *call, const char *service, const char *names,
+                                       const char **value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+#include <sandlot/sdk/credentials.h>
+
+#include "cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *credential_find(struct sandlot_call *call, const char *names, const char **found)
+{
+    for (const char *name = names; *name;) {
+        size_t length = strcspn(name, "|");
+        AUTO_FREE char *copy = strndup(name, length);
+        const char *value = copy && length ? call->host->environment(call, copy) : NULL;
+
+        if (value && *value) {
+            if (found)
+                *found = name;
+            return value;
+        }
+        name += length + (name[length] == '|');
+    }
+    return NULL;
+}
+
+/* "A", "A or B", "A, B or C" into TEXT of CAPACITY bytes. */
+static void spell(char *text, size_t capacity, const char *names)
+{
+    size_t used = 0;
+
+    for (const char *name = names; *name;) {
+        size_t length = strcspn(name, "|");
+        const char *joint = name == names ? "" : strchr(name, '|') ? ", " : " or ";
+        int written = snprintf(text + used, capacity - used, "%s%.*s", joint, (int)length, name);
+
+        if (written < 0 || (size_t)written >= capacity - used)
+            return;
+        used += (size_t)written;
+        name += length + (name[length] == '|');
+    }
+}
+
+enum sandlot_status credential_require(struct sandlot_call *call, const char *service, const char *names,
+                                       const char **value)
+{
+    const char *found;
+    const char *key = credential_find(call, names, &found);
+    char spelled[256] = "";
+
+    spell(spelled, sizeof(spelled), names);
+    if (!key)
+        return sandlot_fail(call, SANDLOT_AUTH, "there is no key for %s; set %s in the environment or in a .env file",
+                            service, spelled);
+    for (const char *at = key; *at; at++)
+        if ((unsigned char)*at <= ' ' || *at == 0x7f)
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "the value of %.*s holds a blank, a newline or another control character, which no key "
+                                "for %s does; set it again without",
+                                (int)strcspn(found, "|"), found, service);
+    *value = key;
+    return SANDLOT_OK;
+}

@@ -1,0 +1,339 @@
+/* A request from its first attempt to its last. */
+#include "http_client.h"
+
+#include "cleanup.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+/* A request under way. */
+struct exchange {
+    struct sandlot_call *call;
+    struct http_client *client;
+    const struct http_request *request;
+    struct http_response *response;
+    char *url; /* the one at hand */
+    int64_t deadline_ms;
+    int redirects;
+};
+
+/* ---- the pause between attempts ---------------------------------------------------------------------------------- */
+
+/* A random number from 0 to MOST. */
+static int64_t up_to(int64_t most)
+{
+    uint64_t random = 0;
+
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint64_t)sandlot_now_ms() * 2654435761U; /* early in the machine's life: better than no jitter */
+    return (int64_t)(random % (uint64_t)(most + 1));
+}
+
+/* How long to wait before the next attempt; -1: so long that there is none. */
+static int64_t pause_before_next(const struct exchange *exchange)
+{
+    int64_t asked_ms = exchange->response->retry_ms;
+    int64_t most_ms = exchange->client->pause_ms;
+
+    for (int i = 1; i < exchange->response->attempts && most_ms < HTTP_LONGEST_PAUSE_MS / 2; i++)
+        most_ms *= 2;
+    /* Everybody was told the same time: a little jitter keeps them from coming back all at once. */
+    int64_t pause_ms = asked_ms > 0 ? asked_ms + up_to(exchange->client->pause_ms) : up_to(most_ms);
+
+    if (asked_ms > HTTP_LONGEST_PAUSE_MS)
+        return -1;
+    return exchange->deadline_ms != 0 && sandlot_now_ms() + pause_ms >= exchange->deadline_ms ? -1 : pause_ms;
+}
+
+/* False: the call was cancelled meanwhile. */
+static bool pause_for(const struct sandlot_call *call, int64_t pause_ms)
+{
+    int64_t end_ms = sandlot_now_ms() + pause_ms;
+    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
+
+    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
+        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
+            return false;
+    return true;
+}
+
+static bool is_repeatable(const struct http_request *request)
+{
+    static const char *const methods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"};
+
+    if (request->idempotency_key || request->repeatable)
+        return true;
+    for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+        if (strcmp(request->method, methods[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool may_repeat(const struct exchange *exchange, const struct http_attempt *attempt)
+{
+    const struct http_request *request = exchange->request;
+    bool asked = attempt->status == 429 || attempt->status == 502 || attempt->status == 503 || attempt->status == 504;
+
+    if (request->never_repeat || attempt->passed_on || attempt->source_spent ||
+        exchange->response->attempts >= exchange->client->attempts)
+        return false;
+    if (attempt->outcome != SANDLOT_OK)
+        return attempt->broken && (!attempt->arrived || is_repeatable(request));
+    return asked && !http_is_accepted(request, attempt->status) && is_repeatable(request);
+}
+
+static bool rewind_sources(const struct http_request *request)
+{
+    const struct http_body *body = &request->body;
+
+    if (!request->parts)
+        return !body->source || !body->rewind || body->rewind(body->rewind_context) == SANDLOT_OK;
+    for (size_t i = 0; i < request->part_count; i++) {
+        body = &request->parts[i].body;
+        if (body->source && body->rewind && body->rewind(body->rewind_context) != SANDLOT_OK)
+            return false;
+    }
+    return true;
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status out_of_memory(const struct exchange *exchange)
+{
+    return http_fail(exchange->call, exchange->client, SANDLOT_INTERNAL,
+                     "there is not enough memory for a request to %s; free some", exchange->client->service);
+}
+
+static const char *hint_after(enum sandlot_status status)
+{
+    switch (status) {
+    case SANDLOT_UNAVAILABLE:
+        return "check the network and proxy settings, and try again";
+    case SANDLOT_TIMEOUT:
+        return "try again, or allow more time";
+    case SANDLOT_CANCELLED:
+        return "try again if that was not meant";
+    case SANDLOT_INVALID_ARGUMENT:
+        return "check the address and parameters of the request";
+    default:
+        return "report it to the author of the provider";
+    }
+}
+
+/* Tells of an attempt that brought no answer. */
+static enum sandlot_status fail_attempt(const struct exchange *exchange, const struct http_attempt *attempt)
+{
+    AUTO_FREE char *url = http_shown_url(exchange->url, false);
+    char tries[64] = "";
+
+    if (attempt->told)
+        return attempt->outcome;
+    if (exchange->response->attempts > 1)
+        snprintf(tries, sizeof(tries), " (%d attempts)", exchange->response->attempts);
+    return http_fail(exchange->call, exchange->client, attempt->outcome, "%s could not be asked for %s %s%s: %s; %s",
+                     exchange->client->service, exchange->request->method, url ? url : "?", tries, attempt->fault,
+                     hint_after(attempt->outcome));
+}
+
+static bool keep_answer(const struct exchange *exchange, struct http_attempt *attempt)
+{
+    struct http_response *response = exchange->response;
+
+    free(response->body);
+    free(response->headers);
+    free(response->url);
+    response->status = attempt->status;
+    response->bytes = attempt->bytes;
+    response->length = attempt->body.length;
+    response->headers_length = attempt->headers.length;
+    response->body = sdk_buffer_take(&attempt->body);
+    response->headers = sdk_buffer_take(&attempt->headers);
+    response->url = strdup(exchange->url);
+    if (!response->body || !response->headers || !response->url)
+        return false;
+    response->headers[response->headers_length] = '\0';
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    response->retry_ms = http_retry_after(response->headers, response->headers_length,
+                                          (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    return true;
+}
+
+static void trace(const struct exchange *exchange, const struct http_attempt *attempt)
+{
+    AUTO_FREE char *url = http_shown_url(exchange->url, true);
+    const char *query = strchr(exchange->url, '?') ? "?..." : "";
+    char result[CURL_ERROR_SIZE + 96];
+
+    if (attempt->outcome == SANDLOT_OK)
+        snprintf(result, sizeof(result), "%d", attempt->status);
+    else
+        snprintf(result, sizeof(result), "%s", attempt->told ? "stopped by the caller" : attempt->fault);
+    http_trace(exchange->call, exchange->client,
+               "%s %s%s: %s, %" PRId64 " ms, %" PRIu64 " bytes up, %" PRIu64 " down, attempt %d, %s connection",
+               exchange->request->method, url ? url : "?", query, result, attempt->duration_ms, attempt->sent,
+               attempt->bytes ? attempt->bytes : attempt->body.length, exchange->response->attempts,
+               attempt->reused ? "kept" : "new");
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------ */
+
+static enum sandlot_status follow(struct exchange *exchange, struct http_attempt *attempt)
+{
+    if (++exchange->redirects > HTTP_MOST_REDIRECTS)
+        return http_fail(exchange->call, exchange->client, SANDLOT_INTERNAL,
+                         "%s redirected %s more than %d times; set the base address to where the service is now",
+                         exchange->client->service, exchange->request->method, HTTP_MOST_REDIRECTS);
+    if (http_is_secure(exchange->url) && !http_is_secure(attempt->redirect))
+        return http_fail(exchange->call, exchange->client, SANDLOT_UNAVAILABLE,
+                         "%s redirected from https to another scheme, which is refused; check the base address",
+                         exchange->client->service);
+    free(exchange->url);
+    exchange->url = attempt->redirect;
+    attempt->redirect = NULL;
+    return SANDLOT_OK;
+}
+
+static void learn_secrets(const struct exchange *exchange)
+{
+    for (const char *const *header = exchange->request->headers; header && *header; header++) {
+        const char *value = strchr(*header, ':');
+
+        if (value && http_is_secret_header(*header))
+            sdk_secrets_add(&exchange->client->secrets, value + 1 + strspn(value + 1, " \t"));
+    }
+}
+
+static bool is_read(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+/* One attempt with the redirects that it leads to. */
+static enum sandlot_status attempt_once(struct exchange *exchange, struct http_attempt *attempt)
+{
+    for (;;) {
+        *attempt = (struct http_attempt){
+            .call = exchange->call,
+            .client = exchange->client,
+            .request = exchange->request,
+            .url = exchange->url,
+            .deadline_ms = exchange->deadline_ms,
+            .may_redirect = is_read(exchange->request->method),
+        };
+        http_attempt_run(attempt);
+        trace(exchange, attempt);
+        if (attempt->outcome != SANDLOT_OK || !attempt->redirect ||
+            http_is_accepted(exchange->request, attempt->status))
+            return SANDLOT_OK;
+        enum sandlot_status status = follow(exchange, attempt);
+
+        if (status != SANDLOT_OK)
+            return status;
+        http_attempt_clear(attempt);
+    }
+}
+
+static enum sandlot_status cancelled(const struct exchange *exchange)
+{
+    return http_fail(exchange->call, exchange->client, SANDLOT_CANCELLED,
+                     "the request to %s was cancelled between two attempts; try again if that was not meant",
+                     exchange->client->service);
+}
+
+/* Sends until there is an answer, or a reason to send no more. */
+static enum sandlot_status send_until_done(struct exchange *exchange)
+{
+    struct http_attempt attempt = {0};
+
+    for (;;) {
+        exchange->response->attempts++;
+        exchange->response->retry_ms = -1;
+        enum sandlot_status status = attempt_once(exchange, &attempt);
+
+        if (status != SANDLOT_OK) {
+            http_attempt_clear(&attempt);
+            return status;
+        }
+        if (attempt.outcome == SANDLOT_OK && !keep_answer(exchange, &attempt))
+            status = out_of_memory(exchange);
+        int64_t pause_ms = status == SANDLOT_OK && may_repeat(exchange, &attempt) ? pause_before_next(exchange) : -1;
+
+        if (pause_ms < 0 || !rewind_sources(exchange->request)) {
+            if (status == SANDLOT_OK && attempt.outcome != SANDLOT_OK)
+                status = fail_attempt(exchange, &attempt);
+            else if (status == SANDLOT_OK && !http_is_accepted(exchange->request, attempt.status))
+                status = http_response_fail(exchange->call, exchange->client, exchange->request, exchange->response);
+            http_attempt_clear(&attempt);
+            return status;
+        }
+        http_attempt_clear(&attempt);
+        if (!pause_for(exchange->call, pause_ms))
+            return cancelled(exchange);
+    }
+}
+
+enum sandlot_status http_send(struct sandlot_call *call, struct http_client *client, const struct http_request *request,
+                              struct http_response *response)
+{
+    struct http_response unwanted = {0};
+    struct exchange exchange = {
+        .call = call,
+        .client = client,
+        .request = request,
+        .response = response ? response : &unwanted,
+        .deadline_ms = call->deadline_ms,
+    };
+
+    *exchange.response = (struct http_response){.retry_ms = -1};
+    if (!request->target)
+        return http_fail(call, client, SANDLOT_INVALID_ARGUMENT,
+                         "%s cannot be asked for a thing whose id is empty, \".\" or \"..\"; check the id",
+                         client->service);
+    if (request->timeout_ms > 0 &&
+        (call->deadline_ms == 0 || sandlot_now_ms() + request->timeout_ms < call->deadline_ms))
+        exchange.deadline_ms = sandlot_now_ms() + request->timeout_ms;
+    exchange.url = http_absolute(client, request->target);
+    if (!exchange.url)
+        return out_of_memory(&exchange);
+    learn_secrets(&exchange);
+    enum sandlot_status status = send_until_done(&exchange);
+
+    free(exchange.url);
+    http_response_clear(&unwanted);
+    return status;
+}
+
+const char *http_header(const struct http_response *response, const char *name)
+{
+    const char *found = NULL;
+    char *line = response->headers;
+
+    /* Lines are ended in place, so that a value is a string: a line break is never looked at a second time. */
+    for (char *end = line ? line + response->headers_length : NULL; line < end;) {
+        size_t length = strcspn(line, "\r\n");
+        char *next = line + length;
+
+        while (next < end && (*next == '\r' || *next == '\n' || *next == '\0'))
+            *next++ = '\0';
+        if (http_is_header(line, name)) {
+            found = line + strlen(name) + 1;
+            found += strspn(found, " \t");
+        }
+        line = next;
+    }
+    return found;
+}
+
+void http_response_clear(struct http_response *response)
+{
+    free(response->body);
+    free(response->headers);
+    free(response->url);
+    *response = (struct http_response){0};
+}

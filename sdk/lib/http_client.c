@@ -1,0 +1,321 @@
+#include "http_client.h"
+
+#include "cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_ATTEMPTS = 4,
+    DEFAULT_PAUSE_MS = 250,
+    DEFAULT_CONNECT_MS = 15000,
+    DEFAULT_SILENCE_MS = 120000,
+    DEFAULT_KEPT = 16,
+    BUFFER_SIZE = 256 * 1024
+};
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+static bool curl_ready;
+
+static void start_curl(void)
+{
+    curl_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+/* ---- what the connections share ---------------------------------------------------------------------------------- */
+
+static void lock_share(CURL *easy, curl_lock_data data, curl_lock_access access, void *context)
+{
+    struct http_client *client = context;
+
+    (void)easy;
+    (void)access;
+    pthread_mutex_lock(&client->share_locks[data]);
+}
+
+static void unlock_share(CURL *easy, curl_lock_data data, void *context)
+{
+    struct http_client *client = context;
+
+    (void)easy;
+    pthread_mutex_unlock(&client->share_locks[data]);
+}
+
+static bool open_share(struct http_client *client)
+{
+    client->share = curl_share_init();
+    return client->share && curl_share_setopt(client->share, CURLSHOPT_LOCKFUNC, lock_share) == CURLSHE_OK &&
+           curl_share_setopt(client->share, CURLSHOPT_UNLOCKFUNC, unlock_share) == CURLSHE_OK &&
+           curl_share_setopt(client->share, CURLSHOPT_USERDATA, client) == CURLSHE_OK &&
+           curl_share_setopt(client->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) == CURLSHE_OK &&
+           curl_share_setopt(client->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK;
+}
+
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+void http_connection_free(struct http_connection *connection)
+{
+    if (!connection)
+        return;
+    if (connection->easy)
+        curl_easy_cleanup(connection->easy);
+    if (connection->multi)
+        curl_multi_cleanup(connection->multi);
+    free(connection);
+}
+
+struct http_connection *http_connection_take(struct http_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    struct http_connection *connection = client->idle;
+
+    if (connection) {
+        client->idle = connection->next;
+        client->idle_count--;
+    }
+    pthread_mutex_unlock(&client->lock);
+    if (connection) {
+        curl_easy_reset(connection->easy);
+        return connection;
+    }
+    connection = calloc(1, sizeof(*connection));
+    if (!connection)
+        return NULL;
+    connection->easy = curl_easy_init();
+    connection->multi = curl_multi_init();
+    if (connection->easy && connection->multi)
+        return connection;
+    http_connection_free(connection);
+    return NULL;
+}
+
+/* The last one used is the next one taken: the others grow old and are closed by their servers. */
+void http_connection_give_back(struct http_client *client, struct http_connection *connection)
+{
+    pthread_mutex_lock(&client->lock);
+    bool keep = client->idle_count < client->kept_connections;
+
+    if (keep) {
+        connection->next = client->idle;
+        client->idle = connection;
+        client->idle_count++;
+    }
+    pthread_mutex_unlock(&client->lock);
+    if (!keep)
+        http_connection_free(connection);
+}
+
+/* Sets EASY's OPTION and remembers a failure in *FAILED. */
+#define SET(easy, option, value, failed) ((failed) |= curl_easy_setopt((easy), (option), (value)) != CURLE_OK)
+
+bool http_configure(const struct http_client *client, CURL *easy, const char *url)
+{
+    const char *proxy = client->proxies[http_is_secure(url)];
+    bool failed = false;
+
+    SET(easy, CURLOPT_URL, url, failed);
+    SET(easy, CURLOPT_SHARE, client->share, failed);
+    SET(easy, CURLOPT_PROTOCOLS_STR, "http,https", failed);
+    SET(easy, CURLOPT_USERAGENT, client->user_agent, failed);
+    /* Without these three, libcurl would read the process environment, which is not the provider's. */
+    SET(easy, CURLOPT_PROXY, proxy ? proxy : "", failed);
+    SET(easy, CURLOPT_NOPROXY, client->no_proxy ? client->no_proxy : "", failed);
+    if (client->ca_file)
+        SET(easy, CURLOPT_CAINFO, client->ca_file, failed);
+    SET(easy, CURLOPT_SSL_VERIFYPEER, 1L, failed);
+    SET(easy, CURLOPT_SSL_VERIFYHOST, 2L, failed);
+    SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_ms, failed);
+    SET(easy, CURLOPT_NOSIGNAL, 1L, failed);
+    SET(easy, CURLOPT_TCP_KEEPALIVE, 1L, failed);
+    SET(easy, CURLOPT_PATH_AS_IS, 1L, failed);
+    SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L, failed);
+    SET(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE, failed);
+    SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)BUFFER_SIZE, failed);
+    /* A name lookup that was cancelled goes on in its thread; nobody waits for it. */
+    SET(easy, CURLOPT_QUICK_EXIT, 1L, failed);
+    return !failed;
+}
+
+/* ---- the client ------------------------------------------------------------------------------------------------- */
+
+/* A copy of TEXT; NULL stays NULL. Remembers a failure in *FAILED. */
+static char *copy(const char *text, bool *failed)
+{
+    char *made = text ? strdup(text) : NULL;
+
+    *failed |= text && !made;
+    return made;
+}
+
+static char *copy_variable(struct sandlot_call *call, const char *const *names, bool *failed)
+{
+    for (; *names; names++) {
+        const char *value = call->host->environment(call, *names);
+
+        if (value && *value)
+            return copy(value, failed);
+    }
+    return NULL;
+}
+
+static void read_environment(struct sandlot_call *call, struct http_client *client, bool *failed)
+{
+    /* HTTP_PROXY in capitals is left out: a CGI program would take it from a header of its request. */
+    static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
+    static const char *const secure[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL};
+    static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
+    static const char *const certificates[] = {"SSL_CERT_FILE", NULL};
+
+    client->proxies[0] = copy_variable(call, plain, failed);
+    client->proxies[1] = copy_variable(call, secure, failed);
+    client->no_proxy = copy_variable(call, none, failed);
+    if (!client->ca_file)
+        client->ca_file = copy_variable(call, certificates, failed);
+}
+
+/* The value of "Name: value", and for credentials with a scheme ("Bearer x") what follows it, are secrets. */
+static void learn_secret(struct http_client *client, const char *line)
+{
+    const char *value = strchr(line, ':');
+
+    if (!value || !http_is_secret_header(line))
+        return;
+    value += 1 + strspn(value + 1, " \t");
+    sdk_secrets_add(&client->secrets, value);
+    const char *blank = strrchr(value, ' ');
+
+    if (blank)
+        sdk_secrets_add(&client->secrets, blank + 1);
+}
+
+static void copy_headers(struct http_client *client, const struct http_options *options, bool *failed)
+{
+    size_t count = 0;
+    size_t used = 0;
+
+    while (options->headers && options->headers[count])
+        count++;
+    client->headers = calloc(count + 2, sizeof(*client->headers));
+    *failed |= !client->headers;
+    if (!client->headers)
+        return;
+    if (options->bearer) {
+        client->headers[used] = sdk_format("Authorization: Bearer %s", options->bearer);
+        *failed |= !client->headers[used++];
+        sdk_secrets_add(&client->secrets, options->bearer);
+    }
+    for (size_t i = 0; i < count && !*failed; i++) {
+        client->headers[used++] = copy(options->headers[i], failed);
+        learn_secret(client, options->headers[i]);
+    }
+}
+
+/* The password in a proxy's address is a secret too. */
+static void learn_proxy_secrets(struct http_client *client)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *at = client->proxies[i] ? strrchr(client->proxies[i], '@') : NULL;
+        const char *user = at ? strstr(client->proxies[i], "://") : NULL;
+        const char *colon = at ? memchr(user ? user + 3 : client->proxies[i], ':',
+                                        (size_t)(at - (user ? user + 3 : client->proxies[i])))
+                               : NULL;
+        AUTO_FREE char *password = colon ? strndup(colon + 1, (size_t)(at - colon - 1)) : NULL;
+
+        sdk_secrets_add(&client->secrets, password);
+    }
+}
+
+static int positive(int value, int otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+static struct http_client *make_client(struct sandlot_call *call, const struct http_options *options)
+{
+    struct http_client *client = calloc(1, sizeof(*client));
+    bool failed = false;
+
+    if (!client)
+        return NULL;
+    pthread_mutex_init(&client->lock, NULL);
+    for (size_t i = 0; i < CURL_LOCK_DATA_LAST; i++)
+        pthread_mutex_init(&client->share_locks[i], NULL);
+    sdk_secrets_init(&client->secrets);
+    client->base_url = copy(options->base_url, &failed);
+    client->service = options->service ? copy(options->service, &failed) : http_shown_url(options->base_url, false);
+    client->user_agent = copy(options->user_agent ? options->user_agent : "sandlot-provider", &failed);
+    client->ca_file = copy(options->ca_file, &failed);
+    client->attempts = positive(options->attempts, DEFAULT_ATTEMPTS);
+    client->pause_ms = positive(options->pause_ms, DEFAULT_PAUSE_MS);
+    client->connect_ms = positive(options->connect_ms, DEFAULT_CONNECT_MS);
+    client->silence_ms = options->silence_ms > 0 ? options->silence_ms : DEFAULT_SILENCE_MS;
+    client->kept_connections = positive(options->kept_connections, DEFAULT_KEPT);
+    copy_headers(client, options, &failed);
+    read_environment(call, client, &failed);
+    learn_proxy_secrets(client);
+    if (!failed && client->service && open_share(client)) {
+        for (size_t end = strlen(client->base_url); end > 0 && client->base_url[end - 1] == '/'; end--)
+            client->base_url[end - 1] = '\0'; /* targets begin with one */
+        return client;
+    }
+    http_client_close(client);
+    return NULL;
+}
+
+enum sandlot_status http_client_open(struct sandlot_call *call, const struct http_options *options,
+                                     struct http_client **client)
+{
+    *client = NULL;
+    pthread_once(&curl_once, start_curl);
+    if (!curl_ready)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "libcurl could not be set up; check its installation");
+    CURLU *url = curl_url();
+    bool valid =
+        url && options->base_url && curl_url_set(url, CURLUPART_URL, options->base_url, 0) == CURLUE_OK &&
+        (strncasecmp(options->base_url, "http://", 7) == 0 || strncasecmp(options->base_url, "https://", 8) == 0);
+
+    curl_url_cleanup(url);
+    if (!valid)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "the base address of the service is not an http:// or https:// URL; check the parameters");
+    *client = make_client(call, options);
+    if (!*client)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for an HTTP client; free some");
+    return SANDLOT_OK;
+}
+
+void http_client_add_secret(struct http_client *client, const char *text)
+{
+    sdk_secrets_add(&client->secrets, text);
+}
+
+void http_client_close(struct http_client *client)
+{
+    if (!client)
+        return;
+    while (client->idle) {
+        struct http_connection *connection = client->idle;
+
+        client->idle = connection->next;
+        http_connection_free(connection);
+    }
+    if (client->share)
+        curl_share_cleanup(client->share);
+    for (char **header = client->headers; header && *header; header++) {
+        explicit_bzero(*header, strlen(*header));
+        free(*header);
+    }
+    free(client->headers);
+    sdk_secrets_clear(&client->secrets);
+    for (size_t i = 0; i < CURL_LOCK_DATA_LAST; i++)
+        pthread_mutex_destroy(&client->share_locks[i]);
+    pthread_mutex_destroy(&client->lock);
+    free(client->proxies[0]);
+    free(client->proxies[1]);
+    free(client->no_proxy);
+    free(client->ca_file);
+    free(client->user_agent);
+    free(client->service);
+    free(client->base_url);
+    free(client);
+}

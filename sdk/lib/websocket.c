@@ -1,0 +1,545 @@
+/* Frames, masks and fragments are wslay's; TLS, proxies and names are libcurl's, through a handle that only connects.
+ */
+#include <sandlot/sdk/websocket.h>
+
+#include "cleanup.h"
+#include "http_client.h"
+#include "websocket_handshake.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <wslay/wslay.h>
+
+enum { LONGEST_WAIT_MS = 1000, GOODBYE_MS = 2000, NO_CODE = 1005 };
+
+/* A message that has come. */
+struct arrived {
+    struct arrived *next;
+    enum websocket_kind kind;
+    size_t length;
+    char bytes[];
+};
+
+struct websocket {
+    struct http_client *client;
+    char *shown; /* the address, for messages */
+    char *protocol;
+    struct http_connection *connection;
+    curl_socket_t fd;
+    char fault[CURL_ERROR_SIZE + 64];
+
+    pthread_mutex_t lock; /* of what follows, and of the connection's bytes */
+    wslay_event_context_ptr context;
+    struct sdk_buffer early; /* frames that came together with the answer to the handshake */
+    size_t early_read;
+    struct arrived *first;
+    struct arrived **last;
+    struct arrived *shown_message; /* lent to the caller */
+    bool closed;                   /* by the other side, and said */
+    int close_code;
+    bool broken; /* without a word */
+    bool out_of_memory;
+};
+
+/* ---- wslay's callbacks --------------------------------------------------------------------------------------------
+ */
+
+static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *buffer, size_t capacity, int flags, void *data)
+{
+    struct websocket *socket = data;
+    size_t left = socket->early.length - socket->early_read;
+    size_t length = 0;
+
+    (void)flags;
+    if (socket->first) { /* one at a time, or a server could fill the memory */
+        wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK);
+        return -1;
+    }
+    if (left > 0) {
+        length = left < capacity ? left : capacity;
+        memcpy(buffer, socket->early.bytes + socket->early_read, length);
+        socket->early_read += length;
+        return (ssize_t)length;
+    }
+    CURLcode code = curl_easy_recv(socket->connection->easy, buffer, capacity, &length);
+
+    if (code == CURLE_OK && length > 0)
+        return (ssize_t)length;
+    socket->broken = socket->broken || code != CURLE_AGAIN;
+    wslay_event_set_error(context, code == CURLE_AGAIN ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
+    return -1;
+}
+
+static ssize_t on_send(wslay_event_context_ptr context, const uint8_t *bytes, size_t length, int flags, void *data)
+{
+    struct websocket *socket = data;
+    size_t sent = 0;
+
+    (void)flags;
+    CURLcode code = curl_easy_send(socket->connection->easy, bytes, length, &sent);
+
+    if (code == CURLE_OK && sent > 0)
+        return (ssize_t)sent;
+    socket->broken = socket->broken || (code != CURLE_OK && code != CURLE_AGAIN);
+    wslay_event_set_error(context, socket->broken ? WSLAY_ERR_CALLBACK_FAILURE : WSLAY_ERR_WOULDBLOCK);
+    return -1;
+}
+
+static int on_mask(wslay_event_context_ptr context, uint8_t *buffer, size_t length, void *data)
+{
+    (void)context;
+    (void)data;
+    return getrandom(buffer, length, 0) == (ssize_t)length ? 0 : -1;
+}
+
+static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *message, void *data)
+{
+    struct websocket *socket = data;
+
+    (void)context;
+    if (message->opcode == WSLAY_CONNECTION_CLOSE) {
+        socket->closed = true;
+        socket->close_code = message->status_code ? message->status_code : NO_CODE;
+        return;
+    }
+    if (message->opcode != WSLAY_TEXT_FRAME && message->opcode != WSLAY_BINARY_FRAME)
+        return;
+    struct arrived *arrived = malloc(sizeof(*arrived) + message->msg_length + 1);
+
+    if (!arrived) {
+        socket->out_of_memory = true;
+        return;
+    }
+    arrived->next = NULL;
+    arrived->kind = message->opcode == WSLAY_TEXT_FRAME ? WEBSOCKET_TEXT : WEBSOCKET_BINARY;
+    arrived->length = message->msg_length;
+    if (message->msg_length > 0)
+        memcpy(arrived->bytes, message->msg, message->msg_length);
+    arrived->bytes[arrived->length] = '\0';
+    *socket->last = arrived;
+    socket->last = &arrived->next;
+}
+
+/* ---- connecting -------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status fail(struct sandlot_call *call, struct websocket *socket, enum sandlot_status status,
+                                const char *what)
+{
+    return http_fail(call, socket->client, status, "the WebSocket to %s at %s failed: %s; %s", socket->client->service,
+                     socket->shown, what,
+                     status == SANDLOT_INTERNAL    ? "report it to the author of the provider"
+                     : status == SANDLOT_CANCELLED ? "try again if that was not meant"
+                                                   : "try again");
+}
+
+static enum sandlot_status fail_wait(struct sandlot_call *call, struct websocket *socket, enum sandlot_status status)
+{
+    return fail(call, socket, status, status == SANDLOT_CANCELLED ? "it was cancelled" : "it was not done in time");
+}
+
+/* Waits for EVENTS of the connection or for WAKE_FD (-1: none). */
+static enum sandlot_status wait_for(const struct sandlot_call *call, int fd, short events, int wake_fd)
+{
+    struct pollfd fds[] = {{fd, events, 0}, {call->cancel_fd, POLLIN, 0}, {wake_fd, POLLIN, 0}};
+    int left_ms = sandlot_remaining_ms(call, LONGEST_WAIT_MS);
+
+    if (sandlot_cancelled(call))
+        return SANDLOT_CANCELLED;
+    if (left_ms == 0)
+        return SANDLOT_TIMEOUT;
+    poll(fds, sizeof(fds) / sizeof(*fds), left_ms); /* poll(2) passes over negative descriptors */
+    return fds[1].revents ? SANDLOT_CANCELLED : SANDLOT_OK;
+}
+
+static bool configure(struct websocket *socket, const char *url)
+{
+    CURL *easy = socket->connection->easy;
+
+    return http_configure(socket->client, easy, url) && curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, socket->fault) == CURLE_OK &&
+           curl_multi_add_handle(socket->connection->multi, easy) == CURLM_OK;
+}
+
+static enum sandlot_status connect_to(struct sandlot_call *call, struct websocket *socket, const char *url)
+{
+    CURLcode code = CURLE_OK;
+    int running = 1;
+    int queued;
+
+    if (!configure(socket, url))
+        return fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
+    while (curl_multi_perform(socket->connection->multi, &running) == CURLM_OK && running > 0) {
+        enum sandlot_status status =
+            http_wait(call, socket->connection->multi, -1, 0, call->deadline_ms, LONGEST_WAIT_MS);
+
+        if (status != SANDLOT_OK)
+            return fail_wait(call, socket, status);
+    }
+    for (CURLMsg *message; (message = curl_multi_info_read(socket->connection->multi, &queued));)
+        code = message->data.result;
+    if (code != CURLE_OK)
+        return fail(call, socket, SANDLOT_UNAVAILABLE, *socket->fault ? socket->fault : curl_easy_strerror(code));
+    curl_easy_getinfo(socket->connection->easy, CURLINFO_ACTIVESOCKET, &socket->fd);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status send_all(struct sandlot_call *call, struct websocket *socket, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (size_t sent; length > 0;) {
+        CURLcode code = curl_easy_send(socket->connection->easy, text, length, &sent);
+
+        if (code == CURLE_OK) {
+            text += sent;
+            length -= sent;
+            continue;
+        }
+        enum sandlot_status status =
+            code == CURLE_AGAIN ? wait_for(call, socket->fd, POLLOUT, -1) : SANDLOT_UNAVAILABLE;
+
+        if (code != CURLE_AGAIN)
+            return fail(call, socket, status, curl_easy_strerror(code));
+        if (status != SANDLOT_OK)
+            return fail_wait(call, socket, status);
+    }
+    return SANDLOT_OK;
+}
+
+/* Reads more of the answer into `early`. SANDLOT_UNAVAILABLE: nothing more comes; SANDLOT_INTERNAL: it is too long. */
+static enum sandlot_status read_more(const struct sandlot_call *call, struct websocket *socket)
+{
+    char block[4096];
+    size_t length = 0;
+    CURLcode code;
+
+    while ((code = curl_easy_recv(socket->connection->easy, block, sizeof(block), &length)) == CURLE_AGAIN) {
+        enum sandlot_status status = wait_for(call, socket->fd, POLLIN, -1);
+
+        if (status != SANDLOT_OK)
+            return status;
+    }
+    if (code != CURLE_OK || length == 0)
+        return SANDLOT_UNAVAILABLE;
+    return sdk_buffer_add(&socket->early, block, length) == SDK_GROWN ? SANDLOT_OK : SANDLOT_INTERNAL;
+}
+
+/* Reads until the answer's head is whole; what comes behind it stays in `early`. */
+static enum sandlot_status read_head(struct sandlot_call *call, struct websocket *socket, size_t *head_length)
+{
+    for (;;) {
+        enum sandlot_status status = read_more(call, socket);
+
+        if (status == SANDLOT_UNAVAILABLE)
+            return fail(call, socket, status, "the connection was closed during the handshake");
+        if (status == SANDLOT_INTERNAL)
+            return fail(call, socket, status, "the answer to the handshake is too long");
+        if (status != SANDLOT_OK)
+            return fail_wait(call, socket, status);
+        const char *bytes = socket->early.bytes;
+        const char *end = bytes ? memmem(bytes, socket->early.length, "\r\n\r\n", 4) : NULL;
+
+        if (end) {
+            *head_length = (size_t)(end - bytes) + 4;
+            return SANDLOT_OK;
+        }
+    }
+}
+
+/* An answer that is not the upgrade is told as http_send would. Its body is worth a short wait. */
+static enum sandlot_status refuse(struct sandlot_call *call, struct websocket *socket,
+                                  const struct http_request *request, const char *url, int status, size_t head_length)
+{
+    struct sandlot_call patience = *call;
+    int64_t end_ms = sandlot_now_ms() + GOODBYE_MS;
+    size_t whole = head_length + handshake_body_length(socket->early.bytes, head_length);
+
+    patience.deadline_ms = call->deadline_ms != 0 && call->deadline_ms < end_ms ? call->deadline_ms : end_ms;
+    while (socket->early.length < whole && read_more(&patience, socket) == SANDLOT_OK)
+        continue;
+    const struct http_response response = {
+        .status = status,
+        .body = socket->early.bytes + head_length,
+        .length = socket->early.length - head_length,
+        .url = (char *)url,
+        .attempts = 1,
+        .retry_ms = -1,
+    };
+
+    return http_response_fail(call, socket->client, request, &response);
+}
+
+static enum sandlot_status shake_hands(struct sandlot_call *call, struct websocket *socket,
+                                       const struct websocket_request *wanted, const struct http_request *request,
+                                       const char *url)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    struct curl_slist *headers = http_headers(call, socket->client, request, url, &status);
+    char key[HANDSHAKE_KEY];
+    AUTO_FREE char *hello = status == SANDLOT_OK && handshake_key(key)
+                                ? handshake_request(url, headers, socket->client->user_agent, key, wanted->protocols)
+                                : NULL;
+    size_t head_length = 0;
+
+    curl_slist_free_all(headers);
+    if (!hello)
+        return status != SANDLOT_OK ? status : fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
+    status = send_all(call, socket, hello);
+    if (status == SANDLOT_OK)
+        status = read_head(call, socket, &head_length);
+    if (status != SANDLOT_OK)
+        return status;
+    int answered = handshake_status(socket->early.bytes);
+
+    socket->early_read = head_length;
+    if (answered != 0 && answered != 101)
+        return refuse(call, socket, request, url, answered, head_length);
+    if (!handshake_accepted(socket->early.bytes, head_length, key, wanted->protocols, &socket->protocol))
+        return fail(call, socket, SANDLOT_INTERNAL, "the answer to the handshake is none of WebSocket");
+    return SANDLOT_OK;
+}
+
+/* ws and wss are http and https to libcurl. */
+static char *http_url(const struct http_client *client, const char *target)
+{
+    if (strncasecmp(target, "ws://", 5) == 0)
+        return sdk_format("http%s", target + 2);
+    if (strncasecmp(target, "wss://", 6) == 0)
+        return sdk_format("https%s", target + 3);
+    return http_absolute(client, target);
+}
+
+static enum sandlot_status open_with(struct sandlot_call *call, struct websocket *socket,
+                                     const struct websocket_request *wanted, const char *url)
+{
+    static const struct wslay_event_callbacks callbacks = {on_recv, on_send, on_mask, NULL, NULL, NULL, on_message};
+    const struct http_request request = {
+        .method = "GET", .target = *wanted->target == '/' ? wanted->target : url, .headers = wanted->headers};
+    enum sandlot_status status = connect_to(call, socket, url);
+
+    if (status == SANDLOT_OK)
+        status = shake_hands(call, socket, wanted, &request, url);
+    if (status != SANDLOT_OK)
+        return status;
+    if (wslay_event_context_client_init(&socket->context, &callbacks, socket) != 0) {
+        socket->context = NULL;
+        return fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
+    }
+    wslay_event_config_set_max_recv_msg_length(socket->context, wanted->limit ? wanted->limit : HTTP_DEFAULT_LIMIT);
+    return SANDLOT_OK;
+}
+
+enum sandlot_status websocket_open(struct sandlot_call *call, struct http_client *client,
+                                   const struct websocket_request *request, struct websocket **socket)
+{
+    struct websocket *made = calloc(1, sizeof(*made));
+    AUTO_FREE char *url = request->target ? http_url(client, request->target) : NULL;
+
+    *socket = NULL;
+    if (made) {
+        made->client = client;
+        made->fd = -1;
+        made->last = &made->first;
+        made->early.limit = HTTP_LONGEST_ERROR_BODY;
+        pthread_mutex_init(&made->lock, NULL);
+        made->shown = url ? http_shown_url(url, false) : NULL;
+        made->connection = http_connection_take(client);
+    }
+    if (!made || !made->shown || !made->connection) {
+        websocket_free(made);
+        return http_fail(call, client, request->target ? SANDLOT_INTERNAL : SANDLOT_INVALID_ARGUMENT,
+                         "a WebSocket to %s could not be made: %s", client->service,
+                         request->target ? "there is not enough memory; free some"
+                                         : "there is no address; check the id");
+    }
+    enum sandlot_status status = open_with(call, made, request, url);
+
+    if (status == SANDLOT_OK)
+        *socket = made;
+    else
+        websocket_free(made);
+    return status;
+}
+
+const char *websocket_protocol(const struct websocket *socket)
+{
+    return socket->protocol;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* Sends what is to be sent, as far as that goes without waiting. */
+static void flush(struct websocket *socket)
+{
+    if (wslay_event_send(socket->context) != 0)
+        socket->broken = true;
+}
+
+static enum sandlot_status unusable(struct sandlot_call *call, struct websocket *socket)
+{
+    if (socket->out_of_memory)
+        return fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory for a message");
+    return fail(call, socket, SANDLOT_UNAVAILABLE,
+                socket->closed ? "the other side has closed it" : "the connection has broken");
+}
+
+/* Waits until the queue is empty. Called and left with the lock held. */
+static enum sandlot_status drain(struct sandlot_call *call, struct websocket *socket)
+{
+    for (flush(socket); wslay_event_want_write(socket->context) && !socket->broken; flush(socket)) {
+        pthread_mutex_unlock(&socket->lock);
+        enum sandlot_status status = wait_for(call, socket->fd, POLLOUT, -1);
+
+        pthread_mutex_lock(&socket->lock);
+        if (status != SANDLOT_OK)
+            return fail_wait(call, socket, status);
+    }
+    return socket->broken ? unusable(call, socket) : SANDLOT_OK;
+}
+
+enum sandlot_status websocket_send(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
+                                   const void *bytes, size_t length)
+{
+    uint8_t opcode = kind == WEBSOCKET_PING   ? WSLAY_PING
+                     : kind == WEBSOCKET_TEXT ? WSLAY_TEXT_FRAME
+                                              : WSLAY_BINARY_FRAME;
+    const struct wslay_event_msg message = {opcode, bytes, length};
+    bool sendable = kind == WEBSOCKET_BINARY || (kind == WEBSOCKET_TEXT && sdk_utf8_valid(bytes, length)) ||
+                    (kind == WEBSOCKET_PING && length <= 125);
+
+    if (!sendable)
+        return fail(call, socket, SANDLOT_INVALID_ARGUMENT, "the message to send is no text, or no ping");
+    pthread_mutex_lock(&socket->lock);
+    int queued = wslay_event_queue_msg(socket->context, &message);
+    enum sandlot_status status;
+
+    if (queued == WSLAY_ERR_NOMEM)
+        status = fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory for a message");
+    else
+        status = queued == 0 ? drain(call, socket) : unusable(call, socket);
+    pthread_mutex_unlock(&socket->lock);
+    return status;
+}
+
+/* Reads what is there. False: nothing to hand out yet. */
+static bool look(struct websocket *socket)
+{
+    if (!socket->first && !socket->closed && wslay_event_recv(socket->context) != 0)
+        socket->broken = true;
+    if (wslay_event_want_write(socket->context))
+        flush(socket); /* pongs, and the answer to a close */
+    return socket->first || socket->closed || socket->broken || socket->out_of_memory ||
+           !wslay_event_get_read_enabled(socket->context);
+}
+
+static enum sandlot_status hand_out(struct sandlot_call *call, struct websocket *socket,
+                                    struct websocket_message *message)
+{
+    struct arrived *arrived = socket->first;
+
+    if (arrived) {
+        socket->first = arrived->next;
+        if (!socket->first)
+            socket->last = &socket->first;
+        socket->shown_message = arrived;
+        *message = (struct websocket_message){arrived->kind, arrived->bytes, arrived->length, 0};
+        return SANDLOT_OK;
+    }
+    if (socket->closed) {
+        *message = (struct websocket_message){WEBSOCKET_CLOSED, "", 0, socket->close_code};
+        return SANDLOT_OK;
+    }
+    if (socket->broken || socket->out_of_memory)
+        return unusable(call, socket);
+    return fail(call, socket, SANDLOT_INTERNAL,
+                wslay_event_get_status_code_sent(socket->context) == WSLAY_CODE_MESSAGE_TOO_BIG
+                    ? "a message is longer than it may be"
+                    : "the other side does not keep the rules of WebSocket");
+}
+
+enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocket *socket, int wake_fd,
+                                      struct websocket_message *message)
+{
+    struct pollfd wake = {wake_fd, POLLIN, 0};
+
+    *message = (struct websocket_message){0};
+    pthread_mutex_lock(&socket->lock);
+    free(socket->shown_message);
+    socket->shown_message = NULL;
+    while (!look(socket)) {
+        short events = wslay_event_want_write(socket->context) ? POLLIN | POLLOUT : POLLIN;
+
+        pthread_mutex_unlock(&socket->lock);
+        enum sandlot_status status = wait_for(call, socket->fd, events, wake_fd);
+
+        if (status != SANDLOT_OK)
+            return fail_wait(call, socket, status);
+        if (wake_fd >= 0 && poll(&wake, 1, 0) > 0)
+            return SANDLOT_OK;
+        pthread_mutex_lock(&socket->lock);
+    }
+    enum sandlot_status status = hand_out(call, socket, message);
+
+    pthread_mutex_unlock(&socket->lock);
+    return status;
+}
+
+void websocket_close(struct sandlot_call *call, struct websocket *socket, int code, const char *reason)
+{
+    int64_t end_ms = sandlot_now_ms() + GOODBYE_MS;
+
+    if (!socket)
+        return;
+    if (!socket->closed && !socket->broken &&
+        wslay_event_queue_close(socket->context, (uint16_t)code, (const uint8_t *)reason, strlen(reason)) == 0) {
+        while (!socket->closed && !socket->broken && sandlot_now_ms() < end_ms) {
+            struct sandlot_call goodbye = *call;
+
+            if (goodbye.deadline_ms == 0 || goodbye.deadline_ms > end_ms)
+                goodbye.deadline_ms = end_ms;
+            while (socket->first) { /* nobody reads these any more */
+                struct arrived *next = socket->first->next;
+
+                free(socket->first);
+                socket->first = next;
+            }
+            socket->last = &socket->first;
+            short events = wslay_event_want_write(socket->context) ? POLLIN | POLLOUT : POLLIN;
+
+            if (look(socket) && !socket->first)
+                break;
+            if (!socket->first && wait_for(&goodbye, socket->fd, events, -1) != SANDLOT_OK)
+                break;
+        }
+    }
+    websocket_free(socket);
+}
+
+void websocket_free(struct websocket *socket)
+{
+    if (!socket)
+        return;
+    if (socket->context)
+        wslay_event_context_free(socket->context);
+    while (socket->first) {
+        struct arrived *next = socket->first->next;
+
+        free(socket->first);
+        socket->first = next;
+    }
+    /* The connection has been taken over from HTTP: it cannot be given back. */
+    if (socket->connection)
+        curl_multi_remove_handle(socket->connection->multi, socket->connection->easy);
+    http_connection_free(socket->connection);
+    sdk_buffer_clear(&socket->early);
+    free(socket->shown_message);
+    free(socket->protocol);
+    free(socket->shown);
+    pthread_mutex_destroy(&socket->lock);
+    free(socket);
+}

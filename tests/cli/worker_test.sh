@@ -1,0 +1,100 @@
+#!/bin/bash
+# Providers in a process of their own: what people see of it, and what is left when such a process is killed.
+# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
+. "$(dirname "$0")/lib.sh"
+cp "$BUILD"/tests/plugins/{fake,misbehaves}.so "$plugins/" || exit 2
+vendor=$scratch/vendor
+mkdir "$vendor"
+cat >"$config" <<END
+[sandboxes.providers.local]
+isolation = "process"
+
+[sandboxes.providers.misbehaves]
+isolation = "process"
+
+[sandboxes.providers.fake]
+isolation = "process"
+
+[sandboxes.providers.fake.params]
+folder = "$vendor"
+journal = "$scratch/journal"
+END
+export MISBEHAVES_KEY=key-of-the-test OTHER_SECRET=not-for-the-worker
+
+# The workers of this test: their environment has its folder.
+workers() {
+    local pid
+    for pid in $(pgrep -x sandlot-worker); do
+        grep -qzF "HOME=$HOME" "/proc/$pid/environ" 2>/dev/null && echo "$pid"
+    done
+}
+has_worker() { [ -n "$(workers)" ]; }
+no_worker() { [ -z "$(workers)" ]; }
+vendor_is_empty() { [ -z "$(ls "$vendor")" ]; }
+vendor_has_one() { [ "$(find "$vendor" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 1 ]; }
+kill_workers() {
+    local pid
+    for pid in $(workers); do kill -KILL "$pid"; done
+}
+
+# ---- an ordinary day ----
+misbehaving=(--sandbox misbehaves)
+expect "a command" 0 "*" "*" exec "${misbehaving[@]}" -- pid
+run exec "${misbehaving[@]}" -- environ
+check "the declared variable is there" grep -qx "MISBEHAVES_KEY=\*\*\*\|MISBEHAVES_KEY=key-of-the-test" "$scratch/out"
+lacks() { ! grep -q "$1" "$2"; }
+check "no other one is" lacks not-for-the-worker "$scratch/out"
+check "no worker outlives its command" until_true 3 no_worker
+
+# ---- crashes ----
+for fault in crash abort exit overflow; do
+    json "$fault: says so, and the host lives on" 3 '.error == "provider_crashed" and (.message | test("box-1 is still recorded"))' \
+        exec "${misbehaving[@]}" -- "$fault"
+done
+json "a signal has its name" 3 '.message | test("the provider crashed \\(SIGABRT\\)")' exec "${misbehaving[@]}" -- abort
+check "no worker is left" until_true 3 no_worker
+check "no record is left" no_ledger
+
+# ---- kill -9 of the worker while a sandbox is made ----
+"$SANDLOT" create --sandbox fake --param create_delay_ms=20000 >"$scratch/out" 2>"$scratch/err" &
+command=$!
+check "the vendor makes a sandbox" until_true 10 vendor_has_one
+kill_workers
+wait "$command"
+check "the command fails" test $? != 0
+check "it says why" grep -q "the provider crashed (SIGKILL)" "$scratch/err"
+check "a new worker has found the sandbox by its label and deleted it" vendor_is_empty
+check "and its record is gone" no_ledger
+
+# ---- kill -9 of the host: the worker goes too, gc does the rest ----
+"$SANDLOT" create --sandbox fake --param create_delay_ms=20000 >/dev/null 2>&1 &
+command=$!
+check "the vendor makes another one" until_true 10 vendor_has_one
+kill -KILL "$command"
+wait "$command" 2>/dev/null
+check "the worker ends with its host" until_true 3 no_worker
+check "the ledger knows the sandbox" test -n "$(ledger_files)"
+expect "gc" 0 "*" "*" gc
+check "gc has deleted it" vendor_is_empty
+check "and its record" no_ledger
+
+# ---- kill -9 of the worker in the middle of a command ----
+"$SANDLOT" exec --sandbox fake -- 'sleep 4' >"$scratch/out" 2>"$scratch/err" &
+command=$!
+check "the command runs" until_true 10 grep -q "^execute" "$scratch/journal"
+kill_workers
+wait "$command"
+check "it fails" test $? != 0
+check "it names the sandbox" grep -q "sandbox fake-.* is still recorded" "$scratch/err"
+check "the session has deleted it all the same" vendor_is_empty
+
+# ---- Ctrl-C is the host's ----
+setsid "$SANDLOT" exec --sandbox fake -- 'sleep 20' >/dev/null 2>"$scratch/err" &
+until_true 10 has_worker
+sleep 0.3
+kill -INT -- -$! 2>/dev/null || kill -INT $!
+wait $!
+status=$?
+check "an interrupt ends the command as usual" test "$status" = 130
+check "nothing of the vendor's is left" vendor_is_empty
+check "no worker at all is left" until_true 3 no_worker

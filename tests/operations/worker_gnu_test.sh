@@ -1,0 +1,10 @@
+#!/bin/bash
+# The rows by commands alone, with the provider in a process of its own.
+# shellcheck disable=SC1091,SC2034,SC2154
+. "$(dirname "$0")/derived.sh"
+printf '[sandboxes.providers.only_execute]\nisolation = "process"\n' >"$config"
+
+way=gnu
+provider=(--sandbox only_execute)
+making=()
+rows_run execute read write edit list grep glob delete transfer lifecycle

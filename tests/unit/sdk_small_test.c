@@ -1,0 +1,147 @@
+/* Words for a shell, keys, lines without secrets. */
+#include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/quoting.h>
+
+#include "../../sdk/lib/redact.h"
+#include "../../sdk/lib/text.h"
+#include "sdk_support.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What a shell makes of WORD must be TEXT. */
+static void check_word(const char *text)
+{
+    char *word = shell_word(text);
+    char command[1024];
+    char back[512] = "";
+
+    snprintf(command, sizeof(command), "printf '%%s' %s", word);
+    FILE *shell = popen(command, "r");
+
+    assert_non_null(shell);
+    size_t length = fread(back, 1, sizeof(back) - 1, shell);
+
+    assert_int_equal(pclose(shell), 0);
+    back[length] = '\0';
+    assert_string_equal(back, text);
+    free(word);
+}
+
+static void test_words(void **state)
+{
+    static const char *const words[] = {"echo", "a b", "it's", "", "x=1", NULL};
+    static const char *const none[] = {NULL};
+    char all[128];
+    char *command = shell_words(words);
+    char *empty = shell_words(none);
+
+    (void)state;
+    assert_string_equal(command, "echo 'a b' 'it'\\''s' '' 'x=1'");
+    assert_string_equal(empty, "");
+    free(command);
+    free(empty);
+    for (int i = 1; i < 128; i++)
+        all[i - 1] = (char)i;
+    all[127] = '\0';
+    check_word(all);
+    check_word("$(id) `id` \\ \"'\" ~ * ? ! # & ; | < >");
+    check_word("\xc3\xa4\xff");
+    check_word("plain/word-1.txt");
+}
+
+static void test_credentials(void **state)
+{
+    static const struct variable variables[] = {
+        {"EMPTY", ""}, {"SECOND", "two"}, {"THIRD", "three"}, {"BROKEN", "key\n"}, {NULL, NULL}};
+    struct test_call call;
+    const char *found;
+    const char *value = NULL;
+
+    (void)state;
+    test_call_open(&call, 0);
+    call.variables = variables;
+    assert_string_equal(credential_find(&call.call, "EMPTY|SECOND|THIRD", &found), "two");
+    assert_string_equal(found, "SECOND|THIRD");
+    assert_string_equal(credential_find(&call.call, "THIRD", NULL), "three");
+    assert_null(credential_find(&call.call, "NONE|EMPTY", NULL));
+    assert_null(credential_find(&call.call, "", NULL));
+    assert_int_equal(credential_require(&call.call, "Acme", "EMPTY|SECOND", &value), SANDLOT_OK);
+    assert_string_equal(value, "two");
+    assert_int_equal(credential_require(&call.call, "Acme", "A|B|C", &value), SANDLOT_AUTH);
+    assert_string_equal(call.message, "there is no key for Acme; set A, B or C in the environment or in a .env file");
+    call.status = SANDLOT_OK;
+    assert_int_equal(credential_require(&call.call, "Acme", "NONE|BROKEN", &value), SANDLOT_INVALID_ARGUMENT);
+    assert_non_null(strstr(call.message, "value of BROKEN holds"));
+    assert_null(strstr(call.message, "key\n"));
+    test_call_close(&call);
+}
+
+static void check_redacted(struct sdk_secrets *secrets, const char *text, const char *wanted)
+{
+    char *copy = strdup(text);
+
+    sdk_redact(secrets, copy);
+    assert_string_equal(copy, wanted);
+    free(copy);
+}
+
+static void test_redaction(void **state)
+{
+    struct sdk_secrets secrets;
+
+    (void)state;
+    sdk_secrets_init(&secrets);
+    check_redacted(&secrets, "nothing is secret", "nothing is secret");
+    sdk_secrets_add(&secrets, "abcabc");
+    sdk_secrets_add(&secrets, "a/b+c=");
+    sdk_secrets_add(&secrets, "abc");
+    sdk_secrets_add(&secrets, NULL);
+    check_redacted(&secrets, "abcabc", "***");
+    check_redacted(&secrets, "xabcabcabcx abc", "x***x abc");
+    check_redacted(&secrets, "key=a%2Fb%2Bc%3D&k=a/b+c=.", "key=***&k=***.");
+    check_redacted(&secrets, "", "");
+    check_redacted(&secrets, "abc", "abc");
+    sdk_secrets_clear(&secrets);
+}
+
+static void check_line(const char *text, size_t capacity, const char *wanted)
+{
+    char *line = malloc(capacity);
+
+    sdk_one_line(line, capacity, text, strlen(text));
+    assert_string_equal(line, wanted);
+    free(line);
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    check_line("", 8, "");
+    check_line(" a \t\r\n b ", 8, "a b");
+    check_line("1234567", 8, "1234567");
+    check_line("12345678", 8, "1234...");
+    check_line("123\xc3\xa4xyz", 8, "123...");
+    check_line("\xc3\xa4\xe2\x82\xac", 8, "\xc3\xa4\xe2\x82\xac");
+    check_line("a\xffz\xc0\x80", 8, "a?z??");
+    check_line("a\x1b[0m\xc2\x9b\xe2\x80\xa8z", 16, "a [0m z");
+    check_line("\xf0\x9f\x98\x80\xed\xa0\x80", 16, "\xf0\x9f\x98\x80???");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_redaction),
+        cmocka_unit_test(test_lines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
