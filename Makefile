@@ -21,7 +21,7 @@ endif
 
 # The goals that do a whole job by themselves use every processor; all others leave that to -j.
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
-ifneq ($(filter run check check-all bench fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter run check check-all check-vendors bench fuzz,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(JOBS)
 endif
 
@@ -34,7 +34,9 @@ WARNINGS := -Wall -Wextra -Werror -Wpedantic -Wshadow -Wstrict-prototypes -Wmiss
 FORTIFY := $(if $(SANITIZE)$(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 COMMON := -D_GNU_SOURCE -fPIC -fvisibility=hidden -fstack-protector-strong -MMD -MP -Iinclude
 CORE_FLAGS := -Icore
-PLUGIN_FLAGS := -Isdk/include -Iplugins/local
+# Each provider sees its own folder only.
+PLUGIN_FLAGS = -Isdk/include -Iplugins/$(word 2,$(subst /, ,$<))
+LOCAL_FLAGS := -Isdk/include -Iplugins/local
 C_FLAGS = -std=c11 $(COMMON) $(FORTIFY) $(WARNINGS) $(CFLAGS)
 CXX_FLAGS = -std=c++17 $(COMMON) $(FORTIFY) -Wall -Wextra -Werror $(CXXFLAGS)
 LINK := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(LDFLAGS)
@@ -57,7 +59,7 @@ PACKAGES := --check build
 ifneq ($(filter run,$(MAKECMDGOALS)),)
 PACKAGES := build
 endif
-ifneq ($(filter deps check check-all bench lint fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter deps check check-all check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
 PACKAGES := build unit test
 endif
 
@@ -155,7 +157,10 @@ $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 
 LOCAL_CLIENT := $(wildcard plugins/local/*.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER)
+# Every other folder is a provider of its own, one for each cloud.
+VENDORS := $(filter-out local,$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
+VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(VENDOR_PROVIDERS)
 
 $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -164,6 +169,13 @@ $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 $(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lpthread
+
+# The helper library is inside, and hidden: a provider shows one symbol, and two of them can be loaded into one program.
+vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c))
+.SECONDEXPANSION:
+$(VENDOR_PROVIDERS): $(BUILD)/builtins/%.so: $$(call vendor_objects,$$*) $(BUILD)/libsandlot-sdk.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES)
 
 # The keeper has objects of its own where its sanitizers are others than the provider's.
 KEEPER_BUILD := $(BUILD)$(if $(subst $(SANITIZE),,$(SANITIZE_KEEPER))$(subst $(SANITIZE_KEEPER),,$(SANITIZE)),/keeper)
@@ -239,11 +251,17 @@ $(BUILD)/tests/local/attack: $(ATTACK_OBJECTS)
 
 $(BUILD)/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(CORE_FLAGS) $(PLUGIN_FLAGS) -Itests/unit -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(CORE_FLAGS) $(LOCAL_FLAGS) -Itests/unit -c $< -o $@
 
 $(BUILD)/tests/local/%.o: tests/local/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(PLUGIN_FLAGS) -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(LOCAL_FLAGS) -c $< -o $@
+
+# The one among them that is written with the helper library, as the providers of vendors are.
+$(BUILD)/tests/plugins/acme.so: tests/plugins/acme.c $(BUILD)/libsandlot-sdk.a $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) $(LINK_SHARED) -Wl,--exclude-libs,ALL -o $@ $< \
+	    $(BUILD)/libsandlot-sdk.a $(SDK_LIBRARIES)
 
 $(BUILD)/tests/plugins/%.so: tests/plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -258,7 +276,17 @@ CLIENTS := $(BUILD)/node/installed
 $(CLIENTS): tests/mcp/package.json tests/mcp/package-lock.json tests/mcp/.npmrc
 	@mkdir -p $(@D)
 	@cp $^ $(@D)/
-	$(call quiet,NPM )tests/mcp/install.sh $(@D)
+	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'MCP clients'
+
+# ---- the vendors' own SDKs, for tests/vendors ---------------------------------------------------------------------
+
+# Likewise; they run on the Node.js of the MCP clients.
+VENDOR_CLIENTS := $(BUILD)/vendors/installed
+
+$(VENDOR_CLIENTS): tests/vendors/package.json tests/vendors/package-lock.json tests/vendors/.npmrc
+	@mkdir -p $(@D)
+	@cp $^ $(@D)/
+	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'SDKs of vendors'
 
 # ---- fuzzing ----------------------------------------------------------------------------------------------------
 
@@ -304,11 +332,11 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: help run unit programs clients fuzzers sanitize check check-all bench fuzz lint format install uninstall clean
+.PHONY: help run unit programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall clean
 
 all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(HTTP_MODULE)
 programs: $(TEST_PROGRAMS)
-clients: $(CLIENTS)
+clients: $(CLIENTS) $(VENDOR_CLIENTS)
 fuzzers: $(FUZZERS)
 
 help:
@@ -317,6 +345,7 @@ help:
 	@echo 'make run         the demo: a program is written, compiled and run in a sandbox'
 	@echo 'make check       all tests, as root (if you are) and as an ordinary user, with sanitizers, and lint'
 	@echo 'make check-all   the same, then fuzzing, valgrind, kill -9 and the benchmark: what CI runs'
+	@echo 'make check-vendors  the cloud providers against their emulators, whole'
 	@echo 'make unit        only the unit tests'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck, exported symbols, direction of includes'
 	@echo 'make format      lay the code out by .clang-format (the public headers are laid out by hand)'
@@ -350,6 +379,9 @@ check: all programs clients sanitize
 check-all: all programs clients sanitize fuzzers $(BENCH)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --all $(BUILD)
 
+check-vendors: all clients $(BUILD)/tests/plugins/acme.so
+	@SANDLOT_TEST_SLOW=1 tests/run.sh -b $(BUILD) -j $(JOBS) -t 900 $(sort $(wildcard tests/vendors/*/*_test.sh))
+
 lint: all
 	@tests/run.sh -b $(BUILD) -t 900 $(wildcard tests/lint/*.sh)
 
@@ -381,7 +413,7 @@ install: all
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
-	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/

@@ -42,6 +42,11 @@ black_box_run() {
     tests/run.sh -b "$2" -j "$jobs" -t 600 -n "$1" -r "$3" "${programs[@]}" tests/install_test.sh tests/demo/run.sh
     tests/run.sh -b "$2" -t 900 -n "$1" -r "$3" "${alone[@]}"
 }
+# vendors_run LABEL BUILD RESULTS: the cloud providers; all of them only in the first pass of --all, else the short cut
+vendors_run() {
+    local programs=(tests/vendors/*/*_test.sh)
+    tests/run.sh -b "$2" -j "$jobs" -t 900 -n "$1" -r "$3" "${programs[@]}"
+}
 unit() { # the unit tests of the build $1
     local source
     for source in tests/unit/*_test.c; do
@@ -57,6 +62,7 @@ tests/run.sh -b "$BUILD" -j "$jobs" -r "$results" "${programs[@]}"
 
 stage "black-box tests as $(id -un)"
 black_box_run "" "$BUILD" "$results"
+vendors_run "" "$BUILD" "$results"
 
 if [ "$(id -u)" = 0 ]; then
     stage "black-box tests as an ordinary user"
@@ -71,11 +77,11 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$clone"
     : >"$clone/results"
     chown "$uid" "$clone/results"
-    export -f black_box black_box_run
+    export -f black_box black_box_run vendors_run
     (
         cd "$clone" || exit 2
         jobs=$jobs exec setpriv --reuid="$uid" --regid="$uid" --clear-groups \
-            bash -O nullglob -c 'black_box_run "user " build results'
+            bash -O nullglob -c 'black_box_run "user " build results; SANDLOT_TEST_SLOW="" vendors_run "user " build results'
     )
     [ -s "$clone/results" ] || echo "0 1 0" >"$clone/results" # the runner itself must have failed
     cat "$clone/results" >>"$results"
@@ -89,6 +95,7 @@ stage "with sanitizers"
 # without the one that puts an allocator of its own in the sanitizer's place; nor twice what differs only in the sandbox's own tools.
 mapfile -t programs < <({ unit "$BUILD/sanitize" && black_box "$BUILD/sanitize"; } | grep -v "kill9\|attack\|allocation\|busybox\|routes_agree")
 tests/run.sh -b "$BUILD/sanitize" -j "$jobs" -t 600 -n "sanitize " -r "$results" "${programs[@]}"
+SANDLOT_TEST_SLOW="" vendors_run "sanitize " "$BUILD/sanitize" "$results"
 
 stage "lint"
 tests/run.sh -b "$BUILD" -j "$jobs" -t 900 -r "$results" tests/lint/*.sh

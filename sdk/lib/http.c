@@ -273,9 +273,25 @@ static enum sandlot_status send_until_done(struct exchange *exchange)
             return status;
         }
         http_attempt_clear(&attempt);
-        if (!pause_for(exchange->call, pause_ms))
+        const struct sandlot_call heard = http_listen(exchange->call, exchange->request);
+
+        if (!pause_for(&heard, pause_ms))
             return cancelled(exchange);
     }
+}
+
+/* When REQUEST must be done; 0: whenever. */
+static int64_t deadline_of(const struct sandlot_call *call, const struct http_request *request)
+{
+    int64_t limit_ms = request->timeout_ms;
+
+    if (request->after_cancel) {
+        limit_ms = limit_ms <= 0 ? HTTP_CLEANUP_MS : limit_ms;
+        return sandlot_now_ms() + (limit_ms < HTTP_LONGEST_CLEANUP_MS ? limit_ms : HTTP_LONGEST_CLEANUP_MS);
+    }
+    if (limit_ms > 0 && (call->deadline_ms == 0 || sandlot_now_ms() + limit_ms < call->deadline_ms))
+        return sandlot_now_ms() + limit_ms;
+    return call->deadline_ms;
 }
 
 enum sandlot_status http_send(struct sandlot_call *call, struct http_client *client, const struct http_request *request,
@@ -287,7 +303,7 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
         .client = client,
         .request = request,
         .response = response ? response : &unwanted,
-        .deadline_ms = call->deadline_ms,
+        .deadline_ms = deadline_of(call, request),
     };
 
     *exchange.response = (struct http_response){.retry_ms = -1};
@@ -295,9 +311,6 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
         return http_fail(call, client, SANDLOT_INVALID_ARGUMENT,
                          "%s cannot be asked for a thing whose id is empty, \".\" or \"..\"; check the id",
                          client->service);
-    if (request->timeout_ms > 0 &&
-        (call->deadline_ms == 0 || sandlot_now_ms() + request->timeout_ms < call->deadline_ms))
-        exchange.deadline_ms = sandlot_now_ms() + request->timeout_ms;
     exchange.url = http_absolute(client, request->target);
     if (!exchange.url)
         return out_of_memory(&exchange);

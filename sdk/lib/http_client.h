@@ -16,6 +16,8 @@ enum {
     HTTP_LONGEST_HEADERS = 256 * 1024,     /* of one answer, all together */
     HTTP_DEFAULT_LIMIT = 16 * 1024 * 1024, /* of a body in memory */
     HTTP_LONGEST_PAUSE_MS = 60 * 1000,     /* between attempts */
+    HTTP_CLEANUP_MS = 900,                 /* for a request after the call's end */
+    HTTP_LONGEST_CLEANUP_MS = 5000,
     HTTP_MOST_REDIRECTS = 5
 };
 
@@ -129,6 +131,16 @@ struct http_attempt {
     bool passed_on;    /* the sink has got something */
     bool source_spent; /* a source has been read from and cannot be rewound */
 };
+
+/* What REQUEST listens to for a cancellation: CALL, unless the request cleans up after one. */
+static inline struct sandlot_call http_listen(const struct sandlot_call *call, const struct http_request *request)
+{
+    struct sandlot_call heard = *call;
+
+    if (request->after_cancel)
+        heard.cancel_fd = -1;
+    return heard;
+}
 
 void http_attempt_run(struct http_attempt *attempt);
 void http_attempt_clear(struct http_attempt *attempt);

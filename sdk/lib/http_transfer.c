@@ -266,6 +266,8 @@ static bool set_up(struct transfer *transfer)
         attempt->told = true;
         return false;
     }
+    /* On a kept connection that turns out to be closed libcurl would send it a second time. */
+    SET(CURLOPT_FRESH_CONNECT, attempt->request->never_repeat ? 1L : 0L);
     SET(CURLOPT_HTTPHEADER, transfer->headers);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, transfer);
@@ -333,8 +335,9 @@ static bool wait_on(struct transfer *transfer)
     int64_t limit_ms = attempt->request->silence_ms ? attempt->request->silence_ms : attempt->client->silence_ms;
     int64_t left_ms = limit_ms > 0 ? transfer->moved_ms + limit_ms - sandlot_now_ms() : LONGEST_WAIT_MS;
     int source = transfer->paused ? transfer->paused->body->source->poll_fd : -1;
+    const struct sandlot_call heard = http_listen(attempt->call, attempt->request);
     enum sandlot_status status =
-        http_wait(attempt->call, transfer->connection->multi, source, CURL_WAIT_POLLIN, attempt->deadline_ms,
+        http_wait(&heard, transfer->connection->multi, source, CURL_WAIT_POLLIN, attempt->deadline_ms,
                   (int)(left_ms < 1 ? 1 : sooner(left_ms, LONGEST_WAIT_MS)));
 
     if (status != SANDLOT_OK) {
@@ -444,8 +447,9 @@ static void read_result(struct transfer *transfer)
 static bool is_over(struct transfer *transfer)
 {
     const struct http_attempt *attempt = transfer->attempt;
+    const struct sandlot_call heard = http_listen(attempt->call, attempt->request);
 
-    if (sandlot_cancelled(attempt->call))
+    if (sandlot_cancelled(&heard))
         fault(transfer, SANDLOT_CANCELLED, "it was cancelled");
     else if (attempt->deadline_ms != 0 && sandlot_now_ms() >= attempt->deadline_ms)
         fault(transfer, SANDLOT_TIMEOUT, "it was not done in time");

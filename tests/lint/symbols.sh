@@ -20,16 +20,25 @@ missing=$(comm -23 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | sort)
 undeclared=$(comm -13 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | grep '^sandlot_' | sort) | tr '\n' ' ')
 [ -z "$undeclared" ] || complain "libsandlot.so exports what sandlot.h does not declare: $undeclared"
 
-foreign=$(exported "$BUILD/builtins/local.so" | grep -vx local | tr '\n' ' ')
-[ -z "$foreign" ] || complain "local.so exports more than its entry function: $foreign"
+providers=("$BUILD"/builtins/*.so)
+providers=("${providers[@]#"$BUILD/"}")
+for file in "${providers[@]}"; do
+    name=$(basename "$file" .so)
+    [ "$(exported "$BUILD/$file")" = "$name" ] ||
+        complain "$file does not export its entry function, and that only: $(exported "$BUILD/$file" | tr '\n' ' ')"
+    readelf -n "$BUILD/$file" 2>/dev/null | grep -q sandlot || complain "$file has no sandlot note"
+    grep -q "{\"$name\", " core/registry/builtins.c || complain "$file is not among the names of core/registry/builtins.c"
+done
 
 foreign=$(exported "$BUILD/modules/sandlot-mcp-http.so" | grep -vx sandlot_mcp_http | tr '\n' ' ')
 [ -z "$foreign" ] || complain "sandlot-mcp-http.so exports more than its table: $foreign"
 ldd "$BUILD/sandlot" | grep -q libmicrohttpd && complain "sandlot loads libmicrohttpd, which is for its HTTP module only"
 
-for file in sandlot libsandlot.so builtins/local.so builtins/sandlot-local-keeper builtins/sandlot-worker modules/sandlot-mcp-http.so; do
+for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot-worker modules/sandlot-mcp-http.so "${providers[@]}"; do
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
-    for library in libcurl libssl libcrypto libstdc++; do
+    # The providers of clouds are what speaks HTTP.
+    case $file in builtins/local.so | builtins/sandlot-* | [!b]*) unwanted="libcurl libssl libcrypto libstdc++" ;; *) unwanted=libstdc++ ;; esac
+    for library in $unwanted; do
         case $loaded in *"$library"*) complain "$file loads $library" ;; esac
     done
     case $loaded in *"not found"*) complain "$file needs a library that is not there: $loaded" ;; esac
@@ -40,5 +49,4 @@ done
 # It is started for every command with such a provider: whatever else it loaded would be time of people's.
 foreign=$(readelf -d "$BUILD/builtins/sandlot-worker" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v '^libc\.so\|^ld-linux' | tr '\n' ' ')
 [ -z "$foreign" ] || complain "sandlot-worker loads more than libc: $foreign"
-readelf -n "$BUILD/builtins/local.so" 2>/dev/null | grep -q sandlot || complain "local.so has no sandlot note"
 exit $failed

@@ -1,15 +1,17 @@
 #!/bin/bash
 # Installs what package-lock.json names into a folder that holds it already. No script of any package is run.
 #
-#   tests/mcp/install.sh FOLDER
+#   tests/mcp/install.sh FOLDER WHAT
 #
+# WHAT they are, in a few words, is for messages.
 # Without npm or network that is said, and the tests skip; where CI is set it is a failure.
 set -u
 
 cd "$1" || exit 2
+what=$2
 rm -f installed
 without() {
-    echo "  no MCP clients for the tests: $1" >&2
+    echo "  no $what for the tests: $1" >&2
     [ -z "${CI:-}" ] && exit 0
     exit 1
 }

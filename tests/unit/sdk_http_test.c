@@ -528,6 +528,31 @@ static void test_cancel(void **state)
     assert_int_equal(server.requests, before);
 }
 
+/* A request that cleans up is sent all the same, and ends in time. */
+static void test_after_cancel(void **state)
+{
+    struct http_request request = {.method = "GET", .target = "/echo", .after_cancel = true};
+    struct http_response response;
+
+    (void)state;
+    call.call.deadline_ms = sandlot_now_ms() - 1;
+    test_call_cancel(&call);
+    assert_int_equal(http_send(&call.call, client, &request, &response), SANDLOT_OK);
+    assert_string_equal(response.body, "/echo");
+    http_response_clear(&response);
+    request.target = "/retry/ms"; /* with a pause */
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    int64_t begin = sandlot_now_ms();
+
+    request.target = "/bad/hang";
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_TIMEOUT);
+    assert_in_range(sandlot_now_ms() - begin, 850, 1400);
+    request.timeout_ms = 200;
+    begin = sandlot_now_ms();
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_TIMEOUT);
+    assert_in_range(sandlot_now_ms() - begin, 190, 700);
+}
+
 /* ---- redirects --------------------------------------------------------------------------------------------------- */
 
 static void test_redirects(void **state)
@@ -768,6 +793,7 @@ int main(void)
         EACH(test_deadline),
         EACH(test_time_limit_of_request),
         EACH(test_cancel),
+        EACH(test_after_cancel),
         EACH(test_redirects),
         EACH(test_foreign_target),
         EACH(test_keep_alive),

@@ -163,6 +163,8 @@ struct http_request {
     int64_t timeout_ms; /* for all attempts together; the call's deadline if that is nearer; 0: only that */
     int64_t silence_ms; /* longest time without a byte in either direction; 0: the client's; -1: no limit */
     const char *error_hint; /* what to do, ending the sentence of an error status; default by status */
+    bool after_cancel;      /* sent although the call is cancelled or past its deadline, for cleaning up; timeout_ms
+                               (at most 5000, default 900) alone bounds it */
 };
 
 /* An answer. Zero before http_send, which fills it in also when it fails with an answer at hand. */

@@ -1,0 +1,165 @@
+#include "command.h"
+
+#include "cleanup.h"
+#include "upload.h"
+
+#include <sandlot/sdk/remote_command.h>
+#include <string.h>
+
+enum {
+    HOLD_MS = 20 * 1000,   /* silent connections that are older have been seen cut */
+    GRACE_S = 10,          /* for the daemon's own limit, which loses the output: ours comes first */
+    ANSWER_MS = 20 * 1000, /* for the answer after the script's end */
+    URGENT_MS = 900,
+    OWN_SCRIPT_MS = 10 * 60 * 1000,
+    LONGEST_ANSWER = 64 << 20
+};
+
+/*
+ * The daemon feeds the command to the standard input of whatever shell it finds, zsh perhaps. As a here-document it is
+ * sh's alone, and as long as it may be.
+ */
+static char *make_body(const struct remote_script *script, size_t *length)
+{
+    struct json_builder body = {0};
+    AUTO_FREE char *command = NULL;
+
+    if (asprintf(&command, "sh <<'%s'\n%s\n%s\n", script->id, script->text, script->id) < 0)
+        return NULL;
+    json_set_string(&body, "command", command);
+    json_set_integer(&body, "timeout", (script->longest_ms + 999) / 1000 + GRACE_S);
+    return json_finish(&body, length);
+}
+
+/* An answer that is damaged or cut is not worth an error: what is missing is asked for again. */
+static enum sandlot_status pass_on(const struct http_response *response, const struct sandlot_sink *output,
+                                   char *reason, size_t capacity)
+{
+    struct json_error error;
+    AUTO_DOCUMENT struct json_object *answer = json_read_document(response->body, response->length, &error);
+    struct json_object *result = NULL;
+
+    if (!answer || !json_object_is_type(answer, json_type_object)) {
+        snprintf(reason, capacity, "Daytona's answer to a command makes no sense; try again");
+        return SANDLOT_UNAVAILABLE;
+    }
+    json_object_object_get_ex(answer, "result", &result);
+    size_t length = json_object_is_type(result, json_type_string) ? (size_t)json_object_get_string_len(result) : 0;
+
+    return length > 0 ? output->write(output, json_object_get_string(result), length) : SANDLOT_OK;
+}
+
+/* The toolbox has refused. SANDLOT_UNAVAILABLE: it will hardly do so again. */
+static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandbox *sandbox,
+                                         const struct http_request *request, const struct http_response *response,
+                                         char *reason, size_t capacity)
+{
+    snprintf(reason, capacity, "the toolbox of Daytona's sandbox %s did not take a command (status %d); try again",
+             sandbox->id, response->status);
+    if (response->status == 408)
+        return SANDLOT_UNAVAILABLE;
+    if (!sandbox_trouble(response))
+        return http_response_fail(call, sandbox->toolbox, request, response);
+    enum sandlot_status status = sandbox_wake(call, sandbox);
+
+    return status == SANDLOT_OK ? SANDLOT_UNAVAILABLE : status;
+}
+
+static enum sandlot_status run_script(struct sandlot_call *call, void *context, const struct remote_script *script,
+                                      const struct sandlot_sink *output, char *reason, size_t capacity)
+{
+    static const int refusals[] = {400, 401, 404, 408, 502, 0};
+    struct sandbox *sandbox = context;
+    size_t length = 0;
+    AUTO_FREE char *target = http_target("/{}/process/execute", sandbox->id);
+    AUTO_FREE char *body = make_body(script, &length);
+    AUTO_RESPONSE struct http_response response = {0};
+    const struct http_request request = {
+        .method = "POST",
+        .target = target,
+        .type = "application/json",
+        .body = {.bytes = body, .length = length},
+        .accepted = refusals,
+        .repeatable = true, /* the script sees to it that nothing runs twice */
+        .limit = LONGEST_ANSWER,
+        .timeout_ms = script->urgent ? URGENT_MS : script->longest_ms + ANSWER_MS,
+        .after_cancel = script->urgent,
+    };
+
+    if (!body)
+        return api_no_memory(call);
+    enum sandlot_status status = http_send(call, sandbox->toolbox, &request, &response);
+
+    if (status != SANDLOT_OK)
+        return status;
+    return response.status < 300 ? pass_on(&response, output, reason, capacity)
+                                 : after_refusal(call, sandbox, &request, &response, reason, capacity);
+}
+
+static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
+                               const struct sandlot_source *source, uint64_t length)
+{
+    return upload_new_file(call, context, path, source, length);
+}
+
+static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbox,
+                               const struct sandlot_command *command, const struct sandlot_sink *output,
+                               struct sandlot_exit *result)
+{
+    const struct remote_channel channel = {.context = sandbox, .run = run_script, .put = put, .hold_ms = HOLD_MS};
+
+    return remote_command_run(call, &channel, command, output, result);
+}
+
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result)
+{
+    (void)provider;
+    return run(call, sandbox, command, output, result);
+}
+
+/* ---- scripts of our own --------------------------------------------------------------------------------------- */
+
+struct text {
+    char *bytes;
+    size_t length;
+    size_t capacity;
+};
+
+static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct text *text = sink->context;
+    size_t room = text->capacity - 1 - text->length;
+
+    length = length < room ? length : room;
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+    return SANDLOT_OK;
+}
+
+enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
+                                size_t capacity)
+{
+    struct text kept = {.bytes = text, .capacity = capacity};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    const struct sandlot_command command = {
+        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
+    struct sandlot_exit result = {.size = sizeof(result)};
+
+    text[0] = '\0';
+    return run(call, sandbox, &command, &sink, &result);
+}
+
+void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
+{
+    char reason[256];
+    char nothing[2];
+    struct text kept = {.bytes = nothing, .capacity = sizeof(nothing)};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    const struct remote_script last = {
+        .text = script, .id = "00000000-0000-4000-8000-000000000000", .longest_ms = 1000, .urgent = true};
+
+    run_script(call, sandbox, &last, &sink, reason, sizeof(reason));
+}

@@ -1,0 +1,231 @@
+#include "lifecycle.h"
+
+#include "cleanup.h"
+#include "create.h"
+#include "sandbox.h"
+
+#include <inttypes.h>
+#include <sandlot/sdk/timestamp.h>
+#include <string.h>
+
+enum {
+    FIRST_PAUSE_MS = 200,
+    CHANGE_MS = 120 * 1000, /* for a change of state that nobody has given a deadline */
+    PAUSED_MINUTES = 43200  /* a paused sandbox that was to be deleted on its stop lives on so long */
+};
+
+/* ---- deleting ------------------------------------------------------------------------------------------------- */
+
+/* The answer to DELETE was that another change is under way. SANDLOT_UNAVAILABLE: to be tried again. */
+static enum sandlot_status is_going(struct sandlot_call *call, struct daytona *daytona, const char *id)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_find(call, daytona, id, &record);
+
+    return status == SANDLOT_OK && record.id && record.phase != PHASE_GONE ? SANDLOT_UNAVAILABLE : status;
+}
+
+enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    static const int answers[] = {404, 409, 0};
+    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (;;) {
+        int code = 0;
+        enum sandlot_status status =
+            api_order(call, provider, "DELETE", http_target("/sandbox/{}", id), answers, &code, NULL);
+
+        if (status != SANDLOT_OK || code != 409)
+            return status;
+        status = is_going(call, provider, id);
+        if (status != SANDLOT_UNAVAILABLE)
+            return status;
+        if (sandlot_now_ms() >= end_ms)
+            return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                "Daytona's sandbox %.100s is in the middle of another change that does not end; delete "
+                                "it later",
+                                id);
+        status = api_pause(call, &pause_ms);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+/* ---- listing -------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                    struct json_object *item)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_read(call, item, &record);
+
+    if (status != SANDLOT_OK || record.phase == PHASE_GONE)
+        return status;
+    const struct sandlot_listed listed = {.size = sizeof(listed),
+                                          .id = record.id,
+                                          .state = record.state,
+                                          .created_at_ms = timestamp_read(record.created_at),
+                                          .run_label = record.run_label};
+
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    struct json_object *items = NULL;
+    const char *next = NULL;
+    struct json_error error;
+    char *target = http_target("/sandbox?limit=200");
+
+    if (target && cursor && !http_target_add(&target, "cursor", cursor))
+        return api_no_memory(call);
+    enum sandlot_status status = api_order(call, provider, "GET", target, NULL, NULL, &document);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_array(document, "items", &items, &error) || !json_find_string(document, "nextCursor", &next, &error))
+        return json_fail(call, "Daytona's list of sandboxes", &error);
+    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
+        status = add_item(call, listing, json_object_array_get_idx(items, i));
+    if (status == SANDLOT_OK && next && *next)
+        listing->next(listing, next);
+    return status;
+}
+
+/* ---- pausing and resuming ------------------------------------------------------------------------------------- */
+
+/* Waits until the sandbox is in PHASE. */
+static enum sandlot_status wait_for(struct sandlot_call *call, struct daytona *daytona, const char *id,
+                                    enum phase phase)
+{
+    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (;;) {
+        AUTO_RECORD struct record record = {0};
+        enum sandlot_status status = record_get(call, daytona, id, &record);
+
+        if (status != SANDLOT_OK || record.phase == phase)
+            return status;
+        if (record.phase == PHASE_FAILED || record.phase == PHASE_GONE)
+            return sandlot_fail(call, SANDLOT_INTERNAL,
+                                "Daytona's sandbox %s has become \"%.40s\"%s%.400s instead; look at it with Daytona's "
+                                "own tools",
+                                record.id, record.state, record.reason ? ": " : "", record.reason ? record.reason : "");
+        if (sandlot_now_ms() >= end_ms)
+            return sandlot_fail(call, SANDLOT_TIMEOUT, "Daytona's sandbox %s is still \"%.40s\"; look at it later",
+                                record.id, record.state);
+        status = api_pause(call, &pause_ms);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+static enum sandlot_status set_auto_delete(struct sandlot_call *call, struct daytona *daytona, const char *id,
+                                           int64_t minutes)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, minutes);
+    return api_order(call, daytona, "POST", http_target("/sandbox/{}/autodelete/{}", id, text), NULL, NULL, NULL);
+}
+
+/* Machines keep their memory in a pause. Containers can only be stopped, which keeps their files. */
+static bool has_pause(const struct record *record)
+{
+    return record->class_name &&
+           (strcmp(record->class_name, "linux-vm") == 0 || strcmp(record->class_name, "windows") == 0);
+}
+
+enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_get(call, provider, id, &record);
+
+    if (status != SANDLOT_OK || record.phase == PHASE_RESTING)
+        return status;
+    if (record.phase == PHASE_STARTED && !has_pause(&record) && record.auto_delete == 0)
+        status = set_auto_delete(call, provider, record.id, PAUSED_MINUTES);
+    if (status == SANDLOT_OK)
+        status = api_order(call, provider, "POST",
+                           http_target(has_pause(&record) ? "/sandbox/{}/pause" : "/sandbox/{}/stop", record.id), NULL,
+                           NULL, NULL);
+    return status == SANDLOT_OK ? wait_for(call, provider, record.id, PHASE_RESTING) : status;
+}
+
+enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_get(call, provider, id, &record);
+
+    if (status == SANDLOT_OK && record.phase == PHASE_RESTING)
+        status = sandbox_start(call, provider, &record);
+    if (status == SANDLOT_UNAVAILABLE || (status == SANDLOT_OK && record.phase != PHASE_RESTING))
+        status = record.id ? wait_for(call, provider, record.id, PHASE_STARTED) : status;
+    if (status == SANDLOT_OK && record.run_label && record.auto_delete == PAUSED_MINUTES)
+        status = set_auto_delete(call, provider, record.id, 0);
+    return status;
+}
+
+/* ---- forking -------------------------------------------------------------------------------------------------- */
+
+/* The copy has its original's labels and lifetimes. */
+static enum sandlot_status put_labels(struct sandlot_call *call, struct daytona *daytona, const char *id,
+                                      const struct sandlot_create *request)
+{
+    struct json_builder body = {0};
+    AUTO_FREE char *target = http_target("/sandbox/{}/labels", id);
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    size_t length = 0;
+
+    json_set_object(&body, "labels");
+    for (size_t i = 0; i < request->label_count; i++)
+        json_set_member(&body, "labels", request->labels[i].key, request->labels[i].value);
+    json_set_member(&body, "labels", LABEL_CUSTOM, "1");
+    AUTO_FREE char *text = json_finish(&body, &length);
+    const struct http_request order = {
+        .method = "PUT", .target = target, .type = "application/json", .body = {.bytes = text, .length = length}};
+
+    return text ? api_send(call, daytona, &order, &response, &document) : api_no_memory(call);
+}
+
+enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
+                                   const struct sandlot_create *request)
+{
+    static const int answers[] = {409, 422, 0};
+    struct json_builder body = {0};
+    AUTO_FREE char *target = http_target("/sandbox/{}/fork", id);
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    AUTO_RECORD struct record record = {0};
+    size_t length = 0;
+
+    json_set_string(&body, "name", request->run_label);
+    AUTO_FREE char *text = json_finish(&body, &length);
+    const struct http_request order = {.method = "POST",
+                                       .target = target,
+                                       .type = "application/json",
+                                       .body = {.bytes = text, .length = length},
+                                       .accepted = answers,
+                                       .repeatable = true}; /* the name is taken once the first has arrived */
+    enum sandlot_status status = text ? api_send(call, provider, &order, &response, &document) : api_no_memory(call);
+
+    if (status == SANDLOT_OK && response.status == 422)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "Daytona forks virtual machines only, and sandbox %.100s is a container; make a snapshot "
+                            "of it and start another sandbox from that",
+                            id);
+    if (status == SANDLOT_OK && document)
+        status = record_read(call, document, &record);
+    else if (status == SANDLOT_OK || status == SANDLOT_UNAVAILABLE)
+        status = record_get(call, provider, request->run_label, &record);
+    if (status != SANDLOT_OK)
+        return status;
+    call->host->created(call, record.id, NULL);
+    status = put_labels(call, provider, record.id, request);
+    return status == SANDLOT_OK ? wait_for(call, provider, record.id, PHASE_STARTED) : status;
+}

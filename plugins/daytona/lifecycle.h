@@ -1,0 +1,15 @@
+/* What can be done with a sandbox by its id, without a handle. */
+#ifndef SANDLOT_DAYTONA_LIFECYCLE_H
+#define SANDLOT_DAYTONA_LIFECYCLE_H
+
+#include <sandlot/provider.h>
+
+enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id);
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing);
+enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id);
+enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id);
+enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
+                                   const struct sandlot_create *request);
+
+#endif

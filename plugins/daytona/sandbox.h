@@ -1,0 +1,36 @@
+/* A sandbox at Daytona that is in use: made or found, brought to run, woken when it has gone to rest. */
+#ifndef SANDLOT_DAYTONA_SANDBOX_H
+#define SANDLOT_DAYTONA_SANDBOX_H
+
+#include "record.h"
+
+/* What get_or_create stores. All but the last two stay as they are made, so that calls may overlap. */
+struct sandbox {
+    struct daytona *daytona;
+    char *id;
+    struct http_client *toolbox; /* the provider's */
+    bool attached;               /* it is somebody else's, and a failure of it may be mended */
+    bool ask_working_dir;        /* where commands start is not known yet */
+    bool started;                /* the newest answer said so */
+    bool recovered;              /* a failure has been mended once, which is enough */
+};
+
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
+                                          const struct sandlot_create *request, void **sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *sandbox);
+void sandbox_release(void *provider, void *sandbox);
+
+/*
+ * The toolbox has refused a request. Whether the sandbox is to blame only the control API knows: one that has gone to
+ * rest is started again. SANDLOT_OK: it runs, and the request may be sent again. SANDLOT_NOT_FOUND: it is gone.
+ */
+enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox);
+
+/* Is this answer of the toolbox one that it also gives when the sandbox does not run, or by mistake? */
+bool sandbox_trouble(const struct http_response *response);
+
+/* Starts the resting sandbox of RECORD. SANDLOT_OK: it has started; SANDLOT_UNAVAILABLE, without a word to the host: it
+ * is on its way. */
+enum sandlot_status sandbox_start(struct sandlot_call *call, struct daytona *daytona, const struct record *record);
+
+#endif

@@ -1,0 +1,187 @@
+#include "snapshots.h"
+
+#include "cleanup.h"
+#include "record.h"
+
+#include <inttypes.h>
+#include <sandlot/sdk/timestamp.h>
+#include <string.h>
+
+enum { FIRST_PAUSE_MS = 250, MAKING_MS = 20 * 60 * 1000, MOST_PAGES = 1000000 };
+
+/* ---- making --------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status ask_for(struct sandlot_call *call, struct daytona *daytona, const char *id, const char *name)
+{
+    static const int taken[] = {409, 0};
+    struct json_builder body = {0};
+    AUTO_FREE char *target = http_target("/sandbox/{}/snapshot", id);
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    size_t length = 0;
+
+    json_set_string(&body, "name", name);
+    AUTO_FREE char *text = json_finish(&body, &length);
+    const struct http_request request = {.method = "POST",
+                                         .target = target,
+                                         .type = "application/json",
+                                         .body = {.bytes = text, .length = length},
+                                         .accepted = taken,
+                                         .repeatable = true};
+    enum sandlot_status status = text ? api_send(call, daytona, &request, &response, &document) : api_no_memory(call);
+
+    /* The name that a repeated request finds taken is ours: the first one has arrived. */
+    if (status == SANDLOT_OK && response.status == 409 && response.attempts == 1)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "Daytona cannot make the snapshot %.100s: the name is taken, or the sandbox is in the "
+                            "middle of another change; choose another name, or try again",
+                            name);
+    return status;
+}
+
+/* Waits until the sandbox has left the state in which it is copied. */
+static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct daytona *daytona, const char *id)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (;;) {
+        AUTO_RECORD struct record record = {0};
+        enum sandlot_status status = record_get(call, daytona, id, &record);
+
+        if (status == SANDLOT_OK && strcmp(record.state, "snapshotting") != 0)
+            return SANDLOT_OK;
+        if (status == SANDLOT_OK)
+            status = api_pause(call, &pause_ms);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+/* What became of snapshot NAME. SANDLOT_UNAVAILABLE, without a word to the host: it is not ready yet. */
+static enum sandlot_status look_at(struct sandlot_call *call, struct daytona *daytona, const char *name,
+                                   struct json_object **document, const char **id)
+{
+    static const int not_there[] = {404, 0};
+    static const char *const failures[] = {"error", "build_failed", "removing", NULL};
+    const char *state = "active";
+    const char *reason = "it gave no reason";
+    struct json_error error;
+    int code = 0;
+    enum sandlot_status status =
+        api_order(call, daytona, "GET", http_target("/snapshots/{}", name), not_there, &code, document);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (code == 404)
+        return sandlot_fail(call, SANDLOT_INTERNAL,
+                            "Daytona could not make the snapshot %.100s and does not say why; try again", name);
+    if (!json_read_string(*document, "id", id, &error) || !json_find_string(*document, "state", &state, &error) ||
+        !json_find_string(*document, "errorReason", &reason, &error))
+        return json_fail(call, "Daytona's answer about a snapshot", &error);
+    for (size_t i = 0; failures[i]; i++)
+        if (strcmp(state, failures[i]) == 0)
+            return sandlot_fail(call, SANDLOT_INTERNAL, "Daytona could not make the snapshot %.100s: %.400s; try again",
+                                name, reason);
+    return strcmp(state, "active") == 0 || strcmp(state, "inactive") == 0 ? SANDLOT_OK : SANDLOT_UNAVAILABLE;
+}
+
+enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
+                                   const struct sandlot_sink *result)
+{
+    int64_t end_ms = sandlot_now_ms() + MAKING_MS;
+    int pause_ms = FIRST_PAUSE_MS;
+    enum sandlot_status status = ask_for(call, provider, id, name);
+
+    if (status == SANDLOT_OK)
+        status = wait_for_sandbox(call, provider, id);
+    while (status == SANDLOT_OK) {
+        AUTO_DOCUMENT struct json_object *document = NULL;
+        const char *snapshot = NULL;
+
+        status = look_at(call, provider, name, &document, &snapshot);
+        if (status == SANDLOT_OK)
+            return result->write(result, snapshot, strlen(snapshot));
+        if (status != SANDLOT_UNAVAILABLE || !document)
+            return status;
+        if (sandlot_now_ms() >= end_ms)
+            return sandlot_fail(call, SANDLOT_TIMEOUT, "Daytona is still making the snapshot %.100s; look later", name);
+        status = api_pause(call, &pause_ms);
+    }
+    return status;
+}
+
+/* ---- listing and deleting ------------------------------------------------------------------------------------- */
+
+static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                    struct json_object *item)
+{
+    const char *name;
+    const char *state = "unknown";
+    const char *created_at = NULL;
+    struct json_error error;
+
+    if (!json_read_string(item, "name", &name, &error) || !json_find_string(item, "state", &state, &error) ||
+        !json_find_string(item, "createdAt", &created_at, &error))
+        return json_fail(call, "Daytona's list of snapshots", &error);
+    const struct sandlot_listed listed = {
+        .size = sizeof(listed), .id = name, .state = state, .created_at_ms = timestamp_read(created_at)};
+
+    return listing->add(listing, &listed);
+}
+
+/* A cursor is the number of a page, from 1. */
+static int64_t page_of(const char *cursor)
+{
+    char *end = NULL;
+    long page = cursor ? strtol(cursor, &end, 10) : 1;
+
+    return cursor && (*end || end == cursor || page < 2 || page > MOST_PAGES) ? -1 : page;
+}
+
+enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    struct json_object *items = NULL;
+    struct json_error error;
+    char text[24];
+    int64_t page = page_of(cursor);
+    int64_t pages = 1;
+
+    if (page < 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "\"%.40s\" is no page of Daytona's snapshots; begin again",
+                            cursor);
+    snprintf(text, sizeof(text), "%" PRId64, page);
+    enum sandlot_status status =
+        api_order(call, provider, "GET", http_target("/snapshots?limit=100&page={}", text), NULL, NULL, &document);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_array(document, "items", &items, &error) ||
+        !json_find_integer(document, "totalPages", &pages, &error))
+        return json_fail(call, "Daytona's list of snapshots", &error);
+    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
+        status = add_item(call, listing, json_object_array_get_idx(items, i));
+    snprintf(text, sizeof(text), "%" PRId64, page + 1);
+    if (status == SANDLOT_OK && page < pages && json_object_array_length(items) > 0)
+        listing->next(listing, text);
+    return status;
+}
+
+/* Deleting takes the id alone, asking takes a name too. */
+enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name)
+{
+    static const int not_there[] = {404, 0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    const char *id = NULL;
+    struct json_error error;
+    int code = 0;
+    enum sandlot_status status =
+        api_order(call, provider, "GET", http_target("/snapshots/{}", name), not_there, &code, &document);
+
+    if (status != SANDLOT_OK || code == 404)
+        return status;
+    if (!json_read_string(document, "id", &id, &error))
+        return json_fail(call, "Daytona's answer about a snapshot", &error);
+    return api_order(call, provider, "DELETE", http_target("/snapshots/{}", id), not_there, NULL, NULL);
+}

@@ -1,0 +1,25 @@
+/* The request that makes a sandbox. */
+#ifndef SANDLOT_LANGSMITH_CREATE_H
+#define SANDLOT_LANGSMITH_CREATE_H
+
+#include "api.h"
+
+/* The label that says for which creation a sandbox was made, and what all our names begin with. */
+#define RUN_LABEL "sandlot-run"
+#define NAME_PREFIX "sandlot-"
+
+struct creation {
+    const struct sandlot_create *request;
+    const char *name;
+    const char *snapshot_id; /* one of the two */
+    const char *snapshot_name;
+    int64_t wait_s; /* how long the service may wait for the sandbox to be ready before it answers */
+};
+
+/* Refuses parameters that LangSmith would refuse, before anything is sent. */
+enum sandlot_status creation_check(struct sandlot_call *call, const struct parameters *parameters);
+
+/* The request's body, to be freed; NULL when out of memory. */
+char *creation_body(const struct parameters *parameters, const struct creation *creation);
+
+#endif

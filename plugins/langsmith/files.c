@@ -1,0 +1,383 @@
+#include "files.h"
+
+#include "attempt.h"
+#include "cleanup.h"
+#include "command.h"
+
+#include <sandlot/sdk/quoting.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+enum {
+    SMALL = 1024 * 1024, /* a file of so many bytes is held in memory, and can be sent again */
+    DOWNLOADS = 4        /* attempts to get the rest of a file whose download broke */
+};
+
+/* What is told of one file: one of the host's words, or a sentence. */
+struct fate {
+    bool known;
+    char error[640]; /* "" for success */
+};
+
+static void fail_file(struct fate *fate, const char *error)
+{
+    fate->known = true;
+    snprintf(fate->error, sizeof(fate->error), "%s", error);
+}
+
+static bool says(const struct api_answer *answer, const char *text)
+{
+    return strcasestr(answer->message, text) != NULL;
+}
+
+/*
+ * What an error answer about a file means. SANDLOT_OK: FATE is the file's. The service tells a missing sandbox and a
+ * missing file apart only by the word in the answer, if there is one.
+ */
+static enum sandlot_status judge(struct sandlot_call *call, const struct sandbox *sandbox,
+                                 const struct api_answer *answer, struct fate *fate)
+{
+    bool about_file = strcmp(answer->error, "FileNotFound") == 0 || strcmp(answer->error, "ReadError") == 0 ||
+                      strcmp(answer->error, "WriteError") == 0;
+
+    if (answer->status == 404 && !about_file) {
+        enum sandlot_status status = sandbox_must_exist(call, sandbox);
+
+        if (status != SANDLOT_OK)
+            return status;
+    }
+    if (says(answer, "is a directory"))
+        fail_file(fate, "is_directory");
+    else if (answer->status == 403 || says(answer, "permission denied") || says(answer, "read-only file system"))
+        fail_file(fate, "permission_denied");
+    else if (says(answer, "not a directory") || says(answer, "name too long"))
+        fail_file(fate, "invalid_path");
+    else if (answer->status == 404 || says(answer, "no such file") || strcmp(answer->error, "FileNotFound") == 0)
+        fail_file(fate, "file_not_found");
+    else
+        fail_file(fate, answer->message[0] ? answer->message : "LangSmith refuses the file and does not say why");
+    return SANDLOT_OK;
+}
+
+/* ---- upload ----------------------------------------------------------------------------------------------------- */
+
+/* A source whose bytes are counted. */
+struct counted {
+    struct sandlot_source source;
+    const struct sandlot_source *from;
+    uint64_t bytes;
+};
+
+static enum sandlot_status read_counted(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                        size_t *length)
+{
+    struct counted *counted = source->context;
+    enum sandlot_status status = counted->from->read(counted->from, buffer, capacity, length);
+
+    if (status == SANDLOT_OK)
+        counted->bytes += *length;
+    return status;
+}
+
+static void count(struct counted *counted, const struct sandlot_source *from)
+{
+    *counted = (struct counted){.from = from};
+    counted->source = (struct sandlot_source){
+        .size = sizeof(counted->source), .context = counted, .read = read_counted, .poll_fd = from->poll_fd};
+}
+
+/* LENGTH bytes of SOURCE in memory, to be freed. *STATUS: why there are none. */
+static char *read_all(const struct sandlot_source *source, size_t length, enum sandlot_status *status)
+{
+    char *bytes = malloc(length + 1);
+
+    *status = bytes ? SANDLOT_OK : SANDLOT_INTERNAL;
+    for (size_t have = 0; *status == SANDLOT_OK && have < length;) {
+        size_t more = 0;
+
+        *status = source->read(source, bytes + have, length - have, &more);
+        if (*status == SANDLOT_OK && more == 0)
+            *status = SANDLOT_INVALID_ARGUMENT; /* it is shorter than was said */
+        have += more;
+    }
+    if (*status == SANDLOT_OK)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* How many bytes the service says that it has written, if it says so. */
+static bool is_whole(const struct api_answer *answer, uint64_t bytes)
+{
+    int64_t written = -1;
+
+    if (answer->document)
+        json_find_integer(answer->document, "written", &written, NULL);
+    return written < 0 || (uint64_t)written == bytes;
+}
+
+static enum sandlot_status send_form(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                     const struct http_body *body, struct api_answer *answer)
+{
+    static const int expected[] = {400, 403, 404, 409, 413, 422, 500, 0};
+    const struct http_part part = {
+        .name = "file", .file_name = "file", .type = "application/octet-stream", .body = *body};
+    struct api_request request = {.method = "POST",
+                                  .target = sandbox_target(sandbox, "/upload", path),
+                                  .parts = &part,
+                                  .part_count = 1,
+                                  .repeatable = true, /* it replaces the file whole */
+                                  .expected = expected};
+
+    return api_send(call, sandbox->api, &request, answer);
+}
+
+/*
+ * Sends one file. Small ones are sent again after a failure. A large one cannot be, so the sandbox had better be awake
+ * when it comes.
+ */
+static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                     const struct sandlot_source *source, uint64_t length, struct fate *fate,
+                                     uint64_t *bytes)
+{
+    struct counted counted;
+    enum sandlot_status status = SANDLOT_OK;
+    bool small = length <= SMALL;
+    AUTO_ANSWER struct api_answer answer = {0};
+
+    count(&counted, source);
+    AUTO_FREE char *memory = small ? read_all(&counted.source, (size_t)length, &status) : NULL;
+
+    if (!small)
+        status = sandbox_wake(call, sandbox);
+    if (status != SANDLOT_OK)
+        return sandlot_fail(call, status, "the content of '%s' could not be read; try again", path);
+    const struct http_body body = {.bytes = memory, .source = small ? NULL : &counted.source, .length = length};
+
+    status = send_form(call, sandbox, path, &body, &answer);
+    *bytes = counted.bytes;
+    if (status != SANDLOT_OK)
+        return status;
+    sandbox_seen_awake(sandbox);
+    if (answer.status >= 300)
+        return judge(call, sandbox, &answer, fate);
+    if (!is_whole(&answer, counted.bytes))
+        fail_file(fate, "LangSmith wrote only a part of the file; try again");
+    fate->known = true;
+    return SANDLOT_OK;
+}
+
+/* Where a file is sent whose mode is to be set: beside its place, so that it gets there in one step. To be freed. */
+static char *path_beside(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    uint64_t random;
+    char *beside;
+
+    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        random = (uint64_t)sandlot_now_ms();
+    return asprintf(&beside, "%.*s/.sandlot-%016llx", (int)(slash ? slash - path : 0), path,
+                    (unsigned long long)random) < 0
+               ? NULL
+               : beside;
+}
+
+/* The answer of a short script. */
+struct answer_text {
+    char text[64];
+    size_t length;
+};
+
+static enum sandlot_status keep_text(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct answer_text *answer = sink->context;
+    size_t room = sizeof(answer->text) - 1 - answer->length;
+
+    memcpy(answer->text + answer->length, bytes, length < room ? length : room);
+    answer->length += length < room ? length : room;
+    return SANDLOT_OK;
+}
+
+/*
+ * Puts a file from beside its place into it. The service cannot set modes. A file that is there already is filled
+ * anew, so that it stays the same file with the same mode.
+ */
+static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbox *sandbox, const char *beside,
+                                        const char *path, uint32_t mode, struct fate *fate)
+{
+    AUTO_FREE char *from = shell_word(beside);
+    AUTO_FREE char *to = shell_word(path);
+    AUTO_FREE char *script = NULL;
+    struct answer_text answer = {0};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &answer, .write = keep_text};
+    struct sandlot_exit result = {.size = sizeof(result)};
+
+    if (from && to &&
+        asprintf(&script,
+                 "if [ -d %s ]; then rm -f %s; echo is_directory; elif [ -e %s ]; then cat %s >%s && rm -f %s || "
+                 "{ rm -f %s; echo permission_denied; }; else chmod %o %s && mv -f %s %s || echo permission_denied; fi "
+                 "2>/dev/null",
+                 to, from, to, from, to, from, from, mode & 07777, from, from, to) < 0)
+        script = NULL;
+    if (!script)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
+    const struct sandlot_command command = {
+        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = 60000};
+    enum sandlot_status status = command_execute(call, sandbox, &command, &sink, &result);
+
+    answer.text[strcspn(answer.text, "\n")] = '\0';
+    if (status == SANDLOT_OK && (answer.text[0] || result.exit_code != 0))
+        fail_file(fate, answer.text[0] ? answer.text : "the file could not be put in its place");
+    return status;
+}
+
+static enum sandlot_status upload_one(struct sandlot_call *call, struct sandbox *sandbox,
+                                      const struct sandlot_file *file, struct fate *fate, uint64_t *bytes)
+{
+    AUTO_FREE char *beside = file->mode != 0 ? path_beside(file->path) : NULL;
+
+    if (file->mode == 0)
+        return send_file(call, sandbox, file->path, file->source, file->length, fate, bytes);
+    if (!beside)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
+    enum sandlot_status status = send_file(call, sandbox, beside, file->source, file->length, fate, bytes);
+
+    if (status == SANDLOT_OK && fate->error[0] == '\0')
+        status = put_in_place(call, sandbox, beside, file->path, file->mode, fate);
+    return status;
+}
+
+enum sandlot_status files_upload(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *files,
+                                 size_t count, const struct sandlot_transfer *transfer)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct fate fate = {0};
+        uint64_t bytes = 0;
+        enum sandlot_status status = upload_one(call, sandbox, &files[i], &fate, &bytes);
+
+        if (status != SANDLOT_OK)
+            return status;
+        transfer->done(transfer, i, fate.error[0] ? fate.error : NULL, bytes);
+    }
+    return SANDLOT_OK;
+}
+
+enum sandlot_status files_put(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                              const struct sandlot_source *source, uint64_t length)
+{
+    struct fate fate = {0};
+    uint64_t bytes;
+    enum sandlot_status status = send_file(call, sandbox, path, source, length, &fate, &bytes);
+
+    if (status == SANDLOT_OK && fate.error[0])
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "LangSmith could not write '%s' in the sandbox: %s", path,
+                            fate.error);
+    return status;
+}
+
+/* ---- download --------------------------------------------------------------------------------------------------- */
+
+/* A download under way. */
+struct arriving {
+    struct sandlot_sink sink; /* what the client writes to */
+    const struct sandlot_sink *to;
+    uint64_t bytes;
+    enum sandlot_status status; /* of the host's sink */
+};
+
+static enum sandlot_status write_counted(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct arriving *arriving = sink->context;
+
+    arriving->status = arriving->to->write(arriving->to, bytes, length);
+    if (arriving->status == SANDLOT_OK)
+        arriving->bytes += length;
+    return arriving->status;
+}
+
+/* Is ANSWER the rest of a file from byte HAD on, and not the whole of one that has changed? */
+static bool continues(const struct api_answer *answer, uint64_t had)
+{
+    const char *range = http_header(&answer->response, "Content-Range");
+
+    return answer->status == 206 && range && strncasecmp(range, "bytes ", 6) == 0 &&
+           strtoull(range + 6, NULL, 10) == had;
+}
+
+/*
+ * One request for what is missing. TAG: what the service calls this state of the file, to be freed; with it the rest
+ * can be asked for after a break, and the service refuses if it has changed.
+ */
+static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sandbox, const char *path, char **tag,
+                                 struct arriving *arriving, struct fate *fate)
+{
+    static const int expected[] = {400, 403, 404, 409, 416, 422, 500, 0};
+    AUTO_FREE char *range = NULL;
+    AUTO_FREE char *if_range = NULL;
+    AUTO_ANSWER struct api_answer answer = {0};
+    uint64_t had = arriving->bytes;
+
+    if (had > 0 && (asprintf(&range, "Range: bytes=%llu-", (unsigned long long)had) < 0 ||
+                    asprintf(&if_range, "If-Range: %s", *tag) < 0))
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a download; free some");
+    struct api_request request = {.method = "GET",
+                                  .target = sandbox_target(sandbox, "/download", path),
+                                  .range = range,
+                                  .if_range = if_range,
+                                  .expected = expected,
+                                  .sink = &arriving->sink};
+    enum sandlot_status status = api_send(call, sandbox->api, &request, &answer);
+    const char *etag = http_header(&answer.response, "ETag");
+
+    if (!*tag && etag && *etag == '"')
+        *tag = strdup(etag);
+    if (status != SANDLOT_OK)
+        return status;
+    sandbox_seen_awake(sandbox);
+    if (answer.status >= 300)
+        return judge(call, sandbox, &answer, fate);
+    if (had > 0 && !continues(&answer, had))
+        fail_file(fate, "the file changed while it was downloaded; try again");
+    fate->known = true;
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
+                                        const struct sandlot_file *file, struct fate *fate, uint64_t *bytes)
+{
+    struct arriving arriving = {.to = file->sink};
+    AUTO_FREE char *tag = NULL;
+    struct attempt attempt;
+    enum sandlot_status status;
+
+    arriving.sink = (struct sandlot_sink){.size = sizeof(arriving.sink), .context = &arriving, .write = write_counted};
+    for (int i = 1;; i++) {
+        attempt_begin(&attempt, call, 0);
+        status = fetch(&attempt.call, sandbox, file->path, &tag, &arriving, fate);
+        if (status != SANDLOT_UNAVAILABLE || arriving.status != SANDLOT_OK || !tag || arriving.bytes == 0 ||
+            i == DOWNLOADS)
+            break;
+    }
+    *bytes = arriving.bytes;
+    if (status == SANDLOT_OK || arriving.status != SANDLOT_OK)
+        return status;
+    return attempt_fail(&attempt, status);
+}
+
+enum sandlot_status files_download(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *files,
+                                   size_t count, const struct sandlot_transfer *transfer)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct fate fate = {0};
+        uint64_t bytes = 0;
+        enum sandlot_status status = download_one(call, sandbox, &files[i], &fate, &bytes);
+
+        if (status != SANDLOT_OK)
+            return status;
+        transfer->done(transfer, i, fate.error[0] ? fate.error : NULL, bytes);
+    }
+    return SANDLOT_OK;
+}

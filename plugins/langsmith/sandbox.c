@@ -1,0 +1,541 @@
+#include "sandbox.h"
+
+#include "cleanup.h"
+#include "create.h"
+#include "parameters.h"
+#include "snapshot.h"
+
+#include <sandlot/sdk/timestamp.h>
+
+#include <ctype.h>
+#include <string.h>
+
+#define DEFAULT_SNAPSHOT "sandlot"
+
+enum {
+    LONGEST_WAIT_S = 120, /* that the service is asked to wait: its gateways cut what takes minutes */
+    SPARE_S = 5,          /* of our own time, to look again after that */
+    ANSWER_S = 30,        /* that it may take longer than it was asked to wait */
+    FIRST_PAUSE_MS = 250,
+    LONGEST_PAUSE_MS = 2000,
+    AWAKE_MS = 5 * 60 * 1000 /* no sandbox falls asleep in less than ten minutes unless it was asked to */
+};
+
+/* ---- handles ---------------------------------------------------------------------------------------------------- */
+
+static struct sandbox *sandbox_new(struct api *api, const char *name)
+{
+    struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+
+    if (!sandbox)
+        return NULL;
+    sandbox->api = api;
+    pthread_mutex_init(&sandbox->lock, NULL);
+    sandbox->name = strdup(name);
+    if (sandbox->name)
+        return sandbox;
+    sandbox_free(sandbox);
+    return NULL;
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+    if (!sandbox)
+        return;
+    free(sandbox->name);
+    free(sandbox->address);
+    pthread_mutex_destroy(&sandbox->lock);
+    free(sandbox);
+}
+
+static enum sandlot_status no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a sandbox at LangSmith; free some");
+}
+
+static enum sandlot_status not_there(struct sandlot_call *call, const char *name)
+{
+    return sandlot_fail(call, SANDLOT_NOT_FOUND,
+                        "LangSmith has no sandbox '%s' (any more); it may have been deleted after it stood unused, "
+                        "create another one",
+                        name);
+}
+
+void sandbox_seen_awake(struct sandbox *sandbox)
+{
+    sandbox->awake_at_ms = sandlot_now_ms();
+}
+
+char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path)
+{
+    pthread_mutex_lock(&sandbox->lock);
+    char *target = sandbox->address ? data_target(sandbox->address, operation, path) : NULL;
+
+    pthread_mutex_unlock(&sandbox->lock);
+    return target;
+}
+
+/* ---- what the service says of a sandbox -------------------------------------------------------------------------- */
+
+static bool is_state(const char *state, const char *word)
+{
+    return state && strcmp(state, word) == 0;
+}
+
+/* A state that nothing leads out of fails the call. */
+static enum sandlot_status check_state(struct sandlot_call *call, const char *name, const char *state,
+                                       const char *message)
+{
+    if (is_state(state, "failed"))
+        return sandlot_fail(call, SANDLOT_INTERNAL, "the sandbox '%s' failed at LangSmith: %s; create another one",
+                            name, message && *message ? message : "it does not say why");
+    return is_state(state, "deleting") ? not_there(call, name) : SANDLOT_OK;
+}
+
+/* Keeps where the data plane is. Without an address there is none for as long as the deployment stays as it is. */
+static enum sandlot_status take_address(struct sandlot_call *call, struct sandbox *sandbox, const char *address)
+{
+    if (!address || !*address)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "LangSmith gave the sandbox '%s' no address for commands and files: this deployment has no "
+                            "data plane for sandboxes; ask its operator",
+                            sandbox->name);
+    if (!data_plane_is_safe(sandbox->api, address))
+        return sandlot_fail(call, SANDLOT_INTERNAL,
+                            "LangSmith gave the sandbox '%s' an address without TLS; the key is not sent there",
+                            sandbox->name);
+    char *copy = strdup(address);
+
+    if (!copy)
+        return no_memory(call);
+    pthread_mutex_lock(&sandbox->lock);
+    free(sandbox->address);
+    sandbox->address = copy;
+    pthread_mutex_unlock(&sandbox->lock);
+    return SANDLOT_OK;
+}
+
+/* Takes over what DOCUMENT, a whole sandbox, says. A new one gets its address with its readiness at the latest. */
+static enum sandlot_status take_sandbox(struct sandlot_call *call, struct sandbox *sandbox,
+                                        struct json_object *document)
+{
+    const char *state = NULL;
+    const char *message = NULL;
+    const char *address = NULL;
+    struct json_error error;
+
+    if (!json_read_string(document, "status", &state, &error))
+        return json_fail(call, "LangSmith's answer about a sandbox", &error);
+    json_find_string(document, "status_message", &message, NULL);
+    json_find_string(document, "dataplane_url", &address, NULL);
+    enum sandlot_status status = check_state(call, sandbox->name, state, message);
+    bool ready = is_state(state, "ready");
+
+    if (status == SANDLOT_OK && (ready || is_state(state, "stopped") || (address && *address)))
+        status = take_address(call, sandbox, address);
+    if (status == SANDLOT_OK && ready)
+        sandbox_seen_awake(sandbox);
+    /* One that sleeps wakes with the first request to its data plane. */
+    if (status == SANDLOT_OK && (ready || is_state(state, "stopped")))
+        sandbox->ready = true;
+    return status;
+}
+
+/* Asks for the whole of sandbox NAME. */
+static enum sandlot_status get(struct sandlot_call *call, struct api *api, const char *name, struct api_answer *answer)
+{
+    static const int expected[] = {404, 0};
+    struct api_request request = {.method = "GET", .target = http_target("/boxes/{}", name), .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, answer);
+
+    if (status != SANDLOT_OK)
+        return status;
+    return answer->status == 404 ? not_there(call, name)
+                                 : api_want_document(call, answer, "LangSmith's answer about a sandbox");
+}
+
+enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[32])
+{
+    static const int expected[] = {404, 0};
+    AUTO_ANSWER struct api_answer answer = {0};
+    struct api_request request = {
+        .method = "GET", .target = http_target("/boxes/{}/status", name), .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+    const char *text;
+    const char *message = NULL;
+    struct json_error error;
+
+    state[0] = '\0';
+    if (status != SANDLOT_OK || answer.status == 404)
+        return status;
+    status = api_want_document(call, &answer, "LangSmith's answer about a sandbox");
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_string(answer.document, "status", &text, &error))
+        return json_fail(call, "LangSmith's answer about a sandbox", &error);
+    json_find_string(answer.document, "status_message", &message, NULL);
+    snprintf(state, 32, "%s", text);
+    return check_state(call, name, text, message);
+}
+
+enum sandlot_status sandbox_must_exist(struct sandlot_call *call, const struct sandbox *sandbox)
+{
+    char state[32];
+    enum sandlot_status status = sandbox_state(call, sandbox->api, sandbox->name, state);
+
+    return status == SANDLOT_OK && state[0] == '\0' ? not_there(call, sandbox->name) : status;
+}
+
+/* ---- creating --------------------------------------------------------------------------------------------------- */
+
+/* Is the sandbox in DOCUMENT the one that we asked for? An older server has no labels; then the name, which nobody else
+ * makes, has to do. */
+static bool is_ours(struct json_object *document, const struct sandlot_create *request)
+{
+    const char *label = NULL;
+
+    json_find_string(document, "labels.\"" RUN_LABEL "\"", &label, NULL);
+    return !label || strcmp(label, request->run_label) == 0;
+}
+
+/* The answer to the request was lost, or says no more than that the name is taken: looks whether it is ours. */
+static enum sandlot_status adopt(struct sandlot_call *call, struct sandbox *sandbox,
+                                 const struct sandlot_create *request)
+{
+    AUTO_ANSWER struct api_answer answer = {0};
+    enum sandlot_status status = get(call, sandbox->api, sandbox->name, &answer);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!is_ours(answer.document, request))
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "LangSmith has another sandbox called '%s'; try again",
+                            sandbox->name);
+    call->host->created(call, sandbox->name, NULL);
+    return take_sandbox(call, sandbox, answer.document);
+}
+
+/* How long the service may wait, so that there is time to look again afterwards. */
+static int64_t wait_s(const struct sandlot_call *call)
+{
+    int64_t left_s = sandlot_remaining_ms(call, (LONGEST_WAIT_S + SPARE_S) * 1000) / 1000 - SPARE_S;
+
+    return left_s < 1 ? 1 : left_s;
+}
+
+/*
+ * Asks for the sandbox once, or, when answers are lost, until one comes: the name is unique, so that a second asking
+ * makes no second one. *REFUSED: 400 or 404, which for a snapshot by name may mean that there is none.
+ */
+static enum sandlot_status ask(struct sandlot_call *call, struct sandbox *sandbox, struct creation *creation,
+                               bool *refused)
+{
+    static const int by_name[] = {400, 404, 408, 409, 422, 0};
+    static const int by_id[] = {408, 409, 422, 0};
+    AUTO_ANSWER struct api_answer answer = {0};
+
+    creation->wait_s = wait_s(call);
+    struct api_request request = {.method = "POST",
+                                  .target = http_target("/boxes"),
+                                  .body = creation_body(sandbox->api->parameters, creation),
+                                  .repeatable = true,
+                                  .expected = creation->snapshot_name ? by_name : by_id,
+                                  .silence_ms = (creation->wait_s + ANSWER_S) * 1000};
+
+    *refused = false;
+    if (!request.body) {
+        free(request.target);
+        return no_memory(call);
+    }
+    enum sandlot_status status = api_send(call, sandbox->api, &request, &answer);
+
+    /* Nobody waited for the answer any more, or the service failed half way: what it made is to be deleted. */
+    if (status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT || answer.status >= 500 ||
+        (answer.status == 422 && answer.error[0]))
+        call->host->created(call, sandbox->name, NULL);
+    if (status != SANDLOT_OK)
+        return status;
+    if (answer.status == 422)
+        return api_refuse(call, &answer, "to create the sandbox");
+    *refused = answer.status == 400 || answer.status == 404;
+    if (*refused)
+        return SANDLOT_OK;
+    /* An answer that makes no sense comes after the deed. 408: it is not ready yet, but it is there. */
+    if (answer.status >= 300 || !answer.document)
+        return adopt(call, sandbox, creation->request);
+    call->host->created(call, sandbox->name, NULL);
+    return take_sandbox(call, sandbox, answer.document);
+}
+
+static bool is_uuid(const char *text)
+{
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < length; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
+            return false;
+    return length == 36;
+}
+
+static void choose_snapshot(struct sandlot_call *call, const struct parameters *parameters, struct creation *creation)
+{
+    const char *named = creation->request->snapshot ? creation->request->snapshot : parameters->snapshot;
+
+    creation->snapshot_id = call->host->environment(call, "LANGSMITH_SANDBOX_SNAPSHOT_ID");
+    if (creation->snapshot_id)
+        return;
+    if (!named)
+        named = call->host->environment(call, "LANGSMITH_SANDBOX_SNAPSHOT_NAME");
+    if (named && is_uuid(named))
+        creation->snapshot_id = named;
+    else
+        creation->snapshot_name = named ? named : DEFAULT_SNAPSHOT;
+}
+
+/* The snapshot is there almost always, so the service is asked to find it by its name; only when it does not is it
+ * looked up, and built where it is missing. */
+static enum sandlot_status create(struct sandlot_call *call, struct sandbox *sandbox, struct creation *creation)
+{
+    bool refused;
+    enum sandlot_status status = ask(call, sandbox, creation, &refused);
+
+    if (status != SANDLOT_OK || !refused)
+        return status;
+    AUTO_FREE char *id = NULL;
+
+    status = snapshot_find_or_build(call, sandbox->api, creation->snapshot_name, &id);
+    if (status != SANDLOT_OK)
+        return status;
+    creation->snapshot_id = id;
+    creation->snapshot_name = NULL;
+    return ask(call, sandbox, creation, &refused);
+}
+
+enum sandlot_status sandbox_create(struct sandlot_call *call, struct api *api, const struct sandlot_create *request,
+                                   struct sandbox **sandbox)
+{
+    AUTO_FREE char *name = NULL;
+
+    bool prefixed = strncmp(request->run_label, NAME_PREFIX, strlen(NAME_PREFIX)) == 0;
+
+    if (asprintf(&name, "%s%s", prefixed ? "" : NAME_PREFIX, request->run_label) < 0)
+        name = NULL;
+    struct sandbox *made = name ? sandbox_new(api, name) : NULL;
+    struct creation creation = {.request = request, .name = name};
+
+    if (!made)
+        return no_memory(call);
+    enum sandlot_status status = creation_check(call, api->parameters);
+
+    if (status == SANDLOT_OK) {
+        choose_snapshot(call, api->parameters, &creation);
+        status = create(call, made, &creation);
+    }
+    if (status == SANDLOT_OK)
+        *sandbox = made;
+    else
+        sandbox_free(made);
+    return status;
+}
+
+enum sandlot_status sandbox_attach(struct sandlot_call *call, struct api *api, const char *name,
+                                   struct sandbox **sandbox)
+{
+    AUTO_ANSWER struct api_answer answer = {0};
+    enum sandlot_status status = get(call, api, name, &answer);
+
+    if (status != SANDLOT_OK)
+        return status;
+    struct sandbox *made = sandbox_new(api, name);
+
+    if (!made)
+        return no_memory(call);
+    status = take_sandbox(call, made, answer.document);
+    if (status == SANDLOT_OK)
+        *sandbox = made;
+    else
+        sandbox_free(made);
+    return status;
+}
+
+enum sandlot_status sandbox_ready(struct sandlot_call *call, struct sandbox *sandbox)
+{
+    char state[32];
+
+    if (sandbox->ready)
+        return SANDLOT_OK;
+    enum sandlot_status status = sandbox_state(call, sandbox->api, sandbox->name, state);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (state[0] == '\0')
+        return not_there(call, sandbox->name);
+    if (!is_state(state, "ready"))
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "the sandbox '%s' is %s", sandbox->name, state);
+    if (sandbox->address) {
+        sandbox->ready = true;
+        return SANDLOT_OK;
+    }
+    AUTO_ANSWER struct api_answer answer = {0};
+
+    status = get(call, sandbox->api, sandbox->name, &answer);
+    return status == SANDLOT_OK ? take_sandbox(call, sandbox, answer.document) : status;
+}
+
+/* ---- stopping, starting, deleting -------------------------------------------------------------------------------- */
+
+static enum sandlot_status out_of_time(struct sandlot_call *call, const char *name, const char *doing)
+{
+    if (sandlot_cancelled(call))
+        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while LangSmith was to %s the sandbox '%s'", doing,
+                            name);
+    return sandlot_fail(call, SANDLOT_TIMEOUT, "LangSmith did not %s the sandbox '%s' in time; try again", doing, name);
+}
+
+enum sandlot_status sandbox_delete(struct sandlot_call *call, struct api *api, const char *name)
+{
+    static const int expected[] = {404, 409, 423, 0};
+
+    for (int pause_ms = FIRST_PAUSE_MS;; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
+        AUTO_ANSWER struct api_answer answer = {0};
+        struct api_request request = {
+            .method = "DELETE", .target = http_target("/boxes/{}", name), .expected = expected};
+        enum sandlot_status status = api_send(call, api, &request, &answer);
+
+        if (status != SANDLOT_OK || answer.status == 404 || answer.status < 300)
+            return status;
+        /* It is between two states, which does not last. */
+        if (!api_pause(call, pause_ms))
+            return sandlot_cancelled(call) ? out_of_time(call, name, "delete")
+                                           : api_refuse(call, &answer, "to delete the sandbox");
+    }
+}
+
+/* Sends `start` or `stop`. Neither may be sent to a sandbox that is in that state already, so a refusal is looked
+ * into: *THERE is whether it is in the state WANTED. */
+static enum sandlot_status change_state(struct sandlot_call *call, struct api *api, const char *name, const char *doing,
+                                        const char *wanted, bool *there)
+{
+    static const int expected[] = {400, 404, 409, 0};
+    AUTO_ANSWER struct api_answer answer = {0};
+    char *target = http_target("/boxes/{}/{}", name, doing);
+    struct api_request request = {.method = "POST", .target = target, .body = strdup("{}"), .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+    bool lost = status == SANDLOT_UNAVAILABLE && answer.status == 0;
+    char state[32];
+
+    *there = false;
+    if (status != SANDLOT_OK && !lost)
+        return status;
+    if (status == SANDLOT_OK && answer.status == 404)
+        return not_there(call, name);
+    if (status == SANDLOT_OK && answer.status < 300) {
+        *there = answer.status == 204;
+        return SANDLOT_OK;
+    }
+    enum sandlot_status looked = sandbox_state(call, api, name, state);
+
+    if (looked != SANDLOT_OK)
+        return looked;
+    if (state[0] == '\0')
+        return not_there(call, name);
+    *there = is_state(state, wanted);
+    if (*there || is_state(state, "provisioning"))
+        return SANDLOT_OK;
+    return lost ? status
+                : api_refuse(call, &answer, is_state(wanted, "ready") ? "to start the sandbox" : "to stop the sandbox");
+}
+
+static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, const char *name, const char *wanted,
+                                    const char *doing)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (;;) {
+        char state[32];
+        enum sandlot_status status = sandbox_state(call, api, name, state);
+
+        if (status != SANDLOT_OK)
+            return status;
+        if (state[0] == '\0')
+            return not_there(call, name);
+        if (is_state(state, wanted))
+            return SANDLOT_OK;
+        if (!api_pause(call, pause_ms))
+            return out_of_time(call, name, doing);
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+    }
+}
+
+enum sandlot_status sandbox_stop(struct sandlot_call *call, struct api *api, const char *name)
+{
+    bool there;
+    enum sandlot_status status = change_state(call, api, name, "stop", "stopped", &there);
+
+    return status != SANDLOT_OK || there ? status : wait_for(call, api, name, "stopped", "stop");
+}
+
+enum sandlot_status sandbox_start(struct sandlot_call *call, struct api *api, const char *name)
+{
+    bool there;
+    enum sandlot_status status = change_state(call, api, name, "start", "ready", &there);
+
+    return status != SANDLOT_OK || there ? status : wait_for(call, api, name, "ready", "start");
+}
+
+enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox)
+{
+    char state[32];
+    int64_t seen_ms = sandbox->awake_at_ms;
+
+    if (seen_ms != 0 && sandlot_now_ms() - seen_ms < AWAKE_MS)
+        return SANDLOT_OK;
+    enum sandlot_status status = sandbox_state(call, sandbox->api, sandbox->name, state);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (state[0] == '\0')
+        return not_there(call, sandbox->name);
+    if (is_state(state, "provisioning"))
+        status = wait_for(call, sandbox->api, sandbox->name, "ready", "start");
+    else if (!is_state(state, "ready"))
+        status = sandbox_start(call, sandbox->api, sandbox->name);
+    if (status == SANDLOT_OK)
+        sandbox_seen_awake(sandbox);
+    return status;
+}
+
+/* ---- listing ---------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status add(struct sandlot_call *call, struct json_object *document,
+                               const struct sandlot_listing *listing)
+{
+    struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
+    const char *created = NULL;
+    struct json_error error;
+
+    if (!json_read_string(document, "name", &listed.id, &error))
+        return json_fail(call, "LangSmith's list of sandboxes", &error);
+    json_find_string(document, "status", &listed.state, NULL);
+    json_find_string(document, "created_at", &created, NULL);
+    json_find_string(document, "labels.\"" RUN_LABEL "\"", &listed.run_label, NULL);
+    /* A server without labels still knows the name, which is the label. */
+    if (!listed.run_label && !json_object_object_get_ex(document, "labels", NULL) &&
+        strncmp(listed.id, NAME_PREFIX, strlen(NAME_PREFIX)) == 0)
+        listed.run_label = listed.id;
+    listed.created_at_ms = timestamp_read(created);
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status sandbox_list(struct sandlot_call *call, struct api *api, const char *cursor,
+                                 const struct sandlot_listing *listing)
+{
+    struct api_page page;
+    enum sandlot_status status = api_get_page(call, api, "boxes", "sandboxes", NULL, cursor, &page);
+
+    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
+        status = add(call, json_object_array_get_idx(page.items, i), listing);
+    if (status == SANDLOT_OK && page.next)
+        listing->next(listing, page.next);
+    api_page_clear(&page);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* A sandbox's life at LangSmith. Its id is its name. */
+#ifndef SANDLOT_LANGSMITH_SANDBOX_H
+#define SANDLOT_LANGSMITH_SANDBOX_H
+
+#include "api.h"
+
+#include <stdatomic.h>
+
+#define WORKING_DIR "/root"
+
+/* What the host holds of a sandbox. Calls for one sandbox may overlap. */
+struct sandbox {
+    struct api *api;
+    char *name;
+    pthread_mutex_t lock; /* for address */
+    char *address;        /* of its data plane; NULL until it is known */
+    atomic_bool ready;    /* the wait for a new one is over */
+    atomic_bool no_websocket;
+    _Atomic int64_t awake_at_ms; /* when it was last seen awake, 0: never; an idle one falls asleep */
+};
+
+enum sandlot_status sandbox_create(struct sandlot_call *call, struct api *api, const struct sandlot_create *request,
+                                   struct sandbox **sandbox);
+enum sandlot_status sandbox_attach(struct sandlot_call *call, struct api *api, const char *name,
+                                   struct sandbox **sandbox);
+void sandbox_free(struct sandbox *sandbox);
+
+/* One look. */
+enum sandlot_status sandbox_ready(struct sandlot_call *call, struct sandbox *sandbox);
+
+/* An operation at the data plane as a target; NULL when out of memory or without an address. */
+char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path);
+
+/* Its state, "" when there is none of that name. */
+enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[32]);
+
+/* Fails the call with SANDLOT_NOT_FOUND if the sandbox is gone: the data plane answers 404 to that and to missing files
+ * alike. SANDLOT_OK: it is there. */
+enum sandlot_status sandbox_must_exist(struct sandlot_call *call, const struct sandbox *sandbox);
+
+/* For what cannot be sent twice: a request would wake the sandbox, but may itself be refused meanwhile. */
+enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox);
+
+void sandbox_seen_awake(struct sandbox *sandbox);
+
+enum sandlot_status sandbox_delete(struct sandlot_call *call, struct api *api, const char *name);
+enum sandlot_status sandbox_stop(struct sandlot_call *call, struct api *api, const char *name);
+enum sandlot_status sandbox_start(struct sandlot_call *call, struct api *api, const char *name);
+enum sandlot_status sandbox_list(struct sandlot_call *call, struct api *api, const char *cursor,
+                                 const struct sandlot_listing *listing);
+
+#endif

@@ -1,0 +1,362 @@
+#include "snapshot.h"
+
+#include "cleanup.h"
+#include "parameters.h"
+
+#include <sandlot/sdk/timestamp.h>
+
+#include <string.h>
+
+enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 2000 };
+
+static const int64_t GIB = 1024 * 1024 * 1024;
+
+/* What is sought, and the best that was found. */
+struct search {
+    const char *name; /* as the user writes it */
+    char *plain;      /* without the tag */
+    const char *tag;  /* NULL: none said */
+    char *id;         /* of one that matches; a ready one if there is one */
+    char state[32];
+    char message[256];
+};
+
+static bool search_begin(struct search *search, const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    *search = (struct search){.name = name, .tag = colon ? colon + 1 : NULL};
+    search->plain = strndup(name, colon ? (size_t)(colon - name) : strlen(name));
+    return search->plain != NULL;
+}
+
+static void search_end(struct search *search)
+{
+    free(search->plain);
+    free(search->id);
+}
+
+/* ---- finding ---------------------------------------------------------------------------------------------------- */
+
+static bool has_tag(struct json_object *snapshot, const char *tag)
+{
+    struct json_object *tags = NULL;
+
+    if (!json_find_array(snapshot, "tags", &tags, NULL) || !tags)
+        return false;
+    for (size_t i = 0; i < json_object_array_length(tags); i++) {
+        const char *text = json_object_get_string(json_object_array_get_idx(tags, i));
+
+        if (text && strcmp(text, tag) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is SNAPSHOT what is sought? The service's filter finds parts of names in any case. */
+static bool matches(const struct search *search, struct json_object *snapshot)
+{
+    const char *name;
+
+    return json_read_string(snapshot, "name", &name, NULL) && strcmp(name, search->plain) == 0 &&
+           (!search->tag || has_tag(snapshot, search->tag));
+}
+
+/* Of several of one name the newest build is tagged `latest`; before tags there was none, and any ready one will do. */
+static enum sandlot_status consider(struct sandlot_call *call, struct search *search, struct json_object *snapshot)
+{
+    const char *id;
+    const char *state = "unknown";
+    const char *message = "";
+    struct json_error error;
+    bool better = !search->id || (!search->tag && has_tag(snapshot, "latest"));
+
+    if (!matches(search, snapshot))
+        return SANDLOT_OK;
+    if (!json_read_string(snapshot, "id", &id, &error))
+        return json_fail(call, "LangSmith's list of snapshots", &error);
+    json_find_string(snapshot, "status", &state, NULL);
+    json_find_string(snapshot, "status_message", &message, NULL);
+    if (!better && (strcmp(search->state, "ready") == 0 || strcmp(state, "ready") != 0))
+        return SANDLOT_OK;
+    free(search->id);
+    search->id = strdup(id);
+    snprintf(search->state, sizeof(search->state), "%s", state);
+    snprintf(search->message, sizeof(search->message), "%s", message ? message : "");
+    return search->id ? SANDLOT_OK
+                      : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a list of snapshots");
+}
+
+static enum sandlot_status find(struct sandlot_call *call, struct api *api, struct search *search)
+{
+    AUTO_FREE char *cursor = NULL;
+    enum sandlot_status status;
+
+    do {
+        struct api_page page;
+
+        status = api_get_page(call, api, "snapshots", "snapshots", search->plain, cursor, &page);
+        for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
+            status = consider(call, search, json_object_array_get_idx(page.items, i));
+        free(cursor);
+        cursor = page.next;
+        page.next = NULL;
+        api_page_clear(&page);
+    } while (status == SANDLOT_OK && cursor);
+    return status;
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
+
+/* One look at snapshot ID. */
+static enum sandlot_status look(struct sandlot_call *call, struct api *api, const char *id, bool *ready)
+{
+    AUTO_ANSWER struct api_answer answer = {0};
+    struct api_request request = {.method = "GET", .target = http_target("/snapshots/{}", id)};
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+    const char *state;
+    const char *message = NULL;
+    struct json_error error;
+
+    if (status == SANDLOT_OK)
+        status = api_want_document(call, &answer, "LangSmith's answer about a snapshot");
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_string(answer.document, "status", &state, &error))
+        return json_fail(call, "LangSmith's answer about a snapshot", &error);
+    json_find_string(answer.document, "status_message", &message, NULL);
+    *ready = strcmp(state, "ready") == 0;
+    if (strcmp(state, "failed") == 0 || strcmp(state, "deleting") == 0)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "LangSmith could not make the snapshot (%s): %s", state,
+                            message && *message ? message : "it does not say why");
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, const char *name, const char *id)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+    enum sandlot_status status;
+    bool ready = false;
+    char what[512];
+
+    snprintf(what, sizeof(what), "making the snapshot %s", name);
+    for (;;) {
+        call->host->progress(call, what, 0, 0);
+        status = look(call, api, id, &ready);
+        if (status != SANDLOT_OK || ready)
+            return status;
+        if (!api_pause(call, pause_ms))
+            break;
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+    }
+    if (sandlot_cancelled(call))
+        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while LangSmith was making the snapshot '%s'", name);
+    return sandlot_fail(call, SANDLOT_TIMEOUT,
+                        "LangSmith is still making the snapshot '%s'; try again in a minute, or raise start_timeout_s",
+                        name);
+}
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+/* The id that ANSWER gives a snapshot that is being made, to be freed. */
+static enum sandlot_status read_id(struct sandlot_call *call, const struct api_answer *answer, char **id)
+{
+    const char *text;
+    struct json_error error;
+    enum sandlot_status status = api_want_document(call, answer, "LangSmith's answer to making a snapshot");
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_string(answer->document, "id", &text, &error))
+        return json_fail(call, "LangSmith's answer to making a snapshot", &error);
+    *id = strdup(text);
+    return *id ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a snapshot's id");
+}
+
+static char *build_body(const struct parameters *parameters, const struct search *search)
+{
+    struct json_builder body = {0};
+
+    json_set_string(&body, "name", search->plain);
+    json_set_string(&body, "tag", search->tag);
+    json_set_string(&body, "docker_image", parameters->image);
+    json_set_integer(&body, "fs_capacity_bytes", parameters->snapshot_gib * GIB);
+    json_set_string(&body, "registry_id", parameters->registry_id);
+    json_set_string(&body, "labels.sandlot", "1");
+    return json_finish(&body, NULL);
+}
+
+/* Sent once: a second one would build a second time. After a lost answer it is looked up who builds. */
+static enum sandlot_status build(struct sandlot_call *call, struct api *api, struct search *search)
+{
+    AUTO_ANSWER struct api_answer answer = {0};
+    struct api_request request = {.method = "POST",
+                                  .target = http_target("/snapshots"),
+                                  .body = build_body(api->parameters, search),
+                                  .never_repeat = true};
+    char what[512];
+
+    snprintf(what, sizeof(what), "making the snapshot %s from the image %s", search->name, api->parameters->image);
+    call->host->log(call, SANDLOT_LOG_INFO, what);
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+
+    if (status == SANDLOT_OK)
+        status = read_id(call, &answer, &search->id);
+    else if (status == SANDLOT_UNAVAILABLE && answer.status == 0 && find(call, api, search) == SANDLOT_OK && search->id)
+        status = SANDLOT_OK;
+    return status == SANDLOT_OK ? wait_for(call, api, search->name, search->id) : status;
+}
+
+enum sandlot_status snapshot_find_or_build(struct sandlot_call *call, struct api *api, const char *name, char **id)
+{
+    struct search search;
+    enum sandlot_status status;
+
+    if (!search_begin(&search, name))
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
+    if (*search.plain == '\0' || (search.tag && *search.tag == '\0')) {
+        search_end(&search);
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "'%s' is no name of a snapshot; write NAME or NAME:TAG",
+                            name);
+    }
+    status = find(call, api, &search);
+    if (status == SANDLOT_OK && search.id && strcmp(search.state, "ready") != 0)
+        status = sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                              "the snapshot '%s' exists but is not ready: it is %s%s%s; wait until it is, or delete it",
+                              name, search.state, search.message[0] ? ": " : "", search.message);
+    else if (status == SANDLOT_OK && !search.id)
+        status = build(call, api, &search);
+    if (status == SANDLOT_OK) {
+        *id = search.id;
+        search.id = NULL;
+    }
+    search_end(&search);
+    return status;
+}
+
+static char *capture_body(const struct search *search)
+{
+    struct json_builder body = {0};
+
+    json_set_string(&body, "name", search->plain);
+    json_set_string(&body, "tag", search->tag);
+    json_set_string(&body, "labels.sandlot", "1");
+    return json_finish(&body, NULL);
+}
+
+enum sandlot_status snapshot_capture(struct sandlot_call *call, struct api *api, const char *box, const char *name,
+                                     const struct sandlot_sink *result)
+{
+    static const int expected[] = {404, 0};
+    struct search search;
+
+    if (!search_begin(&search, name))
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
+    AUTO_ANSWER struct api_answer answer = {0};
+    struct api_request request = {.method = "POST",
+                                  .target = http_target("/boxes/{}/snapshot", box),
+                                  .body = capture_body(&search),
+                                  .never_repeat = true,
+                                  .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+
+    if (status == SANDLOT_OK && answer.status == 404)
+        status = sandlot_fail(call, SANDLOT_NOT_FOUND, "LangSmith has no sandbox '%s' (any more)", box);
+    if (status == SANDLOT_OK)
+        status = read_id(call, &answer, &search.id);
+    if (status == SANDLOT_OK)
+        status = wait_for(call, api, name, search.id);
+    if (status == SANDLOT_OK)
+        status = result->write(result, search.id, strlen(search.id));
+    search_end(&search);
+    return status;
+}
+
+/* ---- listing ---------------------------------------------------------------------------------------------------- */
+
+/* What SNAPSHOT is called: its name, with a tag if it is not the latest of that name. To be freed. */
+static char *called(struct json_object *snapshot, const char *id)
+{
+    const char *name = NULL;
+    const char *tag = NULL;
+    char *text;
+
+    json_find_string(snapshot, "name", &name, NULL);
+    if (!name || !*name)
+        return strdup(id);
+    json_find_string(snapshot, "tags[0]", &tag, NULL);
+    if (!tag || has_tag(snapshot, "latest"))
+        return strdup(name);
+    return asprintf(&text, "%s:%s", name, tag) < 0 ? NULL : text;
+}
+
+static enum sandlot_status add(struct sandlot_call *call, struct json_object *snapshot,
+                               const struct sandlot_listing *listing)
+{
+    const char *id;
+    const char *created = NULL;
+    struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
+    struct json_error error;
+
+    if (!json_read_string(snapshot, "id", &id, &error))
+        return json_fail(call, "LangSmith's list of snapshots", &error);
+    AUTO_FREE char *name = called(snapshot, id);
+
+    if (!name)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a list of snapshots");
+    json_find_string(snapshot, "status", &listed.state, NULL);
+    json_find_string(snapshot, "created_at", &created, NULL);
+    listed.created_at_ms = timestamp_read(created);
+    listed.id = name;
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status snapshot_list(struct sandlot_call *call, struct api *api, const char *cursor,
+                                  const struct sandlot_listing *listing)
+{
+    struct api_page page;
+    enum sandlot_status status = api_get_page(call, api, "snapshots", "snapshots", NULL, cursor, &page);
+
+    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
+        status = add(call, json_object_array_get_idx(page.items, i), listing);
+    if (status == SANDLOT_OK && page.next)
+        listing->next(listing, page.next);
+    api_page_clear(&page);
+    return status;
+}
+
+/* ---- deleting --------------------------------------------------------------------------------------------------- */
+
+/* GONE: whether there was such a snapshot. */
+static enum sandlot_status delete_by(struct sandlot_call *call, struct api *api, const char *id, bool *gone)
+{
+    static const int expected[] = {400, 404, 409, 422, 0};
+    AUTO_ANSWER struct api_answer answer = {0};
+    struct api_request request = {.method = "DELETE", .target = http_target("/snapshots/{}", id), .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+
+    *gone = status == SANDLOT_OK && answer.status < 300;
+    if (status != SANDLOT_OK || *gone || answer.status == 404)
+        return status;
+    /* An older server takes an id only, and calls a name malformed. */
+    return answer.status == 422 ? SANDLOT_OK : api_refuse(call, &answer, "to delete the snapshot");
+}
+
+enum sandlot_status snapshot_delete(struct sandlot_call *call, struct api *api, const char *name)
+{
+    struct search search;
+    bool gone;
+    enum sandlot_status status = delete_by(call, api, name, &gone);
+
+    if (status != SANDLOT_OK || gone)
+        return status;
+    if (!search_begin(&search, name))
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
+    status = find(call, api, &search);
+    if (status == SANDLOT_OK && search.id)
+        status = delete_by(call, api, search.id, &gone);
+    search_end(&search);
+    if (status == SANDLOT_OK && !gone)
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "LangSmith has no snapshot '%s' (any more)", name);
+    return status;
+}

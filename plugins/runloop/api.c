@@ -1,0 +1,186 @@
+#include "api.h"
+
+#include "cleanup.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sandlot/sdk/credentials.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { LONGEST_PAUSE_MS = 2000, SAID = 512, MOST_HEADERS = 32 };
+
+static const char service[] = "Runloop";
+static const char default_url[] = "https://api.runloop.ai";
+static const char key_name[] = "RUNLOOP_API_KEY";
+
+enum sandlot_status api_no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Runloop; free some");
+}
+
+/* ---- the client ---------------------------------------------------------------------------------------------------
+ */
+
+void api_init(struct runloop *runloop, const struct parameters *parameters)
+{
+    runloop->parameters = *parameters;
+    runloop->client = NULL;
+    runloop->cannot_await = false;
+    pthread_mutex_init(&runloop->lock, NULL);
+}
+
+void api_clear(struct runloop *runloop)
+{
+    http_client_close(runloop->client);
+    pthread_mutex_destroy(&runloop->lock);
+}
+
+static const char *base_url(struct sandlot_call *call, const struct runloop *runloop)
+{
+    const char *url = runloop->parameters.base_url;
+
+    url = url && *url ? url : call->host->environment(call, "RUNLOOP_BASE_URL");
+    return url ? url : default_url;
+}
+
+/* Takes TEXT, one header a line, apart in place. */
+static void split_headers(char *text, const char *headers[MOST_HEADERS + 1])
+{
+    char *rest = NULL;
+    size_t count = 0;
+
+    for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+        line += strspn(line, " \t");
+        if (strchr(line, ':') && *line != ':' && count < MOST_HEADERS)
+            headers[count++] = line;
+    }
+    headers[count] = NULL;
+}
+
+static enum sandlot_status open_client(struct sandlot_call *call, const char *url, struct http_client **client)
+{
+    const char *custom = call->host->environment(call, "RUNLOOP_CUSTOM_HEADERS");
+    AUTO_FREE char *text = strdup(custom ? custom : "");
+    const char *headers[MOST_HEADERS + 1];
+    const char *key;
+    enum sandlot_status status = credential_require(call, service, key_name, &key);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!text)
+        return api_no_memory(call);
+    split_headers(text, headers);
+    const struct http_options options = {.service = service, .base_url = url, .bearer = key, .headers = headers};
+
+    return http_client_open(call, &options, client);
+}
+
+enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloop, struct http_client **client)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    pthread_mutex_lock(&runloop->lock);
+    if (!runloop->client)
+        status = open_client(call, base_url(call, runloop), &runloop->client);
+    *client = runloop->client;
+    pthread_mutex_unlock(&runloop->lock);
+    return status;
+}
+
+/* ---- requests -----------------------------------------------------------------------------------------------------
+ */
+
+void api_make_id(char id[API_ID_SIZE])
+{
+    unsigned char b[16];
+    struct timespec now;
+
+    for (size_t got = 0; got < sizeof(b);) {
+        ssize_t more = getrandom(b + got, sizeof(b) - got, 0);
+
+        got += more > 0 ? (size_t)more : 0;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t milliseconds = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+
+    for (int i = 0; i < 6; i++)
+        b[i] = (unsigned char)(milliseconds >> (40 - 8 * i));
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x70);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    snprintf(id, API_ID_SIZE, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+             b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+enum sandlot_status api_send(struct sandlot_call *call, struct runloop *runloop, const struct http_request *request,
+                             const char *id, struct http_response *response, struct json_object **answer)
+{
+    char id_header[16 + API_ID_SIZE];
+    char own_id[API_ID_SIZE];
+    bool special = request->headers && request->headers[0]; /* at most one: which answer is wanted */
+    const char *const headers[] = {id_header, special ? request->headers[0] : "Accept: application/json", NULL};
+    struct http_request sent = *request;
+    struct http_client *client;
+    struct json_error error;
+    enum sandlot_status status = api_client(call, runloop, &client);
+
+    *answer = NULL;
+    if (status != SANDLOT_OK)
+        return status;
+    if (!id)
+        api_make_id(own_id);
+    snprintf(id_header, sizeof(id_header), "x-request-id: %s", id ? id : own_id);
+    sent.headers = strcmp(request->method, "GET") == 0 ? headers + 1 : headers;
+    status = http_send(call, client, &sent, response);
+    if (status != SANDLOT_OK || response->status < 200 || response->status > 299 || response->length == 0)
+        return status;
+    *answer = json_read_document(response->body, response->length, &error);
+    return *answer ? SANDLOT_OK : json_fail(call, "Runloop's answer", &error);
+}
+
+enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *runloop, const struct api_order *order,
+                                   int *code, struct json_object **answer)
+{
+    AUTO_FREE char *target = order->target;
+    AUTO_FREE char *body = order->body;
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    const struct http_request request = {.method = order->method,
+                                         .target = target,
+                                         .body = {.bytes = body, .length = body ? strlen(body) : 0},
+                                         .accepted = order->accepted,
+                                         .silence_ms = order->silence_ms,
+                                         .repeatable = true};
+    enum sandlot_status status = api_send(call, runloop, &request, NULL, &response, &document);
+
+    if (code)
+        *code = response.status;
+    if (answer)
+        *answer = json_object_get(document);
+    return status;
+}
+
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
+{
+    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
+    int64_t end_ms = sandlot_now_ms() + *pause_ms;
+
+    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
+        if (sandlot_remaining_ms(call, (int)left_ms) <= 0 ||
+            poll(&cancel, call->cancel_fd >= 0, sandlot_remaining_ms(call, (int)left_ms)) > 0)
+            break;
+    *pause_ms = *pause_ms * 3 / 2 < LONGEST_PAUSE_MS ? *pause_ms * 3 / 2 : LONGEST_PAUSE_MS;
+    if (sandlot_cancelled(call))
+        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for Runloop");
+    if (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms)
+        return sandlot_fail(call, SANDLOT_TIMEOUT, "Runloop was not done in time; try again, or allow more time");
+    return SANDLOT_OK;
+}
+
+bool api_mentions(const struct http_response *response, const char *word)
+{
+    char said[SAID];
+
+    http_error_text(response->body, response->length, said, sizeof(said));
+    return strcasestr(said, word) != NULL;
+}

@@ -1,0 +1,63 @@
+/* Runloop's API: one server for all. */
+#ifndef SANDLOT_RUNLOOP_API_H
+#define SANDLOT_RUNLOOP_API_H
+
+#include "parameters.h"
+
+#include <sandlot/provider.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { API_ID_SIZE = 37 };
+
+/* What open makes. */
+struct runloop {
+    struct parameters parameters;
+    pthread_mutex_t lock; /* of the client, which is made when it is needed first */
+    struct http_client *client;
+    atomic_bool cannot_await; /* the server cannot create a devbox and wait for it at once */
+};
+
+void api_init(struct runloop *runloop, const struct parameters *parameters);
+
+/* Closes all connections. */
+void api_clear(struct runloop *runloop);
+
+enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloop, struct http_client **client);
+
+/* A UUID of version 7. */
+void api_make_id(char id[API_ID_SIZE]);
+
+/*
+ * Sends REQUEST. Whatever is no GET carries ID (NULL: a new one) as its x-request-id. *ANSWER: the document of a 2xx
+ * answer; NULL if that was empty or went to a sink, or the status was another that the request accepts, for which
+ * RESPONSE is to be looked at. RESPONSE is to be cleared in any case.
+ */
+enum sandlot_status api_send(struct sandlot_call *call, struct runloop *runloop, const struct http_request *request,
+                             const char *id, struct http_response *response, struct json_object **answer);
+
+/* One request that may be sent twice. */
+struct api_order {
+    const char *method;
+    char *target;        /* taken over */
+    char *body;          /* likewise; NULL: none */
+    const int *accepted; /* see http_request */
+    int64_t silence_ms;  /* likewise */
+};
+
+/* Sends it. *CODE: the status of HTTP; *ANSWER as above. Both may be NULL. */
+enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *runloop, const struct api_order *order,
+                                   int *code, struct json_object **answer);
+
+/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
+
+/* Does what an answer says of an error mention WORD, in any case? */
+bool api_mentions(const struct http_response *response, const char *word);
+
+enum sandlot_status api_no_memory(struct sandlot_call *call);
+
+#endif

@@ -1,0 +1,314 @@
+/*
+ * POST /v1/devboxes/create_and_await_running, or, where that is not known, POST /v1/devboxes. Request schemas are closed:
+ * one field too many and all is refused.
+ *
+ * Whether the server knows a repeated request by its x-request-id nobody says. So after an answer that was lost the run
+ * label is sought in the metadata of all devboxes before another is asked for.
+ */
+#include "create.h"
+
+#include "blueprint.h"
+#include "cleanup.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    ATTEMPTS = 4,
+    FIRST_PAUSE_MS = 300,
+    LONGEST_WISH_MS = 20 * 1000, /* of the service, to be left alone, that is granted */
+    SILENCE_MS = 90 * 1000,      /* it may wait half a minute before it answers */
+    LONGEST_LIFE_S = 172800
+};
+
+static const char create_target[] = "/v1/devboxes";
+static const char await_target[] = "/v1/devboxes/create_and_await_running";
+
+/* ---- the request --------------------------------------------------------------------------------------------------
+ */
+
+static bool is_said(const char *text)
+{
+    return text && *text;
+}
+
+static bool has_own_size(const struct parameters *wanted)
+{
+    return !isnan(wanted->cpu_cores) || wanted->memory_gb != SANDLOT_ABSENT_INTEGER ||
+           wanted->disk_gb != SANDLOT_ABSENT_INTEGER;
+}
+
+static enum sandlot_status check_wanted(struct sandlot_call *call, const struct parameters *wanted)
+{
+    if (is_said(wanted->size) && has_own_size(wanted))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "size and cpu_cores, memory_gb or disk_gb exclude each other; leave one of them out");
+    if (has_own_size(wanted) && (isnan(wanted->cpu_cores) || wanted->memory_gb == SANDLOT_ABSENT_INTEGER))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "a size of your own needs both cpu_cores and memory_gb; add the other");
+    if (is_said(wanted->user) != (wanted->uid != SANDLOT_ABSENT_INTEGER))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "user and uid belong together; say both, such as user=root and uid=0");
+    return SANDLOT_OK;
+}
+
+static void set_text(struct json_builder *body, const char *path, const char *text)
+{
+    if (is_said(text))
+        json_set_string(body, path, text);
+}
+
+/* A parameter of kind array or table, as it is. */
+static void set_json(struct json_builder *body, const char *path, const char *text)
+{
+    json_set_text(body, path, is_said(text) ? text : NULL);
+}
+
+/* A table of scalars becomes an object of texts. */
+static enum sandlot_status set_texts(struct sandlot_call *call, struct json_builder *body, const char *parameter,
+                                     const char *text, const char *path)
+{
+    struct json_error error;
+    AUTO_DOCUMENT struct json_object *table =
+        is_said(text) ? json_read_document(text, strlen(text), &error) : json_object_new_object();
+
+    if (!table)
+        return json_fail(call, parameter, &error);
+    json_object_object_foreach(table, name, value)
+    {
+        if (!value || json_object_is_type(value, json_type_object) || json_object_is_type(value, json_type_array))
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s.%.100s must be a text, a number or a boolean",
+                                parameter, name);
+        json_set_member(body, path, name, json_object_get_string(value));
+    }
+    return SANDLOT_OK;
+}
+
+static int64_t whole_seconds(int64_t milliseconds)
+{
+    return milliseconds / 1000 + (milliseconds % 1000 != 0);
+}
+
+/* While rest is to end a devbox, Runloop keeps to no hard end; so the nearer of the two is what it is told of. */
+static void set_lifetimes(struct json_builder *body, const struct sandlot_create *request)
+{
+    int64_t idle_s = whole_seconds(request->idle_ttl_ms);
+    int64_t hard_s = whole_seconds(request->hard_ttl_ms);
+
+    if (idle_s > 0 && (hard_s == 0 || idle_s < hard_s)) {
+        json_set_integer(body, "launch_parameters.lifecycle.after_idle.idle_time_seconds",
+                         idle_s < LONGEST_LIFE_S ? idle_s : LONGEST_LIFE_S);
+        json_set_string(body, "launch_parameters.lifecycle.after_idle.on_idle", "shutdown");
+    }
+    /* Without a word it would be shut down after an hour. */
+    json_set_integer(body, "launch_parameters.keep_alive_time_seconds",
+                     hard_s > 0 && hard_s < LONGEST_LIFE_S ? hard_s : LONGEST_LIFE_S);
+}
+
+static void set_launch(struct json_builder *body, const struct parameters *wanted)
+{
+    set_text(body, "launch_parameters.resource_size_request", has_own_size(wanted) ? "CUSTOM_SIZE" : wanted->size);
+    if (!isnan(wanted->cpu_cores))
+        json_set_number(body, "launch_parameters.custom_cpu_cores", wanted->cpu_cores);
+    if (wanted->memory_gb != SANDLOT_ABSENT_INTEGER)
+        json_set_integer(body, "launch_parameters.custom_gb_memory", wanted->memory_gb);
+    if (wanted->disk_gb != SANDLOT_ABSENT_INTEGER)
+        json_set_integer(body, "launch_parameters.custom_disk_size", wanted->disk_gb);
+    set_text(body, "launch_parameters.architecture", wanted->architecture);
+    set_text(body, "launch_parameters.provisioning_tier", wanted->tier);
+    set_text(body, "launch_parameters.network_policy_id", wanted->network_policy_id);
+    set_json(body, "launch_parameters.launch_commands", wanted->launch_commands);
+    set_text(body, "launch_parameters.user_parameters.username", wanted->user);
+    if (wanted->uid != SANDLOT_ABSENT_INTEGER)
+        json_set_integer(body, "launch_parameters.user_parameters.uid", wanted->uid);
+}
+
+static enum sandlot_status make_body(struct sandlot_call *call, const struct parameters *wanted,
+                                     const struct sandlot_create *request, const struct origin *origin, char **text)
+{
+    struct json_builder body = {0};
+    enum sandlot_status status = set_texts(call, &body, "metadata", wanted->metadata, "metadata");
+
+    if (status == SANDLOT_OK)
+        status = set_texts(call, &body, "environment", wanted->environment, "environment_variables");
+    if (status == SANDLOT_OK)
+        status = set_texts(call, &body, "secrets", wanted->secrets, "secrets");
+    json_set_string(&body, "name", request->run_label);
+    for (size_t i = 0; i < request->label_count; i++)
+        json_set_member(&body, "metadata", request->labels[i].key, request->labels[i].value);
+    set_text(&body, "blueprint_id", origin->blueprint_id);
+    set_text(&body, "blueprint_name", origin->blueprint_name);
+    set_text(&body, "snapshot_id", origin->snapshot_id);
+    set_launch(&body, wanted);
+    set_lifetimes(&body, request);
+    set_json(&body, "mounts", wanted->mounts);
+    *text = json_finish(&body, NULL);
+    if (status == SANDLOT_OK && !*text)
+        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "the request for a devbox cannot be written: a parameter is not UTF-8 or no JSON, or memory "
+                              "is short; check the parameters");
+    return status;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------
+ */
+
+/* One creation, however often it is asked for. */
+struct creation {
+    struct sandlot_call *call;
+    struct runloop *runloop;
+    const char *run_label;
+    const char *body;
+    char id[API_ID_SIZE]; /* the same in all attempts */
+    int pause_ms;
+};
+
+void create_tell(struct sandlot_call *call, const struct record *record)
+{
+    AUTO_FREE char *home = NULL;
+
+    if (record->user && strcmp(record->user, "root") == 0)
+        home = strdup("/root");
+    else if (record->user && asprintf(&home, "/home/%s", record->user) < 0)
+        home = NULL;
+    call->host->created(call, record->id, home);
+}
+
+/* The service does not want to: because of what was asked for, or because a limit is reached, which it may call by any
+ * status. */
+static enum sandlot_status refused(const struct creation *creation, const struct http_request *request,
+                                   const struct http_response *response)
+{
+    char said[400];
+    struct http_client *client;
+    enum sandlot_status status = api_client(creation->call, creation->runloop, &client);
+
+    if (api_mentions(response, "quota") || api_mentions(response, "limit")) {
+        http_error_text(response->body, response->length, said, sizeof(said));
+        return sandlot_fail(creation->call, SANDLOT_EXHAUSTED,
+                            "Runloop makes no more devboxes: \"%s\"; delete some, or ask for a higher limit", said);
+    }
+    return status == SANDLOT_OK ? http_response_fail(creation->call, client, request, response) : status;
+}
+
+/* The devbox may be there although we were not told so; it is then ours. SANDLOT_OK with an empty record: it is not. */
+static enum sandlot_status look_up(const struct creation *creation, struct record *record)
+{
+    return record_find_run(creation->call, creation->runloop, creation->run_label, record);
+}
+
+/*
+ * Asks once. SANDLOT_OK with an empty RECORD: to be asked again. RESPONSE is to be cleared. *FINAL: there is nothing to
+ * be asked again, whatever is returned.
+ */
+static enum sandlot_status ask(struct creation *creation, bool await, struct http_response *response,
+                               struct record *record, bool *final)
+{
+    static const int answers[] = {400, 403, 404, 405, 408, 409, 422, 425, 429, 500, 502, 503, 504, 0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    const struct http_request request = {
+        .method = "POST",
+        .target = await ? await_target : create_target,
+        .body = {.bytes = creation->body, .length = strlen(creation->body)},
+        .accepted = answers,
+        .never_repeat = true,
+        .silence_ms = SILENCE_MS,
+    };
+    enum sandlot_status status =
+        api_send(creation->call, creation->runloop, &request, creation->id, response, &document);
+
+    *final = status == SANDLOT_AUTH || status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT ||
+             status == SANDLOT_INVALID_ARGUMENT;
+    if (status == SANDLOT_OK && document)
+        status = record_read(creation->call, document, record);
+    if (*final || record->id)
+        return status;
+    bool unknown = response->status == 400 || response->status == 404 || response->status == 405;
+
+    /* A server that does not know this way takes its name for the id of a devbox. */
+    if (await && unknown)
+        return SANDLOT_OK;
+    *final = unknown || response->status == 403 || response->status == 422 ||
+             (response->status == 429 && response->retry_ms > LONGEST_WISH_MS);
+    if (*final)
+        return refused(creation, &request, response);
+    if (response->retry_ms > creation->pause_ms && response->retry_ms <= LONGEST_WISH_MS)
+        creation->pause_ms = (int)response->retry_ms;
+    /* Who is told to come later has certainly got nothing. */
+    enum sandlot_status found = response->status == 429 ? SANDLOT_OK : look_up(creation, record);
+
+    *final = found != SANDLOT_OK;
+    return *final && status == SANDLOT_OK ? found : status;
+}
+
+static enum sandlot_status ask_until_known(struct creation *creation, struct record *record)
+{
+    bool await = !creation->runloop->cannot_await;
+    enum sandlot_status status = SANDLOT_OK;
+
+    for (int attempt = 1;; attempt++) {
+        AUTO_RESPONSE struct http_response response = {0};
+        bool final = false;
+        bool first_way = await;
+
+        status = ask(creation, await, &response, record, &final);
+        if (record->id)
+            return SANDLOT_OK;
+        if (final)
+            return status;
+        if (first_way && status == SANDLOT_OK && response.status >= 400 && response.status <= 405) {
+            await = false;
+            creation->runloop->cannot_await = response.status != 400;
+            continue;
+        }
+        if (attempt >= ATTEMPTS) {
+            const struct http_request request = {.method = "POST", .target = create_target};
+
+            return status == SANDLOT_OK ? refused(creation, &request, &response) : status;
+        }
+        status = api_pause(creation->call, &creation->pause_ms);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+static enum sandlot_status create(struct sandlot_call *call, struct runloop *runloop,
+                                  const struct sandlot_create *request, const struct origin *origin,
+                                  struct record *record)
+{
+    AUTO_FREE char *body = NULL;
+    struct creation creation = {
+        .call = call, .runloop = runloop, .run_label = request->run_label, .pause_ms = FIRST_PAUSE_MS};
+    enum sandlot_status status = make_body(call, &runloop->parameters, request, origin, &body);
+
+    if (status != SANDLOT_OK)
+        return status;
+    creation.body = body;
+    api_make_id(creation.id);
+    status = ask_until_known(&creation, record);
+    if (status == SANDLOT_OK)
+        create_tell(call, record);
+    return status;
+}
+
+enum sandlot_status create_devbox(struct sandlot_call *call, struct runloop *runloop,
+                                  const struct sandlot_create *request, struct record *record)
+{
+    AUTO_ORIGIN struct origin origin = {0};
+    enum sandlot_status status = check_wanted(call, &runloop->parameters);
+
+    *record = (struct record){0};
+    if (status == SANDLOT_OK)
+        status = blueprint_find_origin(call, runloop, request, &origin);
+    return status == SANDLOT_OK ? create(call, runloop, request, &origin, record) : status;
+}
+
+enum sandlot_status create_from_disk(struct sandlot_call *call, struct runloop *runloop,
+                                     const struct sandlot_create *request, const char *snapshot_id,
+                                     struct record *record)
+{
+    AUTO_ORIGIN struct origin origin = {.snapshot_id = strdup(snapshot_id)};
+
+    *record = (struct record){0};
+    return origin.snapshot_id ? create(call, runloop, request, &origin, record) : api_no_memory(call);
+}

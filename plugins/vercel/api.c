@@ -1,0 +1,117 @@
+#include "api.h"
+
+#include "cleanup.h"
+
+#include <string.h>
+
+enum { LONGEST_PAUSE_MS = 2000 };
+
+static const char default_url[] = "https://vercel.com/api";
+
+void api_init(struct vercel *vercel, const struct parameters *parameters)
+{
+    *vercel = (struct vercel){.parameters = *parameters};
+    pthread_mutex_init(&vercel->lock, NULL);
+}
+
+void api_clear(struct vercel *vercel)
+{
+    http_client_close(vercel->client);
+    credentials_clear(&vercel->credentials);
+    pthread_mutex_destroy(&vercel->lock);
+}
+
+static enum sandlot_status open_client(struct sandlot_call *call, struct vercel *vercel)
+{
+    const char *url = vercel->parameters.base_url;
+    struct credentials credentials;
+    enum sandlot_status status = credentials_find_all(call, &credentials);
+
+    if (!url || !*url)
+        url = call->host->environment(call, "VERCEL_SANDBOX_BASE_URL");
+    const struct http_options options = {
+        .service = VERCEL_SERVICE, .base_url = url ? url : default_url, .bearer = credentials.token};
+
+    if (status == SANDLOT_OK)
+        status = http_client_open(call, &options, &vercel->client);
+    if (status == SANDLOT_OK)
+        vercel->credentials = credentials;
+    else
+        credentials_clear(&credentials);
+    return status;
+}
+
+enum sandlot_status api_open(struct sandlot_call *call, struct vercel *vercel)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    pthread_mutex_lock(&vercel->lock);
+    if (!vercel->client)
+        status = open_client(call, vercel);
+    pthread_mutex_unlock(&vercel->lock);
+    return status;
+}
+
+void api_add_scope(const struct vercel *vercel, char **target, enum api_scope scope)
+{
+    if (*target)
+        http_target_add(target, "teamId", vercel->credentials.team);
+    if (*target && scope != API_SESSION)
+        http_target_add(target, scope == API_NAME ? "projectId" : "project", vercel->credentials.project);
+}
+
+enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
+                             struct http_response *response, struct json_object **answer)
+{
+    struct json_error error;
+    AUTO_FREE char *body = request->body;
+
+    api_add_scope(vercel, &request->target, request->scope);
+    AUTO_FREE char *target = request->target;
+    const struct http_request sent = {.method = request->method,
+                                      .target = target,
+                                      .body = {.bytes = body, .length = body ? strlen(body) : 0},
+                                      .repeatable = request->repeatable,
+                                      .never_repeat = request->never_repeat,
+                                      .accepted = request->accepted};
+
+    request->target = request->body = NULL;
+    *answer = NULL;
+    enum sandlot_status status = http_send(call, vercel->client, &sent, response);
+
+    if (status != SANDLOT_OK || response->status < 200 || response->status > 299)
+        return status;
+    *answer = json_read_document(response->body, response->length, &error);
+    return *answer ? SANDLOT_OK : json_fail(call, "Vercel's answer", &error);
+}
+
+void api_error_code(const char *body, size_t length, char code[64])
+{
+    AUTO_DOCUMENT struct json_object *document = body ? json_read_document(body, length, NULL) : NULL;
+    const char *word = NULL;
+
+    if (document)
+        json_find_string(document, "error.code", &word, NULL);
+    snprintf(code, 64, "%s", word ? word : "");
+}
+
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
+{
+    int64_t end_ms = sandlot_now_ms() + sandlot_remaining_ms(call, *pause_ms);
+    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
+
+    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
+        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
+            break;
+    *pause_ms = *pause_ms * 3 / 2 < LONGEST_PAUSE_MS ? *pause_ms * 3 / 2 : LONGEST_PAUSE_MS;
+    if (sandlot_cancelled(call))
+        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for Vercel");
+    if (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms)
+        return sandlot_fail(call, SANDLOT_TIMEOUT, "Vercel was not done in time; try again, or allow more time");
+    return SANDLOT_OK;
+}
+
+enum sandlot_status api_no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Vercel; free some");
+}

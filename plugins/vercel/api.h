@@ -1,0 +1,66 @@
+/*
+ * Vercel's API of sandboxes, version 2 (3 for creating). A sandbox is a durable thing with a name; a session is one
+ * running machine of it, with an id. Commands and files belong to a session, all else to the name.
+ */
+#ifndef SANDLOT_VERCEL_API_H
+#define SANDLOT_VERCEL_API_H
+
+#include "credentials.h"
+#include "parameters.h"
+
+#include <sandlot/provider.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
+#include <pthread.h>
+
+/* What open makes. */
+struct vercel {
+    struct parameters parameters;
+    pthread_mutex_t lock;       /* for the opening of the two below, which stay until close */
+    struct http_client *client; /* NULL until the first request */
+    struct credentials credentials;
+};
+
+void api_init(struct vercel *vercel, const struct parameters *parameters);
+void api_clear(struct vercel *vercel);
+
+/* Finds credentials and address, unless that was done. Comes before anything that needs them. */
+enum sandlot_status api_open(struct sandlot_call *call, struct vercel *vercel);
+
+/* What a request is about, which decides how the project is said in its query. */
+enum api_scope {
+    API_SESSION, /* not at all: a session or a snapshot belongs to one */
+    API_NAME,    /* projectId */
+    API_LIST     /* project */
+};
+
+/* The query of TARGET, from http_target, in place: *TARGET is NULL when out of memory. */
+void api_add_scope(const struct vercel *vercel, char **target, enum api_scope scope);
+
+struct api_request {
+    const char *method;
+    char *target; /* from http_target, without team and project; api_send takes it over */
+    enum api_scope scope;
+    char *body;       /* JSON from json_finish, or NULL; likewise */
+    bool repeatable;  /* as in http_request */
+    bool never_repeat;
+    const int *accepted; /* as in http_request */
+};
+
+/*
+ * Sends REQUEST. *ANSWER: the document of a 2xx answer, to be released; NULL if the status was another that is accepted,
+ * for which RESPONSE is to be looked at. RESPONSE is to be cleared in any case.
+ */
+enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
+                             struct http_response *response, struct json_object **answer);
+
+/* The word for an error in BODY: "sandbox_stopped"; "" for none. */
+void api_error_code(const char *body, size_t length, char code[64]);
+
+/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
+
+enum sandlot_status api_no_memory(struct sandlot_call *call);
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * POST .../cmd starts a program, without a shell, and with `wait` and `logs` answers with lines of JSON: the command as it
+ * begins, what it writes, the command with its exit code. Vercel's edge cuts such an answer after some minutes, so scripts
+ * end before that and are asked again.
+ */
+#include "command.h"
+
+#include "cleanup.h"
+#include "upload.h"
+
+#include <sandlot/sdk/ndjson.h>
+#include <sandlot/sdk/remote_command.h>
+#include <string.h>
+
+enum {
+    HOLD_MS = 200 * 1000,
+    SHORTEST_HOLD_MS = 1000,
+    GRACE_MS = 10 * 1000,  /* for Vercel's own time limit of a script, which kills */
+    ANSWER_MS = 20 * 1000, /* for the answer after the script's end */
+    URGENT_MS = 900,
+    OWN_SCRIPT_MS = 10 * 60 * 1000,
+    LONGEST_LINE = 4 << 20
+};
+
+/* One execute. */
+struct course {
+    struct sandbox *sandbox;
+    bool sent; /* a script has been taken, or may have been: what it started cannot be started in another session */
+};
+
+/* One command of Vercel's, and what its answer says. */
+struct sending {
+    struct ndjson reader;
+    const struct sandlot_sink *output;
+    enum sandlot_status sink_status;
+    bool heard; /* something that it wrote */
+    bool ended; /* its last line has come */
+    char id[64];
+    char code[64]; /* of an error, in the place of an answer or in the middle of it */
+    char message[256];
+};
+
+/* ---- answers ------------------------------------------------------------------------------------------------------ */
+
+static void take_error(struct sending *sending, struct json_object *line, const char *place)
+{
+    const char *code = NULL;
+    const char *message = NULL;
+    struct json_object *error = json_object_object_get(line, place);
+
+    if (!json_object_is_type(error, json_type_object))
+        return;
+    json_find_string(error, "code", &code, NULL);
+    json_find_string(error, "message", &message, NULL);
+    snprintf(sending->code, sizeof(sending->code), "%s", code && *code ? code : "unknown");
+    snprintf(sending->message, sizeof(sending->message), "%s", message ? message : "it does not say why");
+}
+
+static void take_command(struct sending *sending, struct json_object *line)
+{
+    const char *id = NULL;
+    int64_t code = -1;
+
+    json_find_string(line, "command.id", &id, NULL);
+    if (id)
+        snprintf(sending->id, sizeof(sending->id), "%s", id);
+    if (json_read_integer(line, "command.exitCode", &code, NULL))
+        sending->ended = sending->reader.finished = true;
+}
+
+static enum sandlot_status take_line(void *context, struct json_object *line)
+{
+    struct sending *sending = context;
+    const char *stream = NULL;
+
+    if (!json_object_is_type(line, json_type_object))
+        return SANDLOT_OK;
+    if (json_object_object_get_ex(line, "command", NULL))
+        take_command(sending, line);
+    if (json_object_object_get_ex(line, "error", NULL))
+        take_error(sending, line, "error");
+    json_find_string(line, "stream", &stream, NULL);
+    if (stream && strcmp(stream, "error") == 0)
+        take_error(sending, line, "data");
+    if (!stream || strcmp(stream, "stdout") != 0)
+        return SANDLOT_OK;
+    struct json_object *data = json_object_object_get(line, "data");
+
+    sending->heard = true;
+    if (!json_object_is_type(data, json_type_string))
+        return SANDLOT_OK;
+    sending->sink_status = sending->output->write(sending->output, json_object_get_string(data),
+                                                  (size_t)json_object_get_string_len(data));
+    return sending->sink_status;
+}
+
+/* ---- requests ----------------------------------------------------------------------------------------------------- */
+
+static char *make_body(const char *script, const char *const *words, int64_t limit_ms, size_t *length)
+{
+    struct json_builder body = {0};
+
+    json_set_string(&body, "command", "sh");
+    json_set_string(&body, "args[]", "-c");
+    json_set_string(&body, "args[]", script);
+    if (words)
+        json_set_string(&body, "args[]", "sh");
+    for (; words && *words; words++)
+        json_set_string(&body, "args[]", *words);
+    json_set_string(&body, "cwd", "/"); /* the usual one may have been deleted */
+    json_set_object(&body, "env");
+    json_set_boolean(&body, "sudo", false);
+    json_set_boolean(&body, "wait", true);
+    json_set_boolean(&body, "logs", true);
+    json_set_integer(&body, "timeout", limit_ms);
+    return json_finish(&body, length);
+}
+
+/* Sends REQUEST, to which lines are the answer. A refusal that is looked at later is lines too: *STATUS of HTTP. */
+static enum sandlot_status send_for_lines(struct sandlot_call *call, struct sandbox *sandbox,
+                                          struct http_request *request, struct sending *sending, int *status)
+{
+    static const int refusals[] = {400, 404, 410, 413, 422, 0};
+    AUTO_RESPONSE struct http_response response = {0};
+
+    ndjson_init(&sending->reader, NULL, LONGEST_LINE, take_line, sending);
+    request->sink = &sending->reader.sink;
+    request->enough = &sending->reader.finished;
+    request->accepted = refusals;
+    request->repeatable = true;
+    enum sandlot_status sent = http_send(call, sandbox->vercel->client, request, &response);
+
+    /* A line that makes no sense, or half of one, is an answer that was cut. */
+    if (sent == SANDLOT_OK && ndjson_end(&sending->reader) != SANDLOT_OK)
+        sent = SANDLOT_UNAVAILABLE;
+    if (sent == SANDLOT_INTERNAL && sending->reader.status == SANDLOT_INTERNAL && sending->sink_status == SANDLOT_OK)
+        sent = SANDLOT_UNAVAILABLE;
+    ndjson_clear(&sending->reader);
+    *status = response.status;
+    return sent;
+}
+
+/* A server that has no logs to give with the answer gives them to those who ask. */
+static enum sandlot_status ask_for_logs(struct sandlot_call *call, struct sandbox *sandbox, struct sending *sending,
+                                        int64_t limit_ms)
+{
+    AUTO_FREE char *operation = NULL;
+    AUTO_FREE char *session = NULL;
+    AUTO_FREE char *id = http_target("{}", sending->id);
+    int status;
+
+    if (!id || asprintf(&operation, "/cmd/%s/logs", id) < 0)
+        return api_no_memory(call);
+    AUTO_FREE char *target = sandbox_target(call, sandbox, operation, &session);
+    struct http_request request = {
+        .method = "GET", .target = target, .timeout_ms = limit_ms, .silence_ms = limit_ms};
+
+    return send_for_lines(call, sandbox, &request, sending, &status);
+}
+
+static enum sandlot_status no_shell(struct sandlot_call *call, const struct sending *sending)
+{
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        "Vercel's sandbox cannot run sh (%.200s); start it from an image that has a shell",
+                        sending->message);
+}
+
+/* What an error in the place of an answer means; refusals of a session are not among them. */
+static enum sandlot_status judge(struct sandlot_call *call, const struct sending *sending, int status)
+{
+    if (strcmp(sending->code, "executable_not_found") == 0)
+        return no_shell(call, sending);
+    return sandlot_fail(call, status == 413 ? SANDLOT_UNSUPPORTED : SANDLOT_INVALID_ARGUMENT,
+                        "Vercel refuses to run a command (%d): %.250s; look whether the sandbox is as it should be",
+                        status, sending->message[0] ? sending->message : "it does not say why");
+}
+
+/* A script, and what is done with it. */
+struct order {
+    const char *script;
+    const char *const *words; /* NULL: none */
+    int64_t longest_ms;
+    bool urgent;
+};
+
+static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *sandbox, const struct order *order,
+                                     struct sending *sending, char **session, int *status)
+{
+    int64_t limit_ms = order->urgent ? URGENT_MS : order->longest_ms + ANSWER_MS;
+    size_t length = 0;
+    AUTO_FREE char *body = make_body(order->script, order->words, order->longest_ms + GRACE_MS, &length);
+    AUTO_FREE char *target = order->urgent ? sandbox_target_now(sandbox, "/cmd")
+                                           : sandbox_target(call, sandbox, "/cmd", session);
+    struct http_request request = {.method = "POST",
+                                   .target = target,
+                                   .body = {.bytes = body, .length = length},
+                                   .timeout_ms = limit_ms,
+                                   .silence_ms = limit_ms,
+                                   .after_cancel = order->urgent};
+
+    *status = 0;
+    if (!body || !target)
+        return api_no_memory(call);
+    enum sandlot_status sent = send_for_lines(call, sandbox, &request, sending, status);
+
+    if (sent == SANDLOT_OK && *status < 300 && !sending->heard && *sending->id && !*sending->code && !order->urgent)
+        sent = ask_for_logs(call, sandbox, sending, limit_ms);
+    return sent;
+}
+
+static enum sandlot_status lost_with_session(struct sandlot_call *call, const struct sandbox *sandbox)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL,
+                        "the session of Vercel's sandbox '%.128s' ended while the command ran, so what became of it is "
+                        "unknown; look before you run it again, and allow more time by ttl_s",
+                        sandbox->name);
+}
+
+/* Runs ORDER. One that is refused because the session is over has not run, and is given to another one, once. */
+static enum sandlot_status carry_out(struct sandlot_call *call, struct course *course, const struct order *order,
+                                     struct sending *sending)
+{
+    for (int attempt = 1;; attempt++) {
+        const struct sandlot_sink *output = sending->output;
+        AUTO_FREE char *session = NULL;
+        int status;
+        enum sandlot_status sent = send_once(call, course->sandbox, order, sending, &session, &status);
+        bool refused = sent == SANDLOT_OK && (sandbox_is_refusal(status) || status == 404);
+
+        if (!refused) {
+            course->sent = true;
+            return sent == SANDLOT_OK && status >= 300 ? judge(call, sending, status) : sent;
+        }
+        if (order->urgent)
+            return SANDLOT_UNAVAILABLE;
+        sent = sandbox_wake(call, course->sandbox, session);
+        if (sent != SANDLOT_OK)
+            return sent;
+        if (course->sent)
+            return lost_with_session(call, course->sandbox);
+        if (attempt > 1)
+            return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                "the sessions of Vercel's sandbox '%.128s' end as soon as they have begun (%.60s); try "
+                                "again",
+                                course->sandbox->name, sending->code);
+        *sending = (struct sending){.output = output};
+    }
+}
+
+/* ---- the channel -------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status run_script(struct sandlot_call *call, void *context, const struct remote_script *script,
+                                      const struct sandlot_sink *output, char *reason, size_t capacity)
+{
+    struct sending sending = {.output = output};
+    const struct order order = {
+        .script = script->text, .longest_ms = script->longest_ms, .urgent = script->urgent};
+    enum sandlot_status status = carry_out(call, context, &order, &sending);
+
+    if (*sending.code)
+        snprintf(reason, capacity, "Vercel broke the command's answer off with \"%s\": %s", sending.code,
+                 sending.message);
+    return status;
+}
+
+static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
+                               const struct sandlot_source *source, uint64_t length)
+{
+    const struct course *course = context;
+
+    return upload_new_file(call, course->sandbox, path, source, length);
+}
+
+static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbox,
+                               const struct sandlot_command *command, const struct sandlot_sink *output,
+                               struct sandlot_exit *result)
+{
+    struct course course = {.sandbox = sandbox};
+    int64_t lasts_ms = sandbox_lasts_ms(sandbox) / 2; /* so that no session ends in the middle of a script */
+    int64_t hold_ms = lasts_ms > 0 && lasts_ms < HOLD_MS ? lasts_ms : HOLD_MS;
+
+    pthread_mutex_lock(&sandbox->lock);
+    AUTO_FREE char *folder = strdup(sandbox->working_dir);
+
+    pthread_mutex_unlock(&sandbox->lock);
+    if (!folder)
+        return api_no_memory(call);
+    const struct remote_channel channel = {.context = &course,
+                                           .run = run_script,
+                                           .put = put,
+                                           .hold_ms = hold_ms < SHORTEST_HOLD_MS ? SHORTEST_HOLD_MS : hold_ms,
+                                           .streams = true,
+                                           .working_dir = folder};
+
+    return remote_command_run(call, &channel, command, output, result);
+}
+
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result)
+{
+    (void)provider;
+    return run(call, sandbox, command, output, result);
+}
+
+/* ---- scripts of our own ------------------------------------------------------------------------------------------- */
+
+struct text {
+    char *bytes;
+    size_t length;
+    size_t capacity;
+};
+
+static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct text *text = sink->context;
+    size_t room = text->capacity - 1 - text->length;
+
+    length = length < room ? length : room;
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+    return SANDLOT_OK;
+}
+
+enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
+                                size_t capacity)
+{
+    struct text kept = {.bytes = text, .capacity = capacity};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    const struct sandlot_command command = {
+        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
+    struct sandlot_exit result = {.size = sizeof(result)};
+
+    text[0] = '\0';
+    return run(call, sandbox, &command, &sink, &result);
+}
+
+enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
+                                     const char *const *words, char *text, size_t capacity)
+{
+    struct text kept = {.bytes = text, .capacity = capacity};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    struct sending sending = {.output = &sink};
+    struct course course = {.sandbox = sandbox};
+    const struct order order = {.script = script, .words = words, .longest_ms = HOLD_MS};
+
+    text[0] = '\0';
+    return carry_out(call, &course, &order, &sending);
+}
+
+void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
+{
+    char nothing[2];
+    struct text kept = {.bytes = nothing, .capacity = sizeof(nothing)};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    struct sending sending = {.output = &sink};
+    struct course course = {.sandbox = sandbox};
+    const struct order order = {.script = script, .longest_ms = 1000, .urgent = true};
+
+    carry_out(call, &course, &order, &sending);
+}

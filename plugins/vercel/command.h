@@ -1,0 +1,25 @@
+/* Commands. */
+#ifndef SANDLOT_VERCEL_COMMAND_H
+#define SANDLOT_VERCEL_COMMAND_H
+
+#include "sandbox.h"
+
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result);
+
+/* Runs a script of our own and keeps the first CAPACITY - 1 bytes of what it prints. */
+enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
+                                size_t capacity);
+
+/*
+ * Hands WORDS to sh as "$1", "$2", ... of SCRIPT and does the same, in one request that may be carried out twice.
+ * SANDLOT_UNSUPPORTED: Vercel does not take so much in one request.
+ */
+enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
+                                     const char *const *words, char *text, size_t capacity);
+
+/* Runs SCRIPT in less than a second although the call may be over, and never mind what comes of it. */
+void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script);
+
+#endif

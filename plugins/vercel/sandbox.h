@@ -1,0 +1,57 @@
+/* A sandbox in use. Its id is its name; which session it has changes. */
+#ifndef SANDLOT_VERCEL_SANDBOX_H
+#define SANDLOT_VERCEL_SANDBOX_H
+
+#include "record.h"
+
+#define WORKING_DIR "/vercel/sandbox"
+
+/* What the host holds of a sandbox. Calls for one sandbox may overlap. */
+struct sandbox {
+    struct vercel *vercel;
+    char *name;
+    pthread_mutex_t lock; /* of all below */
+    char *session;
+    char *working_dir;
+    bool running;
+    int64_t ends_ms;  /* when the session ends, by CLOCK_MONOTONIC; 0: unknown */
+    int64_t rest_ms;  /* it is to live so long without use */
+    int64_t until_ms; /* but never longer than until then; 0: as long as may be */
+    bool fixed;       /* Vercel does not make the session longer */
+};
+
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
+                                          const struct sandlot_create *request, void **sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *sandbox);
+void sandbox_release(void *provider, void *sandbox);
+
+/*
+ * The path of an operation of the session, PATTERN with "{}" for its id ("/cmd", "/fs/read", ...), with its query. Makes the
+ * session longer if it would end soon. *SESSION: the id, for sandbox_wake. Both are to be freed; NULL when out of memory.
+ */
+char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const char *operation, char **session);
+
+/* The same without a request of its own: for what must be quick. */
+char *sandbox_target_now(struct sandbox *sandbox, const char *operation);
+
+/*
+ * SESSION has refused: it is over, or about to be. Waits for the end and starts another one. SANDLOT_NOT_FOUND: there is no
+ * other, for the sandbox is gone, or its files are.
+ */
+enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox, const char *session);
+
+/* Is STATUS the refusal of a session that is over? What was refused so has not run. */
+bool sandbox_is_refusal(int status);
+
+/* How long a session surely lasts without being made longer. */
+int64_t sandbox_lasts_ms(struct sandbox *sandbox);
+
+/* Waits until the sandbox NAME is in PHASE. */
+enum sandlot_status sandbox_wait_for(struct sandlot_call *call, struct vercel *vercel, const char *name,
+                                     enum phase phase, struct record *record);
+
+/* Starts sandbox NAME again, whatever it does, and waits until it runs. */
+enum sandlot_status sandbox_start(struct sandlot_call *call, struct vercel *vercel, const char *name,
+                                  struct record *record);
+
+#endif

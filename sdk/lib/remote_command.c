@@ -1,0 +1,507 @@
+/* One command from its first script to its end. */
+#include <sandlot/sdk/remote_command.h>
+
+#include "cleanup.h"
+#include "remote_command_answer.h"
+#include "remote_command_call.h"
+#include "remote_command_pace.h"
+#include "remote_command_script.h"
+
+#include <ctype.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    DEFAULT_HOLD_MS = 20000,
+    SHORTEST_HOLD_MS = 200,
+    FIRST_PATIENCE_MS = 1500,
+    LONGEST_PATIENCE_MS = 10000,
+    KILL_MS = 900, /* what a cancelled call has left */
+    START_MARGIN_MS = 5000,
+    TIMED_OUT_CODE = 124
+};
+
+static const struct remote_pace default_pace = {.linger_s = 45,
+                                                .first_pause_ms = 250,
+                                                .longest_pause_ms = 10000,
+                                                .give_up_ms = 60000,
+                                                .most_failures = 9,
+                                                .grace_ms = 15000};
+
+static const char note_lost[] = "the sandbox was restarted, or ended all processes, while the command ran";
+
+/* A command under way. */
+struct run {
+    struct sandlot_call *call;
+    const struct remote_channel *channel;
+    const struct remote_pace *pace;
+    struct sandlot_exit *result;
+    struct remote_job job;
+    struct remote_output output;
+    int64_t begun_ms;    /* when the first script was sent */
+    int64_t progress_ms; /* when something last came */
+    int64_t patience_ms;
+    int failures;      /* since then */
+    bool sent;         /* a script that starts the job: from here on it may run */
+    bool known;        /* the sandbox has told of the job */
+    char reason[1024]; /* of the last answer that was lost */
+};
+
+static enum sandlot_status out_of_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to run a command; free some");
+}
+
+/* ---- what must be there before ------------------------------------------------------------------------------------
+ */
+
+static enum sandlot_status check_environment(struct sandlot_call *call, const char *const *variables)
+{
+    for (; variables && *variables; variables++) {
+        const char *at = *variables;
+
+        if (isalpha((unsigned char)*at) || *at == '_')
+            while (isalnum((unsigned char)*at) || *at == '_')
+                at++;
+        if (at == *variables || *at != '=')
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "\"%.*s\" is no name for a variable of the command; use letters, digits and \"_\"",
+                                (int)strcspn(*variables, "="), *variables);
+    }
+    return SANDLOT_OK;
+}
+
+/* Does a script that starts the job with its command fit? */
+static bool fits(const struct remote_job *job)
+{
+    struct remote_ask ask = {.start = true, .from = INT64_MAX, .hold_ms = INT64_MAX, .patience_ms = INT64_MAX};
+    struct sdk_buffer text = {.limit = REMOTE_SCRIPT_MAXIMUM};
+    bool fitting = remote_script_ask(&text, job, &ask);
+
+    sdk_buffer_clear(&text);
+    return fitting;
+}
+
+struct text_source {
+    struct sandlot_source source;
+    const char *text;
+    size_t left;
+};
+
+static enum sandlot_status read_text(const struct sandlot_source *source, void *buffer, size_t capacity, size_t *length)
+{
+    struct text_source *text = source->context;
+
+    *length = text->left < capacity ? text->left : capacity;
+    memcpy(buffer, text->text, *length);
+    text->text += *length;
+    text->left -= *length;
+    return SANDLOT_OK;
+}
+
+/* A file name that nobody can guess; hidden, for people list /tmp. */
+static void name_file(char path[64])
+{
+    char token[REMOTE_TOKEN_SIZE];
+
+    remote_make_token(token);
+    snprintf(path, 64, "/tmp/.sandlot-%s", token);
+}
+
+static enum sandlot_status put_command(struct run *run)
+{
+    const char *command = run->job.command->command;
+    struct text_source text = {.text = command, .left = strlen(command)};
+
+    name_file(run->job.text);
+    if (!run->channel->put || !fits(&run->job))
+        return sandlot_fail(run->call, SANDLOT_INVALID_ARGUMENT,
+                            "the command and its environment have more than the %d bytes that can be sent to the "
+                            "sandbox at once; put the long part into a file of the sandbox first",
+                            REMOTE_SCRIPT_MAXIMUM);
+    text.source =
+        (struct sandlot_source){.size = sizeof(text.source), .context = &text, .read = read_text, .poll_fd = -1};
+    return run->channel->put(run->call, run->channel->context, run->job.text, &text.source, text.left);
+}
+
+/* Files that must be in the sandbox before the command. */
+static enum sandlot_status prepare(struct run *run)
+{
+    const struct sandlot_command *command = run->job.command;
+    enum sandlot_status status = check_environment(run->call, command->environment);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (command->input && !run->channel->put)
+        return sandlot_fail(run->call, SANDLOT_UNSUPPORTED,
+                            "commands of this sandbox have no standard input; put it into a file of the sandbox and "
+                            "redirect the command's input from that");
+    if (command->input)
+        name_file(run->job.input);
+    if (!fits(&run->job))
+        status = put_command(run);
+    if (status == SANDLOT_OK && command->input)
+        status = run->channel->put(run->call, run->channel->context, run->job.input, command->input, UINT64_MAX);
+    return status;
+}
+
+/* ---- time ---------------------------------------------------------------------------------------------------------
+ */
+
+static int64_t sooner(int64_t one_ms, int64_t other_ms)
+{
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
+static bool is_overdue(const struct run *run)
+{
+    int64_t limit_ms = run->job.command->timeout_ms;
+
+    return limit_ms > 0 && sandlot_now_ms() - run->begun_ms > limit_ms + run->pace->grace_ms;
+}
+
+static bool is_past_deadline(const struct sandlot_call *call)
+{
+    return call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms;
+}
+
+/* Waits before asking again. False: the call is over. */
+static bool pause_after_failure(const struct run *run)
+{
+    struct pollfd cancel = {run->call->cancel_fd, POLLIN, 0};
+    int64_t most_ms = run->pace->first_pause_ms;
+    uint32_t random = 0;
+
+    for (int i = 1; i < run->failures && most_ms < run->pace->longest_pause_ms; i++)
+        most_ms *= 2;
+    most_ms = sooner(most_ms, run->pace->longest_pause_ms);
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint32_t)sandlot_now_ms();
+    int64_t end_ms = sandlot_now_ms() + most_ms / 2 + random % (uint64_t)(most_ms / 2 + 1);
+
+    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0 && !is_past_deadline(run->call);)
+        if (poll(&cancel, run->call->cancel_fd >= 0, sandlot_remaining_ms(run->call, (int)left_ms)) > 0)
+            return false;
+    return !is_past_deadline(run->call);
+}
+
+/*
+ * May the next script start the job? Not when the sandbox could already have forgotten it: then it would run twice. And
+ * not when the job has been heard of.
+ */
+static bool may_start(const struct run *run)
+{
+    int64_t memory_ms = (int64_t)run->pace->linger_s * 1000;
+    int64_t margin_ms = sooner(START_MARGIN_MS, memory_ms / 4);
+
+    return !run->sent || (!run->known && sandlot_now_ms() - run->begun_ms < memory_ms - margin_ms);
+}
+
+/* ---- the channel ---------------------------------------------------------------------------------------------------
+ */
+
+/* Sends SCRIPT. What the channel says of a failure is kept until it is known whether the command fails by it. */
+static enum sandlot_status send_script(struct run *run, const struct remote_script *script,
+                                       struct remote_answer *answer)
+{
+    struct remote_call call;
+    char reason[sizeof(run->reason)] = "";
+
+    remote_call_init(&call, run->call, script->urgent ? KILL_MS : 0);
+    enum sandlot_status status =
+        run->channel->run(&call.call, run->channel->context, script, &answer->sink, reason, sizeof(reason));
+
+    remote_answer_finish(answer);
+    if (script->urgent)
+        return status;
+    if (status == SANDLOT_TIMEOUT && !is_past_deadline(run->call))
+        status = SANDLOT_UNAVAILABLE; /* it was this request's own limit */
+    if (*reason || *call.message)
+        snprintf(run->reason, sizeof(run->reason), "%s", *reason ? reason : call.message);
+    if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE && run->output.status == SANDLOT_OK)
+        run->call->host->fail(run->call, status,
+                              *run->reason ? run->reason : "the sandbox refused to run the command; try again");
+    return status;
+}
+
+/* ---- ending a command before its time ------------------------------------------------------------------------------
+ */
+
+static bool send_kill(struct run *run)
+{
+    struct remote_ask ask = {0};
+    struct remote_answer answer;
+    struct sdk_buffer text = {.limit = REMOTE_SCRIPT_MAXIMUM};
+
+    remote_make_id(ask.id);
+    remote_make_token(ask.token);
+    remote_answer_init(&answer, &run->output, ask.token);
+    if (remote_script_kill(&text, &run->job, &ask)) {
+        const struct remote_script script = {.text = text.bytes, .id = ask.id, .longest_ms = KILL_MS, .urgent = true};
+
+        send_script(run, &script, &answer);
+    }
+    sdk_buffer_clear(&text);
+    return answer.verdict == REMOTE_KILLED;
+}
+
+/* Ends the command and removes its files. What the sandbox says is worth no second failure: the call fails anyhow. */
+static void kill_job(struct run *run)
+{
+    int64_t begun_ms = sandlot_now_ms();
+
+    if (!run->sent && !*run->job.input && !*run->job.text)
+        return;
+    run->output.status = SANDLOT_OK; /* the sink may have refused; this answer is not for it */
+    run->output.sealed = true;
+    while (!send_kill(run) && sandlot_now_ms() - begun_ms < KILL_MS / 3) {
+        struct timespec moment = {0, 50 * 1000 * 1000};
+
+        nanosleep(&moment, NULL);
+    }
+}
+
+static enum sandlot_status end_overdue(struct run *run)
+{
+    remote_output_finish(&run->output);
+    kill_job(run);
+    run->result->timed_out = true;
+    run->result->exit_code = TIMED_OUT_CODE;
+    return SANDLOT_OK;
+}
+
+/* The call is over although no function of the channel has said so. */
+static enum sandlot_status end_call(struct run *run)
+{
+    bool cancelled = sandlot_cancelled(run->call);
+    enum sandlot_status status =
+        cancelled
+            ? sandlot_fail(run->call, SANDLOT_CANCELLED,
+                           "the command was cancelled; run it again if that was "
+                           "not meant")
+            : sandlot_fail(run->call, SANDLOT_TIMEOUT,
+                           "the command was not done in time%s%.400s; allow more time, or see why the sandbox does "
+                           "not answer",
+                           *run->reason ? ": " : "", run->reason);
+
+    kill_job(run);
+    return status;
+}
+
+static enum sandlot_status give_up(struct run *run)
+{
+    const char *reason = *run->reason ? run->reason : "answers ended early";
+
+    return sandlot_fail(run->call, SANDLOT_UNAVAILABLE,
+                        "the sandbox did not tell what became of the command, though it was asked %d times (%.400s); "
+                        "the command may still run: look before you run it again",
+                        run->failures, reason);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------
+ */
+
+static enum sandlot_status conclude(struct run *run, const struct remote_answer *answer)
+{
+    enum sandlot_status status = remote_output_finish(&run->output);
+
+    if (answer->verdict == REMOTE_LOST) {
+        run->result->exit_code = SANDLOT_EXIT_UNKNOWN;
+        run->result->note = note_lost;
+        return status;
+    }
+    run->result->timed_out = answer->late;
+    run->result->exit_code = answer->late ? TIMED_OUT_CODE : answer->code;
+    return status;
+}
+
+/* What the sandbox says of a job that it has not begun, or could not go on with. */
+static enum sandlot_status fail_job(struct run *run, const char *error)
+{
+    const char *directory = run->job.working_dir ? run->job.working_dir : "";
+
+    if (strcmp(error, "full") == 0) {
+        remote_output_finish(&run->output);
+        return sandlot_fail(run->call, SANDLOT_EXHAUSTED,
+                            "the sandbox's disk has no room for the output of the command, which was ended; free some "
+                            "space, or set TMPDIR to a folder that has it");
+    }
+    if (*run->job.input || *run->job.text)
+        kill_job(run); /* nothing runs, but files wait for it */
+    if (strcmp(error, "missing") == 0)
+        return sandlot_fail(run->call, SANDLOT_INVALID_ARGUMENT,
+                            "the working directory %.500s is not found in the sandbox; create it first or name another "
+                            "one",
+                            directory);
+    if (strcmp(error, "file") == 0 || strcmp(error, "closed") == 0)
+        return sandlot_fail(run->call, SANDLOT_INVALID_ARGUMENT,
+                            "the working directory %.500s cannot be entered (%s); %s", directory,
+                            *error == 'f' ? "Not a directory" : "Permission denied",
+                            *error == 'f' ? "name another one" : "change its mode or name another one");
+    if (strcmp(error, "input") == 0)
+        return sandlot_fail(run->call, SANDLOT_INTERNAL,
+                            "the command's input was put into %s%s, but commands cannot read it there; see that files "
+                            "and commands of the sandbox belong to the same user",
+                            run->job.input, *run->job.input ? "" : run->job.text);
+    return sandlot_fail(run->call, SANDLOT_UNAVAILABLE,
+                        "the sandbox has no folder for a command's output: /tmp, /var/tmp, TMPDIR and HOME are full or "
+                        "cannot be written; free some space or change their mode");
+}
+
+static enum sandlot_status fail_absent(struct run *run)
+{
+    return sandlot_fail(
+        run->call, SANDLOT_UNAVAILABLE,
+        "the sandbox does not know (any more) what became of the command%s%.400s; it may have run: look "
+        "before you run it again",
+        *run->reason ? ", and an answer was lost before: " : "", run->reason);
+}
+
+/* Looks at the answer to one sending. True: *STATUS is the command's. */
+static bool is_over(struct run *run, struct remote_answer *answer, enum sandlot_status *status)
+{
+    bool heard = answer->progressed || answer->verdict == REMOTE_MORE;
+
+    if (heard) {
+        run->known = true;
+        run->failures = 0;
+        run->progress_ms = sandlot_now_ms();
+    }
+    switch (answer->verdict) {
+    case REMOTE_END:
+    case REMOTE_LOST:
+        *status = conclude(run, answer);
+        return true;
+    case REMOTE_ERROR:
+        *status = fail_job(run, answer->error);
+        return true;
+    case REMOTE_ABSENT:
+        run->failures++;
+        if (may_start(run))
+            return false;
+        *status = fail_absent(run);
+        return true;
+    case REMOTE_MORE:
+        run->patience_ms = sooner(run->patience_ms * 2, LONGEST_PATIENCE_MS);
+        return false;
+    default:
+        run->failures++;
+        return false;
+    }
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------------------
+ */
+
+static int64_t hold_of(const struct run *run)
+{
+    int64_t hold_ms = run->channel->hold_ms > 0 ? run->channel->hold_ms : DEFAULT_HOLD_MS;
+
+    hold_ms = sandlot_remaining_ms(run->call, (int)sooner(hold_ms, INT32_MAX));
+    return hold_ms < SHORTEST_HOLD_MS ? SHORTEST_HOLD_MS : hold_ms;
+}
+
+/* One script and its answer. */
+static enum sandlot_status ask_once(struct run *run, struct remote_answer *answer)
+{
+    struct remote_ask ask = {.start = may_start(run),
+                             .sealed = run->output.sealed,
+                             .streams = run->channel->streams,
+                             .from = run->output.offset,
+                             .hold_ms = hold_of(run),
+                             .patience_ms = run->patience_ms};
+    struct sdk_buffer text = {.limit = REMOTE_SCRIPT_MAXIMUM};
+    enum sandlot_status status;
+
+    remote_make_id(ask.id);
+    remote_make_token(ask.token);
+    remote_answer_init(answer, &run->output, ask.token);
+    if (!remote_script_ask(&text, &run->job, &ask)) {
+        status = out_of_memory(run->call);
+    } else {
+        const struct remote_script script = {.text = text.bytes, .id = ask.id, .longest_ms = ask.hold_ms};
+
+        run->sent = run->sent || ask.start;
+        status = send_script(run, &script, answer);
+    }
+    answer->token = ""; /* it was this function's */
+    sdk_buffer_clear(&text);
+    return status;
+}
+
+static bool is_hopeless(const struct run *run)
+{
+    return run->failures >= run->pace->most_failures ||
+           (run->failures > 1 && sandlot_now_ms() - run->progress_ms > run->pace->give_up_ms);
+}
+
+/* The channel refuses, or the sink, or the call is over. */
+static enum sandlot_status end_with(struct run *run, enum sandlot_status status)
+{
+    if (status != SANDLOT_NOT_FOUND && status != SANDLOT_AUTH)
+        kill_job(run);
+    return status;
+}
+
+static enum sandlot_status ask_until_over(struct run *run)
+{
+    struct remote_answer answer;
+
+    for (;;) {
+        enum sandlot_status status = ask_once(run, &answer);
+
+        if (run->output.status != SANDLOT_OK)
+            return end_with(run, run->output.status);
+        if (answer.verdict == REMOTE_END || answer.verdict == REMOTE_LOST)
+            status = SANDLOT_OK; /* however the connection ended: this is complete */
+        if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE)
+            return end_with(run, status);
+        if (is_over(run, &answer, &status))
+            return status;
+        if (sandlot_cancelled(run->call) || is_past_deadline(run->call))
+            return end_call(run);
+        if (is_overdue(run))
+            return end_overdue(run);
+        if (is_hopeless(run))
+            return give_up(run);
+        if (run->failures > 0 && !pause_after_failure(run))
+            return end_call(run);
+    }
+}
+
+enum sandlot_status remote_command_run_at(struct sandlot_call *call, const struct remote_channel *channel,
+                                          const struct sandlot_command *command, const struct sandlot_sink *output,
+                                          struct sandlot_exit *result, const struct remote_pace *pace)
+{
+    struct run run = {.call = call,
+                      .channel = channel,
+                      .pace = pace,
+                      .result = result,
+                      .job = {.command = command,
+                              .working_dir = command->working_dir ? command->working_dir : channel->working_dir,
+                              .linger_s = pace->linger_s},
+                      .patience_ms = FIRST_PATIENCE_MS};
+
+    remote_make_id(run.job.id);
+    remote_make_token(run.job.seal);
+    if (!remote_output_open(&run.output, output, run.job.seal))
+        return out_of_memory(call);
+    enum sandlot_status status = prepare(&run);
+
+    run.begun_ms = run.progress_ms = sandlot_now_ms();
+    if (status == SANDLOT_OK)
+        status = ask_until_over(&run);
+    else
+        kill_job(&run); /* a file may have been written in part */
+    remote_output_close(&run.output);
+    return status;
+}
+
+enum sandlot_status remote_command_run(struct sandlot_call *call, const struct remote_channel *channel,
+                                       const struct sandlot_command *command, const struct sandlot_sink *output,
+                                       struct sandlot_exit *result)
+{
+    return remote_command_run_at(call, channel, command, output, result, &default_pace);
+}

@@ -1,0 +1,146 @@
+#!/bin/bash
+# The cloud providers beside their vendors' own SDKs, whole processes, at the same emulator, in turns within one run.
+#
+#   tests/bench/vendors.sh BUILD [NAME...]      every vendor that has tests/vendors/NAME/bench.mjs, but the made-up one
+#
+# Each line: what, measured, at most, unit, ok or OVER or MISS (over three times the limit), details. Status 1 after a MISS, or if
+# something could not be measured; 77 without what is measured against.
+# shellcheck disable=SC1091,SC2034,SC2154
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+BUILD=$(realpath "${1:?BUILD}")
+export BUILD SANDLOT=$BUILD/sandlot
+shift
+names=("$@")
+if [ $# -eq 0 ]; then
+    for file in tests/vendors/*/bench.mjs; do
+        name=$(basename "$(dirname "$file")")
+        [ ! -f "$file" ] || [ "$name" = acme ] || names+=("$name")
+    done
+fi
+ROUNDS=${ROUNDS:-5}
+LARGE_MIB=256
+
+# One vendor per process: lib.sh has one emulator, and cleans up at the end.
+if [ "${#names[@]}" -ne 1 ]; then
+    result=0
+    for name in "${names[@]}"; do "$0" "$BUILD" "$name" || result=$?; done
+    exit "$result"
+fi
+
+. tests/vendors/lib.sh
+vendor_start "${names[0]}"
+# shellcheck disable=SC1090
+. "tests/vendors/$vendor/bench.sh"
+misses=0
+
+# row WHAT MEASURED AT-MOST UNIT DETAIL
+row() {
+    awk -v what="$vendor: $1" -v measured="$2" -v most="$3" -v unit="$4" -v detail="$5" 'BEGIN {
+        word = measured + 0 <= most + 0 ? "ok" : measured > 3 * most ? "MISS" : "OVER"
+        printf "%-58s %9.2f %9.2f %-4s %-5s %s\n", what, measured, most, unit, word, detail
+        exit word == "MISS"
+    }' || misses=$((misses + 1))
+}
+give_up() {
+    echo "$vendor: $1" >&2
+    exit 1
+}
+
+ours() { "$SANDLOT" -q "$@" </dev/null; }
+theirs() { "$node" "$js/$vendor/bench.mjs" "$1" "$url" "${@:2}" </dev/null; }
+
+# The operations, each as a whole process, by us and by them.
+ours_exec() { ours exec "${provider[@]}" --sandbox-id "$id" -- 'echo done'; }
+theirs_exec() { theirs exec "$id"; }
+ours_upload() { ours upload "${provider[@]}" --sandbox-id "$id" "$scratch/$1" "$workspace/$1"; }
+theirs_upload() { theirs upload "$id" "$scratch/$1" "$workspace/$1"; }
+ours_download() { ours download "${provider[@]}" --sandbox-id "$id" "$workspace/$1" "$scratch/back"; }
+theirs_download() { theirs download "$id" "$workspace/$1" "$scratch/back"; }
+ours_list() { ours list "${provider[@]}"; }
+theirs_list() { theirs list; }
+ours_cycle() { ours exec "${provider[@]}" "${making[@]}" -- 'echo done'; }
+theirs_cycle() { theirs cycle; }
+
+# once WHO OPERATION ARGUMENT...: sets $took (microseconds) and $count (requests)
+once() {
+    local begin
+    requests_reset
+    begin=${EPOCHREALTIME/[.,]/}
+    "$1_$2" "${@:3}" >"$scratch/bench.out" 2>"$scratch/bench.err" || give_up "$2 by $1 failed: $(tail -n 3 "$scratch/bench.err")"
+    took=$((${EPOCHREALTIME/[.,]/} - begin))
+    count=$(requests_count)
+}
+median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
+
+# compare WHAT LIMIT OPERATION ARGUMENT...: requests and time of both, in turns
+compare() {
+    local what=$1 limit=$2 round us them us_count them_count
+    shift 2
+    : >"$scratch/us"
+    : >"$scratch/them"
+    for round in $(seq 0 "$ROUNDS"); do # the first turn of each does not count
+        once ours "$@"
+        us_count=$count
+        [ "$round" = 0 ] || echo "$took" >>"$scratch/us"
+        once theirs "$@"
+        them_count=$count
+        [ "$round" = 0 ] || echo "$took" >>"$scratch/them"
+    done
+    us=$(median <"$scratch/us") them=$(median <"$scratch/them")
+    row "requests of $what" "$us_count" "$them_count" "" "by the SDK: $them_count"
+    row "time of $what, of the SDK's" "$(awk "BEGIN { print $us / $them }")" "$limit" x "$((us / 1000)) ms, the SDK: $((them / 1000)) ms"
+}
+
+# peak COMMAND ARGUMENT...: runs it and sets $peak, the most memory in KiB that it and those it starts had
+peak() {
+    local pid child line now
+    peak=0
+    "$@" >"$scratch/bench.out" 2>"$scratch/bench.err" &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        now=0
+        for child in "$pid" $(cat "/proc/$pid/task/$pid/children" 2>/dev/null); do
+            # The shell's own copy is there first.
+            [ "$(readlink "/proc/$child/exe" 2>/dev/null)" != "$(readlink /proc/$$/exe)" ] || continue
+            line=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$child/status" 2>/dev/null)
+            now=$((now + ${line:-0}))
+        done
+        [ "$now" -le "$peak" ] || peak=$now
+        sleep 0.02
+    done
+    wait "$pid" || give_up "it failed: $* $(tail -n 3 "$scratch/bench.err")"
+}
+
+# large OPERATION: peak memory of moving a large file
+large() {
+    local begin seconds us them
+    begin=${EPOCHREALTIME/[.,]/}
+    case $1 in
+        upload) peak "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/large" "$workspace/large" ;;
+        download) peak "$SANDLOT" -q download "${provider[@]}" --sandbox-id "$id" "$workspace/large" "$scratch/back" ;;
+    esac
+    us=$peak
+    seconds=$(awk "BEGIN { printf \"%.1f\", (${EPOCHREALTIME/[.,]/} - $begin) / 1e6 }")
+    case $1 in
+        upload) peak "$node" "$js/$vendor/bench.mjs" upload "$url" "$id" "$scratch/large" "$workspace/large" ;;
+        download)
+            cmp -s "$scratch/large" "$scratch/back" || give_up "the downloaded file is another one"
+            peak "$node" "$js/$vendor/bench.mjs" download "$url" "$id" "$workspace/large" "$scratch/back"
+            ;;
+    esac
+    them=$peak
+    row "memory of $1, $LARGE_MIB MiB" "$(awk "BEGIN { print $us / 1024 }")" 40 MiB "in $seconds s; the SDK: $((them / 1024)) MiB"
+}
+
+head -c 1048576 /dev/urandom >"$scratch/small"
+head -c $((LARGE_MIB << 20)) /dev/zero >"$scratch/large"
+id=$(ours create "${provider[@]}" "${making[@]}") || give_up "no sandbox could be made"
+compare "create, exec, delete" 0.5 cycle
+compare "exec" 1 exec
+compare "upload, 1 MiB" 1 upload small
+compare "download, 1 MiB" 1 download small
+compare "list" 1 list
+large upload
+large download
+[ "$misses" = 0 ]

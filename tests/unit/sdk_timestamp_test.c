@@ -1,0 +1,47 @@
+/* Times as services write them. */
+#include <sandlot/sdk/timestamp.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void reads_times(void **state)
+{
+    (void)state;
+    assert_int_equal(timestamp_read("1970-01-01T00:00:01Z"), 1000);
+    assert_int_equal(timestamp_read("2026-01-02T03:04:05.000Z"), 1767323045000);
+    assert_int_equal(timestamp_read("2026-01-02T03:04:05.6789Z"), 1767323045678);
+    assert_int_equal(timestamp_read("2026-01-02 03:04:05.7"), 1767323045700);
+    assert_int_equal(timestamp_read("2026-01-02T04:04:05+01:00"), 1767323045000);
+    assert_int_equal(timestamp_read("2026-01-01T21:34:05.001-0530"), 1767323045001);
+}
+
+static void refuses_others(void **state)
+{
+    static const char *const texts[] = {"",
+                                        "yesterday",
+                                        "2026-01-02",
+                                        "2026-01-02T03:04",
+                                        "2026-01-02T03:04:05 o'clock",
+                                        "2026-01-02T03:04:05+1",
+                                        "2026-01-02T03:04:05+01:000",
+                                        "1767323045"};
+
+    (void)state;
+    assert_int_equal(timestamp_read(NULL), 0);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        assert_int_equal(timestamp_read(texts[i]), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_times),
+        cmocka_unit_test(refuses_others),
+    };
+
+    return cmocka_run_group_tests_name("sdk_timestamp", tests, NULL, NULL);
+}

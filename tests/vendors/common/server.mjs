@@ -1,0 +1,271 @@
+// The HTTP side of an emulated service: routes, WebSockets, a log of requests, and faults on demand. See ../README.md.
+
+import http from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { destroyAll } from './box.mjs';
+import { Faults } from './faults.mjs';
+
+const BODY_MAXIMUM = 64 << 20;
+
+/** Thrown by a handler to answer with this status and, as JSON, this body. */
+export class HttpError extends Error {
+    constructor(status, body, headers = {}) {
+        super(`HTTP ${status}`);
+        Object.assign(this, { status, body, headers });
+    }
+}
+
+const jsonBytes = (value) => Buffer.from(JSON.stringify(value));
+
+// ---- requests --------------------------------------------------------------------------------------------------------
+
+const gone = new WeakMap(); // socket -> signal: a kept connection carries many requests
+
+function goneOf(socket) {
+    if (!gone.has(socket)) {
+        const abort = new AbortController();
+        socket.once('close', () => abort.abort());
+        gone.set(socket, abort.signal);
+    }
+    return gone.get(socket);
+}
+
+class Request {
+    constructor(raw, url) {
+        this.raw = raw;
+        this.method = raw.method;
+        this.path = url.pathname;
+        this.query = url.searchParams;
+        this.headers = raw.headers;
+        this.stream = raw;
+        this.socket = raw.socket;
+        this.params = {};
+        this.signal = goneOf(raw.socket); // aborted when the client has gone
+    }
+
+    async body(limit = BODY_MAXIMUM) {
+        const pieces = [];
+        let length = 0;
+        for await (const piece of this.stream) {
+            length += piece.length;
+            if (length > limit) throw new HttpError(413, { message: 'the body is too large' });
+            pieces.push(piece);
+        }
+        return Buffer.concat(pieces);
+    }
+
+    async json(limit) {
+        const text = (await this.body(limit)).toString();
+        try {
+            return JSON.parse(text);
+        } catch {
+            throw new HttpError(400, { message: 'the body is not JSON' });
+        }
+    }
+}
+
+/** '/v1/x/:id' takes one segment, '/files/*path' the rest, slashes included. */
+function compile([method, pattern, handler]) {
+    const source = pattern.split('/').map((part) => {
+        if (part.startsWith(':')) return `(?<${part.slice(1)}>[^/]+)`;
+        if (part.startsWith('*')) return `(?<${part.slice(1)}>.*)`;
+        return RegExp.escape?.(part) ?? part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    });
+    return { method, pattern: new RegExp(`^${source.join('/')}$`), handler };
+}
+
+function decoded(text) {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        throw new HttpError(400, { message: 'the path is badly escaped' });
+    }
+}
+
+function findRoute(routes, request) {
+    let known = false;
+    for (const { method, pattern, handler } of routes) {
+        const match = pattern.exec(request.path);
+        if (!match) continue;
+        known = true;
+        if (method !== request.method) continue;
+        request.params = Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, value]) => [name, decoded(value)]));
+        return handler;
+    }
+    throw new HttpError(known ? 405 : 404, { message: `no route ${request.method} ${request.path}` });
+}
+
+// ---- answers ---------------------------------------------------------------------------------------------------------
+
+/** {status, headers, bytes} or {status, headers, stream} of what a handler returned. */
+function normal(response = {}) {
+    const { status, headers = {}, json, body, stream } = response;
+    if (stream) return { status: status ?? 200, headers: { ...headers }, stream };
+    if (json !== undefined) {
+        return { status: status ?? 200, headers: { 'content-type': 'application/json', ...headers }, bytes: jsonBytes(json) };
+    }
+    const bytes = Buffer.from(body ?? '');
+    return { status: status ?? (body === undefined ? 204 : 200), headers: { ...headers }, bytes };
+}
+
+function fromFailure(failure) {
+    if (failure instanceof HttpError) return normal({ status: failure.status, json: failure.body, headers: failure.headers });
+    console.error(failure); // a fault of the emulator itself: tests look at its standard error
+    return normal({ status: 500, json: { message: `emulator: ${failure.message}` } });
+}
+
+async function deliver(response, answer) {
+    const { status, headers, bytes, stream } = answer;
+    if (bytes) {
+        if (status !== 204 && status !== 304) headers['content-length'] ??= bytes.length;
+        response.writeHead(status, headers);
+        response.end(response.req.method === 'HEAD' ? undefined : bytes);
+        return;
+    }
+    response.writeHead(status, headers);
+    response.flushHeaders();
+    await pipeline(stream, response).catch(() => response.destroy());
+}
+
+// ---- the server ------------------------------------------------------------------------------------------------------
+
+function readControl(faults, log, state, request) {
+    const route = `${request.method} ${request.path.slice('/__control/'.length)}`;
+    const actions = {
+        'POST faults': async () => {
+            faults.add(await request.json());
+            return { json: faults.rules };
+        },
+        'DELETE faults': () => {
+            faults.clear();
+            return { json: [] };
+        },
+        'GET faults': () => ({ json: faults.rules }),
+        'GET requests': () => ({ json: { count: log.requests.length, connections: log.connections, requests: log.requests } }),
+        'DELETE requests': () => {
+            log.requests.length = 0;
+            log.connections = 0;
+            return { json: {} };
+        },
+        'GET state': async () => ({ json: (await state()) ?? {} }),
+    };
+    if (!actions[route]) throw new HttpError(404, { message: `no control ${route}` });
+    return actions[route]();
+}
+
+/**
+ * Starts a service on 127.0.0.1 and prints "listening PORT". It ends, with all its boxes, on SIGTERM, SIGINT or the end of
+ * its standard input.
+ *
+ *   routes   [[method, pattern, async (request) => response]]
+ *   before   (request) => response or nothing, ahead of every route: authentication, say
+ *   upgrade  async (request, accept) => ...; `accept()` completes the handshake and gives the WebSocket of package ws; thrown
+ *            HttpErrors refuse it
+ *   state    () => object for GET /__control/state
+ *   stop     async () => ..., before the boxes are destroyed
+ */
+export async function createEmulator({ name, routes, before = () => undefined, upgrade, state = () => ({}), stop = () => {} }) {
+    const compiled = routes.map(compile);
+    const faults = new Faults();
+    const log = { requests: [], connections: 0 };
+
+    /** The course of a request under a fault, if one is due. */
+    async function serve(raw, response) {
+        const request = new Request(raw, new URL(raw.url, 'http://emulator'));
+        if (request.path.startsWith('/__control/')) {
+            await deliver(response, await Promise.resolve().then(() => readControl(faults, log, state, request)).then(normal, fromFailure));
+            return;
+        }
+        const entry = { method: request.method, path: raw.url, status: null, at: Date.now() };
+        log.requests.push(entry);
+        const action = faults.due(request.method, raw.url);
+        if (await faults.instead(action, request, response, entry)) return;
+        let answer;
+        try {
+            answer = normal((await before(request)) ?? (await findRoute(compiled, request)(request)));
+        } catch (failure) {
+            if (request.signal.aborted) {
+                entry.status = 'gone'; // whoever asked is
+                return;
+            }
+            answer = fromFailure(failure);
+        }
+        entry.status = answer.status;
+        await deliver(response, faults.damage(action, answer, response));
+        raw.resume(); // what no handler read, or the connection could not be used again
+    }
+
+    const server = http.createServer({ keepAliveTimeout: 60000, requestTimeout: 0, highWaterMark: 1 << 18 }, (raw, response) => {
+        serve(raw, response).catch((failure) => {
+            if (failure?.code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(failure);
+            response.destroy();
+        });
+    });
+    const sockets = new Set();
+    server.on('connection', (socket) => {
+        log.connections++;
+        sockets.add(socket);
+        socket.once('close', () => sockets.delete(socket)).on('error', () => {});
+    });
+    if (upgrade) await acceptWebSockets(server, { upgrade, before, faults, log });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address();
+
+    let ending = null;
+    const end = () => (ending ??= (async () => {
+        server.close();
+        for (const socket of sockets) socket.destroy();
+        await stop();
+        await destroyAll();
+        process.exit(0);
+    })());
+    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, end);
+    process.stdin.on('end', end).on('error', end).resume();
+    process.title = `emulator ${name}`;
+    console.log(`listening ${port}`);
+    return { port, server, url: `http://127.0.0.1:${port}` };
+}
+
+// ---- WebSockets ------------------------------------------------------------------------------------------------------
+
+function refuse(socket, { status, headers, bytes }) {
+    const lines = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        `content-length: ${bytes.length}`, 'connection: close', '', ''];
+    socket.end(Buffer.concat([Buffer.from(lines.join('\r\n')), bytes]));
+}
+
+async function acceptWebSockets(server, { upgrade, before, faults, log }) {
+    const { WebSocketServer } = await import('ws');
+    const acceptor = new WebSocketServer({ noServer: true, maxPayload: BODY_MAXIMUM });
+    server.on('upgrade', async (raw, socket, head) => {
+        const request = new Request(raw, new URL(raw.url, 'http://emulator'));
+        const entry = { method: raw.method, path: raw.url, status: null, at: Date.now(), messages: 0 };
+        log.requests.push(entry);
+        const action = faults.due(raw.method, raw.url);
+        let accepted = null;
+        const accept = () => (accepted ??= new Promise((resolve) => {
+            acceptor.handleUpgrade(raw, socket, head, (webSocket) => {
+                entry.status = 101;
+                webSocket.on('message', () => entry.messages++).on('error', () => {});
+                resolve(faults.damageSocket(action, webSocket, socket));
+            });
+        }));
+        try {
+            if (await faults.insteadOfSocket(action, socket, entry, refuse)) return;
+            const answer = await before(request);
+            if (answer) throw Object.assign(new HttpError(answer.status, answer.json ?? {}), { headers: answer.headers ?? {} });
+            await upgrade(request, accept);
+        } catch (failure) {
+            if (request.signal.aborted) return;
+            if (accepted) {
+                console.error(failure);
+                (await accepted).close(1011);
+            } else {
+                const answer = fromFailure(failure);
+                entry.status = answer.status;
+                refuse(socket, answer);
+            }
+        }
+    });
+}
+

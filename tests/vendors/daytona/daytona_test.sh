@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2034,SC2154
+# Daytona: its own SDK against the emulator first, then our provider, by the tables that all providers must pass.
+. tests/vendors/lib.sh
+
+secret=dtn_0123456789abcdef0123456789abcdef
+unknown_id=00000000-0000-4000-8000-000000000000
+wrong_key() { export DAYTONA_API_KEY=dtn_ffffffffffffffffffffffffffffffff; }
+no_key() { unset DAYTONA_API_KEY; }
+declare -A requests_of=(
+    [create]='POST /api/sandbox$' [attach]='GET /api/sandbox/[^/?]+$' [exec]='POST /process/execute$'
+    [upload]='POST /files/bulk-upload$' [download]='GET /files/download' [list]='GET /api/sandbox\?' [delete]='DELETE /api/sandbox/'
+)
+
+unset DAYTONA_JWT_TOKEN DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET
+vendor_start daytona
+[ "${1:-}" = no-sdk ] || vendor_script sdk "$url"
+export DAYTONA_API_KEY=$secret
+provider=(--sandbox daytona --param "base_url=$url/api") workspace=/home/daytona
+
+vendor_rows
+vendor_lifecycle
+vendor_faults
+vendor_counts 4 3 3 4 3 3 3 3 2 3 8
+check "no field was sent that Daytona does not know" state_is '.unknownFields == []'
+vendor_sound

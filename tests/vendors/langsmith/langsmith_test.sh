@@ -1,0 +1,31 @@
+#!/bin/bash
+# LangSmith: the official SDK against the emulator first, then our provider, with the tables of every vendor and what is
+# LangSmith's own.
+# shellcheck disable=SC1091,SC2034,SC2154
+. tests/vendors/lib.sh
+vendor_start langsmith
+vendor_script sdk "$url"
+
+secret=lsv2_sk_5e1f0c77a2b94d0e_emulated
+export LANGSMITH_API_KEY=$secret
+wrong_key() { export LANGSMITH_API_KEY=lsv2_sk_0000000000000000_stranger; secret=$LANGSMITH_API_KEY; }
+no_key() { unset LANGSMITH_API_KEY; }
+unknown_id=sandlot-no-such-sandbox
+provider=(--sandbox langsmith --param "base_url=$url")
+workspace=/root
+as_root=true
+requests_of=(
+    [create]='POST /v2/sandboxes/boxes$'
+    [attach]='GET /v2/sandboxes/boxes/[^/]*$'
+    [exec]='GET /execute/ws$'
+    [upload]='POST /upload[?]'
+    [download]='GET /download[?]'
+    [list]='GET /v2/sandboxes/boxes[?]'
+    [delete]='DELETE /v2/sandboxes/boxes/'
+)
+
+vendor_lifecycle
+vendor_counts 1 2 2 3 2 2 21 21 1 1 4
+vendor_faults
+vendor_rows
+vendor_sound

@@ -1,0 +1,173 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# The life of sandboxes at every service: made, found, used, ended, and what is left when the command dies. Sourced by lib.sh.
+#
+# A test sets, besides what lib.sh needs:
+#
+#   secret        the key that it uses: it may never be printed
+#   unknown_id    an id of the right form that no sandbox has
+#   wrong_key     a function that makes the key a wrong one, in a subshell of the test
+#   no_key        likewise, that takes it away
+#   requests_of   see faults.sh; here [create] and [exec]
+vendor_lifecycle() {
+    lives_and_dies
+    is_not_there
+    keys
+    interrupted_create
+    interrupted_exec
+    killed
+    paused
+    service_empty "nothing is left at the service after the lifecycle"
+}
+
+secret_is_kept() { # NAME: in nothing that the last command printed
+    if grep -qF -e "$secret" "$scratch/out" "$scratch/err"; then not_ok "$1: the key is not printed" "it is"; else ok "$1: the key is not printed"; fi
+}
+
+# A command that prints how many processes sleep for just SECONDS: not those that have the number in a longer word.
+count_sleeps() { echo "grep -lxz '[${1:0:1}]${1:1}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l"; }
+no_sleep() { [ "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$1" -- "$(count_sleeps "$2")" </dev/null)" = 0 ]; }
+
+lives_and_dies() {
+    local first
+    json "create" 0 ".id and .provider and .working_dir == \"$workspace\"" create "${provider[@]}" "${making[@]}"
+    first=$(jq -r .id <"$scratch/out")
+    check "one sandbox at the service" live_is 1
+    json "it is listed as ours" 0 "[.sandboxes[] | select(.id == \"$first\")] | length == 1 and .[0].mine" list "${provider[@]}"
+    expect "attach and exec" 0 "$workspace" "*" -q exec "${provider[@]}" --sandbox-id "$first" -- pwd
+    expect "background processes live on" 0 "*" "*" -q exec "${provider[@]}" --sandbox-id "$first" -- '(sleep 60.5 >/dev/null 2>&1 &)'
+    expect "between commands" 0 1 "*" -q exec "${provider[@]}" --sandbox-id "$first" -- "$(count_sleeps 60.5)"
+    check "attaching deleted nothing" live_is 1
+    run -vv exec "${provider[@]}" --sandbox-id "$first" -- true
+    secret_is_kept "with -vv"
+    made || return
+    check "two sandboxes" live_is 2
+    run -q exec "${provider[@]}" "${making[@]}" -- 'exit 5'
+    check "a sandbox for one command, and its status" test "$status" = 5
+    check "it is deleted at the end" until_true 10 live_is 2
+    json "delete" 0 ".deleted == \"$id\"" delete "${provider[@]}" -- "$id"
+    check "it is gone" until_true 10 live_is 1
+    json "delete again" 0 .deleted delete "${provider[@]}" -- "$id"
+    json "exec on what is deleted" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id "$id" -- true
+    json "delete the other" 0 .deleted delete "${provider[@]}" -- "$first"
+    service_empty "all is gone"
+}
+
+is_not_there() {
+    json "attach to an unknown id" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id "$unknown_id" -- true
+    json "delete an unknown id" 0 .deleted delete "${provider[@]}" -- "$unknown_id"
+    requests_reset
+    run exec "${provider[@]}" --param no_such_parameter=1 -- true
+    check "an unknown parameter is a usage error" test "$status" = 2
+    check "before any request" test "$(requests_count)" = 0
+}
+
+keys() {
+    (
+        wrong_key
+        json "a wrong key" 3 '.error == "auth"' create "${provider[@]}" "${making[@]}"
+        run -vv list "${provider[@]}"
+        secret_is_kept "a refused key"
+        exit "$failures"
+    )
+    failures=$?
+    (
+        no_key
+        requests_reset
+        json "no key" 3 '.error == "auth" or .error == "provider_unavailable"' create "${provider[@]}" "${making[@]}"
+        check "no key: no request" test "$(requests_count)" = 0
+        exit "$failures"
+    )
+    failures=$?
+}
+
+# started ARGUMENT...: in the background, where SIGINT counts; sets $pid
+started() {
+    set -m
+    "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
+    pid=$!
+    set +m
+    ran="sandlot $*"
+}
+not_running() { ! kill -0 "$1" 2>/dev/null; }
+ended() { # NAME STATUS
+    if ! until_true 20 not_running "$pid"; then
+        kill -KILL "$pid"
+        not_ok "$1" "it did not end"
+    fi
+    wait "$pid" 2>/dev/null
+    status=$? out=$(cat "$scratch/out") err=$(cat "$scratch/err")
+    check "$1" test "$status" = "$2"
+}
+
+delayed() { faults "$(rule "$1" "{\"delay_ms\":$2}" -1)"; } # OPERATION MILLISECONDS: its requests take so long
+asked() { [ "$(requests_count)" -gt 0 ]; }
+
+interrupted_create() {
+    local pid
+    delayed create 2000
+    requests_reset
+    started exec "${provider[@]}" "${making[@]}" -- echo never
+    until_true 10 asked
+    kill -INT "$pid"
+    ended "Ctrl-C while it is created" 130
+    check "Ctrl-C while it is created: nothing ran" test -z "$out"
+    faults '[]'
+    sleep 2.2 # the service may still be at it
+    "$SANDLOT" -q gc >/dev/null 2>&1 </dev/null
+    service_empty "Ctrl-C while it is created: nothing is left"
+}
+
+interrupted_exec() {
+    local pid kept
+    started exec "${provider[@]}" "${making[@]}" -- 'echo begun; sleep 61.5'
+    until_true 20 grep -q begun "$scratch/out"
+    kill -TERM "$pid"
+    ended "SIGTERM while a command runs" 143
+    service_empty "SIGTERM while a command runs: its sandbox is deleted"
+    made || return
+    kept=$id
+    started exec "${provider[@]}" --sandbox-id "$kept" -- 'echo begun; sleep 62.5'
+    until_true 20 grep -q begun "$scratch/out"
+    kill -INT "$pid"
+    ended "Ctrl-C in a sandbox that stays" 130
+    check "Ctrl-C in a sandbox that stays: it lives" live_is 1
+    check "Ctrl-C in a sandbox that stays: the command does not" until_true 10 no_sleep "$kept" 62.5
+    gone "$kept"
+}
+
+killed() {
+    local pid rounds=3 round
+    [ -z "${SANDLOT_TEST_SLOW:-}" ] || rounds=12
+    for round in $(seq "$rounds"); do
+        case $((round % 3)) in
+            0) delayed create 300 ;;
+            *) faults '[]' ;;
+        esac
+        requests_reset
+        started exec "${provider[@]}" "${making[@]}" -- 'sleep 1; echo x'
+        until_true 10 asked
+        sleep "0.$((RANDOM % 6))"
+        kill -KILL "$pid"
+        wait "$pid" 2>/dev/null
+    done
+    faults '[]'
+    sleep 0.5
+    run gc
+    check "kill -9, $rounds times: gc works" test "$status" = 0
+    service_empty "kill -9, $rounds times: nothing is left after gc"
+}
+
+paused() {
+    "$SANDLOT" pause --help >/dev/null 2>&1 || return
+    "$SANDLOT" providers "${provider[1]}" --json 2>/dev/null | jq -e '[.. | .capabilities? // empty][0].pause' >/dev/null || return
+    made || return
+    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
+    json "pause" 0 .id pause "${provider[@]}" -- "$id"
+    json "resume" 0 .id resume "${provider[@]}" -- "$id"
+    expect "resumed, its files are there" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
+    run -q pause "${provider[@]}" -- "$id"
+    expect "what is attached to is resumed" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
+    run -q pause "${provider[@]}" -- "$id"
+    json "what is paused can be deleted" 0 .deleted delete "${provider[@]}" -- "$id"
+    service_empty "what was paused is gone"
+}
