@@ -153,6 +153,43 @@ $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 	@rm -f $@
 	$(call quiet,AR  )$(AR) rcs $@ $^
 
+# ---- the conformance kit: what `sandlot plugin check` runs, compiled with include/ only ------------------------------
+
+# A module, so that the command carries nothing of it. Against the shared object, by which the library finds its folder.
+KIT_SOURCES := $(wildcard sdk/conformance/*.c)
+KIT_OBJECTS := $(KIT_SOURCES:%.c=$(BUILD)/%.o)
+KIT := $(BUILD)/modules/sandlot-plugin-check
+
+$(BUILD)/sdk/conformance/%.o: sdk/conformance/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -c $< -o $@
+
+$(KIT): $(KIT_OBJECTS) $(BUILD)/libsandlot.so
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -pie -o $@ $(KIT_OBJECTS) -L$(BUILD) -lsandlot \
+	    -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -lelf -linih -lffi -lmd -ldl -lpthread -lm
+
+# What `sandlot plugin new` begins with, and the flags for such a project, as `make install` has them but for this tree.
+# Rust's binding is that of the example.
+SCAFFOLD := $(patsubst sdk/scaffold/%,$(BUILD)/scaffold/%,$(wildcard sdk/scaffold/*/*)) $(BUILD)/scaffold/rust/sandlot.rs
+PKG_CONFIG_FILES := $(BUILD)/pkgconfig/sandlot.pc $(BUILD)/pkgconfig/sandlot-provider.pc
+
+$(BUILD)/scaffold/%: sdk/scaffold/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(BUILD)/scaffold/rust/sandlot.rs: sdk/examples/rust/sandlot.rs
+	@mkdir -p $(@D)
+	@cp $< $@
+
+# Relative to where the file lies, so that a copy of the tree with its build folder works too.
+$(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
+	@mkdir -p $(@D)
+	@here='$${pcfiledir}' tree=$$(realpath --relative-to=$(@D) .) && sed -e "s|^prefix=.*|prefix=$$here/..|" \
+	    -e 's|^libdir=.*|libdir=$${prefix}|' -e "s|^includedir=.*|includedir=$$here/$$tree/include|" \
+	    -e 's|/lib/sandlot/providers|/plugins|' -e 's|/sandlot/builtins|/builtins|' \
+	    -e "s|^Cflags: .*|& -I$$here/$$tree/sdk/include|" -e 's|@VERSION@|$(VERSION)|' $< > $@
+
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
 LOCAL_CLIENT := $(wildcard plugins/local/*.c)
@@ -207,7 +244,7 @@ ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c
 TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
-TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack)
+TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
 
 $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
@@ -235,6 +272,14 @@ $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/li
 
 $(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+# Loads a provider as the host does, for tests/abi.
+$(BUILD)/tests/abi/call_functions: $(BUILD)/tests/abi/call_functions.o $(BUILD)/libsandlot.a
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(CORE_LIBRARIES)
+
+$(BUILD)/tests/abi/%.o: tests/abi/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(CORE_FLAGS) -c $< -o $@
 
 # Helpers of the black-box tests may run inside boxes, where a sanitizer cannot.
 $(TEST_TOOLS): $(BUILD)/tests/local/%: tests/local/%.c $(BUILD)/flags
@@ -334,7 +379,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 .PHONY: help run unit programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall clean
 
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(HTTP_MODULE)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(HTTP_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
 clients: $(CLIENTS) $(VENDOR_CLIENTS)
 fuzzers: $(FUZZERS)
@@ -416,12 +461,16 @@ install: all
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
+	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/
 	$(INSTALL) -m 644 sdk/include/sandlot/sdk/*.h $(TO)/include/sandlot/sdk/
 	$(INSTALL) -m 644 $(BUILD)/libsandlot-sdk.a $(TO)/lib/
 	for file in sandlot sandlot-provider; do \
 	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
 	    chmod 644 $(TO)/lib/pkgconfig/$$file.pc || exit 1; done
+	for folder in $(notdir $(wildcard sdk/scaffold/*)); do \
+	    $(INSTALL) -d $(TO)/share/sandlot/scaffold/$$folder && \
+	    $(INSTALL) -m 644 $(BUILD)/scaffold/$$folder/* $(TO)/share/sandlot/scaffold/$$folder/ || exit 1; done
 	for page in $(MAN_PAGES); do \
 	    $(INSTALL) -D -m 644 $$page $(TO)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(foreach file,$(COMPLETIONS),$(INSTALL) -D -m 644 $(file) $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
@@ -434,14 +483,15 @@ install: all
 uninstall:
 	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot-sdk.a $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)
 	rm -f $(TO)/lib/pkgconfig/sandlot.pc $(TO)/lib/pkgconfig/sandlot-provider.pc
-	rm -rf $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot $(TO)/share/doc/sandlot
+	rm -rf $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot $(TO)/share/doc/sandlot \
+	    $(TO)/share/sandlot
 	for page in $(MAN_PAGES); do rm -f $(TO)/share/man/man$${page##*.}/$${page##*/}; done
 	$(foreach file,$(COMPLETIONS),rm -f $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
 	rmdir --ignore-fail-on-non-empty $(TO)/lib/sandlot
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
-ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
+ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES))))
 -include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

@@ -39,7 +39,8 @@ black_box_run() {
     local programs alone
     mapfile -t programs < <(black_box "$2" | grep -v kill9)
     mapfile -t alone < <(black_box "$2" | grep kill9)
-    tests/run.sh -b "$2" -j "$jobs" -t 600 -n "$1" -r "$3" "${programs[@]}" tests/install_test.sh tests/demo/run.sh
+    tests/run.sh -b "$2" -j "$jobs" -t 600 -n "$1" -r "$3" "${programs[@]}" \
+        tests/install_test.sh tests/plugin_project_test.sh tests/examples_test.sh tests/abi/abi_test.sh tests/demo/run.sh
     tests/run.sh -b "$2" -t 900 -n "$1" -r "$3" "${alone[@]}"
 }
 # vendors_run LABEL BUILD RESULTS: the cloud providers; all of them only in the first pass of --all, else the short cut

@@ -20,8 +20,9 @@ prefix=$tree/opt/sandlot
 
 check "make install" make install BUILD="$BUILD" PREFIX="$prefix"
 for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sandlot.h include/sandlot/provider.h \
-    include/sandlot/sdk/http.h lib/libsandlot-sdk.a lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
-    lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 \
+    include/sandlot/sdk/http.h include/sandlot/sdk/process.h lib/libsandlot-sdk.a lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
+    lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 share/man/man1/sandlot-plugin.1 \
+    share/sandlot/scaffold/c/scaffold.c share/sandlot/scaffold/cpp/scaffold.cc share/sandlot/scaffold/rust/sandlot.rs \
     share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
     share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md; do
     check "installs $file" test -r "$prefix/$file"
@@ -120,7 +121,7 @@ check "it needs only what it uses" sh -c 'readelf -d "$1" | grep -q "NEEDED.*lib
 
 # shellcheck disable=SC2046
 check "the headers are C++ too" sh -c 'printf "#include <sandlot/%s.h>\n" sandlot provider sdk/archive sdk/credentials \
-    sdk/frames sdk/http sdk/json sdk/ndjson sdk/quoting sdk/remote_command sdk/sse sdk/websocket |
+    sdk/frames sdk/http sdk/json sdk/ndjson sdk/process sdk/quoting sdk/remote_command sdk/sse sdk/websocket |
     g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
 
 check "DESTDIR goes before PREFIX" sh -c 'make install BUILD="$1" PREFIX=/usr DESTDIR="$2" >/dev/null &&

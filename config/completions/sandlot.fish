@@ -10,7 +10,7 @@ end
 
 set -l files read write edit ls grep glob rm upload download
 set -l works exec shell $files mcp
-set -l commands exec shell $files create list delete gc mcp providers doctor help
+set -l commands exec shell $files create list delete gc mcp providers plugin doctor help
 set -l none "not __fish_seen_subcommand_from $commands"
 set -l work "__fish_seen_subcommand_from $works"
 set -l creates "__fish_seen_subcommand_from $works create"
@@ -34,10 +34,18 @@ complete -c sandlot -n $none -a delete -d 'end sandboxes'
 complete -c sandlot -n $none -a gc -d 'delete what dead runs left behind'
 complete -c sandlot -n $none -a mcp -d 'offer a sandbox to an agent'
 complete -c sandlot -n $none -a providers -d 'list providers'
+complete -c sandlot -n $none -a plugin -d 'write, check, install and remove providers'
 complete -c sandlot -n $none -a doctor -d 'check this machine'
 complete -c sandlot -n $none -a help -d 'print help'
 complete -c sandlot -n '__fish_seen_subcommand_from help' -a "$commands"
 complete -c sandlot -n '__fish_seen_subcommand_from providers' -a '(__sandlot_providers)'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin' -a 'new check install remove list'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l language -x -a 'c c++ rust' -d 'what new writes it in'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l directory -x -a '(__fish_complete_directories)' -d 'where new puts the project'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l system -d 'for all users'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l replace -d 'also if another file is lost'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from remove' -l all -d 'all that the file provides'
+complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from check install' -F
 complete -c sandlot -n '__fish_seen_subcommand_from delete' -a '(__sandlot_ids)'
 complete -c sandlot -n '__fish_seen_subcommand_from upload download' -F
 

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What `plugin new` can write a project in. */
+#define PLUGIN_LANGUAGES "c, c++ or rust"
+
 struct command {
     const char *name;
     const char *summary;   /* for the overview */
@@ -20,6 +23,9 @@ struct command {
     bool hidden;           /* for ourselves: not in the help */
     bool no_provider;      /* --sandbox and --param are taken, as everywhere, but mean nothing to it */
     int (*run)(const struct options *options);
+    const struct command *below; /* for the first of two words: the commands that the second one names, with both words
+                                    as their names; NULL: one word is all */
+    size_t below_count;
 };
 
 /* All commands, in the order of the overview. */
@@ -30,6 +36,10 @@ const struct command *command_find(const char *name);
 
 /* The name nearest to a mistyped one, NULL if none is near. */
 const char *command_nearest(const char *name);
+
+/* The same for the second word WORD of a command in two words, whose first is GROUP. */
+const struct command *command_find_below(const struct command *group, const char *word);
+const char *command_nearest_below(const struct command *group, const char *word);
 
 /* Each runs one command and returns the exit status. */
 int command_exec(const struct options *options);
@@ -51,6 +61,12 @@ int command_glob(const struct options *options);
 int command_rm(const struct options *options);
 int command_upload(const struct options *options);
 int command_download(const struct options *options);
+int command_plugin(const struct options *options);
+int command_plugin_new(const struct options *options);
+int command_plugin_check(const struct options *options);
+int command_plugin_install(const struct options *options);
+int command_plugin_remove(const struct options *options);
+int command_plugin_list(const struct options *options);
 int command_help(const struct options *options);
 
 /* The help text of COMMAND, or the overview for NULL, on standard output. The exit status. */

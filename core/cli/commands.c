@@ -8,6 +8,73 @@
 
 #define COUNT (sizeof(table) / sizeof(table[0]))
 
+/* The second words of `plugin`. The options stand in the help of the first. */
+static const struct command plugin_table[] = {
+    {.name = "plugin new",
+     .summary = "write a project for a provider",
+     .arguments = "NAME",
+     .help = "Writes a project that builds, tests and installs at once, into the folder NAME, or that of --directory, "
+             "which\n"
+             "must be empty if it is there. NAME is a lower-case C identifier of at most 38 bytes.\n"
+             "\n"
+             "  --language LANGUAGE  " PLUGIN_LANGUAGES " (c)\n"
+             "  --directory DIR      where the project goes (./NAME)\n"
+             "\n"
+             "  sandlot plugin new acme && cd acme && make && make check\n",
+     .options = OPTIONS_COMMON | OPTION_LANGUAGE | OPTION_DIRECTORY,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the name of the provider is missing",
+     .no_provider = true,
+     .run = command_plugin_new},
+    {.name = "plugin check",
+     .summary = "run the conformance kit",
+     .arguments = "FILE [ARGUMENT...]",
+     .options = OPTIONS_COMMON & ~OPTION_JSON,
+     .minimum = 1,
+     .maximum = SIZE_MAX,
+     .missing = "the file to check is missing",
+     .passes_words = true,
+     .no_provider = true,
+     .run = command_plugin_check},
+    {.name = "plugin install",
+     .summary = "install a plugin file",
+     .arguments = "FILE",
+     .help =
+         "Checks the plugin without running any of its code, and copies it into this user's plugin folder. Prints "
+         "where\n"
+         "it is, and on standard error what it hides, what hides it, and what it still needs.\n"
+         "\n"
+         "  --system             for all users: into /usr/local/lib/sandlot/providers\n"
+         "  --replace            also if another file is lost by that: of the same name, or with the same provider\n",
+     .options = OPTIONS_COMMON | OPTION_SYSTEM | OPTION_REPLACE,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the file to install is missing",
+     .no_provider = true,
+     .run = command_plugin_install},
+    {.name = "plugin remove",
+     .summary = "remove an installed plugin",
+     .arguments = "NAME",
+     .help = "Removes the file that provides NAME from this user's plugin folder, and prints where it was.\n"
+             "\n"
+             "  --system             from /usr/local/lib/sandlot/providers\n"
+             "  --all                also if the file provides more than NAME\n",
+     .options = OPTIONS_COMMON | OPTION_SYSTEM | OPTION_ALL,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the name of the plugin is missing; 'sandlot plugin list' shows those there are",
+     .no_provider = true,
+     .run = command_plugin_remove},
+    {.name = "plugin list",
+     .summary = "list plugin files",
+     .arguments = "",
+     .help = "Lists every plugin that is found, also those that something hides or that cannot be used, and why.\n",
+     .options = OPTIONS_COMMON,
+     .no_provider = true,
+     .run = command_plugin_list},
+};
+
 static const struct command table[] = {
     {.name = "exec",
      .summary = "run one command in a sandbox",
@@ -260,6 +327,31 @@ static const struct command table[] = {
      .maximum = 1,
      .no_provider = true,
      .run = command_providers},
+    {.name = "plugin",
+     .summary = "write, check, install and remove providers",
+     .arguments = "new|check|install|remove|list",
+     .help = "For those who write providers, and those who install them:\n"
+             "\n"
+             "  plugin new NAME           write a project that builds, tests and installs at once\n"
+             "  plugin check FILE         run the conformance kit; 'sandlot plugin check --help' tells its options\n"
+             "  plugin install FILE       copy a plugin into this user's plugin folder\n"
+             "  plugin remove NAME        take it away again\n"
+             "  plugin list               every plugin file, also those that cannot be used\n"
+             "\n"
+             "  --language LANGUAGE  new: " PLUGIN_LANGUAGES " (c)\n"
+             "  --directory DIR      new: where the project goes (./NAME)\n"
+             "  --system             install, remove: for all users, in /usr/local/lib/sandlot/providers\n"
+             "  --replace            install: also if another file is lost by that\n"
+             "  --all                remove: also if the file provides more than NAME\n"
+             "\n"
+             "  sandlot plugin new acme && cd acme && make && make check && make install\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .missing = "what about plugins? 'new', 'check', 'install', 'remove' or 'list'",
+     .no_provider = true,
+     .run = command_plugin,
+     .below = plugin_table,
+     .below_count = sizeof(plugin_table) / sizeof(plugin_table[0])},
     {.name = "doctor",
      .summary = "check this machine: what works, what does not, what to do",
      .arguments = "",
@@ -301,4 +393,28 @@ const char *command_nearest(const char *name)
         if (!table[i].hidden)
             names[count++] = table[i].name;
     return text_nearest(name, names, count);
+}
+
+/* The second word of a command's name. */
+static const char *last_word(const struct command *command)
+{
+    return strrchr(command->name, ' ') + 1;
+}
+
+const struct command *command_find_below(const struct command *group, const char *word)
+{
+    for (size_t i = 0; i < group->below_count; i++)
+        if (strcmp(last_word(&group->below[i]), word) == 0)
+            return &group->below[i];
+    return NULL;
+}
+
+const char *command_nearest_below(const struct command *group, const char *word)
+{
+    const char *names[COUNT];
+    size_t count = 0;
+
+    for (size_t i = 0; i < group->below_count && count < COUNT; i++)
+        names[count++] = last_word(&group->below[i]);
+    return text_nearest(word, names, count);
 }

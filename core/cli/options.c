@@ -60,6 +60,10 @@ static const struct rule {
     {"--token-file", OPTION_TOKEN_FILE, VALUE_REQUIRED},
     {"--allow-origin", OPTION_ALLOW_ORIGIN, VALUE_REQUIRED},
     {"--no-auth", OPTION_NO_AUTH, VALUE_NONE},
+    {"--language", OPTION_LANGUAGE, VALUE_REQUIRED},
+    {"--directory", OPTION_DIRECTORY, VALUE_REQUIRED},
+    {"--system", OPTION_SYSTEM, VALUE_NONE},
+    {"--replace", OPTION_REPLACE, VALUE_NONE},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -312,6 +316,10 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return set_text(parser, rule, value, &options->token_file);
     case OPTION_ALLOW_ORIGIN:
         return add_origin(parser, value);
+    case OPTION_LANGUAGE:
+        return set_text(parser, rule, value, &options->language);
+    case OPTION_DIRECTORY:
+        return set_text(parser, rule, value, &options->directory);
     default:
         return 0;
     }
@@ -368,6 +376,22 @@ static int find_command(struct options *options, const char *word)
     return usage_error(NULL, "there is no command '%s'; 'sandlot help' lists those there are", word);
 }
 
+/* The second word of a command in two words. */
+static int find_subcommand(struct parser *parser, const char *word)
+{
+    struct options *options = parser->options;
+    const struct command *group = options->command;
+    const struct command *command = command_find_below(group, word);
+    const char *nearest = command ? NULL : command_nearest_below(group, word);
+
+    if (!command)
+        return usage_error(group, "there is no command '%s %s'%s%s%s", group->name, word,
+                           nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    options->command = command;
+    parser->only_arguments = command->passes_words;
+    return 0;
+}
+
 static int parse_word(struct parser *parser)
 {
     struct options *options = parser->options;
@@ -382,6 +406,8 @@ static int parse_word(struct parser *parser)
         return parse_option(parser, word);
     if (!options->command)
         return find_command(options, word);
+    if (options->command->below)
+        return find_subcommand(parser, word);
     options->arguments[options->argument_count++] = word;
     if (options->command->passes_words)
         parser->only_arguments = true;

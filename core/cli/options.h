@@ -43,6 +43,10 @@
 #define OPTION_TOKEN_FILE OPTION_BIT(32)
 #define OPTION_ALLOW_ORIGIN OPTION_BIT(33)
 #define OPTION_NO_AUTH OPTION_BIT(34)
+#define OPTION_LANGUAGE OPTION_BIT(35)
+#define OPTION_DIRECTORY OPTION_BIT(36)
+#define OPTION_SYSTEM OPTION_BIT(37)
+#define OPTION_REPLACE OPTION_BIT(38)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -84,7 +88,9 @@ struct options {
     const char *port_file;
     const char *token_file;
     const char **origins; /* ended by NULL */
-    char **arguments;     /* ended by NULL */
+    const char *language;
+    const char *directory;
+    char **arguments; /* ended by NULL */
     size_t argument_count;
 };
 

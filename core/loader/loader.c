@@ -185,15 +185,23 @@ static enum sandlot_status reopen(void *context, struct sandlot_call *call, void
     return parameters_call_open(provider->parameters, &provider->table, call, instance, NULL);
 }
 
+static int64_t start_timeout_ms(void *context)
+{
+    const struct provider *provider = context;
+
+    return parameters_start_timeout_ms(provider->parameters);
+}
+
 /* The same in a process of its own. NULL on error. */
 static const struct sandlot_provider *load_in_worker(struct provider *provider, const char *path,
                                                      struct sandlot_error *error)
 {
     const struct registry_entry *entry = provider->entry;
+    const struct worker_owner owner = {provider, reopen, start_timeout_ms};
     const struct sandlot_provider *table = NULL;
     AUTO_FREE char *why = NULL;
 
-    switch (worker_load(entry, provider->environment, path, reopen, provider, &provider->worker, &table, &why, error)) {
+    switch (worker_load(entry, provider->environment, path, &owner, &provider->worker, &table, &why, error)) {
     case WORKER_LOADED:
         return table;
     case WORKER_CANNOT_LOAD:
@@ -208,10 +216,20 @@ static const struct sandlot_provider *load_in_worker(struct provider *provider, 
     return NULL;
 }
 
-/* The operator decides which providers get a process of their own. */
+/* Whose code it is: an entry of the config without a library of its own changes settings of what it shadows. */
+static bool is_builtin(const struct registry_entry *entry)
+{
+    while (entry && entry->config && !entry->config->class_path)
+        entry = entry->shadows;
+    return entry && entry->source == REGISTRY_BUILTIN;
+}
+
+/* What the operator has decided; otherwise our own code runs here, and everybody else's in a process of its own. */
 static bool is_isolated(const struct registry_entry *entry)
 {
-    return entry->config && entry->config->isolation && strcmp(entry->config->isolation, "process") == 0;
+    const char *isolation = entry->config ? entry->config->isolation : NULL;
+
+    return isolation ? strcmp(isolation, "process") == 0 : !is_builtin(entry);
 }
 
 /* ---- the handshake ----------------------------------------------------------------------------------------------- */

@@ -50,6 +50,9 @@ void registry_free(struct registry *registry);
 /* All entries, sorted by name, winners before what they shadow, nameless ones last. */
 const struct registry_entry *const *registry_entries(const struct registry *registry, size_t *count);
 
+/* The same without a word about duplicates, for those who look for something particular. */
+const struct registry_entry *const *registry_entries_quietly(const struct registry *registry, size_t *count);
+
 /* Files in the plugin folders that are shared objects without our note, so no plugins: path and why. Sorted by path. */
 struct registry_ignored {
     char *path;

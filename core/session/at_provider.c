@@ -59,10 +59,15 @@ struct pages {
     bool no_memory; /* there is a next page, but its cursor could not be kept */
 };
 
+/* What every provider of ABI 1 tells of a sandbox. */
+#define SMALLEST_LISTED (offsetof(struct sandlot_listed, run_label) + sizeof(((struct sandlot_listed *)0)->run_label))
+
 static enum sandlot_status add(const struct sandlot_listing *listing, const struct sandlot_listed *sandbox)
 {
     struct pages *pages = listing->context;
 
+    if (sandbox->size < SMALLEST_LISTED)
+        return SANDLOT_INTERNAL;
     if (!sandbox->id || !*sandbox->id)
         return SANDLOT_INTERNAL; /* a listing that leaves ids out is not to be trusted with what to delete */
     enum sandlot_status status = pages->each(pages->context, sandbox);

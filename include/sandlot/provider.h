@@ -15,7 +15,9 @@
  *      it without running any of your code.
  *
  * VERSIONS  Every struct that crosses begins with its own size in bytes; fields are only ever added at
- * the end. Read a field that may be newer than the other side only after SANDLOT_HAS says it is there.
+ * the end. Read or write a field that may be newer than the other side only after SANDLOT_HAS says it is there, and
+ * never assign a whole struct that the other side made. sandlot_label and sandlot_file come in arrays, over which a
+ * provider steps by the size that it was built with: these two never grow.
  * The host refuses a provider of another ABI major; within a major both sides use what both know.
  *
  * MEMORY    Nobody frees what the other side allocated. What the host passes in stays the host's and is
@@ -454,7 +456,8 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
 
 #define SANDLOT_PARAMETERS(prefix, LIST)                                                             \
     static enum sandlot_status prefix##_open(struct sandlot_call *, void **LIST(SANDLOT_ARGUMENT_)); \
-    static const struct sandlot_parameter prefix##_parameters[] = {LIST(SANDLOT_ROW_){0}};
+    static const struct sandlot_parameter prefix##_parameters[] = {                                  \
+        LIST(SANDLOT_ROW_){0, NULL, SANDLOT_PARAMETER_string, 0, NULL, NULL}};
 
 /* The first fields of a provider's table, for a provider with or without parameters. */
 #define SANDLOT_TABLE(prefix)                                                                                \
@@ -505,8 +508,10 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
 #define SANDLOT_TEXT_(x) SANDLOT_TEXT__(x)
 #ifdef __cplusplus
 #define SANDLOT_STATIC_ASSERT_ static_assert
+#define SANDLOT_C_LINKAGE_ extern "C"
 #else
 #define SANDLOT_STATIC_ASSERT_ _Static_assert
+#define SANDLOT_C_LINKAGE_
 #endif
 
 #define SANDLOT_METADATA_LINE_(key, value) #key " = " value "\n"
@@ -525,23 +530,23 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
     "[" #prefix "]\nabi = " SANDLOT_TEXT_(SANDLOT_ABI_MAJOR) "." SANDLOT_TEXT_( \
         SANDLOT_ABI_MINOR) "\nsymbol = " #prefix "\n" METADATA(SANDLOT_METADATA_LINE_) LIST(SANDLOT_PARAMETER_LINE_)
 
-#define SANDLOT_ENTRY_POINT(prefix, METADATA, LIST)                                        \
-    SANDLOT_STATIC_ASSERT_(sizeof(#prefix) <= 41, "the name of the provider is too long"); \
-    METADATA(SANDLOT_METADATA_CHECK_)                                                      \
-    LIST(SANDLOT_PARAMETER_CHECK_)                                                         \
-    static const struct {                                                                  \
-        uint32_t owner_size, text_size, type;                                              \
-        char owner[8];                                                                     \
-        char text[(sizeof(SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)) + 3) / 4 * 4];       \
-    } prefix##_note __attribute__((used, section(".note.sandlot"), aligned(4))) = {        \
-        8, sizeof(prefix##_note.text), SANDLOT_NOTE_TYPE, SANDLOT_NOTE_OWNER,              \
-        SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)};                                       \
-    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call);       \
-    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call)        \
-    {                                                                                      \
-        (void)call;                                                                        \
-        return &prefix##_provider;                                                         \
-    }                                                                                      \
+#define SANDLOT_ENTRY_POINT(prefix, METADATA, LIST)                                                     \
+    SANDLOT_STATIC_ASSERT_(sizeof(#prefix) <= 41, "the name of the provider is too long");              \
+    METADATA(SANDLOT_METADATA_CHECK_)                                                                   \
+    LIST(SANDLOT_PARAMETER_CHECK_)                                                                      \
+    static const struct {                                                                               \
+        uint32_t owner_size, text_size, type;                                                           \
+        char owner[8];                                                                                  \
+        char text[(sizeof(SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)) + 3) / 4 * 4];                    \
+    } prefix##_note __attribute__((used, section(".note.sandlot"), aligned(4))) = {                     \
+        8, sizeof(prefix##_note.text), SANDLOT_NOTE_TYPE, SANDLOT_NOTE_OWNER,                           \
+        SANDLOT_NOTE_TEXT_(prefix, METADATA, LIST)};                                                    \
+    SANDLOT_C_LINKAGE_ SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call); \
+    SANDLOT_EXPORT const struct sandlot_provider *prefix(struct sandlot_call *call)                     \
+    {                                                                                                   \
+        (void)call;                                                                                     \
+        return &prefix##_provider;                                                                      \
+    }                                                                                                   \
     SANDLOT_STATIC_ASSERT_(1, "")
 
 /* ---- small helpers --------------------------------------------------------------------------------------------------

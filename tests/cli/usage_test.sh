@@ -107,8 +107,8 @@ expect "version" 0 "sandlot 0.1.0" "*" --version
 expect "version ends the looking at the rest" 0 "sandlot 0.1.0" "*" list --version
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
-check "help is silent about commands of a later time" test "$(grep -cE '^  (pause|plugin) ' "$scratch/out")" = 0
-for command in exec shell create list delete gc read write edit ls grep glob rm upload download mcp providers doctor help; do
+check "help is silent about commands of a later time" test "$(grep -cE '^  (pause|snapshot) ' "$scratch/out")" = 0
+for command in exec shell create list delete gc read write edit ls grep glob rm upload download mcp providers plugin doctor help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out
@@ -116,7 +116,7 @@ for command in exec shell create list delete gc read write edit ls grep glob rm 
     check "help $command says the same" test "$out" = "$help"
 done
 
-for command in gc providers doctor; do
+for command in gc providers plugin doctor; do
     expect "$command takes --sandbox, which means nothing to it" 0 "*" "*" "$command" --help --sandbox local
     check "and its help does not offer it" test "$(grep -c -e "--sandbox" -e "--param" "$scratch/out")" = 0
 done

@@ -6,14 +6,12 @@ cp "$BUILD"/tests/plugins/{fake,misbehaves}.so "$plugins/" || exit 2
 vendor=$scratch/vendor
 mkdir "$vendor"
 cat >"$config" <<END
-[sandboxes.providers.local]
-isolation = "process"
+[sandboxes.providers.inside]
+class_path = "$plugins/misbehaves.so:misbehaves"
+isolation = "none"
 
-[sandboxes.providers.misbehaves]
-isolation = "process"
-
-[sandboxes.providers.fake]
-isolation = "process"
+[sandboxes.providers.other]
+class_path = "$plugins/misbehaves.so:misbehaves"
 
 [sandboxes.providers.fake.params]
 folder = "$vendor"
@@ -40,20 +38,63 @@ kill_workers() {
 # ---- an ordinary day ----
 misbehaving=(--sandbox misbehaves)
 expect "a command" 0 "*" "*" exec "${misbehaving[@]}" -- pid
-run exec "${misbehaving[@]}" -- environ
-check "the declared variable is there" grep -qx "MISBEHAVES_KEY=\*\*\*\|MISBEHAVES_KEY=key-of-the-test" "$scratch/out"
 lacks() { ! grep -q "$1" "$2"; }
-check "no other one is" lacks not-for-the-worker "$scratch/out"
+for provider in misbehaves other; do
+    run exec --sandbox "$provider" -- environ
+    check "$provider: the declared variable is there" grep -qx "MISBEHAVES_KEY=\*\*\*\|MISBEHAVES_KEY=key-of-the-test" "$scratch/out"
+    check "$provider: no other one is" lacks not-for-the-worker "$scratch/out"
+done
+run exec --sandbox inside -- environ
+check "isolation = none: all variables are there" grep -q not-for-the-worker "$scratch/out"
+cp "$config" "$scratch/config.toml"
+printf '[sandboxes.providers.misbehaves]\nisolation = "none"\n' >>"$config"
+run exec "${misbehaving[@]}" -- environ
+check "an override for a plugin counts" grep -q not-for-the-worker "$scratch/out"
+cp "$scratch/config.toml" "$config"
+
+# What would bring other code into the process does not reach it, and a value of a file does.
+LD_PRELOAD=libm.so.6 LD_AUDIT='' run exec "${misbehaving[@]}" -- environ
+check "neither LD_PRELOAD nor LD_AUDIT" lacks "^LD_PRELOAD\|^LD_AUDIT" "$scratch/out"
+mkdir "$scratch/project"
+echo "MISBEHAVES_REGION=from-a-file" >"$scratch/project/.env"
+out=$(cd "$scratch/project" && env -u SANDLOT_NO_ENV_FILE "$SANDLOT" exec "${misbehaving[@]}" -- lookup 2>&1)
+check "a .env file's value reaches it" test "$out" = "from-a-file -"
+
+"$SANDLOT" exec "${misbehaving[@]}" -- deaf >/dev/null 2>&1 &
+command=$!
+check "a command runs" until_true 10 has_worker
+tr '\0' '\n' <"/proc/$(workers | head -n 1)/environ" >"$scratch/environ"
+check "its process has both names" test "$(grep -c "MISBEHAVES_KEY=key-of-the-test" "$scratch/environ")" = 2
+check "and nothing of the host's" lacks not-for-the-worker "$scratch/environ"
+kill -INT "$command"
+wait "$command"
+check "an interrupt ends one that ignores it" test $? = 130
 check "no worker outlives its command" until_true 3 no_worker
 
 # ---- crashes ----
-for fault in crash abort exit overflow; do
+for fault in crash abort exit quit overflow replace children daemon; do
     json "$fault: says so, and the host lives on" 3 '.error == "provider_crashed" and (.message | test("box-1 is still recorded"))' \
         exec "${misbehaving[@]}" -- "$fault"
 done
 json "a signal has its name" 3 '.message | test("the provider crashed \\(SIGABRT\\)")' exec "${misbehaving[@]}" -- abort
 check "no worker is left" until_true 3 no_worker
 check "no record is left" no_ledger
+
+# ---- a crash around the sandbox's life ----
+journal=(--param "journal=$scratch/deletions")
+json "a crash after the id was told" 3 '.error == "provider_crashed" and (.message | test("box-1"))' \
+    create "${misbehaving[@]}" "${journal[@]}" --param at=create:crash
+check "the sandbox has been deleted" grep -qx "delete box-1" "$scratch/deletions"
+check "and its record too" no_ledger
+rm -f "$scratch/deletions"
+expect "a crash while it is deleted is told" 3 "*" "crashed" exec "${misbehaving[@]}" "${journal[@]}" --param at=delete:crash -- pid
+check "the record stays" test -n "$(ledger_files)"
+expect "gc" 0 "*" "*" gc
+check "gc deletes it in the end" grep -qx "delete box-1" "$scratch/deletions"
+check "and its record goes" no_ledger
+json "a crash while it is loaded" 3 '.error == "provider_crashed"' exec "${misbehaving[@]}" --param at=open:abort -- pid
+expect "a crash at the end spoils nothing" 0 "*" "*" exec "${misbehaving[@]}" --param at=destructor:crash -- pid
+json "a crash in a list" 3 '.error == "provider_crashed"' list "${misbehaving[@]}" --param at=list:exit
 
 # ---- kill -9 of the worker while a sandbox is made ----
 "$SANDLOT" create --sandbox fake --param create_delay_ms=20000 >"$scratch/out" 2>"$scratch/err" &

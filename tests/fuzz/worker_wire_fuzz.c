@@ -1,6 +1,6 @@
 /*
- * What a hostile worker can send to the host in one call: the first byte chooses the function, the second how full the
- * worker says that the ring is, the next ones fill the ring, and the rest comes on the socket as messages.
+ * What a hostile worker can send to the host in one call: the first byte chooses the function, the second how many
+ * records the worker says that the ring has, the next ones are these, and the rest comes on the socket as messages.
  */
 #include "base/log.h"
 #include "loader/host.h"
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RING_BYTES = 64 };
+enum { RECORD_BYTES = 64 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -169,11 +169,11 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
 static void play_worker(const struct worker_connection *connection, int socket, const uint8_t *data, size_t size)
 {
     struct channel_memory *memory = connection->reader.memory;
-    size_t in_ring = size > 1 ? (size - 1 < RING_BYTES ? size - 1 : RING_BYTES) : 0;
+    size_t in_ring = size > 1 ? (size - 1 < RECORD_BYTES ? size - 1 : RECORD_BYTES) : 0;
 
     if (size > 0) {
-        memcpy(memory->ring, data + 1, in_ring);
-        atomic_store(&memory->head, data[0] == 255 ? UINT32_MAX : data[0]);
+        memcpy(memory->records, data + 1, in_ring);
+        atomic_store(&memory->put, data[0] == 255 ? UINT32_MAX : data[0]);
     }
     for (size_t at = 1 + in_ring; at < size;) {
         ssize_t sent = send(socket, data + at, size - at, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -18,6 +18,7 @@ esac
 # shellcheck disable=SC2086 # words
 exec clang-tidy --quiet $checks "$1" -- -std=c11 -D_GNU_SOURCE -Iinclude $include 2>&1
 END
-find core plugins sdk tests -name '*.c' ! -path 'tests/plugins/*' -print0 |
+# tests/abi/newer/newer.c is for a header that only its test makes.
+find core plugins sdk tests -name '*.c' ! -path 'tests/plugins/*' ! -path '*/newer/newer.c' -print0 |
     xargs -0 -n 1 -P "$(nproc)" sh "$TMPDIR/one" | grep -v '^[0-9]* warnings\? generated\|^Suppressed \|^Use -header-filter'
 [ "${PIPESTATUS[1]}" = 0 ]

@@ -9,7 +9,7 @@ complain() {
     failed=1
 }
 # Source and manual spell a hyphen as "\-".
-manual=$(sed 's/\\-/-/g' config/man/sandlot.1 config/man/sandlot-mcp.1)
+manual=$(sed 's/\\-/-/g' config/man/sandlot.1 config/man/sandlot-mcp.1 config/man/sandlot-plugin.1)
 # shellcheck source=/dev/null
 . config/completions/sandlot
 

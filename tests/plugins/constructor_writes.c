@@ -19,5 +19,8 @@ static const struct sandlot_provider constructor_writes_provider = {
     NOTHING_FUNCTIONS,
 };
 
-#define METADATA(M) M(description, "Leaves a mark when it is loaded")
+/* A process of its own has the variable only if it is named here. */
+#define METADATA(M)                                   \
+    M(description, "Leaves a mark when it is loaded") \
+    M(environment, "SANDLOT_TEST_MARK")
 SANDLOT_ENTRY_POINT(constructor_writes, METADATA, SANDLOT_NO_PARAMETERS);

@@ -4,44 +4,51 @@
  *   pid         prints the number of its process; environ: its variables, one per line; descriptors: those it has
  *   lookup      prints what the host says of the variables MISBEHAVES_REGION, which is declared, and WORKER_TEST_SECRET
  *   flood       prints for ever
- *   crash, abort, exit, overflow (of the stack), memory (all that there is), loop (for ever)
+ *   crash, abort, exit, quit (with handlers), overflow (of the stack), memory (all that there is), loop (for ever)
  *   deaf        waits for ever, whatever the call says
+ *   stop        stops its process
+ *   replace     becomes another program
  *   close       closes every descriptor that it finds
  *   garbage     writes nonsense to every descriptor, and returns
  *   hang_up     ends its process in the middle of output
+ *   children    starts children that start children, prints their number, and crashes
+ *   daemon      leaves a process behind that has all its descriptors and a session of its own, and crashes
+ *   linger      leaves a thread behind that uses call and output for a while
+ *   noise       fills standard output and standard error
+ *   manners     changes what belongs to the process: signals, folder, umask, user
  *
- * The parameter `in_create` does one of these once a sandbox is made, the id told before; `forgetful`: a sandbox is not
- * found again by its id. Every sandbox is `box-1`.
+ * The parameter `at` does one of these elsewhere, as "FUNCTION:WHAT": open, create (the id told before), attach, ready,
+ * list, delete, release, close, destructor. `not_ready`: so many looks say "not yet" after attaching, -1: all of them.
+ * `forgetful`: a sandbox is not found again by its id. `journal`: a file to which deletions are
+ * written; if it is there, they work. Every sandbox
+ * is `box-1`.
  */
 #include <sandlot/provider.h>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define MISBEHAVES_PARAMETERS(P)                                            \
-    P(string, in_create, "", optional, "what to do when a sandbox is made") \
-    P(boolean, forgetful, "false", optional, "sandboxes are not found again")
+#define MISBEHAVES_PARAMETERS(P)                                                        \
+    P(string, at, "", optional, "FUNCTION:WHAT to do in that function")                 \
+    P(integer, not_ready, "0", optional, "how many looks say not yet, after attaching") \
+    P(boolean, forgetful, "false", optional, "sandboxes are not found again")           \
+    P(path, journal, "", optional, "file to which deletions are written")
 SANDLOT_PARAMETERS(misbehaves, MISBEHAVES_PARAMETERS)
 
 static struct {
-    const char *in_create;
+    char at[64];
+    int64_t not_ready;
     bool forgetful;
+    char journal[512];
+    bool attached;
 } settings;
-
-static enum sandlot_status misbehaves_open(struct sandlot_call *call, void **provider, const char *in_create,
-                                           bool forgetful)
-{
-    (void)call;
-    settings.in_create = in_create;
-    settings.forgetful = forgetful;
-    *provider = NULL;
-    return SANDLOT_OK;
-}
 
 static volatile char sink_of_bytes;
 
@@ -92,10 +99,73 @@ static void soil(int fd)
         return;
 }
 
+/* A tree of processes in the group of this one. */
+static void have_children(void)
+{
+    for (int depth = 0; depth < 4; depth++)
+        if (fork() < 0)
+            _exit(1);
+    /* The first one is the provider's own. */
+    if (getpid() == getpgrp()) {
+        usleep(200 * 1000);
+        raise(SIGSEGV);
+    }
+    alarm(10); /* if nobody ends it, which a test has noticed by then */
+    for (;;)
+        pause();
+}
+
+static void leave_daemon(void)
+{
+    if (fork() == 0) {
+        setsid();
+        alarm(5);
+        for (;;)
+            pause();
+    }
+    raise(SIGSEGV);
+}
+
+static void be_noisy(void)
+{
+    for (int i = 0; i < 20000; i++) {
+        printf("line %d on standard output\n", i);
+        fprintf(stderr, "line %d on standard error\n", i);
+    }
+    fflush(stdout);
+}
+
+static void change_manners(void)
+{
+    for (int number = 1; number < 32; number++)
+        if (number != SIGSEGV && number != SIGABRT)
+            signal(number, SIG_IGN);
+    umask(0777);
+    /* Whatever of this is not allowed is not done. */
+    if (chdir("/proc") < 0 || setuid(getuid() == 0 ? 65534 : 0) < 0)
+        return;
+}
+
 static void misbehave(const char *how)
 {
+    static const char *const sleep_arguments[] = {"sleep", "60", NULL};
+
     if (strcmp(how, "crash") == 0)
         raise(SIGSEGV);
+    else if (strcmp(how, "quit") == 0)
+        exit(0);
+    else if (strcmp(how, "stop") == 0)
+        raise(SIGSTOP);
+    else if (strcmp(how, "replace") == 0)
+        execv("/bin/sleep", (char *const *)(uintptr_t)sleep_arguments);
+    else if (strcmp(how, "children") == 0)
+        have_children();
+    else if (strcmp(how, "daemon") == 0)
+        leave_daemon();
+    else if (strcmp(how, "noise") == 0)
+        be_noisy();
+    else if (strcmp(how, "manners") == 0)
+        change_manners();
     else if (strcmp(how, "abort") == 0)
         abort();
     else if (strcmp(how, "exit") == 0)
@@ -114,6 +184,39 @@ static void misbehave(const char *how)
         pause();
 }
 
+/* Is something to be done in FUNCTION? */
+static void misbehave_at(const char *function)
+{
+    size_t length = strlen(function);
+
+    if (strncmp(settings.at, function, length) == 0 && settings.at[length] == ':')
+        misbehave(settings.at + length + 1);
+}
+
+__attribute__((destructor)) static void at_the_end(void)
+{
+    misbehave_at("destructor");
+}
+
+static enum sandlot_status misbehaves_open(struct sandlot_call *call, void **provider, const char *at,
+                                           int64_t not_ready, bool forgetful, const char *journal)
+{
+    (void)call;
+    snprintf(settings.at, sizeof(settings.at), "%s", at ? at : "");
+    snprintf(settings.journal, sizeof(settings.journal), "%s", journal ? journal : "");
+    settings.not_ready = not_ready;
+    settings.forgetful = forgetful;
+    misbehave_at("open");
+    *provider = NULL;
+    return SANDLOT_OK;
+}
+
+static void close_provider(void *provider)
+{
+    (void)provider;
+    misbehave_at("close");
+}
+
 static enum sandlot_status get_or_create(struct sandlot_call *call, void *provider,
                                          const struct sandlot_create *request, void **sandbox)
 {
@@ -122,17 +225,90 @@ static enum sandlot_status get_or_create(struct sandlot_call *call, void *provid
     if (request->sandbox_id && settings.forgetful)
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", request->sandbox_id);
     call->host->created(call, "box-1", "/");
-    if (!request->sandbox_id && settings.in_create)
-        misbehave(settings.in_create);
+    misbehave_at(request->sandbox_id ? "attach" : "create");
+    settings.attached = request->sandbox_id != NULL;
     return SANDLOT_OK;
+}
+
+static enum sandlot_status ready(struct sandlot_call *call, void *provider, void *sandbox)
+{
+    (void)provider;
+    (void)sandbox;
+    misbehave_at("ready");
+    if (!settings.attached || settings.not_ready == 0)
+        return SANDLOT_OK;
+    settings.not_ready -= settings.not_ready > 0;
+    return sandlot_fail(call, SANDLOT_UNAVAILABLE, "box-1 is still starting");
+}
+
+static void release(void *provider, void *sandbox)
+{
+    (void)provider;
+    (void)sandbox;
+    misbehave_at("release");
 }
 
 static enum sandlot_status delete_sandbox(struct sandlot_call *call, void *provider, const char *id)
 {
+    bool again = access(settings.journal, F_OK) == 0;
+    FILE *journal = *settings.journal ? fopen(settings.journal, "a") : NULL;
+
     (void)call;
     (void)provider;
-    (void)id;
+    if (!again)
+        misbehave_at("delete");
+    if (journal) {
+        fprintf(journal, "delete %s\n", id);
+        fclose(journal);
+    }
     return SANDLOT_OK;
+}
+
+static enum sandlot_status list(struct sandlot_call *call, void *provider, const char *cursor,
+                                const struct sandlot_listing *listing)
+{
+    const struct sandlot_listed box = {.size = sizeof(box), .id = "box-1", .state = "running"};
+
+    (void)call;
+    (void)provider;
+    (void)cursor;
+    enum sandlot_status status = listing->add(listing, &box);
+
+    misbehave_at("list");
+    return status;
+}
+
+/* What a thread uses that does not end with its call. */
+struct lingering {
+    struct sandlot_call *call;
+    const struct sandlot_sink *output;
+};
+
+static void *linger(void *context)
+{
+    struct lingering lingering = *(struct lingering *)context;
+
+    free(context);
+    for (int i = 0; i < 200; i++) {
+        usleep(1000);
+        lingering.call->host->log(lingering.call, SANDLOT_LOG_INFO, "still here");
+        lingering.output->write(lingering.output, "late", 4);
+    }
+    return NULL;
+}
+
+static void leave_thread(struct sandlot_call *call, const struct sandlot_sink *output)
+{
+    struct lingering *lingering = malloc(sizeof(*lingering));
+    pthread_t thread;
+
+    if (!lingering)
+        return;
+    *lingering = (struct lingering){call, output};
+    if (pthread_create(&thread, NULL, linger, lingering) == 0)
+        pthread_detach(thread);
+    else
+        free(lingering);
 }
 
 static enum sandlot_status put(const struct sandlot_sink *output, const char *text)
@@ -200,6 +376,8 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
         return show_descriptors(output);
     while (strcmp(how, "flood") == 0 && status == SANDLOT_OK)
         status = put(output, "flood flood flood flood flood flood flood flood flood");
+    if (strcmp(how, "linger") == 0)
+        leave_thread(call, output);
     if (strcmp(how, "hang_up") == 0) {
         put(output, "the beginning");
         _exit(0);
@@ -212,14 +390,18 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
 static const struct sandlot_provider misbehaves_provider = {
     SANDLOT_TABLE(misbehaves),
     .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = close_provider,
     .get_or_create = get_or_create,
+    .ready = ready,
+    .release = release,
     .delete_sandbox = delete_sandbox,
+    .list = list,
     .execute = execute,
 };
 
 #define MISBEHAVES_METADATA(M)                                \
     M(description, "Crashes and worse on request, for tests") \
-    M(capabilities, "streaming")                              \
+    M(capabilities, "list streaming")                         \
     M(credentials, "MISBEHAVES_KEY|MISBEHAVES_TOKEN")         \
     M(environment, "MISBEHAVES_REGION")
 SANDLOT_ENTRY_POINT(misbehaves, MISBEHAVES_METADATA, MISBEHAVES_PARAMETERS);

@@ -3,12 +3,13 @@
  * must be able to clean up whatever was left. The allocator is replaced by one that fails at the Nth call.
  */
 #include "base/path.h"
+#include "failing_allocator.h"
+#include "worker_program.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,60 +22,13 @@
 
 #include <cmocka.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define REPLACED 0 /* the sanitizer has replaced it already */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define REPLACED 0
-#endif
-#endif
-#ifndef REPLACED
-#define REPLACED 1
-#endif
-
-/* Allocations until the one that fails; negative: none fails. */
-static atomic_long countdown = -1;
-
-#if REPLACED
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *pointer, size_t size);
-
-static bool fails(void)
-{
-    if (atomic_load(&countdown) < 0 || atomic_fetch_sub(&countdown, 1) != 0)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-/* Visible, so that the shared libraries use them too. */
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library names its parameters __size and so on
-#define EVERYWHERE __attribute__((visibility("default")))
-
-EVERYWHERE void *malloc(size_t size)
-{
-    return fails() ? NULL : __libc_malloc(size);
-}
-
-EVERYWHERE void *calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __libc_calloc(count, size);
-}
-
-EVERYWHERE void *realloc(void *pointer, size_t size)
-{
-    return fails() ? NULL : __libc_realloc(pointer, size);
-}
-// NOLINTEND(readability-inconsistent-declaration-parameter-name)
-#endif
-
 static char folder[64];
 
 static const char config_text[] = "[sandboxes]\n"
                                   "default = \"fake\"\n"
                                   "[sandboxes.providers.fake]\n"
                                   "package = \"fake-package\"\n"
+                                  "isolation = \"none\"\n"
                                   "[sandboxes.providers.fake.params]\n"
                                   "ready_after = 0\n"
                                   "[sandboxes.providers.other]\n"
@@ -214,7 +168,7 @@ enum { MOST_ALLOCATIONS = 20000 };
 static void test_opening(void **state)
 {
     (void)state;
-    if (!REPLACED)
+    if (!ALLOCATOR_REPLACED)
         skip();
     for (long n = 0; n < MOST_ALLOCATIONS; n++) {
         struct sandlot_error error = {0};
@@ -237,7 +191,7 @@ static void test_session(void **state)
     long step = getenv("SANDLOT_TEST_SLOW") ? 1 : 7;
 
     (void)state;
-    if (!REPLACED)
+    if (!ALLOCATOR_REPLACED)
         skip();
     for (long n = 0; n < MOST_ALLOCATIONS; n += step) {
         enum fate fate = live_in_child(n);

@@ -1,5 +1,6 @@
 /* Loading providers: who is let in, who is not, and with which words. */
 #include "loader/loader.h"
+#include "worker_program.h"
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -28,8 +29,9 @@ static struct {
     char path[PATH_MAX + 64];
 } scene;
 
-/* In the second round the library is loaded in a process of its own, and everything is to be the same. */
-static struct config_provider apart = {.isolation = (char *)(uintptr_t) "process"};
+/* In the second round the library is loaded in a process of its own, which is what happens without any configuration,
+ * and everything is to be the same. */
+static struct config_provider in_process = {.isolation = (char *)(uintptr_t) "none"};
 static bool is_apart;
 
 static void receive(void *context, enum sandlot_message_level level, const char *text)
@@ -91,9 +93,9 @@ static struct registry_entry *offer_of(const char *path, const char *name)
         .symbol = (char *)(uintptr_t)name,
         .winner = true,
         .working_dir = "/workspace",
-        .config = is_apart ? &apart : NULL,
+        .config = is_apart ? NULL : &in_process,
     };
-    apart.name = scene.entry.name;
+    in_process.name = scene.entry.name;
     if (fd >= 0 && entry_points_read(fd, &scene.points, &problem) == ENTRY_POINTS_FOUND)
         scene.entry.note = scene.points.items[0];
     return &scene.entry;
@@ -187,8 +189,10 @@ static void newer_minor_works_with_what_is_known(void **state)
 static void config_may_name_a_library_without_note(void **state)
 {
     (void)state;
-    struct config_provider config = {.name = (char *)(uintptr_t) "mine"};
     struct registry_entry *entry = offer("no_note");
+    struct config_provider config = {.name = (char *)(uintptr_t) "mine",
+                                     .class_path = entry->path,
+                                     .isolation = is_apart ? NULL : in_process.isolation};
 
     entry->name = config.name;
     entry->source = REGISTRY_CONFIG;
@@ -197,6 +201,49 @@ static void config_may_name_a_library_without_note(void **state)
 
     assert_int_equal(provider_capabilities(&provider->table), 0);
     provider_unload(provider);
+}
+
+static void assert_isolated(struct registry_entry *entry, bool expected)
+{
+    struct provider *provider = load(entry, NULL);
+
+    assert_int_equal(provider->worker != NULL, expected);
+    assert_int_equal(provider->library == NULL, expected);
+    provider_unload(provider);
+}
+
+/* Plugins and libraries of the config by themselves, built-ins on request; an override changes nothing of that. */
+static void who_gets_a_process_of_its_own(void **state)
+{
+    (void)state;
+    struct registry_entry *entry = offer("only_execute");
+    struct registry_entry below = *entry;
+    struct registry_entry middle = *entry;
+    struct config_provider config = {.name = entry->name};
+
+    entry->config = NULL;
+    assert_isolated(entry, true);
+    entry->source = REGISTRY_BUILTIN;
+    assert_isolated(entry, false);
+    entry->source = REGISTRY_CONFIG;
+    entry->config = &config;
+    entry->shadows = &below;
+    below.config = NULL;
+    assert_isolated(entry, true);
+    below.source = REGISTRY_BUILTIN;
+    assert_isolated(entry, false);
+    middle.config = NULL;
+    middle.shadows = &below;
+    entry->shadows = &middle;
+    assert_isolated(entry, true);
+    entry->shadows = &below;
+    config.isolation = (char *)(uintptr_t) "process";
+    assert_isolated(entry, true);
+    config.class_path = entry->path;
+    config.isolation = NULL;
+    assert_isolated(entry, true);
+    config.isolation = in_process.isolation;
+    assert_isolated(entry, false);
 }
 
 static void capabilities_follow_the_table(void **state)
@@ -247,8 +294,7 @@ static void registry_problems_come_first(void **state)
     assert_int_equal(access(mark, F_OK), -1); /* nothing of it has run so far */
 
     provider_unload(load(offer("constructor_writes"), NULL));
-    /* The variable that names the mark does not reach another process. */
-    assert_int_equal(access(mark, F_OK), is_apart ? -1 : 0);
+    assert_int_equal(access(mark, F_OK), 0);
     unlink(mark);
     unsetenv("SANDLOT_TEST_MARK");
 }
@@ -379,6 +425,7 @@ int main(void)
         SCENE_TEST(secrets_are_hidden_once_loaded),
         SCENE_TEST(newer_minor_works_with_what_is_known),
         SCENE_TEST(config_may_name_a_library_without_note),
+        SCENE_TEST(who_gets_a_process_of_its_own),
         SCENE_TEST(capabilities_follow_the_table),
         SCENE_TEST(loads_and_unloads_many_times),
         SCENE_TEST(registry_problems_come_first),
@@ -393,14 +440,10 @@ int main(void)
         SCENE_TEST(bad_parameters_are_usage_errors),
     };
 
-    char *here = path_of_this_program();
-    char *program = here ? text_format("%s/../builtins/sandlot-worker", here) : NULL;
+    use_worker_of_this_build();
     int failed = cmocka_run_group_tests_name("loader", tests, NULL, NULL);
 
-    worker_use_program(program);
     is_apart = true;
     failed += cmocka_run_group_tests_name("loader with the provider apart", tests, NULL, NULL);
-    free(here);
-    free(program);
     return failed;
 }

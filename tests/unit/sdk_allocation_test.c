@@ -4,6 +4,7 @@
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/ndjson.h>
+#include <sandlot/sdk/process.h>
 #include <sandlot/sdk/quoting.h>
 #include <sandlot/sdk/sse.h>
 #include <sandlot/sdk/websocket.h>
@@ -161,6 +162,22 @@ static bool sockets(void)
     return false || happened || strstr(call.message, "status 200");
 }
 
+static bool programs(void)
+{
+    static const char *const words[] = {"echo", "text", NULL};
+    static const char *const added[] = {"A=b", NULL};
+    const struct process_options options = {.arguments = words, .environment = added};
+    char *text = NULL;
+    enum sandlot_status status = process_read(&call.call, &options, &text, NULL);
+
+    if (status == SANDLOT_OK)
+        assert_string_equal(text, "text");
+    else
+        assert_true(status == SANDLOT_EXHAUSTED && call.status == status && *call.message && !text);
+    free(text);
+    return status == SANDLOT_OK;
+}
+
 static bool documents(void)
 {
     struct json_builder builder = {0};
@@ -256,6 +273,12 @@ static void test_documents(void **state)
     exhaust(documents);
 }
 
+static void test_programs(void **state)
+{
+    (void)state;
+    exhaust(programs);
+}
+
 static void test_readers(void **state)
 {
     (void)state;
@@ -272,7 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests), cmocka_unit_test(test_sockets), cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_readers),  cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_readers),  cmocka_unit_test(test_texts),   cmocka_unit_test(test_programs),
     };
 
     server_open(&server, handle, NULL);

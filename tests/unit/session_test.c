@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "session/session.h"
+#include "worker_program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -1137,14 +1138,10 @@ int main(void)
         SESSION_TEST(test_no_message_after_the_end),
     };
 
-    char *here = path_of_this_program();
-    char *program = here ? text_format("%s/../builtins/sandlot-worker", here) : NULL;
     int failed = cmocka_run_group_tests_name("session", tests, NULL, NULL);
 
-    worker_use_program(program);
+    use_worker_of_this_build();
     isolation = "process";
     failed += cmocka_run_group_tests_name("session with the provider apart", tests, NULL, NULL);
-    free(here);
-    free(program);
     return failed;
 }

@@ -1,6 +1,7 @@
 /* Tools called on a sandbox of the provider `fake`, whose commands run on this machine. */
 #include "plugins.h"
 #include "support.h"
+#include "worker_program.h"
 
 #include <json-c/json.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@ static int set_up(void **state)
     plugin_copy("fake", "plugins/fake.so");
     mkdir(support_path("vendor"), 0700);
     setenv("SANDLOT_PLUGIN_PATH", support_path("plugins"), 1);
+    use_worker_of_this_build();
     snprintf(vendor, sizeof(vendor), "folder=%s", support_path("vendor"));
     const char *const parameters[] = {vendor, NULL};
     const struct sandlot_options options = {.size = sizeof(options), .no_environment_files = true};

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/redact.h"
 #include "base/text.h"
+#include "worker_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,6 @@
 
 static struct {
     char *folder;
-    char *program;
     char *transcript; /* what the provider told the log, and what the host was told */
     pthread_mutex_t lock;
     struct environment *environment;
@@ -77,12 +77,11 @@ static int setup(void **state)
     setenv("WORKER_TEST_SECRET", "not-for-the-worker", 1);
     unsetenv("MISBEHAVES_TOKEN");
     scene.folder = text_format("%s/plugins", here);
-    scene.program = text_format("%s/../builtins/sandlot-worker", here);
     scene.environment = environment_load(true);
     free(here);
-    worker_use_program(scene.program);
+    use_worker_of_this_build();
     log_set_receiver(receive, NULL);
-    return scene.folder && scene.program && scene.environment ? 0 : -1;
+    return scene.folder && scene.environment ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -94,7 +93,6 @@ static int teardown(void **state)
     entry_points_clear(&scene.points);
     environment_free(scene.environment);
     free(scene.folder);
-    free(scene.program);
     free(scene.path);
     free(scene.transcript);
     scene.transcript = scene.path = NULL;
@@ -519,11 +517,16 @@ static const struct {
     {"crash", "crashed (SIGSEGV)", 5000},
     {"abort", "crashed (SIGABRT)", 5000},
     {"exit", "ended its process by itself with status 5", 5000},
+    {"quit", "ended its process by itself with status 0", 5000},
     {"hang_up", "ended its process by itself with status 0", 5000},
     {"overflow", "crashed (SIGSEGV)", 5000},
     {"memory", "crashed (SIGSEGV)", 5000},
     {"loop", "did not return within a second", 100},
     {"deaf", "did not return within a second", 100},
+    {"stop", "did not return within a second", 100},
+    {"replace", "closed its connection and was ended", 5000},
+    {"children", "crashed (SIGSEGV)", 5000},
+    {"daemon", "crashed (SIGSEGV)", 5000},
     {"close", "", 5000},
     {"garbage", "", 2000},
 };
@@ -622,7 +625,7 @@ static void says_when_a_sandbox_is_lost(void **state)
 
 static void tells_the_id_before_a_crash(void **state)
 {
-    const char *const overrides[] = {"in_create=exit", NULL};
+    const char *const overrides[] = {"at=create:exit", NULL};
     struct provider *provider = load("misbehaves", "process", overrides);
 
     (void)state;
@@ -630,6 +633,238 @@ static void tells_the_id_before_a_crash(void **state)
     assert_non_null(strstr(scene.transcript, "created box-1 /"));
     assert_non_null(strstr(scene.transcript, "sandbox box-1 is still recorded"));
     provider_unload(provider);
+}
+
+/* Calls FUNCTION, in which the process dies. */
+static enum sandlot_status call_in_vain(const struct provider *provider, void *sandbox, const char *function,
+                                        struct sandlot_call *call)
+{
+    char never[] = "";
+    const struct sandlot_listing listing = {sizeof(listing), never, on_add, on_next};
+    struct sandlot_create request = {.size = sizeof(request)};
+    void *unused = NULL;
+
+    if (strcmp(function, "ready") == 0)
+        return provider->table.ready(call, provider->instance, sandbox);
+    if (strcmp(function, "list") == 0)
+        return provider->table.list(call, provider->instance, NULL, &listing);
+    if (strcmp(function, "delete") == 0)
+        return provider->table.delete_sandbox(call, provider->instance, "box-1");
+    if (strcmp(function, "attach") == 0)
+        request.sandbox_id = "box-1";
+    return provider->table.get_or_create(call, provider->instance, &request, &unused);
+}
+
+/* Wherever the process dies, the call that is under way says so, and so does the next one in a new process. */
+static void dies_in_every_function(void **state)
+{
+    static const char *const functions[] = {"create", "attach", "ready", "list", "delete"};
+    const char *const in_open[] = {"at=open:exit", NULL};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    assert_null(try_load("misbehaves", "process", in_open, &error));
+    assert_true(has_died(&error));
+    sandlot_error_clear(&error);
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        AUTO_FREE char *at = text_format("at=%s:exit", functions[i]);
+        const char *const overrides[] = {at, NULL};
+        struct provider *provider = load("misbehaves", "process", overrides);
+        void *sandbox = i >= 2 ? create(provider, NULL, NULL, NULL) : NULL;
+
+        for (int time = 0; time < 2; time++) {
+            struct host_call call;
+            struct sandlot_call *at_call = begin(provider, &call, 5000, -1);
+
+            assert_int_equal(call_in_vain(provider, sandbox, functions[i], at_call), SANDLOT_INTERNAL);
+            assert_true(call.crashed);
+            assert_non_null(strstr(call.message, "ended its process by itself with status 5"));
+            host_call_clear(&call);
+        }
+        if (sandbox)
+            provider->table.release(provider->instance, sandbox);
+        provider_unload(provider);
+    }
+}
+
+/* What is freed or ended has nobody to tell: the host goes on, and soon. */
+static void dies_at_its_end(void **state)
+{
+    static const char *const ends[] = {"at=release:exit",     "at=close:exit",      "at=destructor:exit",
+                                       "at=destructor:crash", "at=destructor:deaf", "at=release:close"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        const char *const overrides[] = {ends[i], NULL};
+        struct provider *provider = load("misbehaves", "process", overrides);
+        void *sandbox = create(provider, NULL, NULL, NULL);
+        int64_t begun = sandlot_now_ms();
+
+        assert_non_null(sandbox);
+        end(provider, sandbox);
+        assert_in_range(sandlot_now_ms() - begun, 0, 2500);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    }
+}
+
+static void waits_until_a_sandbox_is_ready_again(void **state)
+{
+    const char *const soon[] = {"not_ready=2", NULL};
+    const char *const never[] = {"not_ready=-1", "start_timeout_s=1", NULL};
+    struct provider *provider = load("misbehaves", "process", soon);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    struct sandlot_error error = {0};
+    static struct output output;
+    int64_t begun;
+
+    (void)state;
+    execute(provider, sandbox, "exit", &output, 5000, -1, NULL);
+    begun = sandlot_now_ms();
+    assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, &error), SANDLOT_OK);
+    assert_in_range(sandlot_now_ms() - begun, 290, 3000); /* two pauses: 100 and 200 ms */
+    begun = sandlot_now_ms();
+    assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, &error), SANDLOT_OK);
+    assert_in_range(sandlot_now_ms() - begun, 0, 90);
+    end(provider, sandbox);
+
+    provider = load("misbehaves", "process", never);
+    sandbox = create(provider, NULL, NULL, NULL);
+    execute(provider, sandbox, "exit", &output, 5000, -1, NULL);
+    for (int i = 0; i < 3; i++) {
+        AUTO_CLOSE int cancel = eventfd(i == 2, EFD_CLOEXEC);
+
+        /* By start_timeout_s, by the call's deadline, by a cancellation. */
+        begun = sandlot_now_ms();
+        assert_int_equal(execute(provider, sandbox, "pid", &output, i == 1 ? 300 : 60000, i == 2 ? cancel : -1, &error),
+                         i == 2 ? SANDLOT_CANCELLED : SANDLOT_TIMEOUT);
+        assert_in_range(sandlot_now_ms() - begun, 0, i == 0 ? 2000 : 900);
+        assert_true(i == 2 || strstr(error.message, "the last answer was: box-1 is still starting"));
+        sandlot_error_clear(&error);
+    }
+    end(provider, sandbox);
+}
+
+static void starts_again_who_was_killed_between_calls(void **state)
+{
+    const int signals[] = {SIGKILL, SIGTERM, SIGSTOP};
+    struct provider *provider = load("misbehaves", "process", NULL);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    struct sandlot_error error = {0};
+    static struct output output;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, NULL), SANDLOT_OK);
+        pid_t pid = (pid_t)atoi(output.text);
+
+        kill(pid, signals[i]);
+        usleep(20 * 1000);
+        if (signals[i] == SIGSTOP) { /* it is there, but says nothing any more */
+            assert_int_equal(execute(provider, sandbox, "pid", &output, 100, -1, &error), SANDLOT_INTERNAL);
+            assert_true(has_died(&error));
+            sandlot_error_clear(&error);
+        }
+        assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, &error), SANDLOT_OK);
+        assert_true(atoi(output.text) != pid);
+    }
+    end(provider, sandbox);
+}
+
+/* How many processes are in GROUP and not dead. */
+static size_t count_group(pid_t group)
+{
+    AUTO_DIRECTORY DIR *folder = opendir("/proc");
+    size_t count = 0;
+
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        AUTO_FREE char *path = text_format("/proc/%s/stat", entry->d_name);
+        FILE *file = atoi(entry->d_name) > 0 ? fopen(path, "r") : NULL;
+        char process_state = 'Z';
+        int of = 0;
+
+        if (file && fscanf(file, "%*d (%*[^)]) %c %*d %d", &process_state, &of) == 2)
+            count += of == group && process_state != 'Z' && process_state != 'X';
+        if (file)
+            fclose(file);
+    }
+    return count;
+}
+
+static void takes_its_children_with_it(void **state)
+{
+    struct provider *provider = load("misbehaves", "process", NULL);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    static struct output output;
+
+    (void)state;
+    assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, NULL), SANDLOT_OK);
+    pid_t group = (pid_t)atoi(output.text);
+
+    assert_int_equal(count_group(group), 1);
+    assert_int_equal(execute(provider, sandbox, "children", &output, 5000, -1, NULL), SANDLOT_INTERNAL);
+    for (int i = 0; i < 100 && count_group(group) > 0; i++)
+        usleep(10 * 1000);
+    assert_int_equal(count_group(group), 0);
+    end(provider, sandbox);
+}
+
+static void hears_no_more_than_it_wants(void **state)
+{
+    struct provider *provider = load("misbehaves", "process", NULL);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    static struct output output;
+    size_t lines = 0;
+
+    (void)state;
+    assert_int_equal(execute(provider, sandbox, "noise", &output, 20000, -1, NULL), SANDLOT_OK);
+    end(provider, sandbox);
+    for (const char *at = scene.transcript; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_in_range(lines, 1000, 1010);
+    assert_non_null(strstr(scene.transcript, "misbehaves: the provider prints too much; the rest is left out"));
+}
+
+static void keeps_its_manners_to_itself(void **state)
+{
+    struct provider *provider = load("misbehaves", "process", NULL);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    AUTO_FREE char *folder = getcwd(NULL, 0);
+    mode_t mask = umask(022);
+    uid_t user = geteuid();
+    static struct output output;
+    int64_t begun;
+
+    (void)state;
+    assert_int_equal(execute(provider, sandbox, "manners", &output, 5000, -1, NULL), SANDLOT_OK);
+    assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, NULL), SANDLOT_OK);
+    AUTO_FREE char *now = getcwd(NULL, 0);
+
+    assert_string_equal(now, folder);
+    assert_int_equal(umask(mask), 022);
+    assert_int_equal(geteuid(), user);
+    begun = sandlot_now_ms();
+    assert_int_equal(execute(provider, sandbox, "deaf", &output, 100, -1, NULL), SANDLOT_INTERNAL);
+    assert_in_range(sandlot_now_ms() - begun, 0, 2000); /* no signal that it ignores, no user that it has become */
+    end(provider, sandbox);
+}
+
+/* In one process this would be the end; here only the worker may come to grief. */
+static void outlives_threads_that_linger(void **state)
+{
+    struct provider *provider = load("misbehaves", "process", NULL);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    static struct output output;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        struct sandlot_error error = {0};
+        enum sandlot_status status = execute(provider, sandbox, i % 2 ? "pid" : "linger", &output, 5000, -1, &error);
+
+        assert_true(status == SANDLOT_OK || has_died(&error));
+        sandlot_error_clear(&error);
+        usleep(10 * 1000);
+    }
+    end(provider, sandbox);
 }
 
 static void refuses_what_cannot_be_loaded(void **state)
@@ -654,7 +889,7 @@ static void refuses_what_cannot_be_loaded(void **state)
     assert_null(try_load("misbehaves", "process", NULL, &error));
     assert_non_null(strstr(error.message, "cannot start the worker process"));
     sandlot_error_clear(&error);
-    worker_use_program(scene.program);
+    use_worker_of_this_build();
 }
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
@@ -745,11 +980,24 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(every_function_answers_alike),    TEST(sees_only_what_it_declares),
-        TEST(has_no_descriptors_of_the_host),  TEST(survives_every_end),
-        TEST(ends_who_ignores_a_cancellation), TEST(says_when_a_sandbox_is_lost),
-        TEST(tells_the_id_before_a_crash),     TEST(refuses_what_cannot_be_loaded),
-        TEST(leaves_nothing_behind),           TEST(serves_many_threads_and_dies_under_them),
+        TEST(every_function_answers_alike),
+        TEST(sees_only_what_it_declares),
+        TEST(has_no_descriptors_of_the_host),
+        TEST(survives_every_end),
+        TEST(ends_who_ignores_a_cancellation),
+        TEST(says_when_a_sandbox_is_lost),
+        TEST(tells_the_id_before_a_crash),
+        TEST(dies_in_every_function),
+        TEST(dies_at_its_end),
+        TEST(waits_until_a_sandbox_is_ready_again),
+        TEST(starts_again_who_was_killed_between_calls),
+        TEST(takes_its_children_with_it),
+        TEST(hears_no_more_than_it_wants),
+        TEST(keeps_its_manners_to_itself),
+        TEST(outlives_threads_that_linger),
+        TEST(refuses_what_cannot_be_loaded),
+        TEST(leaves_nothing_behind),
+        TEST(serves_many_threads_and_dies_under_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,8 +218,8 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
     /* Its arguments follow from the parameters: wire_describe_open. */
     [WIRE_OPEN] = {.name = "open", .offset = offsetof(struct sandlot_provider, open), .result = WIRE_INT32},
     [WIRE_GET_OR_CREATE] = {PROVIDER(get_or_create, A_STRUCT(create), A(WIRE_NEW_HANDLE))},
+    [WIRE_READY] = {PROVIDER(ready, A(WIRE_HANDLE))},
     {.name = "close", .offset = offsetof(struct sandlot_provider, close), ARGUMENTS(A(WIRE_LAST_HANDLE))},
-    {PROVIDER(ready, A(WIRE_HANDLE))},
     {.name = "release",
      .offset = offsetof(struct sandlot_provider, release),
      ARGUMENTS(A(WIRE_HANDLE), A(WIRE_LAST_HANDLE))},

@@ -87,7 +87,14 @@ struct wire_table {
 };
 
 /* The functions that the host may call: those of struct sandlot_provider, and one that loads the library. */
-enum { WIRE_LOAD, WIRE_OPEN, WIRE_GET_OR_CREATE, WIRE_FIRST_CALLABLE = WIRE_GET_OR_CREATE, WIRE_FUNCTION_COUNT = 19 };
+enum {
+    WIRE_LOAD,
+    WIRE_OPEN,
+    WIRE_GET_OR_CREATE,
+    WIRE_FIRST_CALLABLE = WIRE_GET_OR_CREATE,
+    WIRE_READY,
+    WIRE_FUNCTION_COUNT = 19
+};
 extern const struct wire_function wire_functions[WIRE_FUNCTION_COUNT];
 
 enum { WIRE_MOST_PARAMETERS = 256, WIRE_MOST_ARGUMENTS = WIRE_MOST_PARAMETERS + 2 };

@@ -3,20 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* What stands before every piece in the ring; pieces begin at multiples of its size. */
-struct record {
-    uint32_t stream;
-    uint32_t length;
+enum {
+    WATCH_NS = 100 * 1000, /* longer than the other side needs for a piece */
+    ALIGNMENT = 64
 };
-
-#define PADDING UINT32_MAX /* as a stream: the rest of the ring is not used this time */
-enum { ROOM_WANTED = 1 << 15 /* smaller pieces are not worth the turn when the ring is full */ };
 
 int channel_make_memory(void)
 {
@@ -48,36 +45,62 @@ void channel_unmap(struct channel_memory *memory)
         munmap(memory, sizeof(*memory));
 }
 
+/* ---- the pulse --------------------------------------------------------------------------------------------------- */
+
+void channel_beat(struct channel_pulse *own)
+{
+    atomic_store(&own->processor, (uint32_t)sched_getcpu());
+    atomic_fetch_add(&own->beats, 1);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool channel_watch(const struct channel_pulse *other, uint32_t seen)
+{
+    bool possible = atomic_load(&other->processor) != (uint32_t)sched_getcpu();
+    int64_t end = possible ? now_ns() + WATCH_NS : 0;
+
+    while (atomic_load(&other->beats) == seen)
+        if (!possible || now_ns() >= end)
+            return false;
+    return true;
+}
+
+/* What a record takes of the ring. */
 static uint32_t padded(size_t length)
 {
-    return (uint32_t)((length + sizeof(struct record) - 1) / sizeof(struct record) * sizeof(struct record));
+    return (uint32_t)((length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
 /* ---- the worker's end -------------------------------------------------------------------------------------------- */
 
-/* Waits until there is room for WANTED bytes; returns how many there are. */
-static uint32_t wait_for_room(struct channel_memory *memory, uint32_t head, uint32_t wanted)
+/* Waits until there is room for another record of LENGTH bytes. */
+static void wait_for_room(struct channel_memory *memory, size_t length)
 {
-    for (;;) {
-        uint32_t tail = atomic_load(&memory->tail);
-        uint32_t room = CHANNEL_RING - (head - tail);
+    uint32_t put = atomic_load(&memory->put);
+    uint32_t filled = atomic_load(&memory->filled) + padded(length);
 
-        if (room >= wanted)
-            return room;
+    for (;;) {
+        uint32_t beats = atomic_load(&memory->host.beats);
+        uint32_t emptied = atomic_load(&memory->emptied);
+
+        if (filled - emptied <= CHANNEL_RING && put - atomic_load(&memory->taken) < CHANNEL_RECORDS)
+            return;
+        if (channel_watch(&memory->host, beats))
+            continue;
         atomic_store(&memory->worker_sleeps, 1);
-        if (atomic_load(&memory->tail) != tail)
+        if (atomic_load(&memory->emptied) != emptied)
             continue;
         struct timespec limit = {.tv_sec = 1};
 
-        syscall(SYS_futex, &memory->tail, FUTEX_WAIT, tail, &limit, NULL, 0);
+        syscall(SYS_futex, &memory->emptied, FUTEX_WAIT, emptied, &limit, NULL, 0);
     }
-}
-
-static void publish(struct channel_memory *memory, uint32_t head, void (*doorbell)(void *context), void *context)
-{
-    atomic_store(&memory->head, head);
-    if (atomic_load(&memory->host_sleeps) && atomic_exchange(&memory->host_sleeps, 0))
-        doorbell(context);
 }
 
 int32_t channel_write(struct channel_memory *memory, uint32_t stream, const void *bytes, size_t length,
@@ -86,27 +109,18 @@ int32_t channel_write(struct channel_memory *memory, uint32_t stream, const void
     const unsigned char *from = bytes;
 
     while (length > 0 && atomic_load(&memory->stopped) == 0) {
-        uint32_t head = atomic_load(&memory->head);
-        uint32_t to_end = CHANNEL_RING - head % CHANNEL_RING;
+        uint32_t at = atomic_load(&memory->filled) % CHANNEL_RING;
         size_t piece = length < CHANNEL_PIECE ? length : CHANNEL_PIECE;
-        struct record record = {stream, 0};
 
-        if (to_end <= sizeof(record)) {
-            wait_for_room(memory, head, to_end);
-            record.stream = PADDING;
-            memcpy(memory->ring + head % CHANNEL_RING, &record, sizeof(record));
-            publish(memory, head + to_end, doorbell, context);
-            continue;
-        }
-        piece = piece < to_end - sizeof(record) ? piece : to_end - sizeof(record);
-        uint32_t wanted = sizeof(record) + padded(piece < ROOM_WANTED ? piece : ROOM_WANTED);
-        uint32_t room = wait_for_room(memory, head, wanted);
-
-        piece = piece < room - sizeof(record) ? piece : room - sizeof(record);
-        record.length = (uint32_t)piece;
-        memcpy(memory->ring + head % CHANNEL_RING + sizeof(record), from, piece);
-        memcpy(memory->ring + head % CHANNEL_RING, &record, sizeof(record));
-        publish(memory, head + (uint32_t)sizeof(record) + padded(piece), doorbell, context);
+        piece = piece < CHANNEL_RING - at ? piece : CHANNEL_RING - at;
+        wait_for_room(memory, piece);
+        memcpy(memory->ring + at, from, piece);
+        memory->records[atomic_load(&memory->put) % CHANNEL_RECORDS] = (struct channel_record){stream, (uint32_t)piece};
+        atomic_fetch_add(&memory->filled, padded(piece));
+        atomic_fetch_add(&memory->put, 1);
+        channel_beat(&memory->worker);
+        if (atomic_load(&memory->host_sleeps) && atomic_exchange(&memory->host_sleeps, 0))
+            doorbell(context);
         from += piece;
         length -= piece;
     }
@@ -115,44 +129,58 @@ int32_t channel_write(struct channel_memory *memory, uint32_t stream, const void
 
 /* ---- the host's end ---------------------------------------------------------------------------------------------- */
 
+/* Record NUMBER, read once: the worker may change it while we look. */
+static struct channel_record record_at(const struct channel_memory *memory, uint32_t number)
+{
+    const volatile struct channel_record *record = &memory->records[number % CHANNEL_RECORDS];
+
+    return (struct channel_record){record->stream, record->length};
+}
+
 enum channel_look channel_look(const struct channel_reader *reader, struct channel_piece *piece)
 {
-    uint32_t used = atomic_load(&reader->memory->head) - reader->tail;
-    uint32_t at = reader->tail % CHANNEL_RING;
-    struct record record;
+    const struct channel_memory *memory = reader->memory;
+    uint32_t count = atomic_load(&memory->put) - reader->taken;
+    uint32_t at = reader->emptied % CHANNEL_RING;
 
-    if (used == 0)
+    if (count == 0)
         return CHANNEL_EMPTY;
-    if (used > CHANNEL_RING || used < sizeof(record) || used % sizeof(record) != 0)
-        return CHANNEL_NONSENSE;
-    memcpy(&record, reader->memory->ring + at, sizeof(record)); /* once: the worker may change it while we look */
-    size_t length = record.stream == PADDING ? 0 : record.length;
+    *piece = (struct channel_piece){record_at(memory, reader->taken).stream, memory->ring + at, 0, 0};
+    while (count <= CHANNEL_RECORDS && piece->records < count && piece->length % ALIGNMENT == 0) {
+        struct channel_record next = record_at(memory, reader->taken + piece->records);
+        size_t room = CHANNEL_RING - at - piece->length;
 
-    if (length > used - sizeof(record) || length > CHANNEL_RING - at - sizeof(record))
-        return CHANNEL_NONSENSE;
-    *piece = (struct channel_piece){record.stream, reader->memory->ring + at + sizeof(record), length,
-                                    (uint32_t)sizeof(record) + padded(length)};
-    if (record.stream == PADDING)
-        piece->bytes = NULL;
-    return CHANNEL_PIECE_READY;
+        room = room < CHANNEL_PIECE - piece->length ? room : CHANNEL_PIECE - piece->length;
+        if (next.stream != piece->stream || next.length == 0 || next.length > room)
+            break;
+        piece->length += next.length;
+        piece->records++;
+    }
+    return piece->records > 0 ? CHANNEL_PIECE_READY : CHANNEL_NONSENSE;
 }
 
 void channel_take(struct channel_reader *reader, const struct channel_piece *piece)
 {
     struct channel_memory *memory = reader->memory;
-    uint32_t used = atomic_load(&memory->head) - (reader->tail + piece->taken);
 
-    reader->tail += piece->taken;
-    atomic_store(&memory->tail, reader->tail);
+    reader->taken += piece->records;
+    reader->emptied += padded(piece->length);
+    uint32_t bytes = atomic_load(&memory->filled) - reader->emptied;
+    uint32_t records = atomic_load(&memory->put) - reader->taken;
+    bool has_room = bytes <= CHANNEL_RING / 2 && records <= CHANNEL_RECORDS / 2;
+
+    atomic_store(&memory->taken, reader->taken);
+    atomic_store(&memory->emptied, reader->emptied);
+    channel_beat(&memory->host);
     /* Not for every piece: a worker that waits for a full ring is to find half of it empty. */
-    if (used <= CHANNEL_RING / 2 && atomic_load(&memory->worker_sleeps) && atomic_exchange(&memory->worker_sleeps, 0))
-        syscall(SYS_futex, &memory->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if ((has_room || records == 0) && atomic_load(&memory->worker_sleeps) && atomic_exchange(&memory->worker_sleeps, 0))
+        syscall(SYS_futex, &memory->emptied, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 bool channel_fall_asleep(const struct channel_reader *reader)
 {
     atomic_store(&reader->memory->host_sleeps, 1);
-    if (atomic_load(&reader->memory->head) == reader->tail)
+    if (atomic_load(&reader->memory->put) == reader->taken)
         return true;
     channel_wake_up(reader);
     return false;

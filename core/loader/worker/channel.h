@@ -28,20 +28,39 @@ enum {
     CHANNEL_WATCHES = 4, /* descriptors that can be followed at a time: cancellation, input, size of a window */
     CHANNEL_DESCRIPTORS = 2 + CHANNEL_WATCHES, /* of a connection when it is handed over: socket, memory, watches */
     CHANNEL_GIFTS = 4,                         /* descriptors that the worker can give away with one message */
-    CHANNEL_RING = 1 << 20,
-    CHANNEL_PIECE = 1 << 17, /* the most that is handed to a sink at once */
+    CHANNEL_RING = 1 << 19,                    /* with what it is filled from, well within the cache of a processor */
+    CHANNEL_RECORDS = 1024,
+    CHANNEL_PIECE = 1 << 18, /* the most that is handed to a sink at once */
+    CHANNEL_MANY = 1 << 15,  /* so many bytes at once are a part of more */
     CHANNEL_BUFFER = 1 << 18,
     CHANNEL_LARGEST_ANSWER = 1 << 20, /* of a message from the worker */
     CHANNEL_LARGEST_CALL = 1 << 30
 };
 
-/* The memory. Whatever the worker writes here is only a claim. */
+/* What one side does for the other, so that this one can look out for it without going to sleep. */
+struct channel_pulse {
+    _Alignas(64) _Atomic uint32_t beats;
+    _Atomic uint32_t processor; /* on which it ran at the last beat */
+};
+
+/* Bytes in the ring, one after the other; each record begins at a multiple of 64. */
+struct channel_record {
+    uint32_t stream;
+    uint32_t length;
+};
+
+/* The memory. Whatever the worker writes here is only a claim. All counters go on modulo 2^32. */
 struct channel_memory {
-    _Atomic uint32_t head; /* how many bytes have been put into the ring, modulo 2^32 */
+    _Atomic uint32_t put;    /* records */
+    _Atomic uint32_t filled; /* bytes of the ring */
     _Atomic uint32_t host_sleeps;
-    _Alignas(64) _Atomic uint32_t tail; /* how many have been taken out: a futex for the worker */
+    _Alignas(64) _Atomic uint32_t taken; /* records */
+    _Atomic uint32_t emptied;            /* bytes of the ring: a futex for the worker */
     _Atomic uint32_t worker_sleeps;
     _Atomic int32_t stopped; /* the status of a sink that takes no more in this call */
+    struct channel_pulse worker;
+    struct channel_pulse host;
+    struct channel_record records[CHANNEL_RECORDS];
     _Alignas(4096) unsigned char buffer[CHANNEL_BUFFER];
     unsigned char ring[CHANNEL_RING];
 };
@@ -51,6 +70,19 @@ int channel_make_memory(void);
 /* NULL with errno. */
 struct channel_memory *channel_map(int fd);
 void channel_unmap(struct channel_memory *memory);
+
+/* ---- the pulse ----------------------------------------------------------------------------------------------------
+ */
+
+/* One of the two has put bytes into the memory, taken some out, or sent a message. */
+void channel_beat(struct channel_pulse *own);
+
+/*
+ * Looks for a moment whether the OTHER side goes on from SEEN beats, and returns whether it does: while many bytes are
+ * moved it is about to, and to sleep and be woken takes longer than that. Not if it last ran on this processor, which
+ * it then waits for.
+ */
+bool channel_watch(const struct channel_pulse *other, uint32_t seen);
 
 /* ---- the ring -----------------------------------------------------------------------------------------------------
  */
@@ -63,15 +95,16 @@ int32_t channel_write(struct channel_memory *memory, uint32_t stream, const void
 /* The host's end. */
 struct channel_reader {
     struct channel_memory *memory;
-    uint32_t tail; /* the truth about memory->tail */
+    uint32_t taken; /* the truth about what the memory says */
+    uint32_t emptied;
 };
 
-/* Bytes in the ring. */
+/* Bytes in the ring for one sink, as many as lie together. */
 struct channel_piece {
     uint32_t stream;
     const unsigned char *bytes;
     size_t length;
-    uint32_t taken; /* of the ring */
+    uint32_t records;
 };
 
 enum channel_look { CHANNEL_EMPTY, CHANNEL_PIECE_READY, CHANNEL_NONSENSE };

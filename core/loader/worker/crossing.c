@@ -141,8 +141,10 @@ enum sandlot_status crossing_run(struct crossing *crossing, uint64_t number, con
     struct worker_connection *connection = worker_process_connect(crossing->process);
 
     *new_handle = 0;
-    if (!connection && worker_process_is_dead(crossing->process))
-        return tell_crash(crossing, id);
+    bool is_closed = !connection && (errno == EPIPE || errno == ECONNRESET);
+
+    if (is_closed) /* it is about to die */
+        return crossing_fail(crossing, DIALOGUE_LOST, id);
     if (!connection)
         return no_connection(crossing->call);
     enum dialogue_end end = dialogue_run(connection, number, function, &rules, arena, result, arguments, new_handle);

@@ -46,6 +46,8 @@ struct dialogue {
     int gifts[CHANNEL_GIFTS]; /* -1: taken */
     size_t gift_count;
     unsigned char *copy; /* a piece that is parsed where it goes */
+    size_t copy_capacity;
+    bool moves_many; /* the last bytes that were moved were many: more are to come at once */
 };
 
 /* ---- what the host writes ---------------------------------------------------------------------------------------- */
@@ -142,43 +144,49 @@ static void end_by(struct dialogue *dialogue, int64_t limit_ms)
         dialogue->ends_at_ms = limit_ms;
 }
 
-/* Tells the worker of descriptors that have become readable; FDS are those of watched, in their order. */
-static void pass_on(struct dialogue *dialogue, const struct pollfd *fds)
+/* Tells the worker of a descriptor that has become readable. */
+static void pass_on(struct dialogue *dialogue, size_t index)
 {
     static const uint64_t one = 1;
+    struct watched *watched = &dialogue->watched[index];
 
+    if (watched->seen)
+        return;
+    watched->seen = true;
+    if (watched->owner == dialogue->call)
+        end_by(dialogue, sandlot_now_ms() + DIALOGUE_GRACE_MS);
+    /* It can only be full if the worker has written to it, which then finds it readable all the same. */
+    if (write(dialogue->connection->watches[index], &one, sizeof(one)) < 0)
+        return;
+}
+
+/* One of OWNER's functions has been called and has changed what it has. The worker is told before it hears of the
+ * result, so that it need not wait for what is there already. */
+static void look_again(struct dialogue *dialogue, const void *owner)
+{
     for (size_t i = 0; i < dialogue->watch_count; i++) {
-        struct watched *watched = &dialogue->watched[i];
+        struct pollfd fd = {dialogue->watched[i].fd, POLLIN, 0};
 
-        if (watched->seen || !fds[i].revents)
+        if (dialogue->watched[i].owner != owner || owner == dialogue->call)
             continue;
-        watched->seen = true;
-        if (watched->owner == dialogue->call)
-            end_by(dialogue, sandlot_now_ms() + DIALOGUE_GRACE_MS);
-        /* It can only be full if the worker has written to it, which then finds it readable all the same. */
-        if (write(dialogue->connection->watches[i], &one, sizeof(one)) < 0)
+        if (poll(&fd, 1, 0) > 0) {
+            pass_on(dialogue, i);
             continue;
+        }
+        silence(dialogue, i);
+        dialogue->watched[i].seen = false;
     }
 }
 
-/* What OWNER has is looked at again: one of its functions is about to be called, and will have changed it. */
-static void look_again(struct dialogue *dialogue, const void *owner)
-{
-    for (size_t i = 0; i < dialogue->watch_count; i++)
-        if (dialogue->watched[i].owner == owner && owner != dialogue->call) {
-            silence(dialogue, i);
-            dialogue->watched[i].seen = false;
-        }
-}
-
-/* Waits for EVENTS on the socket, and no longer than LIMIT ms (-1: as long as it takes). */
-static enum dialogue_end wait_for(struct dialogue *dialogue, short events, int limit)
+/* Waits for EVENTS on the socket, and no longer than LIMIT ms (-1: as long as it takes). *THERE: they have come. */
+static enum dialogue_end wait_for(struct dialogue *dialogue, short events, int limit, bool *there)
 {
     const struct worker_connection *connection = dialogue->connection;
     struct pollfd fds[CHANNEL_WATCHES + 2];
     size_t count = dialogue->watch_count;
     int64_t left = dialogue->ends_at_ms ? dialogue->ends_at_ms - sandlot_now_ms() : INT_MAX;
 
+    *there = false;
     if (left <= 0)
         return DIALOGUE_LATE;
     for (size_t i = 0; i < count; i++)
@@ -193,9 +201,12 @@ static enum dialogue_end wait_for(struct dialogue *dialogue, short events, int l
         return DIALOGUE_NO_MEMORY;
     if (ready <= 0)
         return DIALOGUE_RETURNED;
-    pass_on(dialogue, fds);
+    for (size_t i = 0; i < count; i++)
+        if (fds[i].revents)
+            pass_on(dialogue, i);
+    *there = fds[count].revents != 0;
     /* What it said before its end still counts. */
-    return fds[count + 1].revents && !fds[count].revents ? DIALOGUE_LOST : DIALOGUE_RETURNED;
+    return fds[count + 1].revents && !*there ? DIALOGUE_LOST : DIALOGUE_RETURNED;
 }
 
 /* ---- bytes on the socket ----------------------------------------------------------------------------------------- */
@@ -213,7 +224,8 @@ static enum dialogue_end send_message(struct dialogue *dialogue, uint32_t type)
         ssize_t sent = sendmsg(dialogue->connection->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (sent < 0 && errno == EAGAIN) {
-            enum dialogue_end end = wait_for(dialogue, POLLOUT, -1);
+            bool there;
+            enum dialogue_end end = wait_for(dialogue, POLLOUT, -1, &there);
 
             if (end != DIALOGUE_RETURNED)
                 return end;
@@ -228,6 +240,7 @@ static enum dialogue_end send_message(struct dialogue *dialogue, uint32_t type)
             sent -= (ssize_t)part;
         }
     }
+    channel_beat(&dialogue->connection->reader.memory->host);
     return DIALOGUE_RETURNED;
 }
 
@@ -251,21 +264,21 @@ static void take_gifts(struct dialogue *dialogue, struct msghdr *message)
     }
 }
 
-static bool make_room(struct dialogue *dialogue, size_t wanted)
+static bool grow(unsigned char **bytes, size_t *capacity, size_t wanted)
 {
-    if (dialogue->in_capacity >= wanted)
+    if (*capacity >= wanted)
         return true;
-    unsigned char *grown = realloc(dialogue->in, wanted);
+    unsigned char *grown = realloc(*bytes, wanted);
 
     if (!grown)
         return false;
-    dialogue->in = grown;
-    dialogue->in_capacity = wanted;
+    *bytes = grown;
+    *capacity = wanted;
     return true;
 }
 
-/* Takes what is on the socket now, as far as there is room. *GOT: whether there was anything. */
-static enum dialogue_end receive(struct dialogue *dialogue, bool *got)
+/* Takes what is on the socket now, as far as there is room. */
+static enum dialogue_end receive(struct dialogue *dialogue)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(CHANNEL_GIFTS * sizeof(int))];
     struct iovec part = {dialogue->in + dialogue->in_length, dialogue->in_capacity - dialogue->in_length};
@@ -273,7 +286,6 @@ static enum dialogue_end receive(struct dialogue *dialogue, bool *got)
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
     ssize_t length = recvmsg(dialogue->connection->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-    *got = length > 0;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return DIALOGUE_RETURNED;
     if (length <= 0)
@@ -322,13 +334,10 @@ static enum dialogue_end feed(struct dialogue *dialogue, const struct channel_pi
     const struct sandlot_sink *sink = object->at;
     const void *bytes = piece->bytes;
 
-    if (piece->length > CHANNEL_PIECE)
-        return DIALOGUE_NONSENSE;
     if (dialogue->stopped != SANDLOT_OK)
         return DIALOGUE_RETURNED;
     if (!dialogue->function->in_place) {
-        dialogue->copy = dialogue->copy ? dialogue->copy : malloc(CHANNEL_PIECE);
-        if (!dialogue->copy)
+        if (!grow(&dialogue->copy, &dialogue->copy_capacity, piece->length))
             return DIALOGUE_NO_MEMORY;
         bytes = memcpy(dialogue->copy, bytes, piece->length);
     }
@@ -351,25 +360,30 @@ static enum dialogue_end drain_once(struct dialogue *dialogue, bool *more)
     enum channel_look look = channel_look(reader, &piece);
 
     *more = look == CHANNEL_PIECE_READY;
-    if (look == CHANNEL_NONSENSE || (*more && piece.bytes && !is_sink(dialogue, piece.stream)))
+    if (look == CHANNEL_NONSENSE || (*more && !is_sink(dialogue, piece.stream)))
         return DIALOGUE_NONSENSE;
     if (!*more)
         return DIALOGUE_RETURNED;
-    enum dialogue_end end = piece.bytes ? feed(dialogue, &piece) : DIALOGUE_RETURNED;
+    enum dialogue_end end = feed(dialogue, &piece);
 
     channel_take(reader, &piece);
+    dialogue->moves_many = piece.length >= CHANNEL_MANY;
     return end;
 }
 
-/* All that was put in before the message that has just come: no more than the ring holds. */
-static enum dialogue_end drain(struct dialogue *dialogue)
+/* All that was put in before now, which is before the message that has just come. *ANY: there was something. */
+static enum dialogue_end drain(struct dialogue *dialogue, bool *any)
 {
-    uint32_t until = atomic_load(&dialogue->connection->reader.memory->head);
+    const struct channel_reader *reader = &dialogue->connection->reader;
+    uint32_t until = atomic_load(&reader->memory->put);
     enum dialogue_end end = DIALOGUE_RETURNED;
-    bool more = true;
+    bool more = until != reader->taken;
 
-    while (end == DIALOGUE_RETURNED && more && (int32_t)(until - dialogue->connection->reader.tail) > 0)
+    *any = more;
+    while (end == DIALOGUE_RETURNED && more) {
         end = drain_once(dialogue, &more);
+        more = more && (int32_t)(until - reader->taken) > 0;
+    }
     return end;
 }
 
@@ -407,6 +421,17 @@ static bool call_back(const struct wire_function *function, const void *function
     return true;
 }
 
+/* Has a source given many bytes? */
+static bool moved_many(const struct wire_function *function, void *const *arguments)
+{
+    const size_t *length = NULL;
+
+    for (size_t i = 0; i + 2 < function->argument_count; i++)
+        if (function->arguments[i].kind == WIRE_BUFFER)
+            memcpy(&length, arguments[i + 2], sizeof(length));
+    return length && *length >= CHANNEL_MANY;
+}
+
 static enum dialogue_end serve_callback(struct dialogue *dialogue, struct wire_reader *reader)
 {
     struct wire_arena arena = {0};
@@ -418,14 +443,15 @@ static enum dialogue_end serve_callback(struct dialogue *dialogue, struct wire_r
     enum dialogue_end end = DIALOGUE_NONSENSE;
 
     if (arguments) {
-        look_again(dialogue, dialogue->self);
         bool permitted =
             !dialogue->rules->permit || dialogue->rules->permit(dialogue->rules->context, function, arguments);
 
         dialogue->out.length = 0;
         if (permitted && !call_back(function, functions, arguments, &result))
             dialogue->out.failed = true;
+        look_again(dialogue, dialogue->self);
         wire_write_results(&dialogue->out, &side, function, &result, arguments, 0);
+        dialogue->moves_many = moved_many(function, arguments);
         end = send_message(dialogue, CHANNEL_REPLY);
     }
     wire_arena_clear(&arena);
@@ -464,11 +490,12 @@ static enum dialogue_end serve_message(struct dialogue *dialogue, const struct c
     const unsigned char *body = dialogue->in + sizeof(*header);
     struct wire_reader reader = {body, body + header->length, false};
     enum dialogue_end end = DIALOGUE_NONSENSE;
+    bool any;
 
     if (header->type == CHANNEL_DATA)
         end = DIALOGUE_RETURNED;
     else if (header->type == CHANNEL_CALLBACK || header->type == CHANNEL_RETURN)
-        end = drain(dialogue);
+        end = drain(dialogue, &any);
     if (end != DIALOGUE_RETURNED || header->type == CHANNEL_DATA)
         return end;
     *returned = header->type == CHANNEL_RETURN;
@@ -480,23 +507,27 @@ static enum dialogue_end serve_message(struct dialogue *dialogue, const struct c
 static enum dialogue_end listen_once(struct dialogue *dialogue)
 {
     const struct channel_reader *reader = &dialogue->connection->reader;
+    const struct channel_pulse *worker = &reader->memory->worker;
+    uint32_t beats = atomic_load(&worker->beats);
     size_t room = room_for(dialogue);
-    bool more = false;
-    enum dialogue_end end = drain_once(dialogue, &more);
-    bool got;
+    bool any;
+    bool there;
+    enum dialogue_end end = drain(dialogue, &any);
 
     if (end != DIALOGUE_RETURNED)
         return end;
     if (room == 0)
         return DIALOGUE_NONSENSE;
-    if (!make_room(dialogue, room))
+    if (!grow(&dialogue->in, &dialogue->in_capacity, room))
         return DIALOGUE_NO_MEMORY;
-    bool asleep = !more && channel_fall_asleep(reader);
+    if (!any && dialogue->moves_many)
+        channel_watch(worker, beats);
+    bool asleep = !any && channel_fall_asleep(reader);
 
-    end = wait_for(dialogue, POLLIN, asleep ? -1 : 0);
+    end = wait_for(dialogue, POLLIN, asleep ? -1 : 0, &there);
     if (asleep)
         channel_wake_up(reader);
-    return end == DIALOGUE_RETURNED ? receive(dialogue, &got) : end;
+    return end == DIALOGUE_RETURNED && there ? receive(dialogue) : end;
 }
 
 static enum dialogue_end converse(struct dialogue *dialogue, uint64_t number, void *result, void *const *arguments,

@@ -22,11 +22,12 @@ struct proxy {
 /* What the host has as a handle: of the provider or of a sandbox. Outlives the process that made it. */
 struct remote {
     struct worker *worker;
-    pthread_mutex_t lock; /* of what follows */
-    uint64_t process;     /* in which NUMBER is valid */
-    uint64_t number;
+    pthread_mutex_t lock;     /* whoever brings it to another process has it */
+    _Atomic uint64_t process; /* in which NUMBER is valid */
+    _Atomic uint64_t number;
     bool is_provider;
-    char *id; /* of the sandbox; NULL: it was never told */
+    _Atomic bool is_starting; /* it was attached to again in that process, and has not been seen to be ready */
+    char *id;                 /* of the sandbox; NULL: it was never told */
 };
 
 struct kept_text {
@@ -37,8 +38,7 @@ struct kept_text {
 struct worker {
     const struct registry_entry *entry;
     const struct environment *environment;
-    enum sandlot_status (*reopen)(void *context, struct sandlot_call *call, void **instance);
-    void *context;
+    struct worker_owner owner;
     char *program;
     char *path;
     const char *variables[3];

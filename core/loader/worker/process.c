@@ -35,6 +35,7 @@ struct worker_process {
     pthread_t thread; /* starts it, carries its output to the log, and collects it */
     int control;      /* the host's end; -1: the process has been asked to end */
     int worker_control;
+    pid_t pid; /* of the process and of its group */
     int pid_fd;
     int end_fd; /* eventfd: the last user has gone */
     int output;
@@ -278,15 +279,27 @@ static void kill_now(const struct worker_process *process)
         syscall(SYS_pidfd_send_signal, process->pid_fd, SIGKILL, NULL, 0);
 }
 
-/* Collects the process, which has ended or is killed now. */
-static void reap(struct worker_process *process)
+/* What it has started and left in its group ends with it, unless it came to its orderly end. While it has not been
+ * collected its number is that of no other group. */
+static void kill_group(const struct worker_process *process)
+{
+    kill(-process->pid, SIGKILL);
+}
+
+/* Collects the process, which has ended or is killed now. Nothing can be done about one that does not even end by that:
+ * the kernel has it in its hands, or it has become another user's. */
+static void reap(struct worker_process *process, bool is_orderly)
 {
     siginfo_t info = {0};
-    int result;
+    int result = -1;
 
-    do
-        result = waitid(P_PIDFD, (id_t)process->pid_fd, &info, WEXITED);
-    while (result < 0 && errno == EINTR);
+    if (worker_process_wait(process, REAP_MS)) {
+        if (!is_orderly)
+            kill_group(process);
+        do
+            result = waitid(P_PIDFD, (id_t)process->pid_fd, &info, WEXITED);
+        while (result < 0 && errno == EINTR);
+    }
     read_rest(process);
     pthread_mutex_lock(&process->lock);
     process->code = result == 0 ? info.si_code : 0;
@@ -306,11 +319,7 @@ static void watch(struct worker_process *process)
     while (!watched[0].revents) {
         int limit = end_at ? (int)(end_at - sandlot_now_ms()) : -1;
 
-        if (end_at && limit <= 0) {
-            kill_now(process);
-            break;
-        }
-        if (poll(watched, 3, limit) < 0 && errno != EINTR)
+        if ((end_at && limit <= 0) || (poll(watched, 3, limit) < 0 && errno != EINTR))
             break;
         if (watched[1].revents && !read_output(process))
             watched[1].fd = -1;
@@ -319,14 +328,15 @@ static void watch(struct worker_process *process)
             watched[2].fd = -1;
         }
     }
-    reap(process);
+    if (!watched[0].revents)
+        kill_now(process);
+    reap(process, end_at && watched[0].revents);
 }
 
 static void *supervise(void *context)
 {
     struct worker_process *process = context;
     int ends[2];
-    pid_t pid = -1;
     int error = pipe2(ends, O_CLOEXEC) < 0 ? errno : 0;
 
     if (!error) {
@@ -334,16 +344,16 @@ static void *supervise(void *context)
 
         process->output = ends[0];
         fcntl(process->output, F_SETFL, O_NONBLOCK);
-        error = output < 0 ? errno : spawn(process, output, &pid);
+        error = output < 0 ? errno : spawn(process, output, &process->pid);
         if (output >= 0)
             close(output);
     }
     if (!error) {
-        process->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+        process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
         error = process->pid_fd < 0 ? errno : 0;
         if (error) {
-            kill(pid, SIGKILL);
-            waitpid(pid, NULL, 0);
+            kill(process->pid, SIGKILL);
+            waitpid(process->pid, NULL, 0);
         }
     }
     pthread_mutex_lock(&process->lock);

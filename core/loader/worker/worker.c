@@ -184,14 +184,14 @@ static char *program_path(void)
     return test_program ? strdup(test_program) : folder ? text_format("%s/sandlot-worker", folder) : NULL;
 }
 
-/* Our own providers start programs that need more memory than a provider does. */
-static bool is_ours(const struct registry_entry *entry)
+/* Libraries of ours, under whatever name, start programs that need more memory than a provider does. */
+static uint64_t memory_limit(const char *path)
 {
-    const struct registry_entry *base = entry;
+    AUTO_FREE char *folder = builtins_folder();
+    AUTO_FREE char *real = folder ? realpath(folder, NULL) : NULL;
+    size_t length = real ? strlen(real) : 0;
 
-    if (entry->source == REGISTRY_CONFIG && entry->config && !entry->config->class_path)
-        base = entry->shadows;
-    return base && base->source == REGISTRY_BUILTIN;
+    return length > 0 && strncmp(path, real, length) == 0 && path[length] == '/' ? 0 : MEMORY_LIMIT;
 }
 
 static struct worker *new_worker(const struct registry_entry *entry, const struct environment *environment,
@@ -211,7 +211,7 @@ static struct worker *new_worker(const struct registry_entry *entry, const struc
                                                 .provider = entry->name,
                                                 .environment = environment,
                                                 .variables = worker->variables,
-                                                .memory = is_ours(entry) ? 0 : MEMORY_LIMIT};
+                                                .memory = memory_limit(path)};
     pthread_mutex_init(&worker->lock, NULL);
     if (worker->program && worker->path)
         return worker;
@@ -241,10 +241,8 @@ static enum worker_load judge(struct worker *worker, struct host_call *call, enu
 }
 
 enum worker_load worker_load(const struct registry_entry *entry, const struct environment *environment,
-                             const char *path,
-                             enum sandlot_status (*reopen)(void *context, struct sandlot_call *call, void **instance),
-                             void *context, struct worker **result, const struct sandlot_provider **table, char **why,
-                             struct sandlot_error *error)
+                             const char *path, const struct worker_owner *owner, struct worker **result,
+                             const struct sandlot_provider **table, char **why, struct sandlot_error *error)
 {
     struct worker *worker = *result = new_worker(entry, environment, path);
     struct host_call call;
@@ -254,8 +252,7 @@ enum worker_load worker_load(const struct registry_entry *entry, const struct en
         error_no_memory(error);
         return WORKER_FAILED;
     }
-    worker->reopen = reopen;
-    worker->context = context;
+    worker->owner = *owner;
     worker->process = worker_process_start(&worker->settings, error);
     if (!worker->process)
         return WORKER_FAILED;

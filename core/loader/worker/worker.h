@@ -14,6 +14,15 @@
 struct worker;
 
 /* What the library says when it is loaded. */
+/* What a worker asks of the provider that it belongs to. */
+struct worker_owner {
+    void *context;
+    /* Opens the provider again in a new process after a crash, by table->open. */
+    enum sandlot_status (*reopen)(void *context, struct sandlot_call *call, void **instance);
+    /* How long a sandbox that is attached to there may take until it is ready. */
+    int64_t (*start_timeout_ms)(void *context);
+};
+
 enum worker_load {
     WORKER_LOADED,
     WORKER_CANNOT_LOAD, /* *WHY has the reason, to be freed */
@@ -23,14 +32,11 @@ enum worker_load {
 
 /*
  * Starts a process for ENTRY and loads the library PATH in it. *TABLE: as the library's own, with functions that go to
- * the process; it lives as long as the worker. REOPEN opens the provider again in a new process after a crash, by
- * table->open. *RESULT, to be freed in any case, may be NULL on WORKER_FAILED only.
+ * the process; it lives as long as the worker. *RESULT, to be freed in any case, may be NULL on WORKER_FAILED only.
  */
 enum worker_load worker_load(const struct registry_entry *entry, const struct environment *environment,
-                             const char *path,
-                             enum sandlot_status (*reopen)(void *context, struct sandlot_call *call, void **instance),
-                             void *context, struct worker **result, const struct sandlot_provider **table, char **why,
-                             struct sandlot_error *error);
+                             const char *path, const struct worker_owner *owner, struct worker **result,
+                             const struct sandlot_provider **table, char **why, struct sandlot_error *error);
 
 /* Ends the process. NULL is fine. */
 void worker_free(struct worker *worker);

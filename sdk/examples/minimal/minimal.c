@@ -6,7 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #define PREFIX "/tmp/sandlot-minimal-"
+
+enum { LONGEST_COMMAND = 131071 }; /* what Linux takes as one argument */
 
 /* A sandbox's id is its folder. Others may write to /tmp: only a folder of our own counts. */
 static bool is_sandbox(const char *id)
@@ -63,18 +66,33 @@ static void minimal_release(void *provider, void *sandbox)
     free(sandbox);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
+/* A directory that nobody may enter or write to is opened up before what is in it is removed. Links are not followed.
+ */
+static bool remove_all(const char *folder)
 {
-    (void)status;
-    (void)type;
-    (void)where;
-    return remove(path);
+    char path[PATH_MAX];
+    char *const roots[] = {path, NULL};
+
+    snprintf(path, sizeof(path), "%s", folder);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const FTSENT *entry;
+    int fault = tree ? 0 : errno;
+
+    while (tree && (entry = fts_read(tree)))
+        if (entry->fts_info == FTS_D)
+            fchmodat(AT_FDCWD, entry->fts_accpath, 0700, AT_SYMLINK_NOFOLLOW);
+        else if (remove(entry->fts_accpath) < 0 && errno != ENOENT)
+            fault = errno;
+    if (tree)
+        fts_close(tree);
+    errno = fault;
+    return fault == 0;
 }
 
 static enum sandlot_status minimal_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     (void)provider;
-    if (is_sandbox(id) && nftw(id, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+    if (is_sandbox(id) && !remove_all(id))
         return sandlot_fail(call, SANDLOT_INTERNAL, "cannot delete %s: %s; remove it by hand", id, strerror(errno));
     return SANDLOT_OK;
 }
@@ -163,19 +181,35 @@ static enum sandlot_status run(struct sandlot_call *call, const char *folder, co
     return status;
 }
 
+/* What cannot run is refused before anything does. */
+static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_command *command)
+{
+    struct stat status;
+
+    if (command->input)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "commands here cannot be fed input; upload it as a file");
+    if (command->working_dir && (stat(command->working_dir, &status) < 0 || !S_ISDIR(status.st_mode)))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is no folder %s to start in; make it first",
+                            command->working_dir);
+    if (strlen(command->command) > LONGEST_COMMAND)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the command is longer than %d bytes; run it from a file",
+                            LONGEST_COMMAND);
+    return SANDLOT_OK;
+}
+
 static enum sandlot_status minimal_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                            const struct sandlot_command *command, const struct sandlot_sink *output,
                                            struct sandlot_exit *result)
 {
     (void)provider;
     int pipe[2];
+    enum sandlot_status status = check(call, command);
 
-    if (command->input)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "commands here cannot be fed input; upload it as a file");
+    if (status != SANDLOT_OK)
+        return status;
     if (pipe2(pipe, O_CLOEXEC) < 0)
         return sandlot_fail(call, SANDLOT_EXHAUSTED, "cannot make a pipe: %s; close some files", strerror(errno));
-    enum sandlot_status status = run(call, sandbox, command, pipe, output, result);
-
+    status = run(call, sandbox, command, pipe, output, result);
     close(pipe[0]);
     return status;
 }

@@ -122,7 +122,7 @@ static void write_bytes(const struct callback *callback, const struct object *ob
 }
 
 /* What was asked for lies in the buffer that both sides have mapped. */
-static void copy_from_buffer(const struct callback *callback, const struct connection *connection, void **arguments)
+static void copy_from_buffer(const struct callback *callback, struct connection *connection, void **arguments)
 {
     size_t buffer = index_of(callback->function, WIRE_BUFFER);
     size_t capacity;
@@ -131,6 +131,7 @@ static void copy_from_buffer(const struct callback *callback, const struct conne
 
     memcpy(&capacity, arguments[buffer + 1], sizeof(capacity));
     memcpy(&length, length_at, sizeof(length));
+    connection->moves_many = length >= CHANNEL_MANY;
     if (length <= capacity && length <= sizeof(connection->memory->buffer))
         memcpy(pointer_at(arguments[buffer]), connection->memory->buffer, length);
 }
@@ -141,6 +142,8 @@ static void ask(const struct callback *callback, struct connection *connection, 
 {
     struct wire_arena arena = {0};
     struct wire_side side = {.arena = &arena, .keep = callbacks_keep};
+    const struct channel_pulse *host = &connection->memory->host;
+    uint32_t beats = atomic_load(&host->beats);
     struct channel_header header;
     uint64_t no_handle;
 
@@ -149,6 +152,8 @@ static void ask(const struct callback *callback, struct connection *connection, 
     wire_put_number(&connection->out, (uint64_t)(callback->function - callback->type->functions));
     wire_write_arguments(&connection->out, &side, callback->function, arguments);
     service_send(connection, CHANNEL_CALLBACK, &connection->out, NULL, 0);
+    if (connection->moves_many && has(callback->function, WIRE_BUFFER))
+        channel_watch(host, beats);
     if (!service_receive(connection->socket, &header, &connection->in, &connection->in_capacity) ||
         header.type != CHANNEL_REPLY)
         worker_give_up("the host did not answer a callback");

@@ -14,6 +14,7 @@ struct connection {
     int watches[CHANNEL_WATCHES];
     pthread_mutex_t lock; /* of everything that is sent, and of what follows */
     bool serving;         /* a call is being served: the host listens */
+    bool moves_many;      /* the last answer had many bytes: so will the next */
     struct wire_writer out;
     unsigned char *in; /* the last reply */
     size_t in_capacity;

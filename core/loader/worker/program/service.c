@@ -161,6 +161,7 @@ void service_send(const struct connection *connection, uint32_t type, const stru
             sent -= (ssize_t)part;
         }
     }
+    channel_beat(&connection->memory->worker);
 }
 
 /* ---- one call ---------------------------------------------------------------------------------------------------- */

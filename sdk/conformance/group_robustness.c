@@ -1,0 +1,247 @@
+/* Many threads, and many cycles in this process: what is not given back shows after some hundreds. */
+#include "cleanup.h"
+#include "live.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    THREADS = 8,
+    CALLS = 4,
+    WARM_UP = 20,
+    CREATIONS = 10,        /* sandboxes made and deleted: dear at a vendor */
+    TOLERATED_BYTES = 64,  /* per cycle */
+    BREATHING_BYTES = 4096 /* of caches and buffers, per measurement */
+};
+
+/* ---- many threads ------------------------------------------------------------------------------------------------ */
+
+struct worker {
+    struct sandlot_session *session;
+    int number;
+    int right;
+};
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+
+    for (int i = 0; i < CALLS; i++) {
+        char wanted[64];
+        int length = snprintf(wanted, sizeof(wanted), "%d of %d\n", i, worker->number);
+        struct outcome outcome = live_run(worker->session, say("echo %d of %d >own-%d; cat own-%d", i, worker->number,
+                                                               worker->number, worker->number));
+
+        worker->right += outcome_is(&outcome, 0, wanted, (size_t)length);
+        outcome_clear(&outcome);
+    }
+    return NULL;
+}
+
+static void check_threads(const char *name, struct sandlot_session **sessions, size_t count)
+{
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    bool started[THREADS];
+    int right = 0;
+
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.session = sessions[(size_t)i % count], .number = i};
+        started[i] = pthread_create(&threads[i], NULL, work, &workers[i]) == 0;
+    }
+    for (int i = 0; i < THREADS; i++) {
+        if (started[i])
+            pthread_join(threads[i], NULL);
+        right += workers[i].right;
+    }
+    tap_check(right == THREADS * CALLS, name, say("%d of %d calls right", THREADS * CALLS, THREADS * CALLS),
+              say("%d", right), "Calls come on any thread: guard what they share.");
+}
+
+static void check_many_threads(const struct kit *kit)
+{
+    struct live live;
+
+    if (!live_begin(&live, kit, false))
+        return;
+    struct sandlot_session *sessions[2] = {live_sandbox(&live), NULL};
+
+    if (sessions[0] && !sandlot_session_can_execute(sessions[0])) {
+        tap_skip("threads", "the provider serves files only");
+    } else if (sessions[0]) {
+        check_threads("8 threads in one sandbox", sessions, 1);
+        sessions[1] = live_create(&live, NULL);
+        if (tap_check(sessions[1], "a second sandbox", "it is made", "it is not", "Look at quotas."))
+            check_threads("8 threads in two sandboxes", sessions, 2);
+    }
+    for (int i = 0; i < 2; i++)
+        if (sessions[i])
+            live_close(sessions[i], true, NULL);
+    live_end(&live);
+}
+
+/* ---- leaks ------------------------------------------------------------------------------------------------------- */
+
+/* What this process holds. */
+struct holdings {
+    long descriptors;
+    long threads;
+    long bytes; /* of the heap */
+};
+
+static long entries_of(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    long count = 0;
+
+    while (directory && readdir(directory))
+        count++;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static struct holdings holdings(void)
+{
+    struct mallinfo2 heap = mallinfo2();
+
+    return (struct holdings){.descriptors = entries_of("/proc/self/fd"),
+                             .threads = entries_of("/proc/self/task"),
+                             .bytes = (long)(heap.uordblks + heap.hblkhd)};
+}
+
+/* A sanitizer has an allocator of its own, which mallinfo2 knows nothing of. */
+static bool heap_is_known(void)
+{
+    return !dlsym(RTLD_DEFAULT, "__asan_init") && !dlsym(RTLD_DEFAULT, "__msan_init");
+}
+
+/* A kilobyte value of /proc/self/status. */
+static double own_status(const char *key)
+{
+    FILE *file AUTO_FILE = fopen("/proc/self/status", "re");
+    char line[256];
+    double value = 0;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, key, strlen(key)) == 0)
+            value = strtod(line + strlen(key) + 1, NULL);
+    return value;
+}
+
+/* One use of sandbox ID from attaching to closing; ID NULL: of a new one. False: it went wrong. */
+static bool cycle(const struct live *live, const char *id)
+{
+    tap_record("alive", ""); /* many cycles bring no other news */
+    struct sandlot_session *session = id ? live_attach(live, id, NULL) : live_create(live, NULL);
+    bool right = session;
+
+    if (session && sandlot_session_can_execute(session)) {
+        struct outcome outcome = live_run(session, "echo cycle");
+
+        right = outcome_is(&outcome, 0, "cycle\n", 6);
+        outcome_clear(&outcome);
+    }
+    return session && live_close(session, !id, NULL) && right;
+}
+
+/* Runs COUNT cycles. False: one went wrong. */
+static bool cycles(const struct live *live, const char *id, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!cycle(live, id))
+            return false;
+    return true;
+}
+
+static void tell_leaks(const char *what, const struct holdings *at, int third)
+{
+    long descriptors = at[2].descriptors - at[0].descriptors;
+    long threads = at[2].threads - at[0].threads;
+    double first = (double)(at[1].bytes - at[0].bytes) / third;
+    double second = (double)(at[2].bytes - at[1].bytes) / third;
+    double least = first < second ? first : second;
+    double tolerated = TOLERATED_BYTES + (double)BREATHING_BYTES / third;
+    int most = third / 2 + 1; /* of things that one in four cycles would have left */
+
+    tap_check(descriptors < most, say("%s: descriptors", what), "as many after as before",
+              say("%+ld after %d cycles, %.2f per cycle", descriptors, 2 * third, (double)descriptors / (2 * third)),
+              "Close what a call opens, on every way out, and open it with O_CLOEXEC.");
+    tap_check(threads < most, say("%s: threads", what), "as many after as before",
+              say("%+ld after %d cycles, %.2f per cycle", threads, 2 * third, (double)threads / (2 * third)),
+              "Join the threads of a call before it returns, and your own in close.");
+    if (!heap_is_known())
+        tap_skip(say("%s: memory", what), "the allocator is a sanitizer's, which finds leaks by itself");
+    else
+        tap_check(
+            least <= tolerated, say("%s: memory", what), say("less than %.0f bytes per cycle", tolerated),
+            say("%.0f bytes per cycle, then %.0f", first, second),
+            "Free in release what get_or_create stored, and in each call what it allocates; valgrind finds the place.");
+}
+
+static void check_leaks(const struct live *live, const char *what, const char *id, int count)
+{
+    struct holdings at[3];
+    int third = count / 3 > 0 ? count / 3 : 1;
+
+    for (int i = 0; i < 3; i++) {
+        if (!cycles(live, id, third)) {
+            tap_check(false, say("%s: cycles", what), say("%d cycles that go well", 3 * third),
+                      say("one of the %s third did not", i == 0   ? "first"
+                                                         : i == 1 ? "second"
+                                                                  : "last"),
+                      "It goes wrong only after some use: look for what is used up.");
+            return;
+        }
+        at[i] = holdings();
+    }
+    tap_check(true, say("%s: cycles", what), "", "", "");
+    tell_leaks(what, at, third);
+}
+
+static void check_unloading(const struct kit *kit)
+{
+    for (int i = 0; i < 2; i++) {
+        struct live live;
+
+        if (!live_begin(&live, kit, true))
+            return;
+        if (!tap_check(cycle(&live, NULL), i == 0 ? "used, unloaded" : "loaded again", "a sandbox, a command, an end",
+                       "it failed", "Undo in close what open did; keep nothing that outlives the library."))
+            i = 2;
+        live_end(&live);
+    }
+}
+
+static void check_many_cycles(const struct kit *kit)
+{
+    struct live live;
+    const char *by_id = note_value(kit->provider, "sandbox_id");
+    bool attaches = !by_id || strcmp(by_id, "no") != 0;
+
+    if (!live_begin(&live, kit, true))
+        return;
+    struct sandlot_session *session = live_sandbox(&live);
+
+    if (session && attaches &&
+        tap_check(cycles(&live, sandlot_session_id(session), WARM_UP), "the first cycles", "attach, execute, close",
+                  "one failed", "See the groups before."))
+        check_leaks(&live, "attach, execute, close", sandlot_session_id(session), kit->cycles);
+    if (session && cycles(&live, NULL, 2))
+        check_leaks(&live, "create, execute, delete", NULL, kit->cycles < 3 * CREATIONS ? kit->cycles : 3 * CREATIONS);
+    tap_figure("peak memory of a process with the provider", own_status("VmHWM:") / 1024, "MiB");
+    if (session)
+        live_close(session, true, NULL);
+    live_end(&live);
+}
+
+void group_robustness(const struct kit *kit)
+{
+    check_many_threads(kit);
+    check_unloading(kit);
+    check_many_cycles(kit);
+}

@@ -1,0 +1,59 @@
+/* What one run of the kit is about: shared by all groups, read only once they run. */
+#ifndef SANDLOT_CONFORMANCE_KIT_H
+#define SANDLOT_CONFORMANCE_KIT_H
+
+#include "note.h"
+#include "object.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { FOLDER_SIZE = 4096 };
+
+/* The sandboxes that the run made, as far as was told. */
+struct sandboxes {
+    char **ids;
+    bool *gone;
+    size_t count;
+};
+
+struct kit {
+    char *file;                /* absolute */
+    const char **parameters;   /* "KEY=VALUE", ended by NULL */
+    const char *provider_name; /* as asked for; NULL: the only one, or the first */
+    const char *only;          /* one group; NULL: all */
+    const char *report;        /* file for the summary as Markdown; NULL: none */
+    int cycles;                /* of the search for leaks */
+    bool static_only;
+    bool in_process;
+    char folder[FOLDER_SIZE]; /* private: configuration, ledger, local files */
+    struct object object;
+    struct note note;
+    struct sandboxes sandboxes;           /* of the groups that are through */
+    const struct note_provider *provider; /* the one that is checked; NULL: the note names none */
+};
+
+/* The name of the configuration in which the provider runs in a process of its own, or in ours. */
+const char *kit_configuration(const struct kit *kit, bool in_process);
+
+/* Why nothing can be tried with the vendor: a sentence in BUFFER; NULL: all declared credentials are there. */
+const char *kit_missing_credentials(const struct kit *kit, char *buffer, size_t size);
+
+/* The variable that holds credential NUMBER, one of the alternatives, and its value; NULL: no more, or *VALUE NULL: it
+ * is not set. The name lives in BUFFER. */
+const char *kit_credential(const struct kit *kit, size_t number, char *buffer, size_t size, const char **value);
+
+/* Does the note say that the provider has this capability? */
+bool kit_has(const struct kit *kit, const char *capability);
+
+/* The groups. Each runs in a process of its own. */
+void group_static(const struct kit *kit);
+void group_table(const struct kit *kit);
+void group_lifecycle(const struct kit *kit);
+void group_execute(const struct kit *kit);
+void group_operations(const struct kit *kit);
+void group_robustness(const struct kit *kit);
+void group_secrets(const struct kit *kit);
+void group_leftovers(const struct kit *kit);
+
+#endif

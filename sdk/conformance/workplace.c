@@ -1,0 +1,81 @@
+#include "workplace.h"
+
+#include "cleanup.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <string.h>
+
+/* TEXT as a TOML string. */
+static void put_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            fprintf(file, "\\u%04x", (unsigned)*text);
+        else
+            fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    }
+    fputc('"', file);
+}
+
+static bool write_configuration(const struct kit *kit, const char *name, const char *isolation)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FREE char *class_path = NULL;
+
+    if (asprintf(&path, "%s/%s", kit->folder, name) < 0 ||
+        asprintf(&class_path, "%s:%s", kit->file, note_value(kit->provider, "symbol")) < 0)
+        return false;
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        return false;
+    fprintf(file, "[sandboxes.providers.%s]\nclass_path = ", kit->provider->name);
+    put_string(file, class_path);
+    fprintf(file, "\nisolation = \"%s\"\n", isolation);
+    return fclose(file) == 0;
+}
+
+/* The library's own folders; those of the vendor's programs, in HOME, stay where they are. */
+static bool move_state(const struct kit *kit)
+{
+    return setenv("XDG_STATE_HOME", kit->folder, 1) == 0 && setenv("XDG_CONFIG_HOME", kit->folder, 1) == 0 &&
+           unsetenv("SANDLOT_CONFIG") == 0;
+}
+
+bool workplace_make(struct kit *kit)
+{
+    const char *parent = getenv("TMPDIR");
+
+    snprintf(kit->folder, sizeof(kit->folder), "%s/sandlot-plugin-check-XXXXXX",
+             parent && *parent == '/' ? parent : "/tmp");
+    if (!mkdtemp(kit->folder)) {
+        fprintf(stderr, "sandlot plugin check: cannot make %s: %s; set TMPDIR to a folder that you can write\n",
+                kit->folder, strerror(errno));
+        kit->folder[0] = '\0';
+        return false;
+    }
+    if (!kit->provider || !note_value(kit->provider, "symbol"))
+        return true;
+    if (write_configuration(kit, "process.toml", "process") && write_configuration(kit, "in_process.toml", "none") &&
+        move_state(kit))
+        return true;
+    fprintf(stderr, "sandlot plugin check: cannot write below %s: %s; make room there\n", kit->folder, strerror(errno));
+    return false;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    (void)status;
+    (void)type;
+    (void)where;
+    remove(path); /* as much as can be */
+    return 0;
+}
+
+void workplace_remove(const struct kit *kit)
+{
+    if (*kit->folder)
+        nftw(kit->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}

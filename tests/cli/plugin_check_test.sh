@@ -1,0 +1,203 @@
+#!/bin/bash
+# The conformance kit: good providers pass all of it, and every broken promise is found by its check.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh sets status, out, err and the folders, and uses ran
+umask 022 # or the libraries would be refused
+. "$(dirname "$0")/lib.sh"
+
+kit=$BUILD/modules/sandlot-plugin-check
+faulty=$BUILD/tests/plugins/conformance_faulty.so
+export CONFORMANCE_FAULTY_KEY=key-of-the-test-1234
+mkdir -p "$scratch/boxes"
+sanitized=
+nm -D "$kit" 2>/dev/null | grep -q __asan_init && sanitized=yes
+
+# kit ARGUMENT...: runs it. Sets status; what it prints is in $scratch/tap.
+kit() {
+    ran="sandlot-plugin-check $*"
+    timeout -k 5 120 "$kit" "$@" >"$scratch/tap" 2>"$scratch/err" </dev/null
+    status=$?
+    out=$(tr -d '\0' <"$scratch/tap")
+    err=$(cat "$scratch/err")
+}
+
+failed_checks() { sed -n 's/^not ok [0-9]* - //p' "$scratch/tap"; }
+
+# passes NAME ARGUMENT...: nothing fails.
+passes() {
+    local name=$1
+    shift
+    kit "$@"
+    if [ "$status" = 0 ] && [ -z "$(failed_checks)" ]; then ok "$name"; else
+        not_ok "$name" "$(grep -A 5 '^not ok' "$scratch/tap" | cut -c 1-300)
+$err"
+    fi
+}
+
+# finds NAME CHECKS ARGUMENT...: just these checks fail, "|" between them.
+finds() {
+    local name=$1 wanted=$2
+    shift 2
+    kit "$@"
+    if [ "$status" = 1 ] && [ "$(failed_checks | paste -sd '|')" = "$wanted" ]; then ok "$name"; else
+        not_ok "$name" "wanted status 1 and: $wanted
+came status $status and: $(failed_checks | paste -sd '|')
+$(grep -A 5 '^not ok' "$scratch/tap" | cut -c 1-300)
+$err"
+    fi
+}
+
+# fault NAME CHECKS FAULT GROUP [ARGUMENT...]: the faulty provider with this fault.
+fault() {
+    local name=$1 wanted=$2 fault=$3 group=$4
+    shift 4
+    finds "$name" "$wanted" --only "$group" --param folder="$scratch/boxes" --param fault="$fault" "$@" "$faulty"
+    rm -rf "$scratch/boxes" && mkdir "$scratch/boxes"
+}
+
+nothing_is_left() {
+    [ -z "$(ls -A "$scratch/boxes")" ] && [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sandlot-plugin-check-*' -user "$(id -u)")" ]
+}
+
+# ---- usage ----
+kit --help
+check "help" test "$status" = 0 -a -n "$(grep -- --cycles "$scratch/tap")"
+for words in "" "--cycles 0 x.so" "--only nothing x.so" "--param x x.so" "a.so b.so" "--nonsense x.so"; do
+    # shellcheck disable=SC2086 # words
+    kit $words
+    check "usage: '$words'" test "$status" = 2 -a -z "$out" -a -n "$err"
+done
+kit "$scratch/missing.so"
+check "a missing file" test "$status" = 3 -a -z "$out"
+echo text >"$scratch/text.so"
+kit "$scratch/text.so"
+check "a file that is no library" test "$status" = 3 -a -z "$out"
+kit --provider other "$faulty"
+check "a provider that is not in the file" test "$status" = 2
+
+# ---- good providers ----
+mkdir "$scratch/minimal"
+cp sdk/examples/minimal/minimal.c "$scratch/minimal/"
+strict="-std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Iinclude -O1 -shared"
+hardened=-Wl,-z,relro,-z,now,-z,noexecstack
+# build FILE FLAG...: the example, linked otherwise.
+build() {
+    local file=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    ${CC:-gcc} $strict "$@" "$scratch/minimal/minimal.c" -o "$scratch/minimal/$file" || not_ok "build $file" "gcc failed"
+}
+build minimal.so $hardened
+if [ -z "$sanitized" ]; then
+    begin=$SECONDS
+    passes "the minimal example passes all" --report "$scratch/report.md" "$scratch/minimal/minimal.so"
+    took=$((SECONDS - begin))
+    check "in less than 20 s ($took s)" test "$took" -lt 20
+    check "TAP: a version, a plan that fits" test "$(head -1 "$scratch/tap")" = "TAP version 14" -a \
+        "$(sed -n 's/^1\.\.//p' "$scratch/tap")" = "$(grep -c '^ok [0-9]' "$scratch/tap")"
+    check "a summary" grep -q '^# result: passed' "$scratch/tap"
+    check "the summary as Markdown" grep -q '^| execute | [0-9]* | 0 | [0-9]* |$' "$scratch/report.md"
+else
+    passes "the minimal example passes the groups that need no heap" --static "$scratch/minimal/minimal.so"
+fi
+run exec -- true
+if [ "$status" = 0 ]; then
+    passes "local passes its life" --only lifecycle "$BUILD/builtins/local.so"
+    passes "local passes all operations" --only operations "$BUILD/builtins/local.so"
+    check "with no row skipped" test -z "$(grep SKIP "$scratch/tap")"
+else
+    echo "ok local # SKIP there are no boxes here"
+fi
+for group in table lifecycle execute secrets; do
+    passes "the faulty one without a fault: $group" --only "$group" --param folder="$scratch/boxes" "$faulty"
+done
+passes "without a fault: robustness" --only robustness --cycles 60 --param folder="$scratch/boxes" "$faulty"
+(
+    unset CONFORMANCE_FAULTY_KEY
+    kit --only lifecycle "$faulty"
+    grep -q '^ok 1 - lifecycle: all of it # SKIP the credentials CONFORMANCE_FAULTY_KEY are not all set' "$scratch/tap"
+)
+check "without credentials the vendor's groups are skipped" test $? = 0
+
+# ---- the file ----
+build lazy.so -Wl,-z,lazy,-z,norelro
+finds "linked without RELRO" "static: full RELRO" --static "$scratch/minimal/lazy.so"
+build stack.so $hardened -Wl,-z,execstack
+finds "an executable stack" "static: no executable stack" --static "$scratch/minimal/stack.so"
+build path.so $hardened -Wl,-rpath,lib
+finds "a relative RUNPATH" "static: safe library paths" --static "$scratch/minimal/path.so"
+if printf 'extern int sandlot_thing(void); int minimal_lost(void); __attribute__((visibility("default"))) int minimal_lost(void) { return sandlot_thing(); }' >"$scratch/minimal/lost.c"; then
+    build lost.so $hardened "$scratch/minimal/lost.c"
+    finds "a symbol that nobody has" "static: needs nothing of the host|static: it loads with all symbols bound" --static "$scratch/minimal/lost.so"
+fi
+build open.so $hardened
+chmod 666 "$scratch/minimal/open.so"
+finds "a file that everybody can write" "static: nobody else can write it" --static "$scratch/minimal/open.so"
+finds "a careless one" "static: [conformance_careless] working directory|static: [conformance_careless] known capabilities|static: [conformance_careless] names of variables|static: exports nothing of others|static: loading prints nothing|static: loading starts no thread" \
+    --static "$BUILD/tests/plugins/conformance_careless.so"
+finds "no note" "static: a note" --static "$BUILD/tests/plugins/no_note.so"
+finds "a crash when it is loaded" "static: it loads with all symbols bound" --static "$BUILD/tests/plugins/crashes_loading.so"
+
+# ---- the table ----
+kit --only table "$BUILD/tests/plugins/lying_capability.so"
+check "a note that lies" grep -q '^not ok [0-9]* - table: capability pause' "$scratch/tap"
+kit --only table "$BUILD/tests/plugins/lying_name.so"
+check "another name" grep -q "^not ok [0-9]* - table: the table's name" "$scratch/tap"
+kit --only table "$BUILD/tests/plugins/missing_function.so"
+check "a function is missing" grep -q "^not ok [0-9]* - table: required functions" "$scratch/tap"
+kit --only table "$BUILD/tests/plugins/conformance_careless.so"
+check "a secret that is not declared" grep -q "^not ok [0-9]* - table: parameter api_key" "$scratch/tap"
+check "a default that is no number" grep -q "^not ok [0-9]* - table: parameter memory_mb" "$scratch/tap"
+fault "a missing key is not noticed" "table: the provider itself, without credentials" no_key_needed table
+
+# ---- the life of a sandbox ----
+fault "deleting twice fails" "lifecycle: the provider itself: delete again|lifecycle: the provider itself: delete of an unknown id" deletes_once lifecycle
+fault "an unknown id makes one" "lifecycle: attach to a deleted sandbox|lifecycle: attach to an unknown id|lifecycle: attach to an id of another shape|lifecycle: closing deletes what the session made" makes_unknown lifecycle
+fault "listings without label" "lifecycle: the run label is listed" unlabelled lifecycle
+fault "any cursor is served" "lifecycle: an unknown cursor" any_cursor lifecycle
+fault "another working directory" "lifecycle: the working directory|lifecycle: a command runs|lifecycle: a file is made|lifecycle: the file is still there|lifecycle: a file in the first|lifecycle: a setup script that fails" other_folder lifecycle
+fault "creating takes its time" "lifecycle: the provider itself: create with a deadline at once|lifecycle: the provider itself: create, cancelled" late lifecycle
+fault "all sandboxes are one" "lifecycle: two sandboxes at once" shares lifecycle
+fault "deleting does nothing" "lifecycle: attach to a deleted sandbox|lifecycle: closing deletes what the session made|lifecycle: its sandbox is deleted|leftovers: the vendor lists none of them any more" never_deletes lifecycle
+fault "listings without sandboxes" "lifecycle: a new sandbox is listed|lifecycle: its state is a word in lower case|lifecycle: the run label is listed" uncounted lifecycle
+
+# ---- commands ----
+fault "NUL is dropped" "execute: all 256 bytes|execute: NUL inside" drops_nul execute
+fault "wrong exit codes" "execute: exit code 1|execute: exit code 2|execute: exit code 42|execute: exit code 126|execute: exit code 127|execute: exit code 255|execute: a command that is not there|execute: ended by SIGKILL|execute: ended by SIGTERM|execute: a time limit|execute: calls at once in one sandbox|execute: calls at once in three sandboxes" adds_one execute
+fault "output at the end" "execute: output as it appears" at_the_end execute
+fault "children survive" "execute: a time limit: all processes are ended|execute: cancelling: all processes are ended" leaves_child execute
+fault "a deaf one" "execute: cancelling|execute: cancelling: all processes are ended" deaf execute
+kit --only operations --param folder="$scratch/boxes" --param fault=crash "$faulty"
+check "a crash of the provider's process" grep -q "came: 'provider_crashed: " "$scratch/tap"
+check "it costs no more than results" grep -q '^ok [0-9]* - operations: ran to its end' "$scratch/tap"
+check "a failed result has what was expected, what came, and advice" test "$(grep -c '^  expected: ' "$scratch/tap")" = \
+    "$(grep -c '^not ok' "$scratch/tap")" -a "$(grep -c '^  advice: ' "$scratch/tap")" = "$(grep -c '^not ok' "$scratch/tap")"
+fault "a crash in this process" "robustness: 8 threads in one sandbox|robustness: 8 threads in two sandboxes|robustness: ran to its end" crash robustness --cycles 9
+
+# ---- many uses ----
+fault "a descriptor is left" "robustness: attach, execute, close: descriptors|robustness: create, execute, delete: descriptors" descriptor robustness --cycles 60
+# A thread costs memory too, about as much as is tolerated.
+kit --only robustness --cycles 60 --param folder="$scratch/boxes" --param fault=thread "$faulty"
+check "a thread is left" test "$(failed_checks | grep -c ': threads$')" = 2
+memory="robustness: attach, execute, close: memory|robustness: create, execute, delete: memory"
+[ "$sanitized" ] || fault "memory is left" "$memory" memory robustness --cycles 60
+fault "the process is left" "robustness: ran to its end" leave robustness --cycles 9 --in-process
+
+# ---- secrets ----
+fault "the key in a message" "secrets: no message or log line shows it" shows_key secrets
+fault "the key in an argument list" "secrets: no argument list shows it" key_argument secrets
+check "nothing is left" nothing_is_left
+
+mkdir -p "$scratch/boxes"
+finds "a result that would show the key" "lifecycle: create|lifecycle: a sandbox to work with|lifecycle: a setup script that fails|lifecycle: the provider itself: create|run: no result shows a credential" \
+    --only lifecycle --param folder="$scratch/boxes" --param fault=shows_key "$faulty"
+check "it does not" test "$(grep -c "$CONFORMANCE_FAULTY_KEY" "$scratch/tap")" = 0
+
+# ---- interrupted ----
+"$kit" --only execute --param folder="$scratch/boxes" "$faulty" >"$scratch/tap" 2>&1 &
+pid=$!
+until_true 10 grep -q 'time limit' "$scratch/tap"
+kill -INT "$pid"
+wait "$pid"
+check "SIGINT ends it as it ends others" test $? = 130
+check "its sandboxes are deleted" nothing_is_left
+check "it says so" grep -q '^Bail out' "$scratch/tap"

@@ -1,0 +1,403 @@
+/*
+ * A provider for the tests of the conformance kit. Its sandboxes are folders below the parameter `folder`, in which
+ * commands run on this machine. It keeps every promise but the one that the parameter `fault` names:
+ *
+ *   descriptor, thread, memory   one is left behind by every command
+ *   shows_key                    a message holds the key
+ *   key_argument                 a program is started with the key among its arguments
+ *   deletes_once                 deleting what is not there fails
+ *   never_deletes                deleting does nothing
+ *   makes_unknown                attaching to an unknown id makes a sandbox
+ *   unlabelled, uncounted        a listing lacks run labels, or sandboxes
+ *   any_cursor                   an unknown cursor is served
+ *   late                         creating minds neither deadline nor cancellation
+ *   other_folder                 commands start somewhere else than told
+ *   shares                       all sandboxes are one
+ *   drops_nul                    NUL is left out of the output
+ *   adds_one                     exit codes are one too high
+ *   at_the_end                   output comes after the end of the command only
+ *   leaves_child                 a command that is ended leaves its children
+ *   deaf                         a cancellation is not noticed
+ *   crash, leave, loop           what becomes of the process when a command is to run
+ *   no_key_needed                a missing key is not noticed
+ */
+#include <sandlot/provider.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CONFORMANCE_FAULTY_PARAMETERS(P)                     \
+    P(path, folder, "", required, "where the sandboxes are") \
+    P(string, fault, "", optional, "the promise that is broken")
+SANDLOT_PARAMETERS(conformance_faulty, CONFORMANCE_FAULTY_PARAMETERS)
+
+enum { PATH_SIZE = 1024, LEAK = 4096 };
+
+struct faulty {
+    const char *folder;
+    const char *fault;
+};
+
+static bool is(const struct faulty *faulty, const char *fault)
+{
+    return faulty->fault && strcmp(faulty->fault, fault) == 0;
+}
+
+static enum sandlot_status conformance_faulty_open(struct sandlot_call *call, void **provider, const char *folder,
+                                                   const char *fault)
+{
+    struct faulty *faulty = malloc(sizeof(*faulty));
+
+    if (!faulty)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    *faulty = (struct faulty){folder, fault};
+    *provider = faulty;
+    return SANDLOT_OK;
+}
+
+static void faulty_close(void *provider)
+{
+    free(provider);
+}
+
+/* ---- sandboxes --------------------------------------------------------------------------------------------------- */
+
+static void path_of(const struct faulty *faulty, const char *id, char path[PATH_SIZE])
+{
+    snprintf(path, PATH_SIZE, "%s/%s", faulty->folder, id);
+}
+
+static bool is_sandbox(const struct faulty *faulty, const char *id)
+{
+    char path[PATH_SIZE];
+    struct stat status;
+
+    path_of(faulty, id, path);
+    return strncmp(id, "box-", 4) == 0 && !strchr(id, '/') && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The label is the target of a link beside the folder, made before it. */
+static bool make(const struct faulty *faulty, const char *id, const char *label)
+{
+    char path[PATH_SIZE];
+    char beside[PATH_SIZE];
+
+    path_of(faulty, id, path);
+    if (snprintf(beside, sizeof(beside), "%s.label", path) >= (int)sizeof(beside))
+        return false;
+    return (symlink(label, beside) == 0 || errno == EEXIST) && (mkdir(path, 0755) == 0 || errno == EEXIST);
+}
+
+static enum sandlot_status check_key(struct sandlot_call *call, const struct faulty *faulty)
+{
+    const char *key = call->host->environment(call, "CONFORMANCE_FAULTY_KEY");
+
+    if (!key && !is(faulty, "no_key_needed"))
+        return sandlot_fail(call, SANDLOT_AUTH, "there is no key; set CONFORMANCE_FAULTY_KEY");
+    if (key && is(faulty, "shows_key"))
+        return sandlot_fail(call, SANDLOT_AUTH, "the key %s was refused; correct CONFORMANCE_FAULTY_KEY", key);
+    if (key && is(faulty, "key_argument")) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            execl("/bin/sh", "sh", "-c", "sleep 0.3; :", key, (char *)NULL);
+            _exit(127);
+        }
+        while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status attach(struct sandlot_call *call, const struct faulty *faulty, const char *id,
+                                  void **sandbox)
+{
+    char path[PATH_SIZE];
+
+    path_of(faulty, id, path);
+    call->host->created(call, id, is(faulty, "other_folder") ? "/dev/null/else" : path);
+    *sandbox = strdup(path);
+    return *sandbox ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+}
+
+static enum sandlot_status faulty_get_or_create(struct sandlot_call *call, void *provider,
+                                                const struct sandlot_create *request, void **sandbox)
+{
+    const struct faulty *faulty = provider;
+    char id[64];
+    enum sandlot_status status = check_key(call, faulty);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (is(faulty, "late") && (sandlot_cancelled(call) || sandlot_remaining_ms(call, 1000) < 10))
+        usleep(1800000);
+    snprintf(id, sizeof(id), "box-%s", request->run_label && !is(faulty, "shares") ? request->run_label : "one");
+    if (!request->sandbox_id)
+        return make(faulty, id, request->run_label ? request->run_label : "")
+                   ? attach(call, faulty, id, sandbox)
+                   : sandlot_fail(call, SANDLOT_EXHAUSTED, "cannot make %s: %s", id, strerror(errno));
+    if (!is_sandbox(faulty, request->sandbox_id) &&
+        !(is(faulty, "makes_unknown") && make(faulty, request->sandbox_id, "-")))
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", request->sandbox_id);
+    return attach(call, faulty, request->sandbox_id, sandbox);
+}
+
+static void faulty_release(void *provider, void *sandbox)
+{
+    (void)provider;
+    free(sandbox);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    (void)status;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+static enum sandlot_status faulty_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    const struct faulty *faulty = provider;
+    char path[PATH_SIZE];
+    char beside[PATH_SIZE];
+
+    if (is(faulty, "never_deletes"))
+        return SANDLOT_OK;
+    if (!is_sandbox(faulty, id))
+        return is(faulty, "deletes_once") ? sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", id)
+                                          : SANDLOT_OK;
+    path_of(faulty, id, path);
+    if (snprintf(beside, sizeof(beside), "%s.label", path) < (int)sizeof(beside))
+        unlink(beside);
+    return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0
+               ? SANDLOT_OK
+               : sandlot_fail(call, SANDLOT_INTERNAL, "cannot delete %s: %s", id, strerror(errno));
+}
+
+static enum sandlot_status list_one(const struct faulty *faulty, const struct sandlot_listing *listing, const char *id)
+{
+    char beside[PATH_SIZE];
+    char label[64] = "";
+
+    snprintf(beside, sizeof(beside), "%s/%s.label", faulty->folder, id);
+    if (readlink(beside, label, sizeof(label) - 1) < 0)
+        label[0] = '\0';
+    struct sandlot_listed listed = {.size = sizeof(listed),
+                                    .id = id,
+                                    .state = "running",
+                                    .run_label = *label && !is(faulty, "unlabelled") ? label : NULL};
+
+    return listing->add(listing, &listed);
+}
+
+static enum sandlot_status faulty_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                       const struct sandlot_listing *listing)
+{
+    const struct faulty *faulty = provider;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (cursor && !is(faulty, "any_cursor"))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is no such page; begin again");
+    DIR *directory = opendir(faulty->folder);
+
+    for (const struct dirent *entry; directory && status == SANDLOT_OK && (entry = readdir(directory));)
+        if (is_sandbox(faulty, entry->d_name) && !is(faulty, "uncounted"))
+            status = list_one(faulty, listing, entry->d_name);
+    if (directory)
+        closedir(directory);
+    return status;
+}
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+/* One command under way. */
+struct run {
+    struct sandlot_call *call;
+    const struct faulty *faulty;
+    const struct sandlot_sink *output;
+    int64_t end_ms;
+    int exited; /* readable once the command has ended */
+    int pipe;
+    char *kept; /* output that is held back */
+    size_t kept_length;
+};
+
+static void *wait_for_ever(void *nothing)
+{
+    (void)nothing;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void leave_something(const struct faulty *faulty)
+{
+    pthread_t thread;
+    static void *volatile lost;
+
+    if (is(faulty, "descriptor"))
+        open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (is(faulty, "thread") && pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
+        pthread_detach(thread);
+    if (is(faulty, "memory") && (lost = malloc(LEAK)))
+        memset(lost, 1, LEAK);
+}
+
+static void end_process(const struct faulty *faulty)
+{
+    if (is(faulty, "crash"))
+        raise(SIGSEGV);
+    if (is(faulty, "leave"))
+        _exit(0);
+    while (is(faulty, "loop"))
+        pause();
+}
+
+static enum sandlot_status keep(struct run *run, const char *bytes, size_t length)
+{
+    char *grown = realloc(run->kept, run->kept_length + length);
+
+    if (!grown)
+        return sandlot_fail(run->call, SANDLOT_INTERNAL, "out of memory");
+    memcpy(grown + run->kept_length, bytes, length);
+    run->kept = grown;
+    run->kept_length += length;
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status pass_on(struct run *run, char *bytes, size_t length)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] || !is(run->faulty, "drops_nul"))
+            bytes[kept++] = bytes[i];
+    return is(run->faulty, "at_the_end") ? keep(run, bytes, kept) : run->output->write(run->output, bytes, kept);
+}
+
+/* Until the command has ended or has to be. */
+static enum sandlot_status watch(struct run *run, bool *timed_out)
+{
+    int cancel = is(run->faulty, "deaf") ? -1 : run->call->cancel_fd;
+    struct pollfd watched[] = {{run->exited, POLLIN, 0}, {run->pipe, POLLIN, 0}, {cancel, POLLIN, 0}};
+    char buffer[65536];
+
+    for (;;) {
+        int64_t left = run->end_ms - sandlot_now_ms();
+
+        *timed_out = left <= 0;
+        if (*timed_out)
+            return SANDLOT_OK;
+        if (poll(watched, 3, left < 1000 ? (int)left : 1000) <= 0)
+            continue;
+        if (watched[2].revents)
+            return sandlot_fail(run->call, SANDLOT_CANCELLED, "the command was cancelled");
+        if (!watched[1].revents && watched[0].revents)
+            return SANDLOT_OK;
+        ssize_t length = watched[1].revents ? read(run->pipe, buffer, sizeof(buffer)) : 0;
+        enum sandlot_status status = length > 0 ? pass_on(run, buffer, (size_t)length) : SANDLOT_OK;
+
+        if (status != SANDLOT_OK)
+            return status;
+        if (watched[1].revents && length <= 0)
+            watched[1].fd = -1;
+    }
+}
+
+static void become_command(const char *folder, const struct sandlot_command *command, int output)
+{
+    static const char *const nothing[] = {NULL};
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    close(0);
+    if (open("/dev/null", O_RDONLY) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
+        chdir(command->working_dir ? command->working_dir : folder) == 0)
+        execle("/bin/sh", "sh", "-c", "--", command->command, (char *)NULL,
+               command->environment ? command->environment : nothing);
+    _exit(126);
+}
+
+static enum sandlot_status finish(struct run *run, pid_t child, struct sandlot_exit *result)
+{
+    int how = 0;
+    enum sandlot_status status = watch(run, &result->timed_out);
+
+    if (status != SANDLOT_OK || result->timed_out)
+        kill(is(run->faulty, "leaves_child") ? child : -child, SIGKILL);
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+        continue;
+    result->exit_code = result->timed_out ? 124 : WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+    if (is(run->faulty, "adds_one") && result->exit_code > 0)
+        result->exit_code++;
+    if (status == SANDLOT_OK && run->kept_length > 0)
+        status = run->output->write(run->output, run->kept, run->kept_length);
+    free(run->kept);
+    return status;
+}
+
+static enum sandlot_status faulty_execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                          const struct sandlot_command *command, const struct sandlot_sink *output,
+                                          struct sandlot_exit *result)
+{
+    int pipe[2];
+    struct stat folder;
+
+    if (command->input)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "commands here cannot be fed input");
+    if (command->working_dir && stat(command->working_dir, &folder) < 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is no folder %s", command->working_dir);
+    if (strlen(command->command) > 131071)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the command is too long");
+    end_process(provider);
+    if (pipe2(pipe, O_CLOEXEC) < 0)
+        return sandlot_fail(call, SANDLOT_EXHAUSTED, "cannot make a pipe: %s", strerror(errno));
+    pid_t child = fork();
+
+    if (child == 0)
+        become_command(sandbox, command, pipe[1]);
+    close(pipe[1]);
+    setpgid(child, child);
+    struct run run = {.call = call,
+                      .faulty = provider,
+                      .output = output,
+                      .end_ms = command->timeout_ms > 0 ? sandlot_now_ms() + command->timeout_ms : INT64_MAX,
+                      .exited = (int)syscall(SYS_pidfd_open, child, 0),
+                      .pipe = pipe[0]};
+    enum sandlot_status status = finish(&run, child, result);
+
+    close(run.exited);
+    close(pipe[0]);
+    leave_something(provider);
+    return status;
+}
+
+static const struct sandlot_provider conformance_faulty_provider = {
+    SANDLOT_TABLE(conformance_faulty),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = faulty_close,
+    .get_or_create = faulty_get_or_create,
+    .release = faulty_release,
+    .delete_sandbox = faulty_delete,
+    .list = faulty_list,
+    .execute = faulty_execute,
+};
+
+#define CONFORMANCE_FAULTY_METADATA(M)                         \
+    M(description, "Breaks one promise on request, for tests") \
+    M(capabilities, "list streaming")                          \
+    M(credentials, "CONFORMANCE_FAULTY_KEY")
+SANDLOT_ENTRY_POINT(conformance_faulty, CONFORMANCE_FAULTY_METADATA, CONFORMANCE_FAULTY_PARAMETERS);
