@@ -247,29 +247,24 @@ static bool send_kill(struct run *run)
     return answer.verdict == REMOTE_KILLED;
 }
 
-/* Ends the command and removes its files. What the sandbox says is worth no second failure: the call fails anyhow. */
-static void kill_job(struct run *run)
+/* Ends the command and removes its files. Whether the sandbox has said so matters only to a call that does not fail
+ * anyhow.
+ */
+static bool kill_job(struct run *run)
 {
     int64_t begun_ms = sandlot_now_ms();
+    bool killed = false;
 
     if (!run->sent && !*run->job.input && !*run->job.text)
-        return;
+        return true;
     run->output.status = SANDLOT_OK; /* the sink may have refused; this answer is not for it */
     run->output.sealed = true;
-    while (!send_kill(run) && sandlot_now_ms() - begun_ms < KILL_MS / 3) {
+    while (!(killed = send_kill(run)) && sandlot_now_ms() - begun_ms < KILL_MS / 3) {
         struct timespec moment = {0, 50 * 1000 * 1000};
 
         nanosleep(&moment, NULL);
     }
-}
-
-static enum sandlot_status end_overdue(struct run *run)
-{
-    remote_output_finish(&run->output);
-    kill_job(run);
-    run->result->timed_out = true;
-    run->result->exit_code = TIMED_OUT_CODE;
-    return SANDLOT_OK;
+    return killed;
 }
 
 /* The call is over although no function of the channel has said so. */
@@ -298,6 +293,17 @@ static enum sandlot_status give_up(struct run *run)
                         "the sandbox did not tell what became of the command, though it was asked %d times (%.400s); "
                         "the command may still run: look before you run it again",
                         run->failures, reason);
+}
+
+/* The time limit has long passed, and the sandbox has not told that it ended the command. */
+static enum sandlot_status end_overdue(struct run *run)
+{
+    remote_output_finish(&run->output);
+    if (!kill_job(run) || !run->known)
+        return give_up(run);
+    run->result->timed_out = true;
+    run->result->exit_code = TIMED_OUT_CODE;
+    return SANDLOT_OK;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------------

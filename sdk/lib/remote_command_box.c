@@ -38,7 +38,9 @@ const char remote_box_common[] =
     "done\n"
     "return 1\n"
     "}\n"
-    "s_make_job() { mkdir -m 700 \"$s_dir\" || s_is_job; }\n"
+    /* s_new: it is ours to start. Two scripts may come at once, when the answer to the first is lost; one mkdir
+       succeeds. */
+    "s_make_job() { s_new=1; mkdir -m 700 \"$s_dir\" || { s_new=; s_is_job; }; }\n"
     "s_find() { s_try=s_is_job; s_places; }\n"
     "s_make() { s_try=s_make_job; s_places; }\n"
     "eval \"$s_tools\"\n";
@@ -234,6 +236,7 @@ const char remote_box_start[] =
     "[ -z \"$s_x\" ] || [ -r \"$s_x\" ] || s_refuse input || return 1\n"
     "done\n"
     "s_make || s_refuse folder || return 1\n"
+    "[ \"$s_new\" ] || return 0\n"
     "s_program setsid\n"
     "s_setsid=$s_found\n"
     "s_program bash || s_program sh\n"
@@ -393,7 +396,7 @@ const char remote_box_run[] =
 const char remote_box_kill[] =
     /* A script that starts the job may arrive later than this one, so a folder is left for it to find. */
     "s_main() {\n"
-    "if s_find; then s_new=; else s_make; s_new=1; fi\n"
+    "if s_find; then s_new=; else s_make; fi\n"
     ": >\"$s_dir/killed\"\n"
     ": >\"$s_dir/handed\"\n"
     "[ \"$s_new\" ] || s_kill\n"

@@ -31,7 +31,7 @@ static const struct remote_pace pace = {.linger_s = 4,
                                         .most_failures = 6,
                                         .grace_ms = 2000};
 
-enum fault { NO_FAULT, LOST_BEFORE, LOST_AFTER, UNAVAILABLE, CUT, DOUBLED, GARBLED, IN_BYTES, NOISY };
+enum fault { NO_FAULT, LOST_BEFORE, LOST_AFTER, UNAVAILABLE, UNHEARD, CUT, DOUBLED, GARBLED, IN_BYTES, NOISY };
 
 /* A shell that stands for a service. */
 struct box {
@@ -210,6 +210,11 @@ static enum sandlot_status on_run(struct sandlot_call *channel_call, void *conte
     }
     char *answer = spoilt || !own->channel.streams ? malloc(MOST_ANSWER) : NULL;
     pid_t child = start_shell(own, script, &fd);
+    if (spoilt && own->fault == UNHEARD) { /* it runs on while the next one is sent */
+        close(fd);
+        free(answer);
+        return SANDLOT_UNAVAILABLE;
+    }
     enum sandlot_status status = read_script(channel_call, fd, output, answer, &length);
 
     close(fd);
@@ -671,6 +676,20 @@ static void test_faults(void **state)
 }
 
 /* Cut at, or garbled in, each byte of an answer. */
+/* A second script while the first is still at its beginning. */
+static void test_both_at_once(void **state)
+{
+    (void)state;
+    box.fault = UNHEARD;
+    for (int round = 0; round < 20; round++) {
+        box.faults = 1 + round % 2;
+        expect(appending("echo hello; exit 3"), "hello\n", 3);
+        assert_ran_once();
+    }
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
+}
+
 static void check_each_byte(enum fault fault, size_t step)
 {
     box.fault = fault;
@@ -834,14 +853,30 @@ static int close_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_dash),           EACH(test_bash),          EACH(test_busybox),
-        EACH(test_standard_input), EACH(test_binary),        EACH(test_environment),
-        EACH(test_working_dir),    EACH(test_large_output),  EACH(test_long_command),
-        EACH(test_input),          EACH(test_time_limit),    EACH(test_cancel),
-        EACH(test_deadline),       EACH(test_sink_refuses),  EACH(test_streaming),
-        EACH(test_faults),         EACH(test_cut_anywhere),  EACH(test_garbled_anywhere),
-        EACH(test_cut_often),      EACH(test_gives_up),      EACH(test_lost),
-        EACH(test_many),           EACH(test_nothing_stays),
+        EACH(test_dash),
+        EACH(test_bash),
+        EACH(test_busybox),
+        EACH(test_standard_input),
+        EACH(test_binary),
+        EACH(test_environment),
+        EACH(test_working_dir),
+        EACH(test_large_output),
+        EACH(test_long_command),
+        EACH(test_input),
+        EACH(test_time_limit),
+        EACH(test_cancel),
+        EACH(test_deadline),
+        EACH(test_sink_refuses),
+        EACH(test_streaming),
+        EACH(test_faults),
+        EACH(test_both_at_once),
+        EACH(test_cut_anywhere),
+        EACH(test_garbled_anywhere),
+        EACH(test_cut_often),
+        EACH(test_gives_up),
+        EACH(test_lost),
+        EACH(test_many),
+        EACH(test_nothing_stays),
     };
 
     signal(SIGPIPE, SIG_IGN);
