@@ -103,27 +103,27 @@ static struct toolbox *find_toolbox(struct toolbox *toolbox, const char *url, si
     return toolbox;
 }
 
-static enum sandlot_status open_toolbox(struct sandlot_call *call, const struct daytona *daytona, const char *proxy_url,
-                                        size_t length, struct toolbox **made)
+/* NULL with *STATUS if that fails. */
+static struct toolbox *open_toolbox(struct sandlot_call *call, const struct daytona *daytona, const char *proxy_url,
+                                    size_t length, enum sandlot_status *status)
 {
     struct toolbox *toolbox = calloc(1, sizeof(*toolbox));
 
     if (toolbox)
         toolbox->url = strndup(proxy_url, length);
-    enum sandlot_status status = !toolbox || !toolbox->url ? api_no_memory(call) : SANDLOT_OK;
-
-    if (status == SANDLOT_OK)
-        status = check_proxy(call, daytona, toolbox->url);
-    if (status == SANDLOT_OK)
-        status = open_client(call, toolbox->url, &toolbox->client);
-    if (status == SANDLOT_OK) {
-        *made = toolbox;
-        return SANDLOT_OK;
+    if (!toolbox || !toolbox->url) {
+        free(toolbox);
+        *status = api_no_memory(call);
+        return NULL;
     }
-    if (toolbox)
-        free(toolbox->url);
+    *status = check_proxy(call, daytona, toolbox->url);
+    if (*status == SANDLOT_OK)
+        *status = open_client(call, toolbox->url, &toolbox->client);
+    if (*status == SANDLOT_OK)
+        return toolbox;
+    free(toolbox->url);
     free(toolbox);
-    return status;
+    return NULL;
 }
 
 enum sandlot_status api_toolbox(struct sandlot_call *call, struct daytona *daytona, const char *proxy_url,
@@ -136,8 +136,8 @@ enum sandlot_status api_toolbox(struct sandlot_call *call, struct daytona *dayto
     struct toolbox *toolbox = find_toolbox(daytona->toolboxes, proxy_url, length);
 
     if (!toolbox) {
-        status = open_toolbox(call, daytona, proxy_url, length, &toolbox);
-        if (status == SANDLOT_OK) {
+        toolbox = open_toolbox(call, daytona, proxy_url, length, &status);
+        if (toolbox) {
             toolbox->next = daytona->toolboxes;
             daytona->toolboxes = toolbox;
         }

@@ -130,19 +130,21 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct daytona
 {
     AUTO_FREE char *url = NULL;
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
-    enum sandlot_status status = sandbox ? SANDLOT_OK : api_no_memory(call);
+    enum sandlot_status status = SANDLOT_OK;
 
-    if (status == SANDLOT_OK && !record->proxy_url)
+    if (!sandbox)
+        return api_no_memory(call);
+    sandbox->daytona = daytona;
+    sandbox->attached = attached;
+    sandbox->ask_working_dir = record->custom;
+    sandbox->started = record->phase == PHASE_STARTED;
+    sandbox->id = strdup(record->id);
+    if (!sandbox->id)
+        status = api_no_memory(call);
+    else if (!record->proxy_url)
         status = ask_proxy(call, daytona, record->id, &url);
-    if (status == SANDLOT_OK) {
-        sandbox->daytona = daytona;
-        sandbox->attached = attached;
-        sandbox->ask_working_dir = record->custom;
-        sandbox->started = record->phase == PHASE_STARTED;
-        sandbox->id = strdup(record->id);
-        status = sandbox->id ? api_toolbox(call, daytona, url ? url : record->proxy_url, &sandbox->toolbox)
-                             : api_no_memory(call);
-    }
+    if (status == SANDLOT_OK)
+        status = api_toolbox(call, daytona, url ? url : record->proxy_url, &sandbox->toolbox);
     if (status == SANDLOT_OK)
         *made = sandbox;
     else

@@ -17,8 +17,8 @@ struct sandbox {
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
                                           const struct sandlot_create *request, void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *sandbox);
-void sandbox_release(void *provider, void *sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
+void sandbox_release(void *provider, void *handle);
 
 /*
  * The toolbox has refused a request. Whether the sandbox is to blame only the control API knows: one that has gone to

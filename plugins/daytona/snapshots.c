@@ -96,7 +96,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
         status = wait_for_sandbox(call, provider, id);
     while (status == SANDLOT_OK) {
         AUTO_DOCUMENT struct json_object *document = NULL;
-        const char *snapshot = NULL;
+        const char *snapshot = "";
 
         status = look_at(call, provider, name, &document, &snapshot);
         if (status == SANDLOT_OK)

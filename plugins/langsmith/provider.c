@@ -17,7 +17,7 @@ struct langsmith {
 };
 
 #define LANGSMITH_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define LANGSMITH_KEEP(kind, name, default_, flag, help) .name = name,
+#define LANGSMITH_KEEP(kind, name, default_, flag, help) .name = (name),
 
 static enum sandlot_status langsmith_open(struct sandlot_call *call,
                                           void **provider LANGSMITH_PARAMETERS(LANGSMITH_ARGUMENT))

@@ -90,7 +90,7 @@ static enum sandlot_status consider(struct sandlot_call *call, struct search *se
 static enum sandlot_status find(struct sandlot_call *call, struct api *api, struct search *search)
 {
     AUTO_FREE char *cursor = NULL;
-    enum sandlot_status status;
+    enum sandlot_status status = SANDLOT_OK;
 
     do {
         struct api_page page;
@@ -266,7 +266,7 @@ enum sandlot_status snapshot_capture(struct sandlot_call *call, struct api *api,
         status = read_id(call, &answer, &search.id);
     if (status == SANDLOT_OK)
         status = wait_for(call, api, name, search.id);
-    if (status == SANDLOT_OK)
+    if (status == SANDLOT_OK && search.id)
         status = result->write(result, search.id, strlen(search.id));
     search_end(&search);
     return status;

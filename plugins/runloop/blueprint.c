@@ -49,16 +49,16 @@ static enum build build_of(struct json_object *blueprint)
  */
 
 /* The best build of blueprints called NAME, and the id of one in that state. The service's filter may find more. */
-static enum sandlot_status find(struct sandlot_call *call, struct runloop *runloop, const char *name,
-                                enum build *best, char **id)
+static enum sandlot_status find(struct sandlot_call *call, struct runloop *runloop, const char *name, enum build *best,
+                                char **id)
 {
     AUTO_FREE char *cursor = NULL;
 
     *best = BUILD_NONE;
     for (;;) {
         AUTO_PAGE struct page page = {0};
-        enum sandlot_status status = page_get(call, runloop, http_target("/v1/blueprints?limit=100&name={}", name),
-                                              "blueprints", cursor, &page);
+        enum sandlot_status status =
+            page_get(call, runloop, http_target("/v1/blueprints?limit=100&name={}", name), "blueprints", cursor, &page);
 
         for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++) {
             struct json_object *item = json_object_array_get_idx(page.items, i);
@@ -102,7 +102,7 @@ static enum sandlot_status look(struct sandlot_call *call, struct runloop *runlo
     case BUILD_MOVING:
         return SANDLOT_UNAVAILABLE;
     default:
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+        return sandlot_fail(call, SANDLOT_INTERNAL,
                             "Runloop could not build the blueprint %.100s (%.200s); look at its log, or name another "
                             "image",
                             name, reason);
@@ -193,10 +193,11 @@ static enum sandlot_status find_or_build(struct sandlot_call *call, struct runlo
         return sandlot_fail(call, SANDLOT_UNAVAILABLE,
                             "the blueprint %.100s is still being built at Runloop; try again in a minute", name);
     if (best == BUILD_FAILED)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "the blueprint %.100s exists at Runloop, but its build has failed; delete it there, or name "
-                            "another",
-                            name);
+        return sandlot_fail(
+            call, SANDLOT_INTERNAL,
+            "the blueprint %.100s exists at Runloop, but its build has failed; delete it there, or name "
+            "another",
+            name);
     if (best == BUILD_NONE)
         status = build(call, runloop, name);
     return status == SANDLOT_OK ? keep(call, &origin->blueprint_name, name) : status;

@@ -12,8 +12,8 @@ struct origin {
 };
 
 /*
- * From the environment, REQUEST and the parameters. A name is that of a blueprint, else of a disk snapshot; where there is
- * neither, a blueprint is built. ORIGIN is to be cleared, whatever is returned.
+ * From the environment, REQUEST and the parameters. A name is that of a blueprint, else of a disk snapshot; where there
+ * is neither, a blueprint is built. ORIGIN is to be cleared, whatever is returned.
  */
 enum sandlot_status blueprint_find_origin(struct sandlot_call *call, struct runloop *runloop,
                                           const struct sandlot_create *request, struct origin *origin);

@@ -99,8 +99,7 @@ static enum sandlot_status read_stream(struct stream *stream)
 
     stream->broken = false;
     sse_init(&stream->reader, script->call, LONGEST_EVENT, on_event, stream);
-    enum sandlot_status status =
-        api_send(script->call, script->sandbox->runloop, &request, NULL, &response, &nothing);
+    enum sandlot_status status = api_send(script->call, script->sandbox->runloop, &request, NULL, &response, &nothing);
 
     sse_clear(&stream->reader);
     return status;

@@ -1,6 +1,6 @@
 /*
- * POST /v1/devboxes/create_and_await_running, or, where that is not known, POST /v1/devboxes. Request schemas are closed:
- * one field too many and all is refused.
+ * POST /v1/devboxes/create_and_await_running, or, where that is not known, POST /v1/devboxes. Request schemas are
+ * closed: one field too many and all is refused.
  *
  * Whether the server knows a repeated request by its x-request-id nobody says. So after an answer that was lost the run
  * label is sought in the metadata of all devboxes before another is asked for.
@@ -144,9 +144,10 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     set_json(&body, "mounts", wanted->mounts);
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
-        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                              "the request for a devbox cannot be written: a parameter is not UTF-8 or no JSON, or memory "
-                              "is short; check the parameters");
+        status =
+            sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                         "the request for a devbox cannot be written: a parameter is not UTF-8 or no JSON, or memory "
+                         "is short; check the parameters");
     return status;
 }
 

@@ -5,8 +5,8 @@
 #include "record.h"
 
 /*
- * Makes a devbox as the parameters and REQUEST want it, once, whatever becomes of the answers. RECORD, to be cleared, may
- * tell of one that is not running yet. The host is told of it.
+ * Makes a devbox as the parameters and REQUEST want it, once, whatever becomes of the answers. RECORD, to be cleared,
+ * may tell of one that is not running yet. The host is told of it.
  */
 enum sandlot_status create_devbox(struct sandlot_call *call, struct runloop *runloop,
                                   const struct sandlot_create *request, struct record *record);

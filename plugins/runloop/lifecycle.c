@@ -21,7 +21,8 @@ static enum sandlot_status still_lives(struct sandlot_call *call, struct runloop
     return status == SANDLOT_OK && record.id && record.phase != PHASE_GONE ? SANDLOT_UNAVAILABLE : status;
 }
 
-/* 400: it has ended already, or is in no state for it. 409: a snapshot of it is being made, which is not to be spoilt. */
+/* 400: it has ended already, or is in no state for it. 409: a snapshot of it is being made, which is not to be spoilt.
+ */
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     static const int answers[] = {400, 404, 409, 0};
@@ -40,10 +41,11 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
         if (status != SANDLOT_UNAVAILABLE)
             return status;
         if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                                "Runloop does not shut devbox %.100s down (status %d): a snapshot of it is being made, or "
-                                "another change does not end; delete it later",
-                                id, code);
+            return sandlot_fail(
+                call, SANDLOT_UNAVAILABLE,
+                "Runloop does not shut devbox %.100s down (status %d): a snapshot of it is being made, or "
+                "another change does not end; delete it later",
+                id, code);
         status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
@@ -75,8 +77,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
                                    const struct sandlot_listing *listing)
 {
     AUTO_PAGE struct page page = {0};
-    enum sandlot_status status =
-        page_get(call, provider, http_target(RECORD_LIST_TARGET), "devboxes", cursor, &page);
+    enum sandlot_status status = page_get(call, provider, http_target(RECORD_LIST_TARGET), "devboxes", cursor, &page);
 
     for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
         status = add_item(call, listing, json_object_array_get_idx(page.items, i));
@@ -106,8 +107,8 @@ enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, c
         if (status != SANDLOT_OK || record.phase == PHASE_SUSPENDED)
             return status;
         if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_TIMEOUT, "Runloop's devbox %.100s does not get suspended; look at it later",
-                                id);
+            return sandlot_fail(call, SANDLOT_TIMEOUT,
+                                "Runloop's devbox %.100s does not get suspended; look at it later", id);
         status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;

@@ -34,7 +34,7 @@ static char *wait_body(const char *const *words, int window_s)
 }
 
 enum sandlot_status sandbox_wait_for_rest(struct sandlot_call *call, struct runloop *runloop, const char *id,
-                                         int window_s, struct record *record)
+                                          int window_s, struct record *record)
 {
     static const char *const words[] = {"running", "suspended", "failure", "shutdown", NULL};
     static const int window_over[] = {408, 0};

@@ -206,9 +206,8 @@ enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, co
 enum sandlot_status snapshots_remove(struct sandlot_call *call, struct runloop *runloop, const char *id)
 {
     static const int not_there[] = {404, 0};
-    const struct api_order request = {.method = "POST",
-                                      .target = http_target("/v1/devboxes/disk_snapshots/{}/delete", id),
-                                      .accepted = not_there};
+    const struct api_order request = {
+        .method = "POST", .target = http_target("/v1/devboxes/disk_snapshots/{}/delete", id), .accepted = not_there};
 
     return api_send_order(call, runloop, &request, NULL, NULL);
 }

@@ -16,7 +16,8 @@ bool snapshots_is_id(const char *text);
 /* The id, to be freed, of the snapshot called NAME; NULL: there is none. */
 enum sandlot_status snapshots_find(struct sandlot_call *call, struct runloop *runloop, const char *name, char **id);
 
-/* Makes a snapshot called NAME of devbox ID and waits for it. *SNAPSHOT: its id, to be freed, as soon as it is known. */
+/* Makes a snapshot called NAME of devbox ID and waits for it. *SNAPSHOT: its id, to be freed, as soon as it is known.
+ */
 enum sandlot_status snapshots_capture(struct sandlot_call *call, struct runloop *runloop, const char *id,
                                       const char *name, char **snapshot);
 

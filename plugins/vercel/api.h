@@ -42,15 +42,15 @@ struct api_request {
     const char *method;
     char *target; /* from http_target, without team and project; api_send takes it over */
     enum api_scope scope;
-    char *body;       /* JSON from json_finish, or NULL; likewise */
-    bool repeatable;  /* as in http_request */
+    char *body;      /* JSON from json_finish, or NULL; likewise */
+    bool repeatable; /* as in http_request */
     bool never_repeat;
     const int *accepted; /* as in http_request */
 };
 
 /*
- * Sends REQUEST. *ANSWER: the document of a 2xx answer, to be released; NULL if the status was another that is accepted,
- * for which RESPONSE is to be looked at. RESPONSE is to be cleared in any case.
+ * Sends REQUEST. *ANSWER: the document of a 2xx answer, to be released; NULL if the status was another that is
+ * accepted, for which RESPONSE is to be looked at. RESPONSE is to be cleared in any case.
  */
 enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
                              struct http_response *response, struct json_object **answer);

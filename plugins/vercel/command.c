@@ -1,7 +1,7 @@
 /*
- * POST .../cmd starts a program, without a shell, and with `wait` and `logs` answers with lines of JSON: the command as it
- * begins, what it writes, the command with its exit code. Vercel's edge cuts such an answer after some minutes, so scripts
- * end before that and are asked again.
+ * POST .../cmd starts a program, without a shell, and with `wait` and `logs` answers with lines of JSON: the command as
+ * it begins, what it writes, the command with its exit code. Vercel's edge cuts such an answer after some minutes, so
+ * scripts end before that and are asked again.
  */
 #include "command.h"
 
@@ -40,7 +40,8 @@ struct sending {
     char message[256];
 };
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- answers ------------------------------------------------------------------------------------------------------
+ */
 
 static void take_error(struct sending *sending, struct json_object *line, const char *place)
 {
@@ -89,12 +90,13 @@ static enum sandlot_status take_line(void *context, struct json_object *line)
     sending->heard = true;
     if (!json_object_is_type(data, json_type_string))
         return SANDLOT_OK;
-    sending->sink_status = sending->output->write(sending->output, json_object_get_string(data),
-                                                  (size_t)json_object_get_string_len(data));
+    sending->sink_status =
+        sending->output->write(sending->output, json_object_get_string(data), (size_t)json_object_get_string_len(data));
     return sending->sink_status;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------- */
+/* ---- requests -----------------------------------------------------------------------------------------------------
+ */
 
 static char *make_body(const char *script, const char *const *words, int64_t limit_ms, size_t *length)
 {
@@ -152,8 +154,7 @@ static enum sandlot_status ask_for_logs(struct sandlot_call *call, struct sandbo
     if (!id || asprintf(&operation, "/cmd/%s/logs", id) < 0)
         return api_no_memory(call);
     AUTO_FREE char *target = sandbox_target(call, sandbox, operation, &session);
-    struct http_request request = {
-        .method = "GET", .target = target, .timeout_ms = limit_ms, .silence_ms = limit_ms};
+    struct http_request request = {.method = "GET", .target = target, .timeout_ms = limit_ms, .silence_ms = limit_ms};
 
     return send_for_lines(call, sandbox, &request, sending, &status);
 }
@@ -189,8 +190,8 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *
     int64_t limit_ms = order->urgent ? URGENT_MS : order->longest_ms + ANSWER_MS;
     size_t length = 0;
     AUTO_FREE char *body = make_body(order->script, order->words, order->longest_ms + GRACE_MS, &length);
-    AUTO_FREE char *target = order->urgent ? sandbox_target_now(sandbox, "/cmd")
-                                           : sandbox_target(call, sandbox, "/cmd", session);
+    AUTO_FREE char *target =
+        order->urgent ? sandbox_target_now(sandbox, "/cmd") : sandbox_target(call, sandbox, "/cmd", session);
     struct http_request request = {.method = "POST",
                                    .target = target,
                                    .body = {.bytes = body, .length = length},
@@ -247,14 +248,14 @@ static enum sandlot_status carry_out(struct sandlot_call *call, struct course *c
     }
 }
 
-/* ---- the channel -------------------------------------------------------------------------------------------------- */
+/* ---- the channel --------------------------------------------------------------------------------------------------
+ */
 
 static enum sandlot_status run_script(struct sandlot_call *call, void *context, const struct remote_script *script,
                                       const struct sandlot_sink *output, char *reason, size_t capacity)
 {
     struct sending sending = {.output = output};
-    const struct order order = {
-        .script = script->text, .longest_ms = script->longest_ms, .urgent = script->urgent};
+    const struct order order = {.script = script->text, .longest_ms = script->longest_ms, .urgent = script->urgent};
     enum sandlot_status status = carry_out(call, context, &order, &sending);
 
     if (*sending.code)
@@ -303,7 +304,8 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
     return run(call, sandbox, command, output, result);
 }
 
-/* ---- scripts of our own ------------------------------------------------------------------------------------------- */
+/* ---- scripts of our own -------------------------------------------------------------------------------------------
+ */
 
 struct text {
     char *bytes;
@@ -346,7 +348,11 @@ enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *
     const struct order order = {.script = script, .words = words, .longest_ms = HOLD_MS};
 
     text[0] = '\0';
-    return carry_out(call, &course, &order, &sending);
+    enum sandlot_status status = carry_out(call, &course, &order, &sending);
+
+    return status == SANDLOT_OK && !sending.ended
+               ? sandlot_fail(call, SANDLOT_UNAVAILABLE, "Vercel's answer to a command was cut off; try again")
+               : status;
 }
 
 void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)

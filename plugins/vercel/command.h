@@ -13,8 +13,9 @@ enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandb
                                 size_t capacity);
 
 /*
- * Hands WORDS to sh as "$1", "$2", ... of SCRIPT and does the same, in one request that may be carried out twice.
- * SANDLOT_UNSUPPORTED: Vercel does not take so much in one request.
+ * Hands WORDS to sh as "$1", "$2", ... of SCRIPT and does the same, in one request, which may be carried out twice,
+ * even at the same time. SANDLOT_UNAVAILABLE: SCRIPT may be running still. SANDLOT_UNSUPPORTED and
+ * SANDLOT_INVALID_ARGUMENT: Vercel does not take so much in one request.
  */
 enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
                                      const char *const *words, char *text, size_t capacity);

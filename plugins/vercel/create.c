@@ -4,8 +4,8 @@
  * There is no idempotency key, but a name is unique: the run label is the name. A request that is sent again because
  * its answer was lost is refused if the first one arrived, and then the name leads to the sandbox.
  *
- * A session has a hard end, and Vercel knows no end after rest. So the first session is as long as the sandbox may rest,
- * and is made longer while it is used (sandbox.c).
+ * A session has a hard end, and Vercel knows no end after rest. So the first session is as long as the sandbox may
+ * rest, and is made longer while it is used (sandbox.c).
  */
 #include "create.h"
 
@@ -27,7 +27,7 @@ static bool is_said(const char *text)
     return text && *text;
 }
 
-/* ---- lifetimes --------------------------------------------------------------------------------------------------- */
+/* ---- lifetimes ------------------------------------------------------------------------------------------------- */
 
 static int64_t shorter(int64_t one_ms, int64_t other_ms)
 {
@@ -50,9 +50,10 @@ static void write_until(const struct parameters *parameters, const struct sandlo
         snprintf(text, 24, "%" PRId64, (int64_t)time(NULL) * SECOND_MS + request->hard_ttl_ms);
 }
 
-/* ---- tags -------------------------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------------------------ */
 
-/* There is room for five tags only: first those that sandboxes are found by, then the user's, then what else there is. */
+/* There is room for five tags only: first those that sandboxes are found by, then the user's, then what else there is.
+ */
 static enum sandlot_status set_tags(struct sandlot_call *call, const struct parameters *parameters,
                                     const struct sandlot_create *request, struct json_builder *body)
 {
@@ -98,7 +99,7 @@ enum sandlot_status create_set_name(struct sandlot_call *call, const struct verc
     return set_tags(call, &vercel->parameters, request, body);
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status check(struct sandlot_call *call, const struct parameters *parameters, const char *snapshot)
 {
@@ -175,7 +176,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct ver
                                      const struct sandlot_create *request, int64_t timeout_ms, char **text)
 {
     const struct parameters *parameters = &vercel->parameters;
-    const char *snapshot = request->snapshot              ? request->snapshot
+    const char *snapshot = request->snapshot               ? request->snapshot
                            : is_said(parameters->snapshot) ? parameters->snapshot
                                                            : NULL;
     struct json_builder body = {0};
@@ -203,7 +204,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct ver
     return status;
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
 
 /* The sandbox may be there although we were not told so: it is then ours all the same, to be used or to be deleted. */
 static enum sandlot_status look_up(struct sandlot_call *call, struct vercel *vercel, const char *name,

@@ -4,7 +4,8 @@
 
 #include "record.h"
 
-/* Makes the sandbox that REQUEST asks for, tells the host of it, and stores in *RECORD, to be cleared, what Vercel says. */
+/* Makes the sandbox that REQUEST asks for, tells the host of it, and stores in *RECORD, to be cleared, what Vercel
+ * says. */
 enum sandlot_status create_sandbox(struct sandlot_call *call, struct vercel *vercel,
                                    const struct sandlot_create *request, struct record *record);
 
@@ -13,8 +14,8 @@ enum sandlot_status create_set_name(struct sandlot_call *call, const struct verc
                                     const struct sandlot_create *request, struct json_builder *body);
 
 /*
- * Sends REQUEST, which makes a sandbox called NAME, and looks it up where the answer is lost or says no more than that the
- * name is taken. *REFUSAL: the word of a 400, "" for none; the record is then empty.
+ * Sends REQUEST, which makes a sandbox called NAME, and looks it up where the answer is lost or says no more than that
+ * the name is taken. *REFUSAL: the word of a 400, "" for none; the record is then empty.
  */
 enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
                                 const char *name, struct record *record, char refusal[64]);

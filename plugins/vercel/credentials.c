@@ -23,7 +23,7 @@ struct claims {
     int64_t expires_at; /* seconds since 1970; 0: not said */
 };
 
-/* ---- tokens that speak for themselves ---------------------------------------------------------------------------- */
+/* ---- tokens that speak for themselves -------------------------------------------------------------------------- */
 
 static int digit_of(char character)
 {
@@ -80,7 +80,7 @@ static bool read_claims(const char *token, struct claims *claims)
     return claims->team && *claims->team;
 }
 
-/* ---- the parts --------------------------------------------------------------------------------------------------- */
+/* ---- the parts ------------------------------------------------------------------------------------------------- */
 
 /* The names of the parts that are missing, for a sentence. */
 static void name_missing(const char *const values[PARTS], const char *const names[PARTS], char *text, size_t capacity)
@@ -134,10 +134,11 @@ static enum sandlot_status take_oidc(struct sandlot_call *call, struct credentia
     enum sandlot_status status;
 
     if (claims.expires_at > 0 && claims.expires_at <= (int64_t)time(NULL))
-        status = sandlot_fail(call, SANDLOT_AUTH,
-                              OIDC_TOKEN " has expired: Vercel's tokens of that kind live about twelve hours; get a new "
-                                         "one with `vercel env pull`, or set VERCEL_TOKEN, VERCEL_TEAM_ID and "
-                                         "VERCEL_PROJECT_ID");
+        status =
+            sandlot_fail(call, SANDLOT_AUTH,
+                         OIDC_TOKEN " has expired: Vercel's tokens of that kind live about twelve hours; get a new "
+                                    "one with `vercel env pull`, or set VERCEL_TOKEN, VERCEL_TEAM_ID and "
+                                    "VERCEL_PROJECT_ID");
     else if (!told && (!speaks || !claims.project))
         status = sandlot_fail(call, SANDLOT_AUTH,
                               OIDC_TOKEN " does not say which team and project it is for (claims owner_id and "

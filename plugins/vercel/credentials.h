@@ -1,6 +1,6 @@
 /*
- * Who we are to Vercel: a bearer token, and the team and project that it acts for. An access token does not say which, a
- * token of OIDC does: it is a JWT with both as claims.
+ * Who we are to Vercel: a bearer token, and the team and project that it acts for. An access token does not say which,
+ * a token of OIDC does: it is a JWT with both as claims.
  */
 #ifndef SANDLOT_VERCEL_CREDENTIALS_H
 #define SANDLOT_VERCEL_CREDENTIALS_H

@@ -13,7 +13,7 @@ enum {
     SECOND_MS = 1000
 };
 
-/* ---- handles ----------------------------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------------------------- */
 
 void sandbox_release(void *provider, void *handle)
 {
@@ -82,7 +82,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct vercel 
     return status;
 }
 
-/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------------------------- */
 
 bool sandbox_is_refusal(int status)
 {
@@ -91,10 +91,11 @@ bool sandbox_is_refusal(int status)
 
 static enum sandlot_status files_are_gone(struct sandlot_call *call, const char *name)
 {
-    return sandlot_fail(call, SANDLOT_NOT_FOUND,
-                        "the session of Vercel's sandbox '%.128s' is over and its files are gone with it, for it is not "
-                        "persistent; create another one, with a longer ttl_s or with persistent=true",
-                        name);
+    return sandlot_fail(
+        call, SANDLOT_NOT_FOUND,
+        "the session of Vercel's sandbox '%.128s' is over and its files are gone with it, for it is not "
+        "persistent; create another one, with a longer ttl_s or with persistent=true",
+        name);
 }
 
 static enum sandlot_status too_slow(struct sandlot_call *call, const char *name, const struct record *record)
@@ -144,10 +145,11 @@ enum sandlot_status sandbox_wait_for(struct sandlot_call *call, struct vercel *v
         if (status != SANDLOT_OK || record->phase == phase)
             return status;
         if (record->phase == PHASE_ENDED)
-            status = sandlot_fail(call, SANDLOT_INTERNAL,
-                                  "Vercel's sandbox '%.128s' has become \"%.40s\" instead; look at it with Vercel's own "
-                                  "tools",
-                                  name, record->state);
+            status =
+                sandlot_fail(call, SANDLOT_INTERNAL,
+                             "Vercel's sandbox '%.128s' has become \"%.40s\" instead; look at it with Vercel's own "
+                             "tools",
+                             name, record->state);
         else if (sandlot_now_ms() >= end_ms)
             status = too_slow(call, name, record);
         record_clear(record);
@@ -173,7 +175,7 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
     return status == SANDLOT_OK ? take(call, sandbox, &record) : status;
 }
 
-/* ---- making sessions longer -------------------------------------------------------------------------------------- */
+/* ---- making sessions longer ------------------------------------------------------------------------------------ */
 
 /* By how much the session is to be made longer now; 0: not at all. The others then need not do it too. */
 static int64_t claim_extension(struct sandbox *sandbox)
@@ -226,12 +228,13 @@ int64_t sandbox_lasts_ms(struct sandbox *sandbox)
     return lasts_ms;
 }
 
-/* ---- what is done in a session ----------------------------------------------------------------------------------- */
+/* ---- what is done in a session --------------------------------------------------------------------------------- */
 
 static char *make_target(const struct sandbox *sandbox, const char *session, const char *operation)
 {
     AUTO_FREE char *pattern = NULL;
-    char *target = asprintf(&pattern, "/v2/sandboxes/sessions/{}%s", operation) < 0 ? NULL : http_target(pattern, session);
+    char *target =
+        asprintf(&pattern, "/v2/sandboxes/sessions/{}%s", operation) < 0 ? NULL : http_target(pattern, session);
 
     api_add_scope(sandbox->vercel, &target, API_SESSION);
     return target;
@@ -260,7 +263,7 @@ char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const c
     return make_target(sandbox, *session, operation);
 }
 
-/* ---- finding and making ------------------------------------------------------------------------------------------ */
+/* ---- finding and making ---------------------------------------------------------------------------------------- */
 
 /* One whose session is over is started again, unless its files are gone. */
 static enum sandlot_status attach(struct sandlot_call *call, struct vercel *vercel, const char *name,

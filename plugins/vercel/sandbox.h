@@ -26,8 +26,9 @@ enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, voi
 void sandbox_release(void *provider, void *sandbox);
 
 /*
- * The path of an operation of the session, PATTERN with "{}" for its id ("/cmd", "/fs/read", ...), with its query. Makes the
- * session longer if it would end soon. *SESSION: the id, for sandbox_wake. Both are to be freed; NULL when out of memory.
+ * The path of an operation of the session, PATTERN with "{}" for its id ("/cmd", "/fs/read", ...), with its query.
+ * Makes the session longer if it would end soon. *SESSION: the id, for sandbox_wake. Both are to be freed; NULL when
+ * out of memory.
  */
 char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const char *operation, char **session);
 
@@ -35,8 +36,8 @@ char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const c
 char *sandbox_target_now(struct sandbox *sandbox, const char *operation);
 
 /*
- * SESSION has refused: it is over, or about to be. Waits for the end and starts another one. SANDLOT_NOT_FOUND: there is no
- * other, for the sandbox is gone, or its files are.
+ * SESSION has refused: it is over, or about to be. Waits for the end and starts another one. SANDLOT_NOT_FOUND: there
+ * is no other, for the sandbox is gone, or its files are.
  */
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox, const char *session);
 

@@ -5,16 +5,16 @@
 #include "cleanup.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MODE_BITS = 07777 };
 
 /*
- * place NUMBER STAGED STAGED_BYTES OFFSET BYTES MODE TARGET. A file that is there keeps its mode and owner; one with
- * several names or in a folder that must not be changed is written in place, all others are replaced in one step. Whatever
- * cannot be renamed, because it lies on another disk or is somebody else's, is copied beside its target first.
+ * place NUMBER STAGED STAGED_BYTES OFFSET BYTES MODE TARGET. OFFSET is - if the file is all of STAGED. A file that is
+ * there keeps its mode and owner; one with several names or in a folder that must not be changed is written in place,
+ * all others are replaced in one step. Whatever cannot be renamed, because it lies on another disk or is somebody
+ * else's, is copied beside its target first.
  */
 static const char placing[] =
     "export LC_ALL=C\n"
@@ -54,7 +54,7 @@ static const char placing[] =
     "n=${g##*/} p=${g%/*}\n"
     "[ ${#n} -le 255 ] && [ ${#g} -lt 4096 ] || { echo invalid_path; return; }\n"
     "[ ! -d \"$g\" ] || { echo is_directory; return; }\n"
-    "if [ \"$3\" != \"$5\" ]; then\n"
+    "if [ \"$4\" != - ]; then\n"
     "f=$f.$1\n"
     "tail -c \"+$(($4 + 1))\" \"$2\" | head -c \"$5\" >\"$f\"\n"
     "[ \"$(size \"$f\")\" -eq \"$5\" ] || { echo unwritten; return; }\n"
@@ -83,8 +83,12 @@ static bool write_file(FILE *stream, size_t index, const struct placing_file *fi
 
     if (!staged || !target)
         return false;
-    fprintf(stream, "place %zu %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %o %s\n", index, staged, file->staged_bytes,
-            file->offset, file->bytes, (unsigned int)(file->mode & MODE_BITS), target);
+    char cut[48] = "- -";
+
+    if (file->part)
+        snprintf(cut, sizeof(cut), "%" PRIu64 " %" PRIu64, file->offset, file->bytes);
+    fprintf(stream, "place %zu %s %" PRIu64 " %s %o %s\n", index, staged, file->staged_bytes, cut,
+            (unsigned int)(file->mode & MODE_BITS), target);
     return true;
 }
 

@@ -140,7 +140,10 @@ int main(int count, char **words)
                                              .created = on_created};
     struct sandlot_call call = {sizeof(call), &host, sandlot_now_ms() + LIMIT_MS, -1};
     void *library = count > 3 ? dlopen(words[1], RTLD_NOW) : NULL;
-    sandlot_entry entry = library ? (sandlot_entry)dlsym(library, "daytona") : NULL;
+    sandlot_entry entry = NULL;
+
+    if (library)
+        *(void **)&entry = dlsym(library, "daytona");
     const struct sandlot_provider *table = entry ? entry(&call) : NULL;
     const int64_t absent = SANDLOT_ABSENT_INTEGER;
     void *provider = NULL;

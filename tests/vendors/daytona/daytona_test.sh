@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2034,SC2154
+# shellcheck disable=SC1091,SC2034,SC2119,SC2154
 # Daytona: its own SDK against the emulator first, then our provider, by the tables that all providers must pass.
 . tests/vendors/lib.sh
 

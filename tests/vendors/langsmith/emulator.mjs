@@ -13,7 +13,7 @@ import { download, upload } from './files.mjs';
 
 const KEY = 'lsv2_sk_5e1f0c77a2b94d0e_emulated';
 const ROOT = '/v2/sandboxes';
-const START_MS = 120, WAKE_MS = 400, BUILD_MS = 250;
+const START_MS = 40, WAKE_MS = 400, BUILD_MS = 250;
 const GIB = 2 ** 30;
 const LONGEST_PAGE = Number(process.env.EMULATOR_PAGE ?? 500);
 const OLD = process.env.EMULATOR_OLD === '1';

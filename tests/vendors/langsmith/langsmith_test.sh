@@ -1,7 +1,7 @@
 #!/bin/bash
 # LangSmith: the official SDK against the emulator first, then our provider, with the tables of every vendor and what is
 # LangSmith's own.
-# shellcheck disable=SC1091,SC2034,SC2154
+# shellcheck disable=SC1091,SC2016,SC2034,SC2119,SC2154
 . tests/vendors/lib.sh
 vendor_start langsmith
 vendor_script sdk "$url"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What is LangSmith's own: snapshots by name, lists of old and new servers, sandboxes that sleep, the ways in to a command,
 # what an error answer may look like, modes and broken transfers.
-# shellcheck disable=SC1091,SC2034,SC2154
+# shellcheck disable=SC1091,SC2016,SC2034,SC2119,SC2154
 . tests/vendors/lib.sh
 secret=lsv2_sk_5e1f0c77a2b94d0e_emulated
 export LANGSMITH_API_KEY=$secret

@@ -8,6 +8,7 @@
 #ifndef SANDLOT_SDK_PLACING_H
 #define SANDLOT_SDK_PLACING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,9 @@ extern "C" {
 struct placing_file {
     const char *staged;    /* absolute path of the staged file, which begins with the prefix */
     uint64_t staged_bytes; /* how long that must be: any other length, and it was cut */
-    uint64_t offset;       /* where in it the file begins */
-    uint64_t bytes;        /* how long the file is */
+    bool part;             /* the file is only a part of it, and to be cut out */
+    uint64_t offset;       /* where in it that part begins */
+    uint64_t bytes;        /* how long it is */
     uint32_t mode;         /* permission bits of a new file; 0: as the staged file has them */
     const char *target;    /* absolute path of its place; NULL: not to be placed */
 };

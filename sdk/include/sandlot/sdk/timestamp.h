@@ -8,8 +8,10 @@
 extern "C" {
 #endif
 
-/* "2026-01-02T03:04:05.678Z", also with an offset such as +01:00, with a blank for the T, and with any number of decimal
- * places: milliseconds since 1970 UTC. 0 if TEXT is NULL or no such time. */
+/*
+ * "2026-01-02T03:04:05.678Z", also with an offset such as +01:00, with a blank for the T, and with any number of
+ * decimal places: milliseconds since 1970 UTC. 0 if TEXT is NULL or no such time.
+ */
 int64_t timestamp_read(const char *text);
 
 #ifdef __cplusplus

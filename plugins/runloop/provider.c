@@ -1,0 +1,69 @@
+/*
+ * The provider `runloop`: devboxes of Runloop (runloop.ai), over its HTTP API. blueprint.c says what one starts from,
+ * create.c makes it, sandbox.c brings it to run, command.c, upload.c and download.c use it, lifecycle.c and snapshots.c
+ * do the rest; api.c talks, record.c reads.
+ */
+#include "api.h"
+#include "command.h"
+#include "download.h"
+#include "lifecycle.h"
+#include "parameters.h"
+#include "sandbox.h"
+#include "snapshots.h"
+#include "upload.h"
+
+#include <sandlot/provider.h>
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(runloop, RUNLOOP_PARAMETERS)
+
+#define RUNLOOP_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
+#define RUNLOOP_KEEP(kind, name, default_, flag, help) .name = name,
+
+static enum sandlot_status runloop_open(struct sandlot_call *call, void **provider RUNLOOP_PARAMETERS(RUNLOOP_ARGUMENT))
+{
+    const struct parameters parameters = {RUNLOOP_PARAMETERS(RUNLOOP_KEEP)};
+    struct runloop *runloop = calloc(1, sizeof(*runloop));
+
+    if (!runloop)
+        return api_no_memory(call);
+    api_init(runloop, &parameters);
+    *provider = runloop;
+    return SANDLOT_OK;
+}
+
+static void runloop_close(void *provider)
+{
+    api_clear(provider);
+    free(provider);
+}
+
+static const struct sandlot_provider runloop_provider = {
+    SANDLOT_TABLE(runloop),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = runloop_close,
+    .get_or_create = sandbox_get_or_create,
+    .ready = sandbox_ready,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+    .pause = lifecycle_pause,
+    .resume = lifecycle_resume,
+    .snapshot = snapshots_make,
+    .list_snapshots = snapshots_list,
+    .delete_snapshot = snapshots_delete,
+    .fork = lifecycle_fork,
+};
+
+#define RUNLOOP_METADATA(M)                                                                \
+    M(description, "Devboxes of Runloop (runloop.ai)")                                     \
+    M(working_dir, "/home/user")                                                           \
+    M(snapshot_name, "yes")                                                                \
+    M(capabilities, "list upload download pause snapshot fork streaming")                  \
+    M(credentials, "RUNLOOP_API_KEY")                                                      \
+    M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \
+                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME SSL_CERT_FILE https_proxy HTTPS_PROXY no_proxy")
+SANDLOT_ENTRY_POINT(runloop, RUNLOOP_METADATA, RUNLOOP_PARAMETERS);

@@ -1,0 +1,145 @@
+/*
+ * POST .../fs/read answers with a file's bytes. What it says when there are none differs, and a missing file looks like
+ * a missing session; so the sandbox itself is asked what is the matter with the file.
+ */
+#include "download.h"
+
+#include "cleanup.h"
+#include "command.h"
+
+#include <sandlot/sdk/quoting.h>
+#include <string.h>
+
+enum { ANSWER_SIZE = 64 };
+
+/* ---- what is the matter -------------------------------------------------------------------------------------------
+ */
+
+/* One of the codes of sandlot_transfer in WORD, or "" if nothing is wrong with the file. */
+static enum sandlot_status ask_why(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                   char word[ANSWER_SIZE])
+{
+    AUTO_FREE char *quoted = shell_word(path);
+    AUTO_FREE char *script = NULL;
+
+    if (!quoted || asprintf(&script,
+                            "export LC_ALL=C\n"
+                            "f=%s\n"
+                            "if [ -d \"$f\" ]; then echo is_directory\n"
+                            "elif [ -r \"$f\" ]; then [ -f \"$f\" ] || echo invalid_path\n"
+                            "else case $({ cat <\"$f\"; } 2>&1) in\n"
+                            "*[Pp]ermission*) echo permission_denied ;;\n"
+                            "*symbolic*|*too\\ long*) echo invalid_path ;;\n"
+                            "*) echo file_not_found ;;\n"
+                            "esac; fi\n",
+                            quoted) < 0)
+        return api_no_memory(call);
+    enum sandlot_status status = command_run(call, sandbox, script, word, ANSWER_SIZE);
+
+    word[strcspn(word, "\n")] = '\0';
+    return status;
+}
+
+/* Has Vercel said itself that there is no such file? */
+static bool is_missing(const struct http_response *response)
+{
+    char code[64];
+
+    api_error_code(response->body, response->length, code);
+    return response->status == 404 && (strcmp(code, "path_not_found") == 0 || strcmp(code, "file_not_found") == 0);
+}
+
+/* Could the file be what Vercel's refusal is about? */
+static bool may_be_the_file(int status)
+{
+    return status == 400 || status == 403 || status == 404 || status == 409 || status == 413 || status == 415 ||
+           status == 500;
+}
+
+/* ---- one file -----------------------------------------------------------------------------------------------------
+ */
+
+/* Vercel's answer has no length, and an empty file no bytes: the type alone tells a file from all else. */
+static bool is_file(const struct http_response *response)
+{
+    const char *type = http_header(response, "Content-Type");
+
+    return type && strncasecmp(type, "application/octet-stream", strlen("application/octet-stream")) == 0;
+}
+
+static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *file,
+                                 struct http_response *response, char **session)
+{
+    struct json_builder body = {0};
+    size_t length = 0;
+
+    json_set_string(&body, "path", file->path);
+    AUTO_FREE char *text = json_finish(&body, &length);
+    AUTO_FREE char *target = sandbox_target(call, sandbox, "/fs/read", session);
+    const struct http_request request = {.method = "POST",
+                                         .target = target,
+                                         .body = {.bytes = text, .length = length},
+                                         .repeatable = true,
+                                         .sink = file->sink};
+
+    if (!text)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Vercel takes paths in UTF-8 only; rename the file");
+    if (!target)
+        return api_no_memory(call);
+    enum sandlot_status status = http_send(call, sandbox->vercel->client, &request, response);
+
+    if (status == SANDLOT_OK && !is_file(response))
+        return sandlot_fail(call, SANDLOT_INTERNAL,
+                            "Vercel's answer to a download is no file (%.100s); try again, or report it to Vercel",
+                            http_header(response, "Content-Type") ? http_header(response, "Content-Type") : "no type");
+    return status;
+}
+
+/* Looks for the reason of a refusal in the sandbox. With none found there, STATUS is what the call ends with. */
+static enum sandlot_status explain(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *file,
+                                   const struct http_response *response, size_t index, enum sandlot_status status,
+                                   const struct sandlot_transfer *transfer)
+{
+    char word[ANSWER_SIZE] = "file_not_found";
+    enum sandlot_status asked = is_missing(response) ? SANDLOT_OK : ask_why(call, sandbox, file->path, word);
+
+    if (asked != SANDLOT_OK || !*word)
+        return asked != SANDLOT_OK ? asked : status;
+    transfer->done(transfer, index, word, 0);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
+                                        const struct sandlot_file *file, size_t index,
+                                        const struct sandlot_transfer *transfer)
+{
+    for (int attempt = 1;; attempt++) {
+        AUTO_RESPONSE struct http_response response = {0};
+        AUTO_FREE char *session = NULL;
+        enum sandlot_status status = fetch(call, sandbox, file, &response, &session);
+
+        if (status == SANDLOT_OK) {
+            transfer->done(transfer, index, NULL, response.bytes);
+            return SANDLOT_OK;
+        }
+        if (may_be_the_file(response.status))
+            return explain(call, sandbox, file, &response, index, status, transfer);
+        if (!sandbox_is_refusal(response.status) || attempt > 1)
+            return status;
+        status = sandbox_wake(call, sandbox, session);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_file *files, size_t count,
+                                   const struct sandlot_transfer *transfer)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    (void)provider;
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
+        status = download_one(call, sandbox, &files[i], i, transfer);
+    return status;
+}

@@ -1,0 +1,212 @@
+#include "lifecycle.h"
+
+#include "cleanup.h"
+#include "create.h"
+#include "snapshots.h"
+
+#include <string.h>
+
+enum { FIRST_PAUSE_MS = 200, CHANGE_MS = 300 * 1000 };
+
+/* ---- deleting -----------------------------------------------------------------------------------------------------
+ */
+
+enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    static const int answers[] = {404, 409, 410, 422, 0};
+    struct vercel *vercel = provider;
+    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
+    int pause_ms = FIRST_PAUSE_MS;
+    enum sandlot_status status = api_open(call, vercel);
+
+    while (status == SANDLOT_OK) {
+        AUTO_RESPONSE struct http_response response = {0};
+        AUTO_DOCUMENT struct json_object *answer = NULL;
+        struct api_request request = {
+            .method = "DELETE", .target = http_target("/v2/sandboxes/{}", id), .scope = API_NAME, .accepted = answers};
+
+        if (request.target && vercel->parameters.delete_snapshots)
+            http_target_add(&request.target, "deleteOrphanSnapshots", "true");
+        status = api_send(call, vercel, &request, &response, &answer);
+        /* What the answer says does not matter, if only it is one of success. */
+        if (response.status >= 200 && response.status < 300)
+            return SANDLOT_OK;
+        if (status != SANDLOT_OK || response.status == 404)
+            return status;
+        if (sandlot_now_ms() >= end_ms)
+            return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                "Vercel's sandbox '%.128s' is in the middle of another change that does not end; "
+                                "delete it later",
+                                id);
+        status = api_pause(call, &pause_ms);
+    }
+    return status;
+}
+
+/* ---- listing ------------------------------------------------------------------------------------------------------
+ */
+
+static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                    struct json_object *item)
+{
+    struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
+    struct json_error error;
+
+    if (!json_read_string(item, "name", &listed.id, &error) ||
+        !json_find_string(item, "status", &listed.state, &error) ||
+        !json_find_integer(item, "createdAt", &listed.created_at_ms, &error) ||
+        !json_find_string(item, "tags.\"" TAG_RUN "\"", &listed.run_label, &error))
+        return json_fail(call, "Vercel's list of sandboxes", &error);
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    struct vercel *vercel = provider;
+    struct api_request request = {.method = "GET", .target = http_target("/v2/sandboxes?limit=50"), .scope = API_LIST};
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_object *items = NULL;
+    const char *next = NULL;
+    struct json_error error;
+    enum sandlot_status status = api_open(call, vercel);
+
+    if (status != SANDLOT_OK) {
+        free(request.target);
+        return status;
+    }
+    if (request.target)
+        http_target_add(&request.target, "cursor", cursor);
+    status = api_send(call, vercel, &request, &response, &answer);
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_array(answer, "sandboxes", &items, &error) ||
+        !json_find_string(answer, "pagination.next", &next, &error))
+        return json_fail(call, "Vercel's list of sandboxes", &error);
+    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
+        status = add_item(call, listing, json_object_array_get_idx(items, i));
+    if (status == SANDLOT_OK && next && *next)
+        listing->next(listing, next);
+    return status;
+}
+
+/* ---- pausing and resuming ------------------------------------------------------------------------------------------
+ */
+
+/* The end of a session throws the files of a sandbox away, unless it is persistent by then. */
+static enum sandlot_status make_persistent(struct sandlot_call *call, struct vercel *vercel, const char *name)
+{
+    struct json_builder body = {0};
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+
+    json_set_boolean(&body, "persistent", true);
+    struct api_request request = {.method = "PATCH",
+                                  .target = http_target("/v2/sandboxes/{}", name),
+                                  .scope = API_NAME,
+                                  .body = json_finish(&body, NULL),
+                                  .repeatable = true};
+
+    return api_send(call, vercel, &request, &response, &answer);
+}
+
+static enum sandlot_status stop_session(struct sandlot_call *call, struct vercel *vercel, const char *session)
+{
+    static const int over[] = {404, 409, 410, 422, 0};
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct api_request request = {.method = "POST",
+                                  .target = http_target("/v2/sandboxes/sessions/{}/stop", session),
+                                  .repeatable = true,
+                                  .accepted = over};
+
+    return api_send(call, vercel, &request, &response, &answer);
+}
+
+/* Waits until the session is over. */
+static enum sandlot_status wait_for_end(struct sandlot_call *call, struct vercel *vercel, const char *name,
+                                        struct record *record)
+{
+    enum sandlot_status status = sandbox_wait_for(call, vercel, name, PHASE_ENDED, record);
+
+    if (status != SANDLOT_OK || record_keeps_files(record))
+        return status;
+    return sandlot_fail(call, SANDLOT_NOT_FOUND,
+                        "the session of Vercel's sandbox '%.128s' was over before its files could be kept; create "
+                        "another one",
+                        name);
+}
+
+enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
+{
+    AUTO_RECORD struct record record = {0};
+    AUTO_RECORD struct record ended = {0};
+    enum sandlot_status status = api_open(call, provider);
+
+    if (status == SANDLOT_OK)
+        status = record_get(call, provider, id, &record);
+    if (status != SANDLOT_OK)
+        return status;
+    if (record.phase == PHASE_RUNNING || record.phase == PHASE_STARTING) {
+        if (!record.persistent)
+            status = make_persistent(call, provider, id);
+        if (status == SANDLOT_OK)
+            status = stop_session(call, provider, record.session);
+    }
+    return status == SANDLOT_OK ? wait_for_end(call, provider, id, &ended) : status;
+}
+
+enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = api_open(call, provider);
+
+    return status == SANDLOT_OK ? sandbox_start(call, provider, id, &record) : status;
+}
+
+/* ---- forking ------------------------------------------------------------------------------------------------------
+ */
+
+static enum sandlot_status make_fork(struct sandlot_call *call, struct vercel *vercel, const char *id,
+                                     const struct sandlot_create *request, struct record *record)
+{
+    struct json_builder body = {0};
+    char refusal[64];
+
+    json_set_integer(&body, "timeout", create_timeout_ms(&vercel->parameters, request));
+    json_set_boolean(&body, "persistent", vercel->parameters.persistent);
+    enum sandlot_status status = create_set_name(call, vercel, request, &body);
+    struct api_request order = {
+        .target = http_target("/v2/sandboxes/{}/fork", id), .scope = API_NAME, .body = json_finish(&body, NULL)};
+
+    if (status == SANDLOT_OK && !order.body)
+        status = api_no_memory(call);
+    if (status != SANDLOT_OK) {
+        free(order.target);
+        free(order.body);
+        return status;
+    }
+    status = create_send(call, vercel, &order, request->run_label, record, refusal);
+    return status == SANDLOT_OK && !record->document
+               ? sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "Vercel refuses so long a session for the copy (%s); set ttl_s to what your plan allows",
+                              refusal)
+               : status;
+}
+
+/* A copy starts from the last snapshot of its original; so one is made first, which ends the original's session. */
+enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
+                                   const struct sandlot_create *request)
+{
+    AUTO_RECORD struct record record = {0};
+    AUTO_RECORD struct record running = {0};
+    AUTO_FREE char *snapshot = NULL;
+    enum sandlot_status status = api_open(call, provider);
+
+    if (status == SANDLOT_OK)
+        status = snapshots_take(call, provider, id, &snapshot);
+    if (status == SANDLOT_OK)
+        status = make_fork(call, provider, id, request, &record);
+    return status == SANDLOT_OK ? sandbox_wait_for(call, provider, record.name, PHASE_RUNNING, &running) : status;
+}

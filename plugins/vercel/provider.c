@@ -1,0 +1,67 @@
+/*
+ * The provider `vercel`: sandboxes of Vercel, over its HTTP API. create.c makes one, sandbox.c keeps it running,
+ * command.c, upload.c and download.c use it, lifecycle.c and snapshots.c do the rest; api.c talks.
+ */
+#include "api.h"
+#include "command.h"
+#include "download.h"
+#include "lifecycle.h"
+#include "sandbox.h"
+#include "snapshots.h"
+#include "upload.h"
+
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(vercel, VERCEL_PARAMETERS)
+
+#define VERCEL_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
+#define VERCEL_KEEP(kind, name, default_, flag, help) .name = name,
+
+static enum sandlot_status vercel_open(struct sandlot_call *call, void **provider VERCEL_PARAMETERS(VERCEL_ARGUMENT))
+{
+    const struct parameters parameters = {VERCEL_PARAMETERS(VERCEL_KEEP)};
+    struct vercel *vercel = malloc(sizeof(*vercel));
+
+    if (!vercel)
+        return api_no_memory(call);
+    api_init(vercel, &parameters);
+    *provider = vercel;
+    return SANDLOT_OK;
+}
+
+static void vercel_close(void *provider)
+{
+    if (provider)
+        api_clear(provider);
+    free(provider);
+}
+
+static const struct sandlot_provider vercel_provider = {
+    SANDLOT_TABLE(vercel),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = vercel_close,
+    .get_or_create = sandbox_get_or_create,
+    .ready = sandbox_ready,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+    .pause = lifecycle_pause,
+    .resume = lifecycle_resume,
+    .snapshot = snapshots_make,
+    .list_snapshots = snapshots_list,
+    .delete_snapshot = snapshots_delete,
+    .fork = lifecycle_fork,
+};
+
+#define VERCEL_METADATA(M)                                                                                      \
+    M(description, "Sandboxes of Vercel")                                                                       \
+    M(working_dir, WORKING_DIR)                                                                                 \
+    M(snapshot_name, "yes")                                                                                     \
+    M(capabilities, "list upload download pause snapshot fork streaming")                                       \
+    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                            \
+    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR SSL_CERT_FILE https_proxy " \
+                   "no_proxy")
+SANDLOT_ENTRY_POINT(vercel, VERCEL_METADATA, VERCEL_PARAMETERS);

@@ -1,0 +1,30 @@
+#!/bin/bash
+# Vercel: the official SDK against the emulator first, then our provider, by the tables that all providers must pass.
+# shellcheck disable=SC1091,SC2034,SC2154
+. tests/vendors/lib.sh
+unset VERCEL_TOKEN VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_OIDC_TOKEN VERCEL_SANDBOX_BASE_URL
+vendor_start vercel
+[ "${1:-}" = no-sdk ] || vendor_script sdk "$url"
+
+secret=vcp_0123456789abcdefEMULATED
+export VERCEL_TOKEN=$secret VERCEL_TEAM_ID=team_emulated VERCEL_PROJECT_ID=prj_emulated
+wrong_key() { export VERCEL_TOKEN=vcp_fedcba9876543210STRANGER; secret=$VERCEL_TOKEN; }
+no_key() { unset VERCEL_TOKEN; }
+unknown_id=sandlot-no-such-sandbox
+provider=(--sandbox vercel --param "base_url=$url/api")
+workspace=/vercel/sandbox
+requests_of=(
+    [create]='POST /api/v3/sandboxes[?]'
+    [attach]='GET /api/v2/sandboxes/[^/?]*[?]'
+    [exec]='POST /cmd[?]'
+    [upload]='POST /(cmd|fs/write)[?]'
+    [download]='POST /fs/read[?]'
+    [list]='GET /api/v2/sandboxes[?]'
+    [delete]='DELETE /api/v2/sandboxes/'
+)
+
+vendor_lifecycle
+vendor_counts 1 2 2 3 2 2 2 21 1 2 5
+vendor_faults
+vendor_rows
+vendor_sound
