@@ -35,7 +35,7 @@ FORTIFY := $(if $(SANITIZE)$(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 COMMON := -D_GNU_SOURCE -fPIC -fvisibility=hidden -fstack-protector-strong -MMD -MP -Iinclude
 CORE_FLAGS := -Icore
 # Each provider sees its own folder only.
-PLUGIN_FLAGS = -Isdk/include -Iplugins/$(word 2,$(subst /, ,$<))
+PLUGIN_FLAGS = -Isdk/include $(foreach folder,plugins/$(word 2,$(subst /, ,$<)),-I$(folder) -I$(BUILD)/$(folder))
 LOCAL_FLAGS := -Isdk/include -Iplugins/local
 C_FLAGS = -std=c11 $(COMMON) $(FORTIFY) $(WARNINGS) $(CFLAGS)
 CXX_FLAGS = -std=c++17 $(COMMON) $(FORTIFY) -Wall -Wextra -Werror $(CXXFLAGS)
@@ -208,11 +208,26 @@ $(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o)
 	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lpthread
 
 # The helper library is inside, and hidden: a provider shows one symbol, and two of them can be loaded into one program.
-vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c))
+vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c)) $(patsubst %.proto,$(BUILD)/%.pb-c.o,$(wildcard plugins/$1/*.proto))
 .SECONDEXPANSION:
 $(VENDOR_PROVIDERS): $(BUILD)/builtins/%.so: $$(call vendor_objects,$$*) $(BUILD)/libsandlot-sdk.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES)
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES) -lprotobuf-c
+
+# Messages of a vendor that speaks gRPC: plugins/NAME/NAME.proto becomes NAME.pb-c.h and .c in the build folder, which that
+# vendor's sources include.
+PROTOS := $(wildcard plugins/*/*.proto)
+
+$(BUILD)/plugins/%.pb-c.c: plugins/%.proto | packages
+	@mkdir -p $(@D)
+	$(call quiet,GEN )protoc-c --proto_path=$(<D) --c_out=$(@D) $<
+
+.SECONDARY: $(PROTOS:%.proto=$(BUILD)/%.pb-c.c)
+
+$(BUILD)/plugins/%.pb-c.o: $(BUILD)/plugins/%.pb-c.c $(BUILD)/flags
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -c $< -o $@
+
+$(foreach proto,$(PROTOS),$(eval $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(dir $(proto))*.c)): $(BUILD)/$(proto:.proto=.pb-c.c)))
 
 # The keeper has objects of its own where its sanitizers are others than the provider's.
 KEEPER_BUILD := $(BUILD)$(if $(subst $(SANITIZE),,$(SANITIZE_KEEPER))$(subst $(SANITIZE_KEEPER),,$(SANITIZE)),/keeper)
@@ -262,7 +277,7 @@ $(MCP_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/libs
 
 # As a provider: with the helper library alone.
 $(SDK_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(SDK_TEST_HELPERS) $(BUILD)/libsandlot-sdk.a
-	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lssl
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lssl -lnghttp2
 
 $(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
@@ -355,7 +370,23 @@ $(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
 $(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES)
 
-$(filter-out $(SDK_FUZZERS),$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+# That of a vendor, with what it reads of the vendor's folder: tests/fuzz/NAME_fuzz.c for plugins/NAME.
+MODAL_READERS := $(addprefix $(BUILD)/fuzz/plugins/modal/,modal.pb-c.o profile.o)
+MODAL_FLAGS := -Isdk/include -Iplugins/modal -I$(BUILD)/plugins/modal
+
+$(BUILD)/fuzz/plugins/modal/modal.pb-c.o: $(BUILD)/plugins/modal/modal.pb-c.c
+$(BUILD)/fuzz/plugins/modal/profile.o: plugins/modal/profile.c
+$(BUILD)/fuzz/targets/modal_fuzz.o: $(BUILD)/plugins/modal/modal.pb-c.c
+$(BUILD)/fuzz/targets/modal_fuzz.o: FUZZ_COMMON += $(MODAL_FLAGS)
+
+$(MODAL_READERS): $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(MODAL_FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $(filter %.c,$^) -o $@
+
+$(BUILD)/fuzz/modal_fuzz: $(BUILD)/fuzz/targets/modal_fuzz.o $(MODAL_READERS)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c
+
+$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags

@@ -116,6 +116,7 @@ static const char *const never_from_project[] = {
     "AWS_CONFIG_FILE",
     "AWS_SHARED_CREDENTIALS_FILE",
     "AWS_CA_BUNDLE",
+    "MODAL_CONFIG_PATH",
 };
 
 static bool matches(const char *name, const char *const *patterns, size_t count, int flags)

@@ -260,7 +260,9 @@ static enum sandlot_status send_until_done(struct exchange *exchange)
             http_attempt_clear(&attempt);
             return status;
         }
-        if (attempt.outcome == SANDLOT_OK && !keep_answer(exchange, &attempt))
+        bool answered = attempt.outcome == SANDLOT_OK || (exchange->client->http2 && attempt.headers.length > 0);
+
+        if (answered && !keep_answer(exchange, &attempt))
             status = out_of_memory(exchange);
         int64_t pause_ms = status == SANDLOT_OK && may_repeat(exchange, &attempt) ? pause_before_next(exchange) : -1;
 

@@ -110,7 +110,9 @@ void http_connection_give_back(struct http_client *client, struct http_connectio
 
 bool http_configure(const struct http_client *client, CURL *easy, const char *url)
 {
-    const char *proxy = client->proxies[http_is_secure(url)];
+    bool secure = http_is_secure(url);
+    /* What is not HTTP/1 from its first byte on does not pass through a proxy of HTTP. */
+    const char *proxy = client->http2 && !secure ? NULL : client->proxies[secure];
     bool failed = false;
 
     SET(easy, CURLOPT_URL, url, failed);
@@ -131,6 +133,15 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
     SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L, failed);
     SET(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE, failed);
     SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)BUFFER_SIZE, failed);
+    if (client->http2)
+        SET(easy, CURLOPT_HTTP_VERSION, (long)(secure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE),
+            failed);
+    /* A body that has its announced length would be taken for the end, before the trailers. */
+    if (client->http2)
+        SET(easy, CURLOPT_IGNORE_CONTENT_LENGTH, 1L, failed);
+    /* Where nobody negotiated HTTP/2, libcurl 7 greets a kept connection as if it were a new one, and breaks it. */
+    if (client->http2 && !secure && curl_version_info(CURLVERSION_NOW)->version_num < 0x080000)
+        SET(easy, CURLOPT_FORBID_REUSE, 1L, failed);
     /* A name lookup that was cancelled goes on in its thread; nobody waits for it. */
     SET(easy, CURLOPT_QUICK_EXIT, 1L, failed);
     return !failed;
@@ -250,6 +261,7 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->connect_ms = positive(options->connect_ms, DEFAULT_CONNECT_MS);
     client->silence_ms = options->silence_ms > 0 ? options->silence_ms : DEFAULT_SILENCE_MS;
     client->kept_connections = positive(options->kept_connections, DEFAULT_KEPT);
+    client->http2 = options->http2;
     copy_headers(client, options, &failed);
     read_environment(call, client, &failed);
     learn_proxy_secrets(client);

@@ -41,6 +41,7 @@ struct http_client {
     int pause_ms;
     int connect_ms;
     int64_t silence_ms;
+    bool http2;
     struct sdk_secrets secrets;
 
     pthread_mutex_t lock; /* of what follows */

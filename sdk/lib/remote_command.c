@@ -415,6 +415,7 @@ static enum sandlot_status ask_once(struct run *run, struct remote_answer *answe
     struct remote_ask ask = {.start = may_start(run),
                              .sealed = run->output.sealed,
                              .streams = run->channel->streams,
+                             .answer_bytes = run->channel->answer_bytes,
                              .from = run->output.offset,
                              .hold_ms = hold_of(run),
                              .patience_ms = run->patience_ms};

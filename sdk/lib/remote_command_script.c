@@ -167,13 +167,19 @@ static bool add_start(struct sdk_buffer *text, const struct remote_job *job)
            add_limit(text, job->command->timeout_ms);
 }
 
+static size_t most_of(const struct remote_ask *ask)
+{
+    if (ask->answer_bytes > 0)
+        return ask->answer_bytes;
+    return ask->streams ? MOST_STREAMED : MOST_AT_ONCE;
+}
+
 bool remote_script_ask(struct sdk_buffer *text, const struct remote_job *job, const struct remote_ask *ask)
 {
     return add_beginning(text, job, ask) && add_number(text, "s_at", ask->from) &&
            add_number(text, "s_hold", (uint64_t)ask->hold_ms / 10) &&
            add_number(text, "s_patience", (uint64_t)ask->patience_ms / 10) &&
-           add_number(text, "s_most", ask->streams ? MOST_STREAMED : MOST_AT_ONCE) &&
-           add_value(text, "s_streams", ask->streams ? "1" : "") &&
+           add_number(text, "s_most", most_of(ask)) && add_value(text, "s_streams", ask->streams ? "1" : "") &&
            add_value(text, "s_sealed", ask->sealed ? "1" : "") && add_value(text, "s_go", ask->start ? "1" : "") &&
            (!ask->start || add_start(text, job)) && add(text, remote_box_tools) &&
            (!ask->start || add(text, remote_box_supervisor)) && add(text, remote_box_common) &&

@@ -29,6 +29,7 @@ struct remote_ask {
     bool start;                    /* the job, if it is not there */
     bool sealed;                   /* the seal has been received */
     bool streams;
+    size_t answer_bytes; /* as in remote_channel */
     uint64_t from;       /* the first byte that is missing */
     int64_t hold_ms;     /* answer within this time */
     int64_t patience_ms; /* without streaming: hand out what has waited for so long */

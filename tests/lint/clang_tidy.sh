@@ -9,9 +9,10 @@ checks=
 case $1 in
     core/*) include=-Icore ;;
     sdk/lib/*) include=-Isdk/include ;;
-    plugins/*) include='-Isdk/include -Iplugins/local' ;;
+    plugins/*) include="-Isdk/include -Iplugins/local -I$BUILD/plugins/modal" ;;
+    tests/vendors/*) include="-Isdk/include -Iplugins/$(echo "$1" | cut -d / -f 3)" ;;
     *)
-        include='-Icore -Isdk/include -Iplugins/local -Itests/unit'
+        include="-Icore -Isdk/include -Iplugins/local -Itests/unit -Iplugins/modal -I$BUILD/plugins/modal"
         # The analyzer does not know that an assertion of cmocka that fails does not return.
         checks=--checks=-clang-analyzer-core.* ;;
 esac

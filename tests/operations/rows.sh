@@ -360,7 +360,7 @@ B'
     same_file "E29 the file" /workspace/e/e29 "$scratch/wanted"
     input=$scratch/stdin op 1 '.error == "string_not_found" and (.message | length < 2000)' "E30 a failed large edit" edit e/e29
     no_leftovers "E30 no temporary file is left"
-    in_box_is "E30 and nothing else in /tmp" '[ -z "$(find /tmp -mindepth 1 -newer e/e01 ! -name only-here '"$ours"')" ]'
+    in_box_is "E30 and nothing else in /tmp" '[ -z "$(find /tmp -mindepth 1 -newer e/e01 ! -name only-here ! -path "$PWD/e" ! -path "$PWD/e/*" '"$ours"')" ]'
     error_row string_not_found "newline" "E31 a final newline too many" edit e/e31 --old 'last
 ' --new x
     op 0 '.occurrences == 1' "E32 Unicode" edit e/e32 --old grüße --new 'größe 😀'

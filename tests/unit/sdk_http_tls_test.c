@@ -1,7 +1,9 @@
 /* TLS and HTTP/2: certificates are verified, sessions and connections kept, redirects down to plain HTTP refused. */
+#include <sandlot/sdk/grpc.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/websocket.h>
 
+#include "sdk_grpc_server.h"
 #include "sdk_support.h"
 
 #include <fcntl.h>
@@ -242,11 +244,46 @@ static void test_http2(void **state)
     waitpid(process, NULL, 0);
 }
 
+/* Calls of gRPC that follow each other share a connection. */
+static void calls_of_grpc(void **state)
+{
+    static const struct grpc_reply reply = {.code = "0", .body = "\0\0\0\0\2ok", .length = 7};
+    const struct variable variables[] = {{"SSL_CERT_FILE", certificate}, {NULL, NULL}};
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    struct grpc_server grpc;
+    struct grpc_client *client;
+    char url[64];
+
+    (void)state;
+    assert_int_equal(SSL_CTX_use_certificate_file(context, certificate, SSL_FILETYPE_PEM), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM), 1);
+    grpc_server_open(&grpc, context);
+    grpc_server_script(&grpc, &reply, 1);
+    snprintf(url, sizeof(url), "https://localhost%s", strrchr(grpc.url, ':'));
+    const struct grpc_options options = {.base_url = url, .attempts = 1};
+
+    call.variables = variables;
+    assert_int_equal(grpc_client_open(&call.call, &options, &client), SANDLOT_OK);
+    for (int i = 0; i < 5; i++) {
+        const struct grpc_request request = {.method = "/acme.Boxes/Make", .message = "ask", .length = 3};
+        struct grpc_answer answer;
+
+        assert_int_equal(grpc_send(&call.call, client, &request, &answer), SANDLOT_OK);
+        assert_string_equal(answer.message, "ok");
+        grpc_answer_clear(&answer);
+    }
+    assert_int_equal(grpc.requests, 5);
+    assert_int_equal(grpc.connections, 1);
+    grpc_client_close(client);
+    grpc_server_close(&grpc);
+    SSL_CTX_free(context);
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_trusted),   EACH(test_untrusted), EACH(test_certificates_from_environment),
+        EACH(calls_of_grpc),  EACH(test_trusted), EACH(test_untrusted), EACH(test_certificates_from_environment),
         EACH(test_websocket), EACH(test_http2),
     };
 

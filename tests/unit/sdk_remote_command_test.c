@@ -45,6 +45,7 @@ struct box {
     atomic_int runs;
     char put_path[2][256];
     int puts;
+    size_t longest; /* of the answers that do not stream */
 };
 
 static char folder[256];  /* TMPDIR of the sandbox */
@@ -218,6 +219,7 @@ static enum sandlot_status on_run(struct sandlot_call *channel_call, void *conte
     enum sandlot_status status = read_script(channel_call, fd, output, answer, &length);
 
     close(fd);
+    own->longest = length > own->longest ? length : own->longest;
     if (status == SANDLOT_OK)
         waitpid(child, NULL, 0);
     if (status == SANDLOT_OK && answer)
@@ -448,6 +450,11 @@ static void test_large_output(void **state)
     check_large();
     box.channel.streams = false;
     check_large();
+    assert_true(box.longest > 4 << 20);
+    box.channel.answer_bytes = 1 << 20;
+    box.longest = 0;
+    check_large();
+    assert_true(box.longest < 2 << 20); /* base64 is longer than what it stands for */
     box.channel.streams = true;
     sink.keep = false;
     for (int i = 0; i < 1024; i++)

@@ -248,7 +248,7 @@ class Box {
             this.#channels.delete(channel);
             throw failure;
         }
-        if (stdin instanceof Readable || Buffer.isBuffer(stdin) || typeof stdin === 'string') this.#feed(channel, stdin);
+        if (stdin instanceof Readable || Buffer.isBuffer(stdin)) this.#feed(channel, stdin);
         return {
             pid,
             kill: (signal = 'SIGKILL', group = true) => this.#ask('kill', { channel, signal, group }),

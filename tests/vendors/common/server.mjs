@@ -1,6 +1,8 @@
 // The HTTP side of an emulated service: routes, WebSockets, a log of requests, and faults on demand. See ../README.md.
 
 import http from 'node:http';
+import http2 from 'node:http2';
+import net from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { destroyAll } from './box.mjs';
 import { Faults } from './faults.mjs';
@@ -19,7 +21,7 @@ const jsonBytes = (value) => Buffer.from(JSON.stringify(value));
 
 // ---- requests --------------------------------------------------------------------------------------------------------
 
-const gone = new WeakMap(); // socket -> signal: a kept connection carries many requests
+const gone = new WeakMap(); // socket, or stream of HTTP/2 -> signal: a kept connection carries many requests
 
 function goneOf(socket) {
     if (!gone.has(socket)) {
@@ -40,7 +42,7 @@ class Request {
         this.stream = raw;
         this.socket = raw.socket;
         this.params = {};
-        this.signal = goneOf(raw.socket); // aborted when the client has gone
+        this.signal = goneOf(raw.stream ?? raw.socket); // aborted when the client has gone
     }
 
     async body(limit = BODY_MAXIMUM) {
@@ -99,13 +101,13 @@ function findRoute(routes, request) {
 
 /** {status, headers, bytes} or {status, headers, stream} of what a handler returned. */
 function normal(response = {}) {
-    const { status, headers = {}, json, body, stream } = response;
-    if (stream) return { status: status ?? 200, headers: { ...headers }, stream };
+    const { status, headers = {}, json, body, stream, trailers, alone } = response;
+    if (stream) return { status: status ?? 200, headers: { ...headers }, stream, trailers };
     if (json !== undefined) {
         return { status: status ?? 200, headers: { 'content-type': 'application/json', ...headers }, bytes: jsonBytes(json) };
     }
     const bytes = Buffer.from(body ?? '');
-    return { status: status ?? (body === undefined ? 204 : 200), headers: { ...headers }, bytes };
+    return { status: status ?? (body === undefined ? 204 : 200), headers: { ...headers }, bytes, trailers, alone };
 }
 
 function fromFailure(failure) {
@@ -114,8 +116,37 @@ function fromFailure(failure) {
     return normal({ status: 500, json: { message: `emulator: ${failure.message}` } });
 }
 
+function drained(response) {
+    return new Promise((resolve) => {
+        const go = () => {
+            response.off('drain', go).off('close', go);
+            resolve();
+        };
+        response.on('drain', go).on('close', go);
+    });
+}
+
+/** Of HTTP/2: the trailers are known when the body ends. */
+async function deliverWithTrailers(response, { status, headers, bytes, stream, trailers }) {
+    const isGone = () => response.stream.destroyed || response.stream.session?.destroyed !== false;
+    response.writeHead(status, headers);
+    if (bytes?.length) response.write(bytes);
+    try {
+        for await (const piece of stream ?? []) {
+            if (isGone()) return;
+            if (!response.write(piece)) await drained(response);
+        }
+    } catch (failure) {
+        if (!isGone() && failure.code !== 'ABORT_ERR') throw failure;
+    }
+    response.addTrailers(trailers);
+    response.end();
+}
+
 async function deliver(response, answer) {
-    const { status, headers, bytes, stream } = answer;
+    const { status, headers, bytes, stream, trailers, alone } = answer;
+    if (trailers) return deliverWithTrailers(response, answer);
+    if (alone && response.stream) return response.stream.respond({ ':status': status, ...headers }, { endStream: true });
     if (bytes) {
         if (status !== 204 && status !== 304) headers['content-length'] ??= bytes.length;
         response.writeHead(status, headers);
@@ -163,8 +194,10 @@ function readControl(faults, log, state, request) {
  *            HttpErrors refuse it
  *   state    () => object for GET /__control/state
  *   stop     async () => ..., before the boxes are destroyed
+ *   http2    whether it also speaks HTTP/2, to whoever begins with it; answers may then have `trailers`, or be `alone`: one
+ *            block of headers that ends the stream
  */
-export async function createEmulator({ name, routes, before = () => undefined, upgrade, state = () => ({}), stop = () => {} }) {
+export async function createEmulator({ name, routes, before = () => undefined, upgrade, state = () => ({}), stop = () => {}, http2: second = false }) {
     const compiled = routes.map(compile);
     const faults = new Faults();
     const log = { requests: [], connections: 0 };
@@ -195,19 +228,21 @@ export async function createEmulator({ name, routes, before = () => undefined, u
         raw.resume(); // what no handler read, or the connection could not be used again
     }
 
-    const server = http.createServer({ keepAliveTimeout: 60000, requestTimeout: 0, highWaterMark: 1 << 18 }, (raw, response) => {
+    const onRequest = (raw, response) => {
         serve(raw, response).catch((failure) => {
             if (failure?.code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(failure);
-            response.destroy();
+            response.destroy?.();
         });
-    });
+    };
+    const first = http.createServer({ keepAliveTimeout: 60000, requestTimeout: 0, highWaterMark: 1 << 18 }, onRequest);
+    const server = second ? eitherServer(first, onRequest) : first;
     const sockets = new Set();
     server.on('connection', (socket) => {
         log.connections++;
         sockets.add(socket);
         socket.once('close', () => sockets.delete(socket)).on('error', () => {});
     });
-    if (upgrade) await acceptWebSockets(server, { upgrade, before, faults, log });
+    if (upgrade) await acceptWebSockets(first, { upgrade, before, faults, log });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address();
 
@@ -224,6 +259,37 @@ export async function createEmulator({ name, routes, before = () => undefined, u
     process.title = `emulator ${name}`;
     console.log(`listening ${port}`);
     return { port, server, url: `http://127.0.0.1:${port}` };
+}
+
+// ---- HTTP/2 ----------------------------------------------------------------------------------------------------------
+
+/** A server that gives a connection to FIRST, or, if it begins as HTTP/2 does, to one of that. */
+function eitherServer(first, onRequest) {
+    const sockets = new Map(); // session -> what it runs on, which Node hides
+    let accepted = null;
+    const second = http2.createServer({ settings: { initialWindowSize: 1 << 22 } }, (raw, response) => {
+        const socket = sockets.get(raw.stream.session);
+        for (const one of [raw, response]) Object.defineProperty(one, 'socket', { value: socket });
+        raw.on('error', () => {});
+        response.on('error', () => {});
+        raw.stream.on('error', () => {});
+        onRequest(raw, response);
+    });
+    second.on('session', (session) => {
+        sockets.set(session, accepted);
+        session.setLocalWindowSize(1 << 24);
+        session.on('error', () => {}).once('close', () => sockets.delete(session));
+    });
+    return net.createServer({ pauseOnConnect: false }, (socket) => {
+        socket.once('data', (begin) => {
+            socket.pause();
+            socket.unshift(begin);
+            accepted = socket;
+            const is2 = begin.subarray(0, 3).toString() === 'PRI';
+            (is2 ? second : first).emit('connection', socket);
+            if (!is2) process.nextTick(() => socket.resume()); // the other one reads what is there by itself
+        });
+    });
 }
 
 // ---- WebSockets ------------------------------------------------------------------------------------------------------

@@ -77,6 +77,8 @@ struct http_options {
     int connect_ms;             /* limit for one attempt to connect, with TLS; default 15000 */
     int64_t silence_ms;         /* see http_request; default 120000 */
     int kept_connections;       /* default 16 */
+    bool http2;                 /* HTTP/2 and nothing else: over TLS by ALPN, to an http:// address without asking first
+                                   (with libcurl 7 a connection of that kind then serves one request) */
 };
 
 /*
@@ -167,7 +169,8 @@ struct http_request {
                                (at most 5000, default 900) alone bounds it */
 };
 
-/* An answer. Zero before http_send, which fills it in also when it fails with an answer at hand. */
+/* An answer. Zero before http_send, which fills it in also when it fails with an answer at hand; with `http2` also its
+ * beginning when it was not ended well, for what comes after a body (trailers, which are among the headers) may say why. */
 struct http_response {
     int status;     /* 0: there was no answer */
     char *body;     /* in memory, with a NUL after it; never NULL after SANDLOT_OK; empty if it went to a sink */

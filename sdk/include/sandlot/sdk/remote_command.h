@@ -69,6 +69,8 @@ struct remote_channel {
     int64_t hold_ms;          /* how long one script may run before it must answer: what the service's connections bear */
     bool streams;             /* `run` passes output on while the script runs; without it scripts answer sooner */
     const char *working_dir;  /* where commands start that say nothing else; NULL: where the service starts scripts */
+    size_t answer_bytes;      /* most bytes of output in one answer, for services whose answers must be kept in memory
+                                 whole; 0: 8 MiB if it streams, else 4 MiB */
 };
 
 /* execute of provider.h over CHANNEL. */

@@ -1,0 +1,379 @@
+#include "api.h"
+
+#include "cleanup.h"
+
+#include <sandlot/sdk/aws_signature.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+enum {
+    SIGNATURE_MS = 240 * 1000, /* it is taken for five minutes after its time */
+    SILENCE_MS = 30 * 1000,
+    URGENT_MS = 900,
+    LEAST_SKEW_S = 60,
+    NAME_SIZE = 64,
+    LONGEST_ID = 40
+};
+
+static const char service[] = "bedrock-agentcore";
+static const char standard_region[] = "us-west-2";
+
+void api_init(struct agentcore *agentcore, const struct parameters *parameters)
+{
+    *agentcore = (struct agentcore){.parameters = *parameters};
+    pthread_mutex_init(&agentcore->lock, NULL);
+}
+
+void api_clear(struct agentcore *agentcore)
+{
+    http_client_close(agentcore->client);
+    aws_credentials_clear(&agentcore->credentials);
+    aws_profile_clear(&agentcore->profile);
+    free(agentcore->base_url);
+    free(agentcore->region);
+    pthread_mutex_destroy(&agentcore->lock);
+}
+
+enum sandlot_status api_no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to AgentCore; free some");
+}
+
+bool api_is_session(const char *id)
+{
+    size_t length = strlen(id);
+
+    return length > 0 && length <= LONGEST_ID &&
+           strspn(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == length;
+}
+
+/* ---- opening -----------------------------------------------------------------------------------------------------
+ */
+
+/* The address without a "/" at its end, to be freed. */
+static char *find_address(struct sandlot_call *call, const struct agentcore *agentcore, const char *region)
+{
+    const char *said = agentcore->parameters.base_url;
+    char *url = said && *said ? strdup(said) : aws_endpoint(call, &agentcore->profile, "bedrock_agentcore");
+
+    if (!url && asprintf(&url, "https://%s.%s.amazonaws.com%s", service, region,
+                         strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)
+        return NULL;
+    for (size_t length = url ? strlen(url) : 0; length > 0 && url[length - 1] == '/';)
+        url[--length] = '\0';
+    return url;
+}
+
+static enum sandlot_status open_client(struct sandlot_call *call, struct agentcore *agentcore)
+{
+    AUTO_FREE char *region = NULL;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (!agentcore->profile.name)
+        status = aws_profile_read(call, agentcore->parameters.profile, &agentcore->profile);
+    if (status == SANDLOT_OK)
+        status = aws_region(call, &agentcore->profile, agentcore->parameters.region, standard_region, &region);
+    if (status != SANDLOT_OK)
+        return status;
+    AUTO_FREE char *url = find_address(call, agentcore, region);
+    const struct http_options options = {.service = AGENTCORE_SERVICE, .base_url = url};
+
+    if (!url)
+        return api_no_memory(call);
+    status = http_client_open(call, &options, &agentcore->client);
+    if (status != SANDLOT_OK)
+        return status;
+    agentcore->base_url = url;
+    agentcore->region = region;
+    url = region = NULL;
+    return SANDLOT_OK;
+}
+
+/* Sees to it that there are credentials which live for a while. */
+static enum sandlot_status open_credentials(struct sandlot_call *call, struct agentcore *agentcore)
+{
+    struct aws_credentials found = {0};
+
+    if (agentcore->credentials.key_id && !aws_credentials_are_stale(&agentcore->credentials))
+        return SANDLOT_OK;
+    enum sandlot_status status = aws_credentials_find(call, &agentcore->profile, &found);
+
+    if (status != SANDLOT_OK) {
+        aws_credentials_clear(&found);
+        return status;
+    }
+    http_client_add_secret(agentcore->client, found.secret);
+    if (found.token)
+        http_client_add_secret(agentcore->client, found.token);
+    aws_credentials_clear(&agentcore->credentials);
+    agentcore->credentials = found;
+    return SANDLOT_OK;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------
+ */
+
+enum sandlot_status api_status_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum sandlot_status status;
+    } known[] = {{"ValidationException", SANDLOT_INVALID_ARGUMENT},
+                 {"ServiceQuotaExceededException", SANDLOT_EXHAUSTED},
+                 {"AccessDeniedException", SANDLOT_AUTH},
+                 {"UnrecognizedClientException", SANDLOT_AUTH},
+                 {"InvalidSignatureException", SANDLOT_AUTH},
+                 {"IncompleteSignatureException", SANDLOT_AUTH},
+                 {"MissingAuthenticationTokenException", SANDLOT_AUTH},
+                 {"ExpiredTokenException", SANDLOT_AUTH},
+                 {"ResourceNotFoundException", SANDLOT_NOT_FOUND},
+                 {"ConflictException", SANDLOT_UNAVAILABLE},
+                 {"ThrottlingException", SANDLOT_UNAVAILABLE},
+                 {"InternalServerException", SANDLOT_UNAVAILABLE}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (strcasecmp(known[i].name, name) == 0)
+            return known[i].status;
+    return SANDLOT_INTERNAL;
+}
+
+/* The name of the error in an answer: "Name", "Name:http://...", "prefix#Name"; "" for none. */
+static void read_name(const struct http_response *response, char name[NAME_SIZE])
+{
+    const char *said = http_header(response, "x-amzn-ErrorType");
+    AUTO_DOCUMENT struct json_object *document =
+        said || !response->body ? NULL : json_read_document(response->body, response->length, NULL);
+
+    if (document && !json_read_string(document, "code", &said, NULL))
+        json_read_string(document, "__type", &said, NULL);
+    name[0] = '\0';
+    if (!said)
+        return;
+    const char *mark = strchr(said, '#');
+
+    said = mark ? mark + 1 : said;
+    snprintf(name, NAME_SIZE, "%.*s", (int)strcspn(said, ":"), said);
+}
+
+static bool is_about_time(const struct http_response *response)
+{
+    return response->body &&
+           (strstr(response->body, "Signature expired") || strstr(response->body, "Signature not yet current"));
+}
+
+static const char *advice(enum sandlot_status status, const char *name, const struct http_response *response)
+{
+    if (is_about_time(response))
+        return "set the clock of this machine";
+    if (strcasecmp(name, "AccessDeniedException") == 0)
+        return "allow it in IAM, where a new policy may take minutes to count";
+    if (strcasecmp(name, "ExpiredTokenException") == 0)
+        return "get new credentials, for example by `aws sso login`";
+    switch (status) {
+    case SANDLOT_AUTH:
+        return "check the AWS credentials and the region";
+    case SANDLOT_EXHAUSTED:
+        return "delete sandboxes that nobody needs, or ask AWS for a higher quota";
+    case SANDLOT_INVALID_ARGUMENT:
+        return "check the parameters";
+    case SANDLOT_NOT_FOUND:
+        return "check the id, the interpreter and the region";
+    default:
+        return "try again";
+    }
+}
+
+static enum sandlot_status fail(struct sandlot_call *call, const struct agentcore *agentcore,
+                                const struct api_request *request, struct http_response *response)
+{
+    const struct http_request sent = {.method = request->method, .target = request->operation};
+    const char *id = http_header(response, "x-amzn-RequestId");
+    char name[NAME_SIZE];
+    char said[400];
+
+    read_name(response, name);
+    if (!*name)
+        return http_response_fail(call, agentcore->client, &sent, response);
+    enum sandlot_status status = api_status_of(name);
+
+    http_error_text(response->body, response->length, said, sizeof(said));
+    return sandlot_fail(call, status, "AgentCore refused %s in %s (%s%s%s; request %.64s): %s", request->operation + 1,
+                        agentcore->region, name, *said ? ": " : "", said, id ? id : "without id",
+                        advice(status, name, response));
+}
+
+/* The request may be right at another time, or with other credentials. True: send it once more. */
+static bool mend(struct sandlot_call *call, struct agentcore *agentcore, const struct http_response *response)
+{
+    const char *date = http_header(response, "Date");
+    struct tm utc = {0};
+    char name[NAME_SIZE];
+    bool mended = false;
+
+    read_name(response, name);
+    pthread_mutex_lock(&agentcore->lock);
+    if (is_about_time(response) && date && strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &utc)) {
+        int64_t ahead_s = (int64_t)timegm(&utc) - (int64_t)time(NULL);
+
+        mended = llabs(ahead_s - agentcore->ahead_s) >= LEAST_SKEW_S;
+        agentcore->ahead_s = ahead_s;
+    } else if (strcmp(name, "ExpiredTokenException") == 0) {
+        aws_credentials_clear(&agentcore->credentials);
+        mended = true;
+    }
+    pthread_mutex_unlock(&agentcore->lock);
+    if (mended)
+        call->host->log(call, SANDLOT_LOG_INFO,
+                        "AgentCore did not take the time or the credentials of a request; signing it anew");
+    return mended;
+}
+
+/* ---- sending -----------------------------------------------------------------------------------------------------
+ */
+
+/* The headers of a request: those of the signature, then its own. */
+struct headers {
+    char *signature[AWS_SIGNATURE_LINES];
+    char session[128];
+    const char *lines[AWS_SIGNATURE_LINES + 1];
+};
+
+static void clear_headers(struct headers *headers)
+{
+    aws_signature_free(headers->signature);
+}
+
+static enum sandlot_status sign(struct sandlot_call *call, struct agentcore *agentcore,
+                                const struct api_request *request, const char *target, struct headers *headers)
+{
+    const char *lines[3] = {NULL};
+    size_t signed_count = 0;
+    AUTO_FREE char *url = NULL;
+
+    if (request->body)
+        lines[signed_count++] = "Content-Type: application/json";
+    if (*headers->session)
+        lines[signed_count] = headers->session;
+    if (asprintf(&url, "%s%s", agentcore->base_url, target) < 0) {
+        url = NULL;
+        return api_no_memory(call);
+    }
+    pthread_mutex_lock(&agentcore->lock);
+    enum sandlot_status status = open_credentials(call, agentcore);
+    const struct aws_request to_sign = {.method = request->method,
+                                        .url = url,
+                                        .region = agentcore->region,
+                                        .service = service,
+                                        .headers = lines,
+                                        .body = request->body,
+                                        .length = request->length,
+                                        .time_s = (int64_t)time(NULL) + agentcore->ahead_s};
+
+    if (status == SANDLOT_OK && !aws_sign(&to_sign, &agentcore->credentials, headers->signature))
+        status = api_no_memory(call);
+    pthread_mutex_unlock(&agentcore->lock);
+    size_t count = 0;
+
+    for (size_t i = 0; i < AWS_SIGNATURE_LINES && headers->signature[i]; i++)
+        headers->lines[count++] = headers->signature[i];
+    if (*headers->session)
+        headers->lines[count++] = headers->session;
+    return status;
+}
+
+/* Path and query; to be freed. */
+static char *make_target(const struct agentcore *agentcore, const struct api_request *request, bool in_header)
+{
+    char pattern[96];
+
+    snprintf(pattern, sizeof(pattern), "/code-interpreters/{}%s%s", request->operation,
+             request->session && !in_header ? "?sessionId={}" : "");
+    return http_target(pattern, agentcore->parameters.interpreter, request->session);
+}
+
+static enum sandlot_status send_once(struct sandlot_call *call, struct agentcore *agentcore,
+                                     const struct api_request *request, struct http_response *response)
+{
+    static const int refusals[] = {400, 402, 403, 404, 409, 0};
+    __attribute__((cleanup(clear_headers))) struct headers headers = {0};
+    bool in_header = request->session && strcmp(request->operation, "/tools/invoke") == 0;
+    AUTO_FREE char *target = make_target(agentcore, request, in_header);
+    const struct http_request sent = {
+        .method = request->method,
+        .target = target,
+        .headers = headers.lines,
+        .body = {.bytes = request->body, .length = request->length},
+        .accepted = request->sink ? NULL : refusals, /* a refusal is nothing for a sink */
+        .repeatable = true,
+        .sink = request->sink,
+        .timeout_ms = request->after_cancel ? URGENT_MS : SIGNATURE_MS,
+        .silence_ms = request->silence_ms ? request->silence_ms : SILENCE_MS,
+        .after_cancel = request->after_cancel,
+    };
+
+    if (in_header)
+        snprintf(headers.session, sizeof(headers.session), "x-amzn-code-interpreter-session-id: %.64s",
+                 request->session);
+    if (!target)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "the code interpreter or the session has no name; check the parameter interpreter");
+    enum sandlot_status status = sign(call, agentcore, request, target, &headers);
+
+    return status == SANDLOT_OK ? http_send(call, agentcore->client, &sent, response) : status;
+}
+
+static bool is_accepted(const int *accepted, int status)
+{
+    while (accepted && *accepted && *accepted != status)
+        accepted++;
+    return status < 300 || (accepted && *accepted);
+}
+
+/* What AWS wants to know of a request that it is asked about, where the sentence of the error has no place for it. */
+static void log_request_id(struct sandlot_call *call, const struct http_response *response)
+{
+    const char *id = response->status >= 300 ? http_header(response, "x-amzn-RequestId") : NULL;
+    char line[128];
+
+    if (!id)
+        return;
+    snprintf(line, sizeof(line), "AgentCore's id of the request that failed: %.64s", id);
+    call->host->log(call, SANDLOT_LOG_INFO, line);
+}
+
+enum sandlot_status api_send(struct sandlot_call *call, struct agentcore *agentcore, const struct api_request *request,
+                             struct http_response *response)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    pthread_mutex_lock(&agentcore->lock);
+    if (!agentcore->client)
+        status = open_client(call, agentcore);
+    pthread_mutex_unlock(&agentcore->lock);
+    if (status != SANDLOT_OK)
+        return status;
+    status = send_once(call, agentcore, request, response);
+    if ((response->status == 403 || response->status == 400) && mend(call, agentcore, response)) {
+        http_response_clear(response);
+        status = send_once(call, agentcore, request, response);
+    }
+    if (status != SANDLOT_OK)
+        log_request_id(call, response);
+    if (status != SANDLOT_OK || is_accepted(request->accepted, response->status))
+        return status;
+    return fail(call, agentcore, request, response);
+}
+
+enum sandlot_status api_ask(struct sandlot_call *call, struct agentcore *agentcore, const struct api_request *request,
+                            struct http_response *response, struct json_object **answer)
+{
+    struct json_error error;
+    enum sandlot_status status = api_send(call, agentcore, request, response);
+
+    *answer = NULL;
+    if (status != SANDLOT_OK || response->status >= 300)
+        return status;
+    *answer = json_read_document(response->body, response->length, &error);
+    return *answer ? SANDLOT_OK : json_fail(call, "AgentCore's answer", &error);
+}

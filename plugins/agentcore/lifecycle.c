@@ -1,0 +1,127 @@
+#include "lifecycle.h"
+
+#include "cleanup.h"
+
+#include <sandlot/sdk/timestamp.h>
+#include <string.h>
+
+enum { PAGE = 100 };
+
+static const char own_names[] = "sandlot-";
+static const char listing_fault[] = "AgentCore's list of sessions";
+
+/* ---- deleting ----------------------------------------------------------------------------------------------------
+ */
+
+/* A session that has ended is not found, in conflict, or stopped once more. */
+enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    static const int ended[] = {404, 409, 0};
+    const struct api_request request = {
+        .method = "PUT", .operation = "/sessions/stop", .session = id, .body = "{}", .length = 2, .accepted = ended};
+    AUTO_RESPONSE struct http_response response = {0};
+
+    return api_is_session(id) ? api_send(call, provider, &request, &response) : SANDLOT_OK;
+}
+
+/* ---- listing -----------------------------------------------------------------------------------------------------
+ */
+
+/* One page. Without a status there would be sessions of a whole month. */
+static enum sandlot_status ask_page(struct sandlot_call *call, struct agentcore *agentcore, const char *cursor,
+                                    struct json_object **answer, struct json_object **items, const char **next)
+{
+    struct json_builder body = {0};
+    AUTO_RESPONSE struct http_response response = {0};
+    struct json_error error;
+
+    json_set_string(&body, "status", "READY");
+    json_set_integer(&body, "maxResults", PAGE);
+    json_set_string(&body, "nextToken", cursor);
+    AUTO_FREE char *text = json_finish(&body, NULL);
+
+    if (!text)
+        return api_no_memory(call);
+    const struct api_request request = {
+        .method = "POST", .operation = "/sessions/list", .body = text, .length = strlen(text)};
+    enum sandlot_status status = api_ask(call, agentcore, &request, &response, answer);
+
+    if (status != SANDLOT_OK)
+        return status;
+    return json_read_array(*answer, "items", items, &error) && json_find_string(*answer, "nextToken", next, &error)
+               ? SANDLOT_OK
+               : json_fail(call, listing_fault, &error);
+}
+
+static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                    struct json_object *item)
+{
+    const char *state = "READY";
+    const char *name = NULL;
+    const char *created = NULL;
+    struct sandlot_listed listed = {.size = sizeof(listed), .state = "ready"};
+    struct json_error error;
+
+    if (!json_read_string(item, "sessionId", &listed.id, &error) || !json_find_string(item, "status", &state, &error) ||
+        !json_find_string(item, "name", &name, &error) || !json_find_string(item, "createdAt", &created, &error))
+        return json_fail(call, listing_fault, &error);
+    if (strcmp(state, "READY") != 0)
+        return SANDLOT_OK;
+    listed.created_at_ms = timestamp_read(created);
+    if (name && strncmp(name, own_names, strlen(own_names)) == 0)
+        listed.run_label = name;
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_object *items = NULL;
+    const char *next = NULL;
+    enum sandlot_status status = ask_page(call, provider, cursor, &answer, &items, &next);
+
+    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items); i++)
+        status = add_item(call, listing, json_object_array_get_idx(items, i));
+    if (status == SANDLOT_OK && next && *next)
+        listing->next(listing, next);
+    return status;
+}
+
+/* ---- finding -----------------------------------------------------------------------------------------------------
+ */
+
+/* Looks for NAME in one page. *CURSOR, to be freed: where the next one begins; NULL: there is none. */
+static enum sandlot_status find_in_page(struct sandlot_call *call, struct agentcore *agentcore, const char *name,
+                                        char **cursor, char **id)
+{
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_object *items = NULL;
+    const char *next = NULL;
+    enum sandlot_status status = ask_page(call, agentcore, *cursor, &answer, &items, &next);
+
+    free(*cursor);
+    *cursor = NULL;
+    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items) && !*id; i++) {
+        struct json_object *item = json_object_array_get_idx(items, i);
+        const char *found = NULL;
+
+        if (json_find_string(item, "name", &found, NULL) && found && strcmp(found, name) == 0 &&
+            json_read_string(item, "sessionId", &found, NULL))
+            *id = strdup(found);
+    }
+    if (status == SANDLOT_OK && next && *next)
+        *cursor = strdup(next);
+    return status;
+}
+
+enum sandlot_status lifecycle_find(struct sandlot_call *call, struct agentcore *agentcore, const char *name, char **id)
+{
+    AUTO_FREE char *cursor = NULL;
+    enum sandlot_status status = SANDLOT_OK;
+
+    do
+        status = find_in_page(call, agentcore, name, &cursor, id);
+    while (status == SANDLOT_OK && cursor && !*id);
+    return status;
+}

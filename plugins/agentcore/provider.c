@@ -1,0 +1,58 @@
+/*
+ * The provider `agentcore`: sessions of Amazon Bedrock AgentCore's code interpreter. create.c and sandbox.c make and
+ * find them, lifecycle.c lists and ends them; invoke.c uses their tools, nursery.c and command.c run commands by these,
+ * staging.c, upload.c and download.c move files; api.c signs and sends.
+ */
+#include "api.h"
+#include "command.h"
+#include "download.h"
+#include "lifecycle.h"
+#include "sandbox.h"
+#include "upload.h"
+
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(agentcore, AGENTCORE_PARAMETERS)
+
+#define AGENTCORE_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
+#define AGENTCORE_KEEP(kind, name, default_, flag, help) .name = (name),
+
+static enum sandlot_status agentcore_open(struct sandlot_call *call,
+                                          void **provider AGENTCORE_PARAMETERS(AGENTCORE_ARGUMENT))
+{
+    const struct parameters parameters = {AGENTCORE_PARAMETERS(AGENTCORE_KEEP)};
+    struct agentcore *agentcore = malloc(sizeof(*agentcore));
+
+    if (!agentcore)
+        return api_no_memory(call);
+    api_init(agentcore, &parameters);
+    *provider = agentcore;
+    return SANDLOT_OK;
+}
+
+static void agentcore_close(void *provider)
+{
+    if (provider)
+        api_clear(provider);
+    free(provider);
+}
+
+static const struct sandlot_provider agentcore_provider = {
+    SANDLOT_TABLE(agentcore),
+    .close = agentcore_close,
+    .get_or_create = sandbox_get_or_create,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+};
+
+#define AGENTCORE_METADATA(M)                                                                          \
+    M(description, "Code interpreters of Amazon Bedrock AgentCore")                                    \
+    M(working_dir, WORKING_DIR)                                                                        \
+    M(capabilities, "list upload download")                                                            \
+    M(environment, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION " \
+                   "AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_ENDPOINT_URL_BEDROCK_AGENTCORE")
+SANDLOT_ENTRY_POINT(agentcore, AGENTCORE_METADATA, AGENTCORE_PARAMETERS);

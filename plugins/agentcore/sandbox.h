@@ -1,0 +1,24 @@
+/* A session in use: creating it, attaching to it. */
+#ifndef SANDLOT_AGENTCORE_SANDBOX_H
+#define SANDLOT_AGENTCORE_SANDBOX_H
+
+#include "api.h"
+
+#define WORKING_DIR "/tmp"
+
+/* What is known of a session's nursery: see nursery.h. */
+enum nursery_state { NURSERY_UNKNOWN, NURSERY_NONE, NURSERY_THERE };
+
+/* What the host holds of a session. Calls for one may overlap. */
+struct sandbox {
+    struct agentcore *agentcore;
+    char *id;
+    pthread_mutex_t lock; /* of what follows */
+    enum nursery_state nursery;
+};
+
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
+                                          const struct sandlot_create *request, void **sandbox);
+void sandbox_release(void *provider, void *handle);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Bytes on their way into a session. The tool writeFiles takes whole files, in base64, with paths below one folder; so
+ * what is large goes there in pieces, and what is small together, to a folder that nobody looks at.
+ */
+#ifndef SANDLOT_AGENTCORE_STAGING_H
+#define SANDLOT_AGENTCORE_STAGING_H
+
+#include "sandbox.h"
+
+enum { STAGING_NAME = 32 };
+
+struct staging {
+    struct sandlot_call *call;
+    struct sandbox *sandbox;
+    char folder[STAGING_NAME]; /* relative */
+
+    /* private: the request that is being filled */
+    char *body;
+    size_t length;
+    size_t carried;  /* bytes of content in it */
+    size_t files;    /* in it */
+    size_t capacity; /* for content */
+};
+
+/* Makes up a folder. LARGEST: how many bytes will come at most, as far as it is known. */
+enum sandlot_status staging_open(struct staging *staging, struct sandlot_call *call, struct sandbox *sandbox,
+                                 uint64_t largest);
+
+/* Reads SOURCE to its end, or LENGTH bytes of it (UINT64_MAX: unknown), into FOLDER/INDEX.0, FOLDER/INDEX.1 and so on.
+ * *PIECES: how many; *BYTES: of them all. */
+enum sandlot_status staging_add(struct staging *staging, size_t index, const struct sandlot_source *source,
+                                uint64_t length, size_t *pieces, uint64_t *bytes);
+
+/* Sends what has not been sent. */
+enum sandlot_status staging_finish(struct staging *staging);
+
+void staging_close(struct staging *staging);
+
+/* Removes what came, after a failure. */
+void staging_drop(struct staging *staging);
+
+#endif

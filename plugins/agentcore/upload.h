@@ -1,0 +1,15 @@
+/* Files into a session. */
+#ifndef SANDLOT_AGENTCORE_UPLOAD_H
+#define SANDLOT_AGENTCORE_UPLOAD_H
+
+#include "sandbox.h"
+
+enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer);
+
+/* Writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH, which only its owner can read. */
+enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                    const struct sandlot_source *source, uint64_t length);
+
+#endif

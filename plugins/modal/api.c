@@ -1,0 +1,435 @@
+#include "api.h"
+
+#include "cleanup.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+
+enum {
+    TOKEN_ATTEMPT_MS = 5000,
+    TOKEN_MS = 20 * 60 * 1000, /* of a token that does not say */
+    SILENCE_MS = 120 * 1000,
+    ROUTER_ATTEMPTS = 11, /* ten milliseconds doubling: ten seconds in all */
+    ROUTER_PAUSE_MS = 10,
+    ROUTER_LONGEST_PAUSE_MS = 5120,
+    FIRST_GENERATION_ID = 22
+};
+
+static const char service[] = "Modal";
+static const char control_path[] = "/modal.client.ModalClient/";
+
+enum sandlot_status api_no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Modal; free some");
+}
+
+bool api_is_first_generation(const char *id)
+{
+    size_t length = strncmp(id, "sb-", 3) == 0 ? strlen(id + 3) : 0;
+
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)id[3 + i]))
+            return false;
+    return length == FIRST_GENERATION_ID;
+}
+
+enum sandlot_status api_pause(struct sandlot_call *call, int64_t pause_ms)
+{
+    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
+    int left_ms = sandlot_remaining_ms(call, (int)pause_ms);
+
+    poll(&cancel, call->cancel_fd >= 0, left_ms);
+    if (sandlot_cancelled(call))
+        return sandlot_fail(call, SANDLOT_CANCELLED,
+                            "the wait for Modal was cancelled; try again if that was not meant");
+    if (left_ms < pause_ms)
+        return sandlot_fail(call, SANDLOT_TIMEOUT, "Modal was not ready in time; try again, or allow more time");
+    return SANDLOT_OK;
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+unsigned char *api_pack(const ProtobufCMessage *message, size_t *length)
+{
+    *length = protobuf_c_message_get_packed_size(message);
+    unsigned char *bytes = malloc(*length + 1);
+
+    if (bytes)
+        protobuf_c_message_pack(message, bytes);
+    return bytes;
+}
+
+enum sandlot_status api_unpack(struct sandlot_call *call, const char *name, const ProtobufCMessageDescriptor *type,
+                               const void *bytes, size_t length, void *message)
+{
+    ProtobufCMessage **made = message;
+
+    *made = protobuf_c_message_unpack(type, NULL, length, bytes);
+    return *made ? SANDLOT_OK
+                 : sandlot_fail(call, SANDLOT_INTERNAL,
+                                "Modal's answer to %s makes no sense; try again, and look for a newer Sandlot", name);
+}
+
+/* ---- clients ---------------------------------------------------------------------------------------------------- */
+
+/* A service that is too busy may say in a status how long it wants to be left alone. */
+static int64_t asked_pause(const void *details, size_t length)
+{
+    static const char wanted[] = "/modal.client.RPCRetryPolicy";
+    Modal__RpcStatus *status = modal__rpc_status__unpack(NULL, length, details);
+    int64_t pause_ms = -1;
+
+    for (size_t i = 0; status && i < status->n_details && pause_ms < 0; i++) {
+        const Modal__Any *detail = status->details[i];
+        size_t size = strlen(detail->type_url);
+
+        if (size < sizeof(wanted) - 1 || strcmp(detail->type_url + size - (sizeof(wanted) - 1), wanted) != 0)
+            continue;
+        Modal__RpcRetryPolicy *policy = modal__rpc_retry_policy__unpack(NULL, detail->value.len, detail->value.data);
+
+        if (policy && policy->retry_after_secs >= 0)
+            pause_ms = policy->retry_after_secs < 1e6F ? (int64_t)(policy->retry_after_secs * 1000) : 1000000000;
+        if (policy)
+            modal__rpc_retry_policy__free_unpacked(policy, NULL);
+        pause_ms = pause_ms >= 0 && pause_ms < 100 ? 100 : pause_ms;
+    }
+    if (status)
+        modal__rpc_status__free_unpacked(status, NULL);
+    return pause_ms;
+}
+
+static size_t describe(const struct grpc_attempt *attempt, char lines[GRPC_ATTEMPT_LINES][GRPC_ATTEMPT_LINE])
+{
+    size_t used = 0;
+
+    snprintf(lines[used++], GRPC_ATTEMPT_LINE, "x-idempotency-key: %s", attempt->key);
+    snprintf(lines[used++], GRPC_ATTEMPT_LINE, "x-retry-attempt: %d", attempt->repeats);
+    snprintf(lines[used++], GRPC_ATTEMPT_LINE, "x-throttle-retry-attempt: %d", attempt->asked_repeats);
+    if (attempt->repeats + attempt->asked_repeats > 0)
+        snprintf(lines[used++], GRPC_ATTEMPT_LINE, "x-retry-delay: %.3f", (double)attempt->since_first_ms / 1000);
+    if (attempt->asked_repeats > 0)
+        snprintf(lines[used++], GRPC_ATTEMPT_LINE, "x-throttle-retry-delay: %.3f",
+                 (double)attempt->since_first_asked_ms / 1000);
+    return used;
+}
+
+/* A server on the wrong side of TLS would get the token. */
+static enum sandlot_status open_control(struct sandlot_call *call, struct modal *modal)
+{
+    const struct settings *settings = &modal->settings;
+    AUTO_FREE char *id = NULL;
+    AUTO_FREE char *secret = NULL;
+
+    if (asprintf(&id, "x-modal-token-id: %s", settings->token_id) < 0)
+        id = NULL;
+    if (asprintf(&secret, "x-modal-token-secret: %s", settings->token_secret) < 0)
+        secret = NULL;
+    if (!id || !secret)
+        return api_no_memory(call);
+    /* The kind of client and its version are checked there; these two are known to be let in. */
+    const char *const metadata[] = {"x-modal-client-type: 8", "x-modal-client-version: 1.0.0", id, secret, NULL};
+    const struct grpc_options options = {.service = service,
+                                         .base_url = settings->server_url,
+                                         .metadata = metadata,
+                                         .silence_ms = SILENCE_MS,
+                                         .describe = describe,
+                                         .asked_ms = asked_pause};
+    enum sandlot_status status = grpc_client_open(call, &options, &modal->control);
+
+    explicit_bzero(secret, strlen(secret));
+    return status;
+}
+
+enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, const struct settings **settings)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    pthread_mutex_lock(&modal->lock);
+    if (!modal->settled) {
+        status = settings_read(call, &modal->parameters, &modal->settings);
+        if (status == SANDLOT_OK)
+            status = open_control(call, modal);
+        modal->settled = status == SANDLOT_OK;
+        if (!modal->settled)
+            settings_clear(&modal->settings);
+    }
+    *settings = &modal->settings;
+    pthread_mutex_unlock(&modal->lock);
+    return status;
+}
+
+/* The address to connect to: a control plane on this machine has its workers here too, without TLS. */
+static char *router_address(const struct modal *modal, const char *url)
+{
+    char *address = NULL;
+
+    if (!settings_is_local(modal->settings.server_url))
+        return strdup(url);
+    return asprintf(&address, "http://%s", url + strlen("https://")) < 0 ? NULL : address;
+}
+
+static struct router *open_router(struct sandlot_call *call, const struct modal *modal, const char *url,
+                                  enum sandlot_status *status)
+{
+    struct router *router = calloc(1, sizeof(*router));
+    AUTO_FREE char *address = router_address(modal, url);
+
+    if (router)
+        router->url = strdup(url);
+    const struct grpc_options options = {.service = "Modal's worker",
+                                         .base_url = address,
+                                         .silence_ms = SILENCE_MS,
+                                         .attempts = ROUTER_ATTEMPTS,
+                                         .pause_ms = ROUTER_PAUSE_MS,
+                                         .longest_pause_ms = ROUTER_LONGEST_PAUSE_MS,
+                                         .asked_ms = asked_pause};
+
+    *status =
+        router && router->url && address ? grpc_client_open(call, &options, &router->client) : api_no_memory(call);
+    if (*status == SANDLOT_OK)
+        return router;
+    if (router)
+        free(router->url);
+    free(router);
+    return NULL;
+}
+
+enum sandlot_status api_router(struct sandlot_call *call, struct modal *modal, const char *url,
+                               struct grpc_client **client)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (strncasecmp(url, "https://", 8) != 0)
+        return sandlot_fail(
+            call, SANDLOT_INTERNAL,
+            "Modal says that the sandbox is reached at \"%.200s\", which is no https address; check the "
+            "address of the API",
+            url);
+    pthread_mutex_lock(&modal->lock);
+    struct router *router = modal->routers;
+
+    while (router && strcmp(router->url, url) != 0)
+        router = router->next;
+    if (!router && (router = open_router(call, modal, url, &status))) {
+        router->next = modal->routers;
+        modal->routers = router;
+    }
+    *client = router ? router->client : NULL;
+    pthread_mutex_unlock(&modal->lock);
+    return status;
+}
+
+void api_clear(struct modal *modal)
+{
+    grpc_client_close(modal->control);
+    while (modal->routers) {
+        struct router *router = modal->routers;
+
+        modal->routers = router->next;
+        grpc_client_close(router->client);
+        free(router->url);
+        free(router);
+    }
+    free(modal->token);
+    free(modal->app_id);
+    free(modal->builder_version);
+    settings_clear(&modal->settings);
+    pthread_mutex_destroy(&modal->lock);
+}
+
+/* ---- tokens ----------------------------------------------------------------------------------------------------- */
+
+static int letter_value(char letter)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const char *found = letter ? strchr(letters, letter) : NULL;
+
+    return found ? (int)(found - letters) : -1;
+}
+
+/* The middle part of a JWT as text, to be freed; NULL if there is none. */
+static char *read_claims(const char *jwt)
+{
+    const char *middle = strchr(jwt, '.');
+    size_t length = middle ? strcspn(middle + 1, ".") : 0;
+    char *text = length > 0 ? malloc(length + 1) : NULL;
+    unsigned int group = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; text && i < length; i++) {
+        int value = letter_value(middle[1 + i]);
+
+        if (value < 0)
+            break;
+        group = group << 6 | (unsigned int)value;
+        if (i % 4 != 0)
+            text[used++] = (char)(group >> (6 - 2 * (i % 4)));
+    }
+    if (text)
+        text[used] = '\0';
+    return text;
+}
+
+int64_t api_token_lifetime(const char *jwt, int64_t otherwise_ms)
+{
+    AUTO_FREE char *claims = read_claims(jwt);
+    AUTO_DOCUMENT struct json_object *document = claims ? json_read_document(claims, strlen(claims), NULL) : NULL;
+    double expiry = 0;
+
+    if (!document || !json_read_number(document, "exp", &expiry, NULL))
+        return otherwise_ms;
+    double left_ms = (expiry - (double)time(NULL)) * 1000;
+
+    return left_ms < 0 ? 0 : left_ms < 1e12 ? (int64_t)left_ms : otherwise_ms;
+}
+
+static enum sandlot_status send_control(struct sandlot_call *call, const struct modal *modal, const struct rpc *rpc,
+                                        const char *token, grpc_message_function on_message, void *context,
+                                        struct grpc_answer *answer)
+{
+    AUTO_FREE char *method = NULL;
+    AUTO_FREE char *line = NULL;
+    size_t length = 0;
+    AUTO_FREE unsigned char *message = api_pack(rpc->request, &length);
+
+    if (asprintf(&method, "%s%s", control_path, rpc->name) < 0)
+        method = NULL;
+    if (token && asprintf(&line, "x-modal-auth-token: %s", token) < 0)
+        line = NULL;
+    *answer = (struct grpc_answer){0};
+    if (!method || !message || (token && !line))
+        return api_no_memory(call);
+    const char *const metadata[] = {line, NULL};
+    const struct grpc_request request = {.method = method,
+                                         .message = message,
+                                         .length = length,
+                                         .metadata = metadata,
+                                         .accepted = rpc->accepted,
+                                         .once = rpc->once,
+                                         .timeout_ms = rpc->timeout_ms,
+                                         .after_cancel = rpc->after_cancel,
+                                         .on_message = on_message,
+                                         .context = context};
+
+    return grpc_send(call, modal->control, &request, answer);
+}
+
+static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *modal, char **token)
+{
+    const Modal__Empty request = MODAL__EMPTY__INIT;
+    const struct rpc rpc = {.name = "AuthTokenGet", .request = &request.base, .timeout_ms = TOKEN_ATTEMPT_MS};
+    AUTO_ANSWER struct grpc_answer answer;
+    AUTO_MESSAGE Modal__AuthTokenGetResponse *message = NULL;
+    enum sandlot_status status = send_control(call, modal, &rpc, NULL, NULL, NULL, &answer);
+
+    if (status == SANDLOT_OK)
+        status = api_unpack(call, rpc.name, &modal__auth_token_get_response__descriptor, answer.message, answer.length,
+                            &message);
+    if (status == SANDLOT_OK && !*message->token)
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "Modal answered AuthTokenGet without a token; try again");
+    if (status != SANDLOT_OK)
+        return status;
+    *token = strdup(message->token);
+    char *kept = strdup(message->token);
+
+    if (!*token || !kept) {
+        free(kept);
+        return api_no_memory(call);
+    }
+    grpc_client_add_secret(modal->control, kept);
+    pthread_mutex_lock(&modal->lock);
+    free(modal->token);
+    modal->token = kept;
+    /* Renewed when a bit more than half of its life is over. */
+    modal->token_until_ms = sandlot_now_ms() + api_token_lifetime(kept, TOKEN_MS) * 11 / 20;
+    pthread_mutex_unlock(&modal->lock);
+    return SANDLOT_OK;
+}
+
+/* A copy of the token, to be freed. Two threads may fetch one each at first: to wait for each other they would have to
+ * outlast their own deadlines. */
+static enum sandlot_status take_token(struct sandlot_call *call, struct modal *modal, char **token)
+{
+    pthread_mutex_lock(&modal->lock);
+    bool fresh = modal->token && sandlot_now_ms() < modal->token_until_ms;
+
+    *token = fresh ? strdup(modal->token) : NULL;
+    pthread_mutex_unlock(&modal->lock);
+    return *token ? SANDLOT_OK : fresh ? api_no_memory(call) : fetch_token(call, modal, token);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+static enum sandlot_status send(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
+                                grpc_message_function on_message, void *context, struct grpc_answer *answer)
+{
+    const struct settings *settings;
+    AUTO_FREE char *token = NULL;
+    enum sandlot_status status = api_settle(call, modal, &settings);
+
+    *answer = (struct grpc_answer){0};
+    if (status == SANDLOT_OK)
+        status = take_token(call, modal, &token);
+    return status == SANDLOT_OK ? send_control(call, modal, rpc, token, on_message, context, answer) : status;
+}
+
+enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc, int *code,
+                             void *message)
+{
+    AUTO_ANSWER struct grpc_answer answer;
+    enum sandlot_status status = send(call, modal, rpc, NULL, NULL, &answer);
+
+    if (code)
+        *code = answer.code;
+    if (status != SANDLOT_OK || answer.code != GRPC_OK || !rpc->answer)
+        return status;
+    return api_unpack(call, rpc->name, rpc->answer, answer.message, answer.length, message);
+}
+
+enum sandlot_status api_stream(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
+                               grpc_message_function on_message, void *context, int *code)
+{
+    AUTO_ANSWER struct grpc_answer answer;
+    enum sandlot_status status = send(call, modal, rpc, on_message, context, &answer);
+
+    *code = answer.code;
+    return status;
+}
+
+enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool make, const char **id)
+{
+    const struct settings *settings;
+    Modal__AppGetOrCreateRequest request = MODAL__APP_GET_OR_CREATE_REQUEST__INIT;
+    const struct rpc rpc = {.name = "AppGetOrCreate",
+                            .request = &request.base,
+                            .answer = &modal__app_get_or_create_response__descriptor,
+                            .accepted = make ? 0 : GRPC_BIT(GRPC_NOT_FOUND)};
+    AUTO_MESSAGE Modal__AppGetOrCreateResponse *answer = NULL;
+    int code = GRPC_OK;
+    enum sandlot_status status = api_settle(call, modal, &settings);
+
+    pthread_mutex_lock(&modal->lock);
+    *id = modal->app_id;
+    pthread_mutex_unlock(&modal->lock);
+    if (status != SANDLOT_OK || *id)
+        return status;
+    request.app_name = (char *)modal->parameters.app;
+    request.environment_name = (char *)settings->environment;
+    request.object_creation_type = make ? MODAL__OBJECT_CREATION__CREATE_IF_MISSING : MODAL__OBJECT_CREATION__LOOK_UP;
+    status = api_call(call, modal, &rpc, &code, &answer);
+    if (status != SANDLOT_OK)
+        return status;
+    *id = "";
+    if (code != GRPC_OK)
+        return SANDLOT_OK;
+    if (!*answer->app_id)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "Modal answered AppGetOrCreate without an id; try again");
+    pthread_mutex_lock(&modal->lock);
+    if (!modal->app_id)
+        modal->app_id = strdup(answer->app_id);
+    *id = modal->app_id;
+    pthread_mutex_unlock(&modal->lock);
+    return *id ? SANDLOT_OK : api_no_memory(call);
+}

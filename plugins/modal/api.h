@@ -1,0 +1,91 @@
+/*
+ * The two services of Modal: the control plane, which makes, finds and ends sandboxes, and the command router on the
+ * worker that runs a sandbox, which executes commands there. Each router has an address of its own.
+ */
+#ifndef SANDLOT_MODAL_API_H
+#define SANDLOT_MODAL_API_H
+
+#include "modal.pb-c.h"
+#include "parameters.h"
+#include "settings.h"
+
+#include <sandlot/provider.h>
+#include <sandlot/sdk/grpc.h>
+
+#include <pthread.h>
+
+/* A worker, and the connections to it. */
+struct router {
+    struct router *next;
+    char *url;
+    struct grpc_client *client;
+};
+
+/* What open makes. */
+struct modal {
+    struct parameters parameters;
+    pthread_mutex_t lock; /* of all below, which is made when it is needed first and stays until close */
+    bool settled;
+    struct settings settings;
+    struct grpc_client *control;
+    struct router *routers;
+    char *token;            /* of AuthTokenGet */
+    int64_t token_until_ms; /* when it is to be renewed */
+    char *app_id;           /* of the app that sandboxes are made in */
+    char *builder_version;  /* of images */
+};
+
+/* One call of the control plane or of a router. */
+struct rpc {
+    const char *name; /* of the method */
+    const ProtobufCMessage *request;
+    const ProtobufCMessageDescriptor *answer; /* NULL: of no interest */
+    uint32_t accepted;                        /* as in grpc_request, as are the next three */
+    bool once;
+    int64_t timeout_ms;
+    bool after_cancel;
+};
+
+/* Closes all connections. */
+void api_clear(struct modal *modal);
+
+/* The settings, after a look whether there are credentials at all. */
+enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, const struct settings **settings);
+
+/*
+ * A call of the control plane. *CODE: which of the accepted codes came, or GRPC_OK; NULL if none is accepted. *ANSWER:
+ * the message, to be freed as AUTO_MESSAGE does; NULL if the code was another or none is of interest.
+ */
+enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc, int *code,
+                             void *message);
+
+/* The same with a stream of answers, which go to ON_MESSAGE packed. */
+enum sandlot_status api_stream(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
+                               grpc_message_function on_message, void *context, int *code);
+
+/* The client of the router at URL, which a control plane told of. */
+enum sandlot_status api_router(struct sandlot_call *call, struct modal *modal, const char *url,
+                               struct grpc_client **client);
+
+/* A message as it goes over the wire, to be freed; NULL when out of memory. */
+unsigned char *api_pack(const ProtobufCMessage *message, size_t *length);
+
+/* What came over the wire as a message of TYPE; fails the call if it is none. */
+enum sandlot_status api_unpack(struct sandlot_call *call, const char *name, const ProtobufCMessageDescriptor *type,
+                               const void *bytes, size_t length, void *message);
+
+/* The app that sandboxes belong to. *ID is "" if it is missing and MAKE is not said. Lives as long as MODAL. */
+enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool make, const char **id);
+
+/* Milliseconds until the expiry that stands in JWT, at least 0; OTHERWISE if none does. */
+int64_t api_token_lifetime(const char *jwt, int64_t otherwise_ms);
+
+/* Waits PAUSE_MS. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
+enum sandlot_status api_pause(struct sandlot_call *call, int64_t pause_ms);
+
+enum sandlot_status api_no_memory(struct sandlot_call *call);
+
+/* Is it an id of Modal's older kind of sandbox, for which the methods have other names? */
+bool api_is_first_generation(const char *id);
+
+#endif

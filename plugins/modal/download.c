@@ -1,0 +1,142 @@
+/*
+ * Each file is the standard output of a process of its own: a line that says whether there is one, the bytes, and a
+ * trailer that says that these are all. A stream that breaks is taken up at the byte where it did, for the worker keeps
+ * what a process has printed.
+ */
+#include "download.h"
+
+#include "cleanup.h"
+#include "process.h"
+
+#include <inttypes.h>
+#include <sandlot/sdk/quoting.h>
+#include <string.h>
+
+enum { WORD = 32, LINE_SIZE = 32, LONGEST_DOWNLOAD_S = 6 * 3600 };
+
+static const char printing[] =
+    "p=%s\n"
+    "if [ -d \"$p\" ]; then echo is_directory\n"
+    "elif [ -f \"$p\" ]; then\n"
+    "if [ -r \"$p\" ]; then echo file; cat \"$p\" 2>/dev/null && printf %%s %s; else echo permission_denied; fi\n"
+    "elif [ -e \"$p\" ]; then echo special\n"
+    "else\n"
+    "q=$p\n"
+    "while [ \"$q\" ] && [ ! -e \"$q\" ]; do q=${q%%/*}; done\n"
+    "if [ -d \"${q:-/}\" ] && [ ! -x \"${q:-/}\" ]; then echo permission_denied; else echo file_not_found; fi\n"
+    "fi\n";
+
+/* What has come of one file. The trailer is held back until it is known that it is none of the file's bytes. */
+struct incoming {
+    const struct sandlot_sink *sink;
+    char line[LINE_SIZE];
+    size_t line_length;
+    bool is_file; /* the line is over, and says so */
+    bool answered;
+    char held[WORD];
+    size_t held_length;
+    uint64_t bytes;
+};
+
+static enum sandlot_status deliver(struct incoming *incoming, const char *bytes, size_t length)
+{
+    incoming->bytes += length;
+    return length > 0 ? incoming->sink->write(incoming->sink, bytes, length) : SANDLOT_OK;
+}
+
+/* Passes on all but the last bytes, which may be the trailer. */
+static enum sandlot_status hold_back(struct incoming *incoming, const char *bytes, size_t length)
+{
+    size_t beyond = incoming->held_length + length > WORD ? incoming->held_length + length - WORD : 0;
+    size_t of_held = beyond < incoming->held_length ? beyond : incoming->held_length;
+    enum sandlot_status status = deliver(incoming, incoming->held, of_held);
+
+    if (status != SANDLOT_OK)
+        return status;
+    memmove(incoming->held, incoming->held + of_held, incoming->held_length - of_held);
+    incoming->held_length -= of_held;
+    status = deliver(incoming, bytes, beyond - of_held);
+    memcpy(incoming->held + incoming->held_length, bytes + (beyond - of_held), length - (beyond - of_held));
+    incoming->held_length += length - (beyond - of_held);
+    return status;
+}
+
+static enum sandlot_status take(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct incoming *incoming = sink->context;
+    const char *at = bytes;
+
+    while (!incoming->answered && length > 0) {
+        char letter = *at++;
+
+        length--;
+        if (letter == '\n')
+            incoming->answered = true;
+        else if (incoming->line_length < sizeof(incoming->line) - 1)
+            incoming->line[incoming->line_length++] = letter;
+    }
+    incoming->is_file = incoming->answered && strcmp(incoming->line, "file") == 0;
+    return incoming->is_file ? hold_back(incoming, at, length) : SANDLOT_OK;
+}
+
+/* What became of the file; "" if the answer makes no sense. */
+static const char *fate(const struct incoming *incoming, const char *word)
+{
+    static const char *const codes[] = {"file_not_found", "permission_denied", "is_directory"};
+
+    if (incoming->is_file)
+        return incoming->held_length == WORD && memcmp(incoming->held, word, WORD) == 0
+                   ? NULL
+                   : "it could not be read to its end; look whether somebody changes it";
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+        if (strcmp(incoming->line, codes[i]) == 0)
+            return codes[i];
+    return strcmp(incoming->line, "special") == 0 ? "it is no regular file" : "";
+}
+
+static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
+                                        const struct sandlot_file *file, size_t index,
+                                        const struct sandlot_transfer *transfer)
+{
+    AUTO_FREE char *path = shell_word(file->path);
+    AUTO_FREE char *script = NULL;
+    char key[GRPC_KEY_SIZE];
+    char word[WORD + 1] = "";
+    struct incoming incoming = {.sink = file->sink};
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &incoming, .write = take};
+    struct process process;
+
+    grpc_new_key(key);
+    for (size_t i = 0, used = 0; key[i]; i++)
+        if (key[i] != '-')
+            word[used++] = key[i];
+    if (!path || asprintf(&script, printing, path, word) < 0)
+        return api_no_memory(call);
+    const char *const words[] = {"sh", "-c", script, NULL};
+    enum sandlot_status status = process_start(call, sandbox, words, NULL, LONGEST_DOWNLOAD_S, true, &process);
+
+    if (status == SANDLOT_OK)
+        status = process_read(call, &process, &sink);
+    if (status != SANDLOT_OK)
+        return status;
+    const char *error = fate(&incoming, word);
+
+    if (error && !*error)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "Modal's sandbox %.100s did not say what became of a file to download; try again",
+                            sandbox->id);
+    transfer->done(transfer, index, error, error ? 0 : incoming.bytes);
+    return SANDLOT_OK;
+}
+
+enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_file *files, size_t count,
+                                   const struct sandlot_transfer *transfer)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    (void)provider;
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
+        status = download_one(call, sandbox, &files[i], i, transfer);
+    return status;
+}

@@ -1,0 +1,78 @@
+/*
+ * The provider `modal`: sandboxes of Modal (modal.com), over its gRPC services. settings.c and profile.c find out who
+ * asks, origin.c what a sandbox starts from, create.c makes one, sandbox.c finds the worker that runs it, process.c
+ * starts, feeds and hears a process there; command.c, upload.c and download.c are made of those. lifecycle.c and
+ * snapshots.c do the rest; api.c talks. The messages are modal.proto's.
+ */
+#include "api.h"
+#include "cleanup.h"
+#include "command.h"
+#include "create.h"
+#include "download.h"
+#include "lifecycle.h"
+#include "sandbox.h"
+#include "snapshots.h"
+#include "upload.h"
+
+#include <sandlot/provider.h>
+
+SANDLOT_PARAMETERS(modal, MODAL_PARAMETERS)
+
+#define MODAL_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
+#define MODAL_KEEP(kind, name, default_, flag, help) .name = (name),
+
+static enum sandlot_status modal_open(struct sandlot_call *call, void **provider MODAL_PARAMETERS(MODAL_ARGUMENT))
+{
+    struct modal *modal = calloc(1, sizeof(*modal));
+
+    if (!modal)
+        return api_no_memory(call);
+    modal->parameters = (struct parameters){MODAL_PARAMETERS(MODAL_KEEP)};
+    pthread_mutex_init(&modal->lock, NULL);
+    *provider = modal;
+    return SANDLOT_OK;
+}
+
+static void modal_close(void *provider)
+{
+    api_clear(provider);
+    free(provider);
+}
+
+static enum sandlot_status modal_get_or_create(struct sandlot_call *call, void *provider,
+                                               const struct sandlot_create *request, void **sandbox)
+{
+    struct sandbox *made = NULL;
+    enum sandlot_status status = request->sandbox_id ? sandbox_attach(call, provider, request->sandbox_id, &made)
+                                                     : create_sandbox(call, provider, request, &made);
+
+    *sandbox = made;
+    return status;
+}
+
+static const struct sandlot_provider modal_provider = {
+    SANDLOT_TABLE(modal),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = modal_close,
+    .get_or_create = modal_get_or_create,
+    .ready = sandbox_ready,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+    .snapshot = snapshots_make,
+    .list_snapshots = snapshots_list,
+    .delete_snapshot = snapshots_delete,
+    .fork = snapshots_fork,
+};
+
+#define MODAL_METADATA(M)                                                                                \
+    M(description, "Sandboxes of Modal (modal.com)")                                                     \
+    M(working_dir, WORKING_DIR)                                                                          \
+    M(snapshot_name, "yes")                                                                              \
+    M(capabilities, "list upload download snapshot fork streaming")                                      \
+    M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL " \
+                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 HOME https_proxy no_proxy")
+SANDLOT_ENTRY_POINT(modal, MODAL_METADATA, MODAL_PARAMETERS);

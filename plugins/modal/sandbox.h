@@ -1,0 +1,55 @@
+/* A sandbox as the host holds it: where it runs, and what opens it. */
+#ifndef SANDLOT_MODAL_SANDBOX_H
+#define SANDLOT_MODAL_SANDBOX_H
+
+#include "api.h"
+
+#include <stdatomic.h>
+
+/* Calls for one sandbox may overlap. */
+struct sandbox {
+    struct modal *modal;
+    char *id;
+    bool first_generation;
+    bool made_here;       /* just now, so that its worker may still have to bring it up */
+    atomic_bool proven;   /* a command has been started in it */
+    pthread_mutex_t lock; /* of what follows */
+    char *task_id;        /* NULL: not known yet, as are the next two */
+    struct grpc_client *router;
+    char *key; /* for the router */
+};
+
+/* A handle; TASK_ID, URL and KEY may be NULL or empty. */
+enum sandlot_status sandbox_open(struct sandlot_call *call, struct modal *modal, const char *id, const char *task_id,
+                                 const char *url, const char *key, struct sandbox **made);
+
+/* For the table of the provider. */
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
+void sandbox_release(void *provider, void *handle);
+
+enum sandlot_status sandbox_attach(struct sandlot_call *call, struct modal *modal, const char *id,
+                                   struct sandbox **sandbox);
+
+/* Waits until it has a worker and the address of that is known. */
+enum sandlot_status sandbox_reach(struct sandlot_call *call, struct sandbox *sandbox);
+
+/* The id of its task, by which its worker knows it; lives as long as SANDBOX once it was reached. */
+const char *sandbox_task(struct sandbox *sandbox);
+
+/*
+ * A call of its router. A key that has expired is renewed. As api_call; ON_MESSAGE as in api_stream, NULL for a unary
+ * call. REFUSAL, unless NULL, gets what the router says to an accepted code.
+ */
+struct refusal {
+    int code;
+    char text[1024];
+};
+enum sandlot_status sandbox_call(struct sandlot_call *call, struct sandbox *sandbox, const struct rpc *rpc,
+                                 grpc_message_function on_message, void *context, struct refusal *refusal,
+                                 void *message);
+
+/* Fails the call for a refusal of the router: because the sandbox is over, if it is. */
+enum sandlot_status sandbox_fail(struct sandlot_call *call, struct sandbox *sandbox, const char *what,
+                                 const struct refusal *refusal);
+
+#endif

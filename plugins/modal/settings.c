@@ -1,0 +1,178 @@
+#include "settings.h"
+
+#include "cleanup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST_FILE = 1 << 20 };
+
+static const char default_url[] = "https://api.modal.com:443";
+
+void settings_clear(struct settings *settings)
+{
+    if (settings->profile.token_secret)
+        explicit_bzero(settings->profile.token_secret, strlen(settings->profile.token_secret));
+    profile_clear(&settings->profile);
+    *settings = (struct settings){0};
+}
+
+static bool is_said(const char *text)
+{
+    return text && *text;
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+/* The whole file; to be freed. NULL with errno. */
+static char *read_file(const char *path, size_t *length)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = fd >= 0 ? malloc(LONGEST_FILE) : NULL;
+    ssize_t got = 1;
+
+    *length = 0;
+    while (text && got > 0 && *length < LONGEST_FILE) {
+        got = read(fd, text + *length, LONGEST_FILE - *length);
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got > 0)
+            *length += (size_t)got;
+    }
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    if (got >= 0 && *length < LONGEST_FILE)
+        return text;
+    free(text);
+    errno = got < 0 ? error : EFBIG;
+    return NULL;
+}
+
+static enum sandlot_status read_profile(struct sandlot_call *call, const struct parameters *parameters,
+                                        struct profile *profile)
+{
+    const char *path = call->host->environment(call, "MODAL_CONFIG_PATH");
+    const char *home = call->host->environment(call, "HOME");
+    const char *wanted =
+        is_said(parameters->profile) ? parameters->profile : call->host->environment(call, "MODAL_PROFILE");
+    AUTO_FREE char *own = NULL;
+    char reason[160];
+    size_t length = 0;
+
+    if (!path && asprintf(&own, "%s/.modal.toml", home ? home : "/nonexistent") < 0)
+        own = NULL;
+    AUTO_FREE char *text = path || own ? read_file(path ? path : own, &length) : NULL;
+
+    if (!text && errno == ENOENT && !path)
+        return is_said(parameters->profile)
+                   ? sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                  "there is no ~/.modal.toml with the profile \"%.100s\"; make it with modal token new",
+                                  parameters->profile)
+                   : SANDLOT_OK;
+    if (!text)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Modal's file %.300s cannot be read: %s; check its path",
+                            path ? path : "~/.modal.toml", strerror(errno));
+    bool read = profile_read(text, length, wanted, profile, reason, sizeof(reason));
+
+    explicit_bzero(text, length);
+    if (!read)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Modal's file %.300s makes no sense in %s; mend it",
+                            path ? path : "~/.modal.toml", reason);
+    if (is_said(wanted) && !profile->name)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "Modal's file %.300s has no profile \"%.100s\"; check the name",
+                            path ? path : "~/.modal.toml", wanted);
+    return SANDLOT_OK;
+}
+
+/* ---- credentials ------------------------------------------------------------------------------------------------ */
+
+/* Both of one place, or none: half of one and half of the other would be a pair that nobody has. */
+static enum sandlot_status pair_tokens(struct sandlot_call *call, struct settings *settings)
+{
+    const char *id = call->host->environment(call, "MODAL_TOKEN_ID");
+    const char *secret = call->host->environment(call, "MODAL_TOKEN_SECRET");
+
+    if (!id != !secret)
+        call->host->log(call, SANDLOT_LOG_WARNING,
+                        id ? "MODAL_TOKEN_ID is set without MODAL_TOKEN_SECRET: neither counts, but ~/.modal.toml"
+                           : "MODAL_TOKEN_SECRET is set without MODAL_TOKEN_ID: neither counts, but ~/.modal.toml");
+    bool both = id && secret;
+
+    settings->token_id = both ? id : settings->profile.token_id;
+    settings->token_secret = both ? secret : settings->profile.token_secret;
+    if (!is_said(settings->token_id) || !is_said(settings->token_secret))
+        return sandlot_fail(
+            call, SANDLOT_AUTH,
+            "Modal needs a token and there is none%s; set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, or run "
+            "modal token new",
+            settings->profile.name ? " in the profile of ~/.modal.toml" : "");
+    for (const char *at = settings->token_id; *at; at++)
+        if (!isgraph((unsigned char)*at))
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "MODAL_TOKEN_ID has a blank in it, as no token; check it");
+    for (const char *at = settings->token_secret; *at; at++)
+        if (!isgraph((unsigned char)*at))
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "MODAL_TOKEN_SECRET has a blank in it, as no token; check it");
+    return SANDLOT_OK;
+}
+
+/* ---- the rest --------------------------------------------------------------------------------------------------- */
+
+static const char *first_of(const char *one, const char *other, const char *third)
+{
+    return is_said(one) ? one : is_said(other) ? other : third;
+}
+
+static bool is_false(const char *text)
+{
+    return strcmp(text, "0") == 0 || strcasecmp(text, "false") == 0;
+}
+
+enum sandlot_status settings_read(struct sandlot_call *call, const struct parameters *parameters,
+                                  struct settings *settings)
+{
+    const struct sandlot_host *host = call->host;
+    const struct profile *profile = &settings->profile;
+
+    *settings = (struct settings){0};
+    enum sandlot_status status = read_profile(call, parameters, &settings->profile);
+
+    if (status == SANDLOT_OK)
+        status = pair_tokens(call, settings);
+    if (status != SANDLOT_OK)
+        return status;
+    const char *generation = host->environment(call, "MODAL_SANDBOX_V2");
+
+    settings->server_url = first_of(parameters->base_url, host->environment(call, "MODAL_SERVER_URL"),
+                                    first_of(profile->server_url, default_url, default_url));
+    settings->environment = first_of(parameters->modal_environment, host->environment(call, "MODAL_ENVIRONMENT"),
+                                     first_of(profile->environment, "", ""));
+    settings->builder_version =
+        first_of(host->environment(call, "MODAL_IMAGE_BUILDER_VERSION"), profile->image_builder_version, NULL);
+    settings->first_generation = generation ? is_false(generation) : profile->sandbox_v1;
+    return SANDLOT_OK;
+}
+
+bool settings_is_local(const char *server_url)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]", "172.21.0.1"};
+    const char *host = strstr(server_url, "://");
+
+    host = host ? host + 3 : server_url;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        size_t length = strlen(names[i]);
+
+        if (strncasecmp(host, names[i], length) == 0 && strchr(":/", host[length]))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,16 @@
+/* Files into a sandbox. */
+#ifndef SANDLOT_MODAL_UPLOAD_H
+#define SANDLOT_MODAL_UPLOAD_H
+
+#include "sandbox.h"
+
+/* For the table of the provider. */
+enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer);
+
+/* One new file that only we may read; LENGTH bytes, or UINT64_MAX for all of SOURCE. */
+enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                    const struct sandlot_source *source, uint64_t length);
+
+#endif

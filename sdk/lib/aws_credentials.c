@@ -1,0 +1,222 @@
+#include <sandlot/sdk/aws_credentials.h>
+
+#include "aws_profile.h"
+#include "cleanup.h"
+#include "text.h"
+
+#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/process.h>
+#include <sandlot/sdk/timestamp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STALE_MS = 5 * 60 * 1000, PROGRAM_MS = 60 * 1000 };
+
+void aws_credentials_clear(struct aws_credentials *credentials)
+{
+    free(credentials->key_id);
+    free(credentials->secret);
+    free(credentials->token);
+    *credentials = (struct aws_credentials){0};
+}
+
+bool aws_credentials_are_stale(const struct aws_credentials *credentials)
+{
+    return credentials->expires_at_ms != 0 && (int64_t)time(NULL) * 1000 + STALE_MS >= credentials->expires_at_ms;
+}
+
+static enum sandlot_status no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for AWS credentials; free some");
+}
+
+/* They become headers. */
+static bool is_fit(const char *text)
+{
+    for (; text && *text; text++)
+        if ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x7f)
+            return false;
+    return true;
+}
+
+/* Copies what was found at PLACE. */
+static enum sandlot_status take(struct sandlot_call *call, const char *place, const char *key_id, const char *secret,
+                                const char *token, struct aws_credentials *credentials)
+{
+    bool tokened = token && *token;
+
+    if (!is_fit(key_id) || !is_fit(secret) || !is_fit(token))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "the AWS credentials in %.300s hold a blank, a newline or another character that no key "
+                            "has; set them again without",
+                            place);
+    credentials->key_id = strdup(key_id);
+    credentials->secret = strdup(secret);
+    credentials->token = tokened ? strdup(token) : NULL;
+    return credentials->key_id && credentials->secret && (credentials->token || !tokened) ? SANDLOT_OK
+                                                                                          : no_memory(call);
+}
+
+enum sandlot_status aws_credentials_read(struct sandlot_call *call, const char *who, const char *text, size_t length,
+                                         const char *token, struct aws_credentials *credentials)
+{
+    struct json_error error = {""};
+    struct json_object *document = json_read_document(text, length, &error);
+    const char *key_id = NULL;
+    const char *secret = NULL;
+    const char *session = NULL;
+    const char *expiration = NULL;
+    enum sandlot_status status;
+
+    if (document && json_read_string(document, "AccessKeyId", &key_id, &error) &&
+        json_read_string(document, "SecretAccessKey", &secret, &error) &&
+        json_find_string(document, token, &session, &error) &&
+        json_find_string(document, "Expiration", &expiration, &error)) {
+        credentials->expires_at_ms = timestamp_read(expiration);
+        status = take(call, who, key_id, secret, session, credentials);
+    } else {
+        status = sandlot_fail(call, SANDLOT_AUTH, "what %.200s says of AWS credentials %s; look what is wrong with it",
+                              who, error.text);
+    }
+    json_object_put(document);
+    return status;
+}
+
+/* ---- the environment -------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status from_environment(struct sandlot_call *call, struct aws_credentials *credentials)
+{
+    const char *key_id = call->host->environment(call, "AWS_ACCESS_KEY_ID");
+    const char *secret = call->host->environment(call, "AWS_SECRET_ACCESS_KEY");
+
+    if (!key_id || !secret)
+        return SANDLOT_NOT_FOUND;
+    credentials->expires_at_ms = timestamp_read(call->host->environment(call, "AWS_CREDENTIAL_EXPIRATION"));
+    return take(call, "the environment", key_id, secret, call->host->environment(call, "AWS_SESSION_TOKEN"),
+                credentials);
+}
+
+/* ---- programs --------------------------------------------------------------------------------------------------- */
+
+/* Runs WORDS, which print credentials. WHO they are, in a message. */
+static enum sandlot_status from_program(struct sandlot_call *call, const struct aws_profile *profile, const char *who,
+                                        const char *const *words, struct aws_credentials *credentials)
+{
+    AUTO_FREE char *files = sdk_format("AWS_SHARED_CREDENTIALS_FILE=%s", profile->credentials_path);
+    AUTO_FREE char *config = sdk_format("AWS_CONFIG_FILE=%s", profile->config_path);
+    const char *const environment[] = {files, config, NULL};
+    const struct process_options options = {
+        .arguments = words, .environment = environment, .timeout_ms = PROGRAM_MS, .failure = SANDLOT_AUTH};
+    char *text = NULL;
+    size_t length = 0;
+
+    if (!files || !config)
+        return no_memory(call);
+    enum sandlot_status status = process_read(call, &options, &text, &length);
+
+    if (status == SANDLOT_OK)
+        status = aws_credentials_read(call, who, text, length, "SessionToken", credentials);
+    free(text);
+    return status;
+}
+
+static bool is_in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+
+    for (const char *at = path; at && *at;) {
+        size_t length = strcspn(at, ":");
+        AUTO_FREE char *file = sdk_format("%.*s/%s", (int)length, at, program);
+
+        if (file && access(file, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+/* What takes requests to other services: roles, single sign-on. The AWS CLI can do it, and keeps what it got. */
+static enum sandlot_status from_cli(struct sandlot_call *call, const struct aws_profile *profile, const char *what,
+                                    struct aws_credentials *credentials)
+{
+    const char *const words[] = {"aws",     "configure", "export-credentials", "--format",
+                                 "process", "--profile", profile->name,        NULL};
+    const char *const words_without[] = {"aws", "configure", "export-credentials", "--format", "process", NULL};
+
+    if (!is_in_path("aws"))
+        return sandlot_fail(
+            call, SANDLOT_AUTH,
+            "AWS credentials by %s are got by the AWS CLI, which is not in PATH; install it, or set "
+            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from where it is, with `aws "
+            "configure export-credentials --format env`",
+            what);
+    return from_program(call, profile, "`aws configure export-credentials`", profile->found ? words : words_without,
+                        credentials);
+}
+
+/* ---- the profile ------------------------------------------------------------------------------------------------ */
+
+static enum sandlot_status from_keys(struct sandlot_call *call, const struct aws_profile *profile,
+                                     struct aws_credentials *credentials)
+{
+    AUTO_FREE char *key_id = aws_profile_value(profile, "aws_access_key_id");
+    AUTO_FREE char *secret = aws_profile_value(profile, "aws_secret_access_key");
+    AUTO_FREE char *token = aws_profile_value(profile, "aws_session_token");
+
+    if (!key_id || !secret)
+        return SANDLOT_NOT_FOUND;
+    return take(call, profile->credentials_path, key_id, secret, token, credentials);
+}
+
+static enum sandlot_status from_profile(struct sandlot_call *call, const struct aws_profile *profile,
+                                        struct aws_credentials *credentials)
+{
+    static const char *const kinds[][2] = {{"role_arn", "a role (role_arn)"},
+                                           {"sso_session", "single sign-on (sso_session)"},
+                                           {"sso_start_url", "single sign-on (sso_start_url)"},
+                                           {"login_session", "a login (login_session)"}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        AUTO_FREE char *value = aws_profile_value(profile, kinds[i][0]);
+
+        if (value)
+            return from_cli(call, profile, kinds[i][1], credentials);
+    }
+    enum sandlot_status status = from_keys(call, profile, credentials);
+    AUTO_FREE char *program = aws_profile_value(profile, "credential_process");
+    const char *const words[] = {"sh", "-c", program, NULL};
+
+    if (status == SANDLOT_NOT_FOUND && program)
+        return from_program(call, profile, "credential_process", words, credentials);
+    if (status != SANDLOT_NOT_FOUND || !profile->named)
+        return status;
+    return sandlot_fail(call, SANDLOT_AUTH, "there is no %s profile '%.100s' in %.200s or %.200s; %s",
+                        profile->found ? "key in the AWS" : "AWS", profile->name, profile->credentials_path,
+                        profile->config_path,
+                        profile->found ? "add aws_access_key_id and aws_secret_access_key to it"
+                                       : "name another one by AWS_PROFILE, or add it with `aws configure`");
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+enum sandlot_status aws_credentials_find(struct sandlot_call *call, const struct aws_profile *profile,
+                                         struct aws_credentials *credentials)
+{
+    *credentials = (struct aws_credentials){0};
+    enum sandlot_status status = from_environment(call, credentials);
+
+    if (status == SANDLOT_NOT_FOUND)
+        status = from_profile(call, profile, credentials);
+    if (status == SANDLOT_NOT_FOUND && call->host->environment(call, "AWS_WEB_IDENTITY_TOKEN_FILE") &&
+        call->host->environment(call, "AWS_ROLE_ARN"))
+        status = from_cli(call, profile, "a web identity (AWS_WEB_IDENTITY_TOKEN_FILE)", credentials);
+    if (status == SANDLOT_NOT_FOUND)
+        status = aws_metadata_find(call, credentials);
+    if (status != SANDLOT_NOT_FOUND)
+        return status;
+    return sandlot_fail(call, SANDLOT_AUTH,
+                        "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and "
+                        "AWS_SESSION_TOKEN, if they are temporary), name a profile by AWS_PROFILE, or run `aws "
+                        "configure`");
+}

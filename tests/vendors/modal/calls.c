@@ -1,0 +1,158 @@
+/*
+ * Calls of the provider that no command makes, for the tests:
+ *
+ *   calls LIBRARY BASE_URL delete ID
+ *   calls LIBRARY BASE_URL snapshot ID NAME
+ *   calls LIBRARY BASE_URL snapshots
+ *   calls LIBRARY BASE_URL delete-snapshot NAME
+ *   calls LIBRARY BASE_URL fork ID RUN-LABEL
+ *
+ * Prints what the provider says; the status of the call is the program's.
+ */
+#include "parameters.h"
+
+#include <dlfcn.h>
+#include <sandlot/provider.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_MS = 60 * 1000, BAD_USAGE = 100 };
+
+#define TYPE(kind, name, default_, flag, help) , SANDLOT_C_##kind
+
+typedef enum sandlot_status (*open_function)(struct sandlot_call *, void **MODAL_PARAMETERS(TYPE));
+
+static char cursor[256];
+
+static enum sandlot_status on_fail(struct sandlot_call *call, enum sandlot_status status, const char *message)
+{
+    (void)call;
+    printf("failed: %s\n", message);
+    return status;
+}
+
+static void on_log(struct sandlot_call *call, enum sandlot_log_level level, const char *message)
+{
+    (void)call;
+    if (level <= SANDLOT_LOG_WARNING)
+        printf("log: %s\n", message);
+}
+
+static const char *on_environment(struct sandlot_call *call, const char *name)
+{
+    const char *value = getenv(name);
+
+    (void)call;
+    return value && *value ? value : NULL;
+}
+
+static void on_progress(struct sandlot_call *call, const char *what, uint64_t done, uint64_t total)
+{
+    (void)call;
+    (void)what;
+    (void)done;
+    (void)total;
+}
+
+static void on_created(struct sandlot_call *call, const char *id, const char *working_dir)
+{
+    (void)call;
+    (void)working_dir;
+    printf("created: %s\n", id);
+}
+
+static enum sandlot_status on_write(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    (void)sink;
+    printf("result: %.*s\n", (int)length, (const char *)bytes);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status on_add(const struct sandlot_listing *listing, const struct sandlot_listed *listed)
+{
+    (void)listing;
+    printf("listed: %s %s %s\n", listed->id, listed->state, listed->created_at_ms > 0 ? "dated" : "undated");
+    return SANDLOT_OK;
+}
+
+static void on_next(const struct sandlot_listing *listing, const char *next)
+{
+    (void)listing;
+    snprintf(cursor, sizeof(cursor), "%s", next);
+}
+
+static enum sandlot_status list_all(struct sandlot_call *call, const struct sandlot_provider *table, void *provider)
+{
+    const struct sandlot_listing listing = {.size = sizeof(listing), .add = on_add, .next = on_next};
+    enum sandlot_status status;
+    char page[sizeof(cursor)];
+
+    do {
+        memcpy(page, cursor, sizeof(page));
+        cursor[0] = '\0';
+        status = table->list_snapshots(call, provider, *page ? page : NULL, &listing);
+    } while (status == SANDLOT_OK && *cursor);
+    return status;
+}
+
+static enum sandlot_status make_fork(struct sandlot_call *call, const struct sandlot_provider *table, void *provider,
+                                     const char *id, const char *label)
+{
+    const struct sandlot_label labels[] = {{"sandlot", "1"}, {"sandlot-run", label}};
+    const struct sandlot_create request = {
+        .size = sizeof(request), .run_label = label, .labels = labels, .label_count = 2};
+
+    return table->fork(call, provider, id, &request);
+}
+
+static int act(struct sandlot_call *call, const struct sandlot_provider *table, void *provider, char **words)
+{
+    const struct sandlot_sink result = {.size = sizeof(result), .write = on_write};
+
+    if (strcmp(words[0], "snapshots") == 0)
+        return (int)list_all(call, table, provider);
+    if (!words[1])
+        return BAD_USAGE;
+    if (strcmp(words[0], "delete") == 0)
+        return (int)table->delete_sandbox(call, provider, words[1]);
+    if (strcmp(words[0], "delete-snapshot") == 0)
+        return (int)table->delete_snapshot(call, provider, words[1]);
+    if (strcmp(words[0], "snapshot") == 0 && words[2])
+        return (int)table->snapshot(call, provider, words[1], words[2], &result);
+    if (strcmp(words[0], "fork") == 0 && words[2])
+        return (int)make_fork(call, table, provider, words[1], words[2]);
+    return BAD_USAGE;
+}
+
+int main(int count, char **words)
+{
+    static const struct sandlot_host host = {.size = sizeof(host),
+                                             .abi_major = SANDLOT_ABI_MAJOR,
+                                             .abi_minor = SANDLOT_ABI_MINOR,
+                                             .fail = on_fail,
+                                             .log = on_log,
+                                             .environment = on_environment,
+                                             .progress = on_progress,
+                                             .created = on_created};
+    struct sandlot_call call = {sizeof(call), &host, sandlot_now_ms() + LIMIT_MS, -1};
+    void *library = count > 3 ? dlopen(words[1], RTLD_NOW) : NULL;
+    sandlot_entry entry = NULL;
+
+    if (library)
+        *(void **)&entry = dlsym(library, "modal");
+    const struct sandlot_provider *table = entry ? entry(&call) : NULL;
+    void *provider = NULL;
+
+    if (!table) {
+        fprintf(stderr, "usage: calls LIBRARY BASE_URL WHAT...\n");
+        return BAD_USAGE;
+    }
+    const int64_t absent = SANDLOT_ABSENT_INTEGER;
+
+    ((open_function)table->open)(&call, &provider, "python:3.13-slim", NULL, "sandlot", NULL, NULL, NULL, (double)NAN,
+                                 absent, NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, words[2]);
+    int result = act(&call, table, provider, words + 3);
+
+    table->close(provider);
+    return result;
+}

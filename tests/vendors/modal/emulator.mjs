@@ -1,0 +1,75 @@
+// An emulator of Modal's two services, at one address: what tells them apart is the path.
+//
+// EMULATOR_OLD=1: a server that knows the first generation of sandboxes alone. EMULATOR_PAGE: the longest page of a list.
+// EMULATOR_SECOND_MS: shorter seconds of lifetimes. EMULATOR_SCHEDULE_MS: how long a sandbox waits for a task. EMULATOR_KEY_MS: how long
+// a key for the router is good. EMULATOR_PIECE: bytes of output in one message. EMULATOR_BUSY=N: the first N calls are asked to wait.
+
+import { createEmulator } from '../common/server.mjs';
+import { code, GrpcError, grpcRoutes, loadProto } from '../common/grpc.mjs';
+import { newJwt, refuse } from './ids.mjs';
+import { originHandlers, Origins } from './origins.mjs';
+import { routerHandlers } from './execs.mjs';
+import { sandboxHandlers, Sandboxes } from './sandboxes.mjs';
+
+const TOKEN = { id: 'ak-0123456789abcdefEMULATED', secret: 'as-0123456789abcdefEMULATED' };
+const { service, type } = loadProto(new URL('service.proto', import.meta.url), 'emulated');
+const origins = new Origins();
+const sandboxes = new Sandboxes(origins);
+const tokens = new Set();
+let busy = Number(process.env.EMULATOR_BUSY ?? 0);
+
+/** A refusal that says when to come back. */
+function beBusy() {
+    busy--;
+    const policy = type('RetryPolicy').encode({ retry_after_secs: 0.3 }).finish();
+    const status = type('Status').encode({ code: code.RESOURCE_EXHAUSTED, message: 'busy', details: [{ type_url: 'type.googleapis.com/modal.client.RPCRetryPolicy', value: policy }] });
+    throw new GrpcError(code.RESOURCE_EXHAUSTED, 'too many requests', status.finish());
+}
+
+const UNARY_WITHOUT_RETRY = new Set(['ImageJoinStreaming']);
+
+function letIn({ headers }, method) {
+    if (!(Number(headers['x-modal-client-type']) >= 1 && Number(headers['x-modal-client-type']) <= 9)) throw refuse.precondition('x-modal-client-type is not known');
+    if (!/^1\.\d+\.\d+/.test(headers['x-modal-client-version'] ?? '')) throw refuse.precondition('the client is too old');
+    if (headers['x-modal-token-id'] !== TOKEN.id || headers['x-modal-token-secret'] !== TOKEN.secret) throw refuse.auth('Token missing or wrong');
+    if (method.endsWith('V2') && !tokens.has(headers['x-modal-auth-token'])) throw refuse.auth('x-modal-auth-token is missing');
+    if (!UNARY_WITHOUT_RETRY.has(method) && !/^[0-9a-f-]{36}$/.test(headers['x-idempotency-key'] ?? '')) throw refuse.invalid('x-idempotency-key is missing');
+    if (busy > 0 && method !== 'AuthTokenGet') beBusy();
+}
+
+/** The key is of this sandbox, and nothing of the other service's came along. */
+function letThrough({ headers }) {
+    const stray = Object.keys(headers).find((name) => name.startsWith('x-modal-'));
+    if (stray) throw refuse.invalid(`${stray} is not for a worker`);
+    const key = headers.authorization?.replace(/^Bearer /, '');
+    const owner = [...sandboxes.all.values()].find((one) => one.keys.has(key));
+    if (!owner || owner.keys.get(key) < Date.now()) throw refuse.auth('the key is not valid');
+}
+
+const control = {
+    AuthTokenGet: () => {
+        const token = newJwt({ sub: 'emulated' }, 20 * 60 * 1000);
+        tokens.add(token);
+        return { token };
+    },
+    ...originHandlers(origins),
+    ...sandboxHandlers(sandboxes),
+};
+
+const { port } = await createEmulator({
+    name: 'modal',
+    http2: true,
+    routes: [
+        ...grpcRoutes(service('Control'), '/modal.client.ModalClient', control, { before: letIn }),
+        ...grpcRoutes(service('Router'), '/modal.task_command_router.TaskCommandRouter', routerHandlers(sandboxes), { before: letThrough }),
+    ],
+    state: () => ({
+        sandboxes: sandboxes.live().map(({ id, first, name, tags, definition, variables, started, execs }) => ({
+            id, first, name, definition, variables, started, execs: execs.size, tags: Object.fromEntries(tags.map((one) => [one.tag_name, one.tag_value])) })),
+        made: sandboxes.made,
+        apps: [...origins.apps.keys()],
+        images: [...origins.images.values()].map(({ id, recipe, snapshot }) => ({ id, recipe, snapshot: Boolean(snapshot) })),
+        tags: [...origins.tags.keys()],
+    }),
+});
+sandboxes.url = `https://127.0.0.1:${port}`;
