@@ -68,7 +68,7 @@ enum grpc_code {
 #define GRPC_BIT(code) (UINT32_C(1) << (code))
 
 /* What would pass if it were sent again a little later. */
-#define GRPC_TRANSIENT                                                                                              \
+#define GRPC_TRANSIENT                                                                                                \
     (GRPC_BIT(GRPC_CANCELLED) | GRPC_BIT(GRPC_UNKNOWN) | GRPC_BIT(GRPC_DEADLINE_EXCEEDED) | GRPC_BIT(GRPC_INTERNAL) | \
      GRPC_BIT(GRPC_UNAVAILABLE))
 
@@ -98,8 +98,8 @@ struct grpc_options {
     int attempts;                /* of a unary call at most; default 4 */
     int pause_ms;                /* the first pause between them; default 100 */
     int longest_pause_ms;        /* default 1000 */
-    int64_t longest_asked_ms;    /* for all pauses that the service asks for together; 0: ten minutes; -1: none is kept */
-    int64_t silence_ms;          /* longest time without a byte; default 120000 */
+    int64_t longest_asked_ms; /* for all pauses that the service asks for together; 0: ten minutes; -1: none is kept */
+    int64_t silence_ms;       /* longest time without a byte; default 120000 */
 
     /* Writes metadata of ATTEMPT, "name: value" each, and returns how many; NULL: none. */
     size_t (*describe)(const struct grpc_attempt *attempt, char lines[GRPC_ATTEMPT_LINES][GRPC_ATTEMPT_LINE]);

@@ -170,7 +170,8 @@ struct http_request {
 };
 
 /* An answer. Zero before http_send, which fills it in also when it fails with an answer at hand; with `http2` also its
- * beginning when it was not ended well, for what comes after a body (trailers, which are among the headers) may say why. */
+ * beginning when it was not ended well, for what comes after a body (trailers, which are among the headers) may say
+ * why. */
 struct http_response {
     int status;     /* 0: there was no answer */
     char *body;     /* in memory, with a NUL after it; never NULL after SANDLOT_OK; empty if it went to a sink */
