@@ -120,7 +120,7 @@ check "it needs only what it uses" sh -c 'readelf -d "$1" | grep -q "NEEDED.*lib
     ! readelf -d "$1" | grep "NEEDED.*lib\(archive\|wslay\)"' sh "$tree/acme.so"
 
 # shellcheck disable=SC2046
-check "the headers are C++ too" sh -c 'printf "#include <sandlot/%s.h>\n" sandlot provider sdk/archive sdk/credentials \
+check "the headers are C++ too" sh -c 'printf "#include <sandlot/%s.h>\n" sandlot provider sdk/archive sdk/attempt sdk/credentials \
     sdk/frames sdk/http sdk/json sdk/ndjson sdk/process sdk/quoting sdk/remote_command sdk/sse sdk/websocket |
     g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
 

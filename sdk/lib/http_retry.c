@@ -10,8 +10,12 @@
 
 enum {
     SECOND = 1000,
+    LONGEST_UNIT_MS = 86400 * SECOND,
     LONGEST_DIGITS = 15 /* more would not fit, and no clock says so */
 };
+
+/* No service means a pause beyond this. */
+static const int64_t LONGEST_DURATION_MS = (int64_t)INT32_MAX * SECOND;
 
 /* Values from here on are no pauses but times since 1970, in seconds or in milliseconds. */
 static const int64_t FIRST_TIME_S = 1000000000;
@@ -47,7 +51,7 @@ static int64_t read_duration(const char *text)
     static const struct {
         const char *unit;
         int64_t milliseconds;
-    } units[] = {{"ms", 1}, {"us", 0}, {"d", 86400 * SECOND}, {"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND}};
+    } units[] = {{"ms", 1}, {"us", 0}, {"d", LONGEST_UNIT_MS}, {"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND}};
     int64_t total = 0;
 
     while (*text) {
@@ -57,9 +61,11 @@ static int64_t read_duration(const char *text)
 
         while (i < count && strncmp(text, units[i].unit, strlen(units[i].unit)) != 0)
             i++;
-        if (thousandths < 0 || i == count || thousandths > INT32_MAX * (int64_t)SECOND)
+        if (thousandths < 0 || i == count || thousandths > INT64_MAX / 2 / LONGEST_UNIT_MS)
             return -1;
         total += (thousandths * units[i].milliseconds + SECOND - 1) / SECOND;
+        if (total > LONGEST_DURATION_MS)
+            return -1;
         text += strlen(units[i].unit);
     }
     return total;

@@ -291,8 +291,8 @@ const char remote_box_watch[] =
     "s_n=$s_have\n"
     "[ \"$s_n\" -le 1048576 ] || s_n=1048576\n"
     "s_say data \"$s_at\" \"$s_n\" \"$s_kind\"\n"
-    /* A whole file that grows no more, as after every short command, is cheaper. */
-    "if [ \"$s_at\" = \"$s_first\" ] && [ \"$s_n\" = \"$s_have\" ] && [ -e \"$s_dir/eof\" ]; then\n"
+    /* A whole file that grew no more when it was looked at, as after every short command, is cheaper. */
+    "if [ \"$s_at\" = \"$s_first\" ] && [ \"$s_n\" = \"$s_have\" ] && [ \"$s_final\" ]; then\n"
     "s_encode <\"$s_dir/d.$s_at\"\n"
     "s_say sum \"$($s_sum <\"$s_dir/d.$s_at\")\"\n"
     "else\n"
@@ -330,6 +330,8 @@ const char remote_box_watch[] =
 
     /* Has it ended? Asked before looking for output: what is then there is all. */
     "s_ended() {\n"
+    "s_final=\n"
+    "[ ! -e \"$s_dir/eof\" ] || s_final=1\n"
     "if [ -e \"$s_dir/eof\" ] || [ -e \"$s_dir/end\" ]; then\n"
     "if [ -e \"$s_dir/full\" ]; then s_end='error full'; return; fi\n"
     "read -r s_code s_late <\"$s_dir/code\" && [ \"$s_late\" ] && s_end=\"end $s_code $s_late\" && return\n"

@@ -380,6 +380,9 @@ static enum dialogue_end drain(struct dialogue *dialogue, bool *any)
     bool more = until != reader->taken;
 
     *any = more;
+    /* What is looked at below may have become less meanwhile, and this would go on for as long as the worker likes. */
+    if (until - reader->taken > CHANNEL_RECORDS)
+        return DIALOGUE_NONSENSE;
     while (end == DIALOGUE_RETURNED && more) {
         end = drain_once(dialogue, &more);
         more = more && (int32_t)(until - reader->taken) > 0;
