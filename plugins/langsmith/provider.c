@@ -1,11 +1,12 @@
 /* LangSmith sandboxes: the table of the provider. */
 #include "api.h"
-#include "cleanup.h"
 #include "command.h"
 #include "files.h"
 #include "parameters.h"
 #include "sandbox.h"
 #include "snapshot.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdlib.h>
 

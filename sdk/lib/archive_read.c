@@ -3,9 +3,9 @@
  * two hand over to each other: the parser runs only while the caller waits, and the bytes are lent and never copied.
  */
 #include <sandlot/sdk/archive.h>
+#include <sandlot/sdk/cleanup.h>
 
 #include "archive_names.h"
-#include "cleanup.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,6 +1,5 @@
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
-
-#include "cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A request from its first attempt to its last. */
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
 #include <poll.h>

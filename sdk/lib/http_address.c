@@ -1,6 +1,6 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,20 @@ void http_connection_free(struct http_connection *connection)
     free(connection);
 }
 
+struct http_connection *http_connection_new(void)
+{
+    struct http_connection *connection = calloc(1, sizeof(*connection));
+
+    if (!connection)
+        return NULL;
+    connection->easy = curl_easy_init();
+    connection->multi = curl_multi_init();
+    if (connection->easy && connection->multi)
+        return connection;
+    http_connection_free(connection);
+    return NULL;
+}
+
 struct http_connection *http_connection_take(struct http_client *client)
 {
     pthread_mutex_lock(&client->lock);
@@ -74,19 +88,10 @@ struct http_connection *http_connection_take(struct http_client *client)
         client->idle_count--;
     }
     pthread_mutex_unlock(&client->lock);
-    if (connection) {
-        curl_easy_reset(connection->easy);
-        return connection;
-    }
-    connection = calloc(1, sizeof(*connection));
     if (!connection)
-        return NULL;
-    connection->easy = curl_easy_init();
-    connection->multi = curl_multi_init();
-    if (connection->easy && connection->multi)
-        return connection;
-    http_connection_free(connection);
-    return NULL;
+        return http_connection_new();
+    curl_easy_reset(connection->easy);
+    return connection;
 }
 
 /* The last one used is the next one taken: the others grow old and are closed by their servers. */

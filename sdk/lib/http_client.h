@@ -54,7 +54,8 @@ struct http_client {
 
 /* ---- http_client.c ---- */
 
-/* A kept connection or a new one; NULL when out of memory. */
+/* Both NULL when out of memory: a new connection; a kept one or a new one. */
+struct http_connection *http_connection_new(void);
 struct http_connection *http_connection_take(struct http_client *client);
 void http_connection_give_back(struct http_client *client, struct http_connection *connection);
 void http_connection_free(struct http_connection *connection);

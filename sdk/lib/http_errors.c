@@ -1,8 +1,7 @@
 #include "http_client.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/json.h>
-
-#include "cleanup.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -114,6 +114,7 @@ static bool starts(const char *name, const char *with)
 int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
 {
     int64_t first = -1;
+    int64_t named = -1; /* Retry-After-Login: of one limit among several */
     int64_t others = -1;
 
     for (const char *line = headers, *end = headers + length; line < end;) {
@@ -135,6 +136,10 @@ int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
             int64_t pause = read_pause(value, 1, now_ms);
 
             others = pause > others ? pause : others;
+        } else if (starts(name, "Retry-After-")) {
+            int64_t pause = read_pause(value, SECOND, now_ms);
+
+            named = pause > named ? pause : named;
         } else if (starts(name, "X-RateLimit-Reset") || starts(name, "RateLimit-Reset") ||
                    strcasecmp(name, "X-Retry-After") == 0) {
             int64_t pause = read_pause(value, SECOND, now_ms);
@@ -142,5 +147,7 @@ int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
             others = pause > others ? pause : others;
         }
     }
+    if (first < 0)
+        first = named;
     return first >= 0 ? first : others;
 }

@@ -1,7 +1,7 @@
 /* One attempt to get a request answered: libcurl's callbacks, and the loop that waits. */
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <inttypes.h>

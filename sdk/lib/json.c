@@ -317,6 +317,11 @@ struct json_object *json_read_document(const char *text, size_t length, struct j
     return document;
 }
 
+void json_release(struct json_object **document)
+{
+    json_object_put(*document);
+}
+
 static const char *type_name(const struct json_object *value)
 {
     switch (json_object_get_type(value)) {

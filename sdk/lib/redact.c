@@ -1,7 +1,8 @@
 #include "redact.h"
 
-#include "cleanup.h"
 #include "text.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Frames, masks and fragments are wslay's; TLS, proxies and names are libcurl's, through a handle that only connects.
  */
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/websocket.h>
 
-#include "cleanup.h"
 #include "http_client.h"
 #include "websocket_handshake.h"
 
@@ -376,7 +376,7 @@ enum sandlot_status websocket_open(struct sandlot_call *call, struct http_client
         made->early.limit = HTTP_LONGEST_ERROR_BODY;
         pthread_mutex_init(&made->lock, NULL);
         made->shown = url ? http_shown_url(url, false) : NULL;
-        made->connection = http_connection_take(client);
+        made->connection = http_connection_new(); /* never a kept one: a WebSocket takes it over, and others need it */
     }
     if (!made || !made->shown || !made->connection) {
         websocket_free(made);

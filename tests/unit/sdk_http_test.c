@@ -795,6 +795,10 @@ static void test_pauses(void **state)
     assert_int_equal(pause_of("Retry-After: Tue, 14 Nov 2023 22:00:00 GMT\r\n"), 0);
     assert_int_equal(pause_of("Retry-After-Ms: 120\r\n"), 120);
     assert_int_equal(pause_of("Retry-After: 2\r\nX-RateLimit-Reset: 60\r\n"), 2000);
+    assert_int_equal(pause_of("Retry-After-sandbox-create: 4\r\nRetry-After-Login: 3\r\n"), 4000);
+    assert_int_equal(pause_of("Retry-After-Login: 4\r\nX-RateLimit-Reset-Other: 60\r\n"), 4000);
+    assert_int_equal(pause_of("Retry-After-Login: 4\r\nRetry-After: 2\r\n"), 2000);
+    assert_int_equal(pause_of("Retry-After-Login: soon\r\nRetry-After-Ms: 120\r\n"), 120);
     assert_int_equal(pause_of("X-RateLimit-Reset: 1700000030\r\n"), 30000);
     assert_int_equal(pause_of("X-RateLimit-Reset: 1700000030500\r\n"), 30500);
     assert_int_equal(pause_of("X-RateLimit-Reset: 1600000000\r\n"), 0);

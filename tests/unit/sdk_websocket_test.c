@@ -184,6 +184,9 @@ static void handle(struct peer *peer)
         peer_answer(peer, 403, "", "{\"message\":\"not you\"}");
     } else if (strcmp(peer->target, "/no-socket") == 0) {
         peer_answer(peer, 200, "", "hello");
+    } else if (strcmp(peer->target, "/kept") == 0) {
+        peer->close = false;
+        peer_answer(peer, 200, "", "hello");
     } else if (strcmp(peer->target, "/wrong-key") == 0) {
         peer_print(peer, "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                          "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n");
@@ -413,6 +416,19 @@ static void test_goodbye_to_silence(void **state)
     assert_in_range(sandlot_now_ms() - begin, 1900, 2500);
 }
 
+/* A WebSocket has a connection of its own; those that the client keeps are there for requests after it. */
+static void test_kept_connections_stay(void **state)
+{
+    const struct http_request request = {.method = "GET", .target = "/kept"};
+    int before = server.connections;
+
+    (void)state;
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    websocket_close(&call.call, open_at("/", 0), 1000, "");
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    assert_int_equal(server.connections - before, 2);
+}
+
 static void test_flood(void **state)
 {
     struct websocket *socket = open_at("/bad/flood", 0);
@@ -491,9 +507,9 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_echo),       EACH(test_protocols),   EACH(test_fragments_and_close), EACH(test_bad_frames),
-        EACH(test_handshakes), EACH(test_time),        EACH(test_goodbye_to_silence),  EACH(test_flood),
-        EACH(test_endless),    EACH(test_two_threads),
+        EACH(test_echo),       EACH(test_protocols),   EACH(test_fragments_and_close),   EACH(test_bad_frames),
+        EACH(test_handshakes), EACH(test_time),        EACH(test_goodbye_to_silence),    EACH(test_flood),
+        EACH(test_endless),    EACH(test_two_threads), EACH(test_kept_connections_stay),
     };
 
     server_open(&server, handle, NULL);
