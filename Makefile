@@ -446,6 +446,7 @@ clean:
 
 MAN_PAGES := $(wildcard config/man/*.[1-8])
 COMPLETIONS := $(wildcard config/completions/*)
+EXAMPLES := $(patsubst sdk/%,%,$(wildcard $(addprefix sdk/examples/,*.md */*.md */Makefile */*.c */*.cc */*.map */*.rs)))
 TO = $(DESTDIR)$(PREFIX)
 
 # Where bash, zsh and fish look.
@@ -476,9 +477,12 @@ install: all
 	$(foreach file,$(COMPLETIONS),$(INSTALL) -D -m 644 $(file) $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
 	sed 's|@PREFIX@|$(PREFIX)|' config/apparmor/sandlot-local-keeper > $(TO)/share/doc/sandlot/apparmor-profile
 	chmod 644 $(TO)/share/doc/sandlot/apparmor-profile
-	$(INSTALL) -m 644 README.md $(wildcard config/config.example.toml) $(TO)/share/doc/sandlot/
+	$(INSTALL) -m 644 $(wildcard config/config.example.toml) $(TO)/share/doc/sandlot/
+	config/install-page.sh README.md $(TO)/share/doc/sandlot/README.md ../../..
+	config/install-page.sh sdk/README.md $(TO)/share/doc/sandlot/providers.md ../../..
 	$(INSTALL) -d $(TO)/share/doc/sandlot/docs
-	$(INSTALL) -m 644 docs/*.md $(TO)/share/doc/sandlot/docs/
+	for page in $(wildcard docs/*.md); do config/install-page.sh $$page $(TO)/share/doc/sandlot/$$page ../../../.. || exit 1; done
+	for file in $(EXAMPLES); do $(INSTALL) -D -m 644 sdk/$$file $(TO)/share/doc/sandlot/$$file || exit 1; done
 
 uninstall:
 	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot-sdk.a $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)

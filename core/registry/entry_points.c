@@ -285,9 +285,9 @@ static void check_parameters(struct entry_point *point)
             parameter->default_text = strdup("");
         if (parameter->kind && parameter->default_text) {
             if (!value_default_fits(parameter->kind, parameter->default_text))
-                set_problem(point,
-                            "its parameter %s is of the kind %s, and its default is not: ask its vendor for a new build",
-                            parameter->name, kinds[parameter->kind]);
+                set_problem(
+                    point, "its parameter %s is of the kind %s, and its default is not: ask its vendor for a new build",
+                    parameter->name, kinds[parameter->kind]);
             point->parameters[kept++] = *parameter;
             continue;
         }

@@ -580,7 +580,8 @@ static inline bool sandlot_cancelled(const struct sandlot_call *call)
     return call->cancel_fd >= 0 && poll(&cancel, 1, 0) > 0;
 }
 
-/* host->fail with printf's formatting; messages are cut at 1 KiB. */
+/* host->fail with printf's formatting; messages are cut at 1 KiB, between words, lest half a secret is left that nobody
+ * recognizes. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
@@ -591,8 +592,15 @@ sandlot_fail(struct sandlot_call *call, enum sandlot_status status, const char *
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
+    int length = vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
+    if (length >= (int)sizeof(message)) {
+        size_t at = sizeof(message) - sizeof(" ...");
+
+        while (at > 0 && message[at] != ' ')
+            at--;
+        snprintf(message + at, sizeof(" ..."), " ...");
+    }
     return (call->host->fail)(call, status, message); /* in parentheses: cmocka has a macro of that name */
 }
 

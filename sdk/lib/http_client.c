@@ -261,7 +261,9 @@ enum sandlot_status http_client_open(struct sandlot_call *call, const struct htt
     curl_url_cleanup(url);
     if (!valid)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "the base address of the service is not an http:// or https:// URL; check the parameters");
+                            "the address of %s is no http:// or https:// URL; write it with its scheme (parameter "
+                            "base_url, or the variable it came from)",
+                            options->service ? options->service : "the service");
     if (options->user_agent && !http_is_value(options->user_agent))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "the name of the user agent has a newline or another character that cannot be sent; check "

@@ -80,7 +80,7 @@ for fault in crash abort exit quit overflow replace children daemon; do
         exec "${misbehaving[@]}" -- "$fault"
 done
 json "a signal has its name" 3 '.message | test("the provider crashed \\(SIGABRT\\)")' exec "${misbehaving[@]}" -- abort
-check "no worker is left" until_true 3 no_worker
+check "no worker is left" until_true 10 no_worker # the daemon ends by itself after 5 s
 check "no record is left" no_ledger
 
 # ---- a crash around the sandbox's life ----

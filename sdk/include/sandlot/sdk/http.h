@@ -35,12 +35,13 @@
  * HEAD, PUT, DELETE and OPTIONS, whatever has an idempotency key, and what is marked so. The pauses grow by the power
  * of two with full jitter; a pause that the service asks for (Retry-After as seconds or date, Retry-After-Ms,
  * RateLimit-Reset and X-RateLimit-Reset) is kept instead. A pause that would pass the deadline, or 60 s, is not begun:
- * the call fails at once and says how long the service wants to be left alone. A repeatable request on a kept connection
- * that turns out to be closed before one byte of an answer is sent once more at once, within the same attempt; another
- * one is not, because nobody can tell whether it was done.
+ * the call fails at once and says how long the service wants to be left alone. A repeatable request on a kept
+ * connection that turns out to be closed before one byte of an answer is sent once more at once, within the same
+ * attempt; another one is not, because nobody can tell whether it was done.
  *
  * SECRETS   The values of `bearer`, of headers whose names sound of a secret (authorization, cookie, key, token,
- * secret, password), and what http_client_add_secret has been told are replaced by "***" in every message and log line.
+ * secret, password), the passwords in base_url and in the addresses of proxies, and what http_client_add_secret has
+ * been told are replaced by "***" in every message and log line.
  * On a redirect to another scheme, host or port none of the client's and of the request's headers travel along but
  * Accept and Range, and a redirect from https to http is refused. Only GET and HEAD follow redirects, five at most.
  *
