@@ -241,7 +241,8 @@ SDK_TEST_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,$(filter-o
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
 ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c))
-TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
+TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c)) \
+                $(BUILD)/tests/plugins/acme.so
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
 TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
@@ -302,8 +303,8 @@ $(BUILD)/tests/local/%.o: tests/local/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(LOCAL_FLAGS) -c $< -o $@
 
-# The one among them that is written with the helper library, as the providers of vendors are.
-$(BUILD)/tests/plugins/acme.so: tests/plugins/acme.c $(BUILD)/libsandlot-sdk.a $(BUILD)/flags
+# The example of a provider over HTTP, against tests/vendors/acme.
+$(BUILD)/tests/plugins/acme.so: sdk/examples/http/acme.c $(BUILD)/libsandlot-sdk.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) $(LINK_SHARED) -Wl,--exclude-libs,ALL -o $@ $< \
 	    $(BUILD)/libsandlot-sdk.a $(SDK_LIBRARIES)

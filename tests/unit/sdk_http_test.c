@@ -433,7 +433,8 @@ static void test_no_server(void **state)
     http_client_close(lost);
 }
 
-/* A name that no resolver asks anybody for: a label has at most 63 letters. The client serves the next request as ever. */
+/* A name that no resolver asks anybody for: a label has at most 63 letters. The client serves the next request as ever.
+ */
 static void test_no_such_host(void **state)
 {
     char url[128];
@@ -855,7 +856,8 @@ int main(void)
         EACH(test_keyed),
         EACH(test_gives_up),
         EACH(test_pause_beyond_deadline),
-        EACH(test_no_server), EACH(test_no_such_host),
+        EACH(test_no_server),
+        EACH(test_no_such_host),
         EACH(test_bad_answers),
         EACH(test_kept_connection_ends),
         EACH(test_slow_body),

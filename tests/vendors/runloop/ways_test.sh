@@ -169,7 +169,7 @@ copies() {
     local ok=0 not_found=1 invalid=3 flags='' copy
     [[ "$BUILD" != *sanitize* ]] || flags=-fsanitize=address,undefined
     # shellcheck disable=SC2086
-    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/vercel/calls.c -ldl -lffi 2>"$scratch/err"; then
+    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
         not_ok "the program that calls is built" "$(cat "$scratch/err")"
         return
     fi

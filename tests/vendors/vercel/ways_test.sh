@@ -280,7 +280,7 @@ copies() {
     local ok=0 not_found=1 snapshot flags=
     nm -D "$BUILD/builtins/vercel.so" | grep -q __asan && flags=-fsanitize=address
     # shellcheck disable=SC2086
-    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/vercel/calls.c -ldl -lffi 2>"$scratch/err"; then
+    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
         not_ok "the program that calls is built" "$(cat "$scratch/err")"
         return
     fi

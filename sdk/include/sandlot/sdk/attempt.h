@@ -18,8 +18,8 @@
  *       return send_one_by_one(call, ...);
  *   return status == SANDLOT_OK ? status : attempt_fail(&fast, status);
  *
- * A plain copy of a struct sandlot_call is no call: the host knows its own by their address. Everything but messages goes
- * to the outer call: log, environment, progress, created. Threads: as for the call itself.
+ * A plain copy of a struct sandlot_call is no call: the host knows its own by their address. Everything but messages
+ * goes to the outer call: log, environment, progress, created. Threads: as for the call itself.
  */
 #ifndef SANDLOT_SDK_ATTEMPT_H
 #define SANDLOT_SDK_ATTEMPT_H
@@ -37,8 +37,8 @@ struct attempt {
     char reason[1024]; /* the first message, "" if there was none */
 };
 
-/* Begins an attempt of at most LIMIT_MS (0: as long as OUTER), with OUTER's cancellation. The struct must not be moved, and
- * OUTER must last as long. Nothing is to be freed. */
+/* Begins an attempt of at most LIMIT_MS (0: as long as OUTER), with OUTER's cancellation. The struct must not be moved,
+ * and OUTER must last as long. Nothing is to be freed. */
 void attempt_begin(struct attempt *attempt, struct sandlot_call *outer, int64_t limit_ms);
 
 /* The same, but it lasts LIMIT_MS whatever becomes of OUTER. A provider has a second after a cancellation. */

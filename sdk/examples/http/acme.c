@@ -1,6 +1,6 @@
 /*
- * A provider for tests, of a made-up vendor (tests/vendors/acme/emulator.mjs): the shortest that uses the helper
- * library as the providers of real vendors do, and survives what their networks do.
+ * A provider over an HTTP API, of a made-up vendor: the shortest that uses the helper library as the providers of real
+ * vendors do, and survives what their networks do.
  *
  * A creation whose answer is lost is found again by its name, which is ours alone. Commands go through remote_command,
  * because the service returns text and knows no time limits. A download that breaks goes on where it stopped.
