@@ -407,7 +407,7 @@ static bool start(const struct kit *kit, const struct group *group, pid_t *child
 
 bool runner_run(struct run *run, struct kit *kit, const struct group *group)
 {
-    struct total unheeded;
+    struct total unheeded = {0};
     struct watched watched = {.run = run, .kit = kit, .group = group};
     AUTO_CLOSE int process = -1;
     AUTO_CLOSE int fd = -1;
