@@ -65,5 +65,5 @@ static const struct sandlot_provider runloop_provider = {
     M(capabilities, "list upload download pause snapshot fork streaming")                  \
     M(credentials, "RUNLOOP_API_KEY")                                                      \
     M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \
-                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME SSL_CERT_FILE https_proxy HTTPS_PROXY no_proxy")
+                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(runloop, RUNLOOP_METADATA, RUNLOOP_PARAMETERS);

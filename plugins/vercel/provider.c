@@ -56,11 +56,10 @@ static const struct sandlot_provider vercel_provider = {
     .fork = lifecycle_fork,
 };
 
-#define VERCEL_METADATA(M)                                                                                      \
-    M(description, "Sandboxes of Vercel")                                                                       \
-    M(working_dir, WORKING_DIR)                                                                                 \
-    M(capabilities, "list upload download pause snapshot fork streaming")                                       \
-    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                            \
-    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR SSL_CERT_FILE https_proxy " \
-                   "no_proxy")
+#define VERCEL_METADATA(M)                                                \
+    M(description, "Sandboxes of Vercel")                                 \
+    M(working_dir, WORKING_DIR)                                           \
+    M(capabilities, "list upload download pause snapshot fork streaming") \
+    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                      \
+    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(vercel, VERCEL_METADATA, VERCEL_PARAMETERS);

@@ -61,6 +61,13 @@
 extern "C" {
 #endif
 
+/* What a client looks up, for the metadata's `environment` (without all_proxy, which hardly anybody has, the line is
+ * not too long for variables of your own):
+ *
+ *   M(environment, "ACME_REGION " HTTP_ENVIRONMENT)
+ */
+#define HTTP_ENVIRONMENT "SSL_CERT_FILE https_proxy HTTPS_PROXY http_proxy no_proxy NO_PROXY"
+
 struct http_client;
 
 /* ---- the client ------------------------------------------------------------------------------------------------- */
