@@ -90,7 +90,7 @@ json "a crash after the id was told" 3 '.error == "provider_crashed" and (.messa
 check "the sandbox has been deleted" grep -qx "delete box-1" "$scratch/deletions"
 check "and its record too" no_ledger
 rm -f "$scratch/deletions"
-expect "a crash while it is deleted is told" 3 "*" "crashed" exec "${misbehaving[@]}" "${journal[@]}" --param at=delete:crash -- pid
+expect "a crash while it is deleted is told" 3 "*" "crashed" exec "${misbehaving[@]}" "${journal[@]}" --param at=delete:abort -- pid
 check "the record stays" test -n "$(ledger_files)"
 expect "gc" 0 "*" "*" gc
 check "gc deletes it in the end" grep -qx "delete box-1" "$scratch/deletions"
