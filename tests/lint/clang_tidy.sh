@@ -10,6 +10,7 @@ case $1 in
     core/*) include=-Icore ;;
     sdk/lib/*) include=-Isdk/include ;;
     plugins/*) include='-Isdk/include -Iplugins/local' ;;
+    tests/vendors/*) include="-Isdk/include -Iplugins/$(echo "$1" | cut -d / -f 3)" ;;
     *)
         include='-Icore -Isdk/include -Iplugins/local -Itests/unit'
         # The analyzer does not know that an assertion of cmocka that fails does not return.
