@@ -1,5 +1,5 @@
 #!/bin/bash
-# All tests, in turn, and one closing line for them all.
+# All tests, in turn; at the end what failed, a line each, and one closing line for them all.
 #
 #   tests/check.sh [--all] BUILD
 #
@@ -21,6 +21,7 @@ jobs=$(nproc)
 results=$BUILD/test-logs/results
 mkdir -p "$BUILD/test-logs" || exit 2
 : >"$results"
+: >"$results.failures"
 clone=
 trap '[ -z "$clone" ] || rm -rf "$clone"' EXIT
 trap 'exit 130' INT TERM
@@ -83,7 +84,8 @@ if [ "$(id -u)" = 0 ]; then
     chown -R "$uid:$uid" "$clone"
     chmod 755 "$clone"
     : >"$clone/results"
-    chown "$uid" "$clone/results"
+    : >"$clone/results.failures"
+    chown "$uid" "$clone/results" "$clone/results.failures"
     export -f black_box black_box_run vendors_run leave
     (
         cd "$clone" || exit 2
@@ -94,6 +96,7 @@ if [ "$(id -u)" = 0 ]; then
     )
     [ -s "$clone/results" ] || echo "0 1 0" >"$clone/results" # the runner itself must have failed
     cat "$clone/results" >>"$results"
+    cat "$clone/results.failures" >>"$results.failures"
     cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 else
     stage "the second pass needs root: run make check as root to have the tests run as root and as an ordinary user"
@@ -120,6 +123,10 @@ if $all; then
     cat "$BUILD/test-logs/bench_bench.log"
 fi
 
+if [ -s "$results.failures" ]; then
+    stage "what failed"
+    cut -c 1-300 "$results.failures" | head -n 100
+fi
 read -r passed failed skipped < <(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$results")
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
