@@ -256,7 +256,8 @@ SDK_TEST_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,$(filter-o
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
 ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c))
-TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
+TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c)) \
+                $(BUILD)/tests/plugins/acme.so
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
 TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
@@ -317,8 +318,8 @@ $(BUILD)/tests/local/%.o: tests/local/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(LOCAL_FLAGS) -c $< -o $@
 
-# The one among them that is written with the helper library, as the providers of vendors are.
-$(BUILD)/tests/plugins/acme.so: tests/plugins/acme.c $(BUILD)/libsandlot-sdk.a $(BUILD)/flags
+# The example of a provider over HTTP, against tests/vendors/acme.
+$(BUILD)/tests/plugins/acme.so: sdk/examples/http/acme.c $(BUILD)/libsandlot-sdk.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) $(LINK_SHARED) -Wl,--exclude-libs,ALL -o $@ $< \
 	    $(BUILD)/libsandlot-sdk.a $(SDK_LIBRARIES)
@@ -477,6 +478,7 @@ clean:
 
 MAN_PAGES := $(wildcard config/man/*.[1-8])
 COMPLETIONS := $(wildcard config/completions/*)
+EXAMPLES := $(patsubst sdk/%,%,$(wildcard $(addprefix sdk/examples/,*.md */*.md */Makefile */*.c */*.cc */*.map */*.rs)))
 TO = $(DESTDIR)$(PREFIX)
 
 # Where bash, zsh and fish look.
@@ -507,9 +509,12 @@ install: all
 	$(foreach file,$(COMPLETIONS),$(INSTALL) -D -m 644 $(file) $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
 	sed 's|@PREFIX@|$(PREFIX)|' config/apparmor/sandlot-local-keeper > $(TO)/share/doc/sandlot/apparmor-profile
 	chmod 644 $(TO)/share/doc/sandlot/apparmor-profile
-	$(INSTALL) -m 644 README.md $(wildcard config/config.example.toml) $(TO)/share/doc/sandlot/
+	$(INSTALL) -m 644 $(wildcard config/config.example.toml) $(TO)/share/doc/sandlot/
+	config/install-page.sh README.md $(TO)/share/doc/sandlot/README.md ../../..
+	config/install-page.sh sdk/README.md $(TO)/share/doc/sandlot/providers.md ../../..
 	$(INSTALL) -d $(TO)/share/doc/sandlot/docs
-	$(INSTALL) -m 644 docs/*.md $(TO)/share/doc/sandlot/docs/
+	for page in $(wildcard docs/*.md); do config/install-page.sh $$page $(TO)/share/doc/sandlot/$$page ../../../.. || exit 1; done
+	for file in $(EXAMPLES); do $(INSTALL) -D -m 644 sdk/$$file $(TO)/share/doc/sandlot/$$file || exit 1; done
 
 uninstall:
 	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot-sdk.a $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)

@@ -125,6 +125,13 @@ try() {
     conforms "$1"
 }
 
+# Needs a service; tests/vendors has one.
+if build acme http CC="$compiler" CFLAGS="-O2 -Wall -Wextra -Werror"; then
+    is_sound acme
+    check "acme: what can be seen of it without its service" "$kit" --static "$scratch/search/acme.so"
+    rm "$scratch/search/acme.so"
+fi
+
 build minimal minimal CC="$compiler" CFLAGS="-O2 -Wall -Wextra -Wpedantic -Werror" && try minimal
 
 case $compiler in

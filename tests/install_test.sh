@@ -24,16 +24,38 @@ for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sa
     lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 share/man/man1/sandlot-plugin.1 \
     share/sandlot/scaffold/c/scaffold.c share/sandlot/scaffold/cpp/scaffold.cc share/sandlot/scaffold/rust/sandlot.rs \
     share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
-    share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md; do
+    share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md share/doc/sandlot/providers.md \
+    share/doc/sandlot/examples/minimal/minimal.c share/doc/sandlot/examples/rust/sandlot.rs; do
     check "installs $file" test -r "$prefix/$file"
 done
 check "nothing installed is writable for others" sh -c '! find "$1" ! -type l -perm /022 | grep .' sh "$prefix"
+# Every link of an installed page leads to something that is installed.
+dead_links() {
+    local page link
+    find "$1/share/doc/sandlot" -name '*.md' | while read -r page; do
+        grep -oE '\]\([^)]*\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/; s/#.*//; /^$/d; /^https?:/d' | while read -r link; do
+            [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+        done
+    done
+}
+no_dead_links() { ! dead_links "$1" | grep .; }
+check "no installed page has a dead link" no_dead_links "$prefix"
+check "the guide leads to the headers" grep -qF '](../../../include/sandlot/provider.h)' "$prefix/share/doc/sandlot/providers.md"
 # The tree must not need the one that it was built in.
 check "no file names the build folder" sh -c '! grep -rl "$2" "$1/lib/pkgconfig" "$1/share"' sh "$prefix" "$BUILD"
 
 check "sandlot runs from its place" sh -c 'cd / && test "$("$1" exec -- "echo \$((6 * 7))")" = 42' sh "$prefix/bin/sandlot"
 check "it finds its own providers" sh -c 'cd / && "$1" providers --json | grep -q "$2/lib/sandlot/builtins/local.so"' sh \
     "$prefix/bin/sandlot" "$prefix"
+
+cp "$BUILD/tests/plugins/note_two.so" "$tree/"
+plugin_of_prefix() { # the folder that pkg-config tells of is searched, after all others, and needs nothing else
+    local folder
+    folder=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --variable=providerdir sandlot-provider) &&
+        install -D -m 644 "$tree/note_two.so" "$folder/note_two.so" &&
+        (cd / && "$prefix/bin/sandlot" providers note_two) | grep -q "$folder/note_two.so" && rm -r "$folder"
+}
+check "it finds plugins of its own prefix" plugin_of_prefix
 
 cat >"$tree/embed.c" <<'END'
 #include <sandlot/sandlot.h>
@@ -120,7 +142,7 @@ check "it needs only what it uses" sh -c 'readelf -d "$1" | grep -q "NEEDED.*lib
     ! readelf -d "$1" | grep "NEEDED.*lib\(archive\|wslay\)"' sh "$tree/acme.so"
 
 # shellcheck disable=SC2046
-check "the headers are C++ too" sh -c 'printf "#include <sandlot/%s.h>\n" sandlot provider sdk/archive sdk/credentials \
+check "the headers are C++ too" sh -c 'printf "#include <sandlot/%s.h>\n" sandlot provider sdk/archive sdk/attempt sdk/credentials \
     sdk/frames sdk/http sdk/json sdk/ndjson sdk/process sdk/quoting sdk/remote_command sdk/sse sdk/websocket |
     g++ -std=c++17 -Wall -Wextra -Werror -x c++ -fsyntax-only "$@" -' sh $(pkg-config --cflags sandlot)
 

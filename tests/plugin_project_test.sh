@@ -47,6 +47,7 @@ project() {
     began=${EPOCHREALTIME/[.,]/}
     check "$label, $language: plugin new" "$command" plugin new "$name" --language "$language"
     cd "$name" || { failed=1; return; }
+    check "$label, $language: no columns that go by the name" no_columns "$name".[cr]*
     check "$label, $language: make" make
     check "$label, $language: no warning" sh -c '! grep -i warning "$1"' sh "$tree/output"
     check "$label, $language: make check" make check
@@ -72,6 +73,21 @@ project() {
     check "$label, $language: it is gone" sh -c '! "$1" providers "$2" >/dev/null 2>&1' sh "$command" "$name"
     if command -v dpkg-deb >/dev/null; then
         check "$label, $language: make deb" make deb
+        check "$label, $language: it is called sandlot-NAME" test -f "sandlot-${name//_/-}_0.1.0_$(dpkg --print-architecture).deb"
+        check "$label, $language: it needs what the library needs" needs_libraries ./*.deb "$name.so"
+        if [ "$language" = c ]; then
+            check "$label: with more libraries" sh -c 'rm "$1.so" && make deb LDFLAGS="-Wl,--no-as-needed -lcurl -ljson-c" &&
+                dpkg-deb -f ./*.deb Depends | grep "libcurl.*libjson-c"' sh "$name"
+            check "$label: it needs them all" needs_libraries ./*.deb "$name.so"
+        fi
+        check "$label, $language: the same without dpkg-shlibdeps" sh -c 'mkdir -p tools && cd tools &&
+            for tool in sh rm install strip chmod readelf sed dpkg dpkg-query sort paste printf cat dpkg-deb make tar; do
+                ln -sf "$(command -v "$tool")" .; done && cd .. && PATH=$PWD/tools make deb && rm -r tools'
+        check "$label, $language: there too" needs_libraries ./*.deb "$name.so"
+        check "$label, $language: unless it is told something else" sh -c 'make deb DEPENDS="libc6, acme-runtime (>= 2)" &&
+            test "$(dpkg-deb -f ./*.deb Depends)" = "libc6, acme-runtime (>= 2)"'
+        check "$label, $language: the package does not name the folder" sh -c 'dpkg-deb -x ./*.deb unpacked &&
+            ! grep -rF "$PWD" unpacked && readelf -n unpacked/usr/lib/sandlot/providers/*.so | grep -q sandlot && rm -r unpacked'
         check "$label, $language: the package has the one file" sh -c 'dpkg-deb -c ./*.deb | grep "^-" >files &&
             test "$(wc -l <files)" = 1 && grep -q "^-rw-r--r-- root/root .* \./usr/lib/sandlot/providers/$1.so$" files' sh "$name"
     else
@@ -80,6 +96,19 @@ project() {
     check "$label, $language: make clean" sh -c 'make clean && rm -f files && ! ls | grep -E "\.(so|o|deb)$|^deb$"'
     check "$label, $language: what is local is not for git" grep -qx /sandlot.mk .gitignore
     cd / || exit 2
+}
+
+# Nothing in a source may be laid out by the length of the name that stands for "scaffold": no columns.
+no_columns() { ! grep -nE '^ {20,}|[^ ]  +\\$|,  +\.' "$1"; }
+
+# needs_libraries PACKAGE LIBRARY: every library that it names has its package among the dependencies, and nothing else is there
+needs_libraries() {
+    local wanted library found
+    found=$(dpkg-deb -f "$1" Depends | tr ',' '\n' | awk '{ print $1 }' | sort)
+    wanted=$(readelf -d "$2" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | while read -r library; do
+        dpkg -S "*/$library" | sed -n "s/:$(dpkg --print-architecture): .*//p"; done | sort -u)
+    echo "found: $found; wanted: $wanted"
+    [ "$found" = "$wanted" ]
 }
 
 languages() {

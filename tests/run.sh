@@ -5,7 +5,7 @@
 #
 # Every program gets HOME, XDG_* and TMPDIR folders of its own, no standard input and a time limit; see tests/README.md for
 # what it can rely on. Its output is kept in BUILD/test-logs and shown only if it failed. With -r the counts are added
-# to the file RESULTS for the caller to sum up; without it the closing line is printed here.
+# to the file RESULTS for the caller to sum up, and what failed to RESULTS.failures; without it the closing line is printed here.
 set -u
 
 jobs=1
@@ -65,6 +65,11 @@ isolated() {
         ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 "$@"
 }
 
+# failures LOG: what of the program failed, a line each, as far as it tells; else how it ended
+failures() {
+    grep -E '^(not ok |\[  ERROR   \]|\[  FAILED  \] [^0-9])' "$1" || tail -n 2 "$1"
+}
+
 # run_one NUMBER PROGRAM: runs it, writes its counts, prints one line
 run_one() {
     local program=$2 name log status began passed failed skipped word took
@@ -100,6 +105,7 @@ run_one() {
         [ "$failed" = 0 ] || sed 's/^/    | /' "$log" | tail -n 60
     } >"$scratch/$1.line"
     cat "$scratch/$1.line"
+    [ "$failed" = 0 ] || failures "$log" | sed "s|^|$name: |" >"$scratch/$1.failures"
     rm -rf "${scratch:?}/$1"
 }
 
@@ -120,6 +126,7 @@ cat "$scratch"/*.counts 2>/dev/null >"$scratch/all" || :
 read -r passed failed skipped < <(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$scratch/all")
 if [ -n "$results" ]; then
     echo "$passed $failed $skipped" >>"$results"
+    cat "$scratch"/*.failures >>"$results.failures" 2>/dev/null
 else
     echo "$passed passed, $failed failed, $skipped skipped"
 fi

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/file_command.h"
-#include "loader/value.h"
+#include "config/value.h"
 #include "tools/text.h"
 
 #include <string.h>

@@ -18,8 +18,10 @@ static void on_leftover(void *context, const char *provider, const char *id, con
     progress_end();
     if (!collection->options->json && !failed)
         output_format("%s %s\n", provider, id ? id : "-");
-    if (!collection->options->json && failed)
-        progress_line("sandlot: %s of '%s' is still there: %s", id ? id : "a sandbox", provider, problem->message);
+    if (!collection->options->json && failed && id)
+        progress_line("sandlot: %s of '%s' is still there: %s", id, provider, problem->message);
+    else if (!collection->options->json && failed)
+        progress_line("sandlot: a sandbox of '%s' may still be there: %s", provider, problem->message);
     struct json_object *result = json_object_new_object();
 
     json_object_object_add(result, "id", json_text(id));

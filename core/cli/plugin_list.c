@@ -6,6 +6,8 @@
 #include "cli/plugin.h"
 #include "cli/readiness.h"
 
+#include <string.h>
+
 /* "1.0", to be freed; NULL: the file does not say. */
 static char *abi_text(const struct registry_entry *entry)
 {
@@ -50,6 +52,11 @@ static char *remark(const struct context *context, const struct registry_entry *
     const struct registry_entry *hider = plugin_hidden_by(context->sandlot->registry, entry);
     AUTO_FREE char *place = hider ? plugin_place(hider) : NULL;
 
+    const size_t path_length = strlen(entry->path);
+
+    /* The path has a column of its own. */
+    if (reason && strncmp(reason, entry->path, path_length) == 0 && reason[path_length] == ' ')
+        return strdup(reason + path_length + 1);
     if (reason)
         return TAKE(reason);
     if (place)

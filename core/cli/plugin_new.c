@@ -266,10 +266,11 @@ static int open_folder(struct project *project)
     struct stat status;
 
     if (stat(project->path, &status) == 0) {
-        if (!S_ISDIR(status.st_mode) || !is_empty(project->path))
-            return usage_error(project->options->command,
-                               "%s is there already; remove it, or choose another place with --directory",
-                               project->path);
+        const bool folder = S_ISDIR(status.st_mode);
+
+        if (!folder || !is_empty(project->path))
+            return usage_error(project->options->command, "%s %s; choose another place with --directory", project->path,
+                               folder ? "is not empty" : "is there already");
     } else {
         project->made_folder = parent && path_make_folders(parent, 0755) == 0 && mkdir(project->path, 0755) == 0;
         if (!project->made_folder)
@@ -308,9 +309,6 @@ static void tell(struct project *project, const char *language)
     }
     if (project->options->verbosity < 0)
         return;
-    if (builtin_find(project->name))
-        progress_line("sandlot: a provider %s comes with Sandlot; once installed, yours takes its place",
-                      project->name);
     progress_line("sandlot: next: cd %s && make && make check", quoted ? quoted : project->path);
 }
 
@@ -320,6 +318,9 @@ static int make_project(struct project *project, const struct language *language
 
     if (status > 0)
         return status;
+    if (status == 0 && builtin_find(project->name) && project->options->verbosity >= 0)
+        progress_line("sandlot: a provider %s comes with Sandlot; once installed, yours takes its place",
+                      project->name);
     if (status == 0 && write_all(project) == 0 && write_local_file(project) == 0) {
         tell(project, language->name);
         return output_status(0);

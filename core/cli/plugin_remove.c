@@ -33,25 +33,30 @@ static const struct registry_entry *find_here(const struct search *search)
     return NULL;
 }
 
-/* A file of the folder that does not say whose it is goes by its own name, with or without ".so". */
-static const struct registry_entry *find_unusable(const struct search *search)
+/* Is the name that of the file of ENTRY? ".so" may be left out for one that does not say whose it is. */
+static bool is_file_name(const struct search *search, const struct registry_entry *entry)
 {
-    AUTO_FREE char *file = text_format("%s.so", search->name);
+    const char *base = strrchr(entry->path, '/') + 1;
+    const size_t length = strlen(search->name);
 
-    for (size_t i = 0; file && i < search->count; i++) {
-        const struct registry_entry *entry = search->entries[i];
-        const char *base = plugin_is(entry) && !entry->name ? strrchr(entry->path, '/') + 1 : NULL;
+    return strncmp(base, search->name, length) == 0 &&
+           (!base[length] || (!entry->name && strcmp(base + length, ".so") == 0));
+}
 
-        if (base && (strcmp(base, search->name) == 0 || strcmp(base, file) == 0) && plugin_is_in(entry, search->folder))
-            return entry;
-    }
+/* The same by the name of the file. */
+static const struct registry_entry *find_file_here(const struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (plugin_is(search->entries[i]) && is_file_name(search, search->entries[i]) &&
+            plugin_is_in(search->entries[i], search->folder))
+            return search->entries[i];
     return NULL;
 }
 
 /* The name is one of something that is not in the folder: what, and what to do about it. */
 static int explain_elsewhere(const struct options *options, const struct registry_entry *entry)
 {
-    const char *name = entry->name;
+    const char *name = options->arguments[0];
 
     if (entry->source == REGISTRY_CONFIG)
         return usage_error(options->command,
@@ -91,10 +96,14 @@ static int explain_missing(const struct options *options, const struct search *s
     for (size_t i = 0; i < search->count; i++)
         if (search->entries[i]->name && strcmp(search->entries[i]->name, search->name) == 0)
             return explain_elsewhere(options, search->entries[i]);
+    for (size_t i = 0; i < search->count; i++)
+        if (plugin_is(search->entries[i]) && is_file_name(search, search->entries[i]))
+            return explain_elsewhere(options, search->entries[i]);
     return explain_unknown(options, search);
 }
 
-/* The providers in the file of ENTRY, with ", " between, to be freed; *OTHERS: without the one that was named. */
+/* The providers in the file of ENTRY; *OTHERS: with ", " between, to be freed, those that go along with the one that
+ * was named. Who names the file means all of them. */
 static struct json_object *names_in(const struct search *search, const struct registry_entry *entry, char **others)
 {
     struct json_object *names = json_object_new_array();
@@ -105,7 +114,7 @@ static struct json_object *names_in(const struct search *search, const struct re
         if (!plugin_is(other) || !other->name || strcmp(other->path, entry->path) != 0)
             continue;
         json_object_array_add(names, json_text(other->name));
-        if (strcmp(other->name, search->name) != 0)
+        if (strcmp(other->name, search->name) != 0 && !is_file_name(search, entry))
             text_append(others, "%s%s", *others ? ", " : "", other->name);
     }
     return names;
@@ -147,6 +156,18 @@ static void tell(const struct options *options, const struct registry_entry *ent
     output_json(object);
 }
 
+/* Sets ERROR by errno. */
+static void cannot_remove(const struct options *options, const char *path, struct sandlot_error *error)
+{
+    const int why = errno;
+    const char *advice = why == EISDIR ? "it is no plugin; remove it with rmdir or rm -r if nobody needs it"
+                         : options->given & OPTION_SYSTEM ? "run this command as root"
+                                                          : "look at the rights of its folder";
+
+    error_set(error, why == EISDIR ? SANDLOT_CODE_IS_DIRECTORY : SANDLOT_CODE_PERMISSION_DENIED,
+              "%s cannot be removed: %s; %s", path, strerror(why), advice);
+}
+
 static int remove_file(const struct context *context, const struct search *search, const struct registry_entry *entry)
 {
     const struct options *options = context->options;
@@ -159,8 +180,7 @@ static int remove_file(const struct context *context, const struct search *searc
         status = usage_error(options->command, "%s also provides %s; pass --all to remove the file with all of them",
                              entry->path, others);
     else if (unlink(entry->path) < 0)
-        error_set(&error, SANDLOT_CODE_PERMISSION_DENIED, "%s cannot be removed: %s; %s", entry->path, strerror(errno),
-                  options->given & OPTION_SYSTEM ? "run this command as root" : "look at the rights of its folder");
+        cannot_remove(options, entry->path, &error);
     if (error_is_set(&error))
         status = plugin_fail(options, &error);
     else if (status == 0)
@@ -183,7 +203,7 @@ static int remove_plugin(const struct context *context)
     const struct registry_entry *entry = find_here(&search);
 
     if (!entry)
-        entry = find_unusable(&search);
+        entry = find_file_here(&search);
     return entry ? remove_file(context, &search, entry) : explain_missing(context->options, &search);
 }
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "loader/value.h"
+#include "config/value.h"
 
 #include <ctype.h>
 #include <ffi.h>
@@ -88,15 +88,6 @@ static bool is_identifier(const char *name)
     return length > 0 && length <= LONGEST_NAME && strspn(name, letters) == length && !isdigit((unsigned char)*name);
 }
 
-static bool default_is_sound(const struct sandlot_parameter *parameter)
-{
-    struct value value = value_absent();
-    bool sound = !*parameter->default_text || value_from_text(parameter->kind, parameter->default_text, "/", &value);
-
-    value_clear(&value);
-    return sound;
-}
-
 /* What is wrong with one row of a provider's table; NULL: nothing. BEFORE: the rows that precede it. */
 static const char *row_fault(const struct sandlot_parameter *row, const struct sandlot_parameter *before, size_t count)
 {
@@ -108,7 +99,7 @@ static const char *row_fault(const struct sandlot_parameter *row, const struct s
         return "it is declared twice";
     if (row->kind < SANDLOT_PARAMETER_string || row->kind > SANDLOT_PARAMETER_table)
         return "its kind is not known to this version of Sandlot";
-    return default_is_sound(row) ? NULL : "its default is not of its kind";
+    return value_default_fits(row->kind, row->default_text) ? NULL : "its default is not of its kind";
 }
 
 static int broken_declaration(struct sandlot_error *error, const char *what)

@@ -23,7 +23,7 @@
 
 enum {
     BATCH = 256,       /* files that may wait to be moved together */
-    VENDOR_BATCH = 16, /* files that a vendor is given at once: as many descriptors are open */
+    VENDOR_BATCH = 32, /* files that a vendor is given at once: as many descriptors are open */
     SMALL = 24 * 1024, /* bytes of a file that may go with others */
     SMALL_TOGETHER = 96 * 1024,
     LOCK_MS = 60 * 1000,      /* for another call that changes the same file */

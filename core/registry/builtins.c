@@ -75,10 +75,14 @@ char *builtins_folder(void)
     return is_folder(build) ? TAKE(build) : TAKE(beside_library);
 }
 
-char *builtins_build_plugins(void)
+char *builtins_own_plugins(const char *builtins)
 {
     AUTO_FREE char *here = program_folder();
-    AUTO_FREE char *build = here ? text_format("%s/builtins", here) : NULL;
+    AUTO_FREE char *parent = path_parent(builtins);
 
-    return build && is_folder(build) ? text_format("%s/plugins", here) : NULL;
+    if (!here || !parent)
+        return NULL;
+    if (strcmp(parent, "/") == 0)
+        *parent = '\0';
+    return text_format("%s/%s", parent, strcmp(parent, here) == 0 ? "plugins" : "providers");
 }

@@ -27,7 +27,8 @@ const struct builtin *builtin_find(const char *name);
  */
 char *builtins_folder(void);
 
-/* In a build tree, its folder for further plugins; NULL elsewhere. To be freed. */
-char *builtins_build_plugins(void);
+/* This installation's own folder for plugins, given that of its built-ins: `providers` beside it, and in a build tree
+ * `plugins`. To be freed; NULL when out of memory. */
+char *builtins_own_plugins(const char *builtins);
 
 #endif

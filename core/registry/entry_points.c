@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/value.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -38,6 +39,13 @@ static const struct {
     {CAPABILITY_LIST, "list"},   {CAPABILITY_UPLOAD, "upload"},     {CAPABILITY_DOWNLOAD, "download"},
     {CAPABILITY_FILES, "files"}, {CAPABILITY_PAUSE, "pause"},       {CAPABILITY_SNAPSHOT, "snapshot"},
     {CAPABILITY_FORK, "fork"},   {CAPABILITY_TERMINAL, "terminal"}, {CAPABILITY_STREAMING, "streaming"},
+};
+
+static const char *const kinds[] = {
+    [SANDLOT_PARAMETER_string] = "string",   [SANDLOT_PARAMETER_path] = "path",
+    [SANDLOT_PARAMETER_integer] = "integer", [SANDLOT_PARAMETER_float] = "float",
+    [SANDLOT_PARAMETER_boolean] = "boolean", [SANDLOT_PARAMETER_array] = "array",
+    [SANDLOT_PARAMETER_table] = "table",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -142,12 +150,6 @@ static bool word_is(const char *text, size_t length, const char *word)
 /* "kind flag help". A kind or flag of a later SDK leaves kind 0, and the parameter is not shown. */
 static bool read_parameter(struct entry_point *point, const char *name, const char *value, char **problem)
 {
-    static const char *const kinds[] = {
-        [SANDLOT_PARAMETER_string] = "string",   [SANDLOT_PARAMETER_path] = "path",
-        [SANDLOT_PARAMETER_integer] = "integer", [SANDLOT_PARAMETER_float] = "float",
-        [SANDLOT_PARAMETER_boolean] = "boolean", [SANDLOT_PARAMETER_array] = "array",
-        [SANDLOT_PARAMETER_table] = "table",
-    };
     static const char *const flags[] = {
         [SANDLOT_FLAG_optional] = "optional",
         [SANDLOT_FLAG_required] = "required",
@@ -271,6 +273,31 @@ static bool read_key(struct reading *reading, struct entry_point *point, const c
     return true;
 }
 
+/* Drops a default without its parameter, and a parameter of a kind that this version does not know. */
+static void check_parameters(struct entry_point *point)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < point->parameter_count; i++) {
+        struct parameter_note *parameter = &point->parameters[i];
+
+        if (parameter->kind && !parameter->default_text)
+            parameter->default_text = strdup("");
+        if (parameter->kind && parameter->default_text) {
+            if (!value_default_fits(parameter->kind, parameter->default_text))
+                set_problem(
+                    point, "its parameter %s is of the kind %s, and its default is not: ask its vendor for a new build",
+                    parameter->name, kinds[parameter->kind]);
+            point->parameters[kept++] = *parameter;
+            continue;
+        }
+        free(parameter->name);
+        free(parameter->default_text);
+        free(parameter->help);
+    }
+    point->parameter_count = kept;
+}
+
 static void check_point(const struct reading *reading, struct entry_point *point)
 {
     if (!reading->abi_given)
@@ -281,23 +308,7 @@ static void check_point(const struct reading *reading, struct entry_point *point
         set_problem(point,
                     "its note says working_dir = \"%s\", which is no absolute path: ask its vendor for a new build",
                     point->working_dir);
-    /* A default without its parameter, or a parameter of a kind that this version does not know. */
-    size_t kept = 0;
-
-    for (size_t i = 0; i < point->parameter_count; i++) {
-        struct parameter_note *parameter = &point->parameters[i];
-
-        if (parameter->kind && !parameter->default_text)
-            parameter->default_text = strdup("");
-        if (parameter->kind && parameter->default_text) {
-            point->parameters[kept++] = *parameter;
-            continue;
-        }
-        free(parameter->name);
-        free(parameter->default_text);
-        free(parameter->help);
-    }
-    point->parameter_count = kept;
+    check_parameters(point);
 }
 
 static bool add_point(struct reading *reading, const char *name)

@@ -23,6 +23,7 @@ struct offer {
     ino_t inode;
     size_t order;         /* of discovery */
     bool borrows;         /* path, symbol and note belong to the base */
+    bool tried_out;       /* found by SANDLOT_PLUGIN_PATH */
     const char *said_dir; /* working_dir, if anybody said one */
     atomic_bool told;     /* its duplicates were warned about */
 };
@@ -37,6 +38,8 @@ struct registry {
     size_t ignored_count;
     char **folders;
     size_t folder_count;
+    size_t variable_folders;       /* so many of them, the first ones, are of SANDLOT_PLUGIN_PATH */
+    size_t folder;                 /* that is being scanned */
     char *builtins;                /* the folder of the built-ins */
     enum registry_source scanning; /* what a folder that is being scanned holds */
 };
@@ -94,6 +97,7 @@ static struct offer *add_offer(struct registry *registry, enum registry_source s
     offer->entry.name = copy;
     offer->entry.source = source;
     offer->order = registry->count;
+    offer->tried_out = source == REGISTRY_PLUGIN && registry->folder < registry->variable_folders;
     offer->builtin = source == REGISTRY_BUILTIN && name ? builtin_find(name) : NULL;
     registry->offers[registry->count++] = offer;
     return offer;
@@ -230,24 +234,25 @@ static bool add_folders_of_variable(struct registry *registry)
 static bool find_folders(struct registry *registry)
 {
     AUTO_FREE char *data = path_data_home();
-    char *build = builtins_build_plugins();
 
-    if (!add_folders_of_variable(registry) || !data || !add_folder(registry, text_format("%s/providers", data)) ||
-        !add_folder(registry, strdup("/usr/local/lib/sandlot/providers")) ||
-        !add_folder(registry, strdup("/usr/lib/sandlot/providers"))) {
-        free(build);
+    if (!data || !add_folders_of_variable(registry))
         return false;
-    }
+    registry->variable_folders = registry->folder_count;
     registry->builtins = builtins_folder();
-    return registry->builtins && (!build || add_folder(registry, build));
+    return registry->builtins && add_folder(registry, text_format("%s/providers", data)) &&
+           add_folder(registry, strdup("/usr/local/lib/sandlot/providers")) &&
+           add_folder(registry, strdup("/usr/lib/sandlot/providers")) &&
+           add_folder(registry, builtins_own_plugins(registry->builtins));
 }
 
 static bool scan(struct registry *registry)
 {
     registry->scanning = REGISTRY_PLUGIN;
-    for (size_t i = 0; i < registry->folder_count; i++)
+    for (size_t i = 0; i < registry->folder_count; i++) {
+        registry->folder = i;
         if (!discovery_scan(registry->folders[i], add_library, registry))
             return false;
+    }
     registry->scanning = REGISTRY_BUILTIN;
     return discovery_scan(registry->builtins, add_library, registry);
 }
@@ -591,6 +596,17 @@ void registry_free(struct registry *registry)
 /* ---- questions -----------------------------------------------------------------------------------------------------
  */
 
+/* To come before what is installed is what SANDLOT_PLUGIN_PATH is for, and needs no warning. */
+static void tell_duplicate(const struct offer *first, const struct offer *second)
+{
+    if (first->tried_out && !second->tried_out)
+        log_info("%s of SANDLOT_PLUGIN_PATH provides %s, in the place of %s", first->entry.path, first->entry.name,
+                 second->entry.path);
+    else
+        log_warning("two plugin files provide %s: %s comes first, %s is not used; remove one of them",
+                    first->entry.name, first->entry.path, second->entry.path);
+}
+
 /* Two plugin files for one name: said once, when the name is asked for or listed, not with every command. */
 static void tell_duplicates(struct offer *winner)
 {
@@ -598,8 +614,7 @@ static void tell_duplicates(struct offer *winner)
         return;
     for (const struct offer *offer = winner; offer->base; offer = offer->base)
         if (offer->entry.source == REGISTRY_PLUGIN && offer->base->entry.source == REGISTRY_PLUGIN)
-            log_warning("two plugin files provide %s: %s comes first, %s is not used; remove one of them",
-                        offer->entry.name, offer->entry.path, offer->base->entry.path);
+            tell_duplicate(offer, offer->base);
 }
 
 const struct registry_entry *const *registry_entries(const struct registry *registry, size_t *count)

@@ -66,9 +66,7 @@ static enum sandlot_status add(const struct sandlot_listing *listing, const stru
 {
     struct pages *pages = listing->context;
 
-    if (sandbox->size < SMALLEST_LISTED)
-        return SANDLOT_INTERNAL;
-    if (!sandbox->id || !*sandbox->id)
+    if (!sandbox || sandbox->size < SMALLEST_LISTED || !sandbox->id || !*sandbox->id)
         return SANDLOT_INTERNAL; /* a listing that leaves ids out is not to be trusted with what to delete */
     enum sandlot_status status = pages->each(pages->context, sandbox);
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -16,29 +17,88 @@
 
 enum { LEFTOVER_MS = 60 * 1000, LOCK_MS = 60 * 1000, SWEEP_GRACE_MS = 2000 };
 
-static bool expired(const struct ledger_record *record)
+/* How long a record is kept that nobody can do anything about, where its sandbox has no hard lifetime. */
+#define UNKNOWN_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000)
+
+static bool is_past(int64_t utc_ms)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return record->expires_at_ms && (int64_t)now.tv_sec * 1000 > record->expires_at_ms;
+    return (int64_t)now.tv_sec * 1000 > utc_ms;
+}
+
+static bool expired(const struct ledger_record *record)
+{
+    return record->expires_at_ms && is_past(record->expires_at_ms);
+}
+
+/* When the record of a sandbox whose id was never heard is given up. */
+static int64_t given_up_at_ms(const struct ledger_record *record)
+{
+    return record->expires_at_ms ? record->expires_at_ms : record->created_at_ms + UNKNOWN_KEPT_MS;
+}
+
+char *leftover_advice(const struct ledger_record *record)
+{
+    const time_t seconds = (time_t)(given_up_at_ms(record) / 1000);
+    struct tm parts;
+    char date[32];
+
+    gmtime_r(&seconds, &parts);
+    strftime(date, sizeof(date), "%Y-%m-%d", &parts);
+    return text_format("look for one with the label %s at its vendor, and delete it there; `sandlot gc` names it until "
+                       "%s, when it is forgotten",
+                       record->label, date);
+}
+
+/* Could nobody but the vendor say whether there is a sandbox? */
+static bool is_beyond_reach(const struct ledger_record *record, const struct sandlot_error *problem)
+{
+    return !record->id && problem->code == SANDLOT_CODE_NOT_SUPPORTED;
+}
+
+/* The sandbox of a record could not be looked up: PROBLEM becomes what can be done about it. */
+static void advise(const struct ledger_record *record, struct sandlot_error *problem)
+{
+    AUTO_FREE char *advice = is_beyond_reach(record, problem) ? leftover_advice(record) : NULL;
+
+    if (!advice)
+        return;
+    sandlot_error_clear(problem);
+    error_set(problem, SANDLOT_CODE_NOT_SUPPORTED,
+              "its id was never heard, and this provider cannot list its sandboxes: %s", advice);
+}
+
+/* Looks the sandbox of a record without id up by its label. -1: it cannot be told whether there is one, and it is too
+ * early to give that up. */
+static int find_id(struct provider *provider, struct ledger_record *record, int64_t deadline_ms, int cancel_fd,
+                   struct sandlot_error *error)
+{
+    if (record->id ||
+        (provider && session_find_by_label(provider, record->label, deadline_ms, cancel_fd, &record->id, error) >= 0))
+        return 0;
+    if (is_past(given_up_at_ms(record))) {
+        sandlot_error_clear(error);
+        return 0;
+    }
+    advise(record, error);
+    return -1;
 }
 
 /*
- * Deletes the sandbox of a record whose owner is gone, and the record. Without an id the sandbox is looked up by its
- * label; where that cannot be done the record stays until the hard lifetime of the sandbox is over.
+ * Deletes the sandbox of a record whose owner is gone, and the record. PROVIDER is NULL, and the error set, if it could
+ * not be loaded.
  */
 static int delete_leftover(struct provider *provider, struct ledger_record *record, int cancel_fd,
                            struct sandlot_error *error)
 {
     int64_t deadline_ms = sandlot_now_ms() + LEFTOVER_MS;
 
-    if (!record->id && session_find_by_label(provider, record->label, deadline_ms, cancel_fd, &record->id, error) < 0) {
-        if (!expired(record))
-            return -1;
-        sandlot_error_clear(error);
-    }
-    if (record->id && session_delete_at_provider(provider, record->id, deadline_ms, cancel_fd, error) < 0)
+    if (find_id(provider, record, deadline_ms, cancel_fd, error) < 0)
+        return -1;
+    if (record->id &&
+        (!provider || session_delete_at_provider(provider, record->id, deadline_ms, cancel_fd, error) < 0))
         return -1;
     return ledger_remove(record->label, error);
 }
@@ -76,7 +136,7 @@ static int collect_one(struct sandlot *sandlot, struct ledger_record *record, in
 {
     struct sandlot *other = runtime_of(sandlot, record);
     struct provider *provider = load_for(other ? other : sandlot, record, error);
-    int result = provider ? delete_leftover(provider, record, cancel_fd, error) : -1;
+    int result = delete_leftover(provider, record, cancel_fd, error);
 
     provider_unload(provider);
     sandlot_close(other);
@@ -132,7 +192,7 @@ int sandlot_collect_garbage(struct sandlot *sandlot,
         }
         int failed = collect_one(sandlot, records[i], cancel_fd, &problem);
 
-        left += failed < 0;
+        left += failed < 0 && !is_beyond_reach(records[i], &problem);
         if (each)
             each(context, records[i]->provider, records[i]->id, failed < 0 ? &problem : NULL);
         sandlot_error_clear(&problem);

@@ -265,6 +265,22 @@ static bool may_have_created(enum sandlot_status status)
            status == SANDLOT_INTERNAL || status == SANDLOT_OK;
 }
 
+/* It could not be looked up whether there is a sandbox, because of PROBLEM. */
+static void warn_of_unknown(const struct opening *opening, enum sandlot_status status,
+                            const struct sandlot_error *problem)
+{
+    const struct sandlot_session *session = opening->session;
+    const char *name = session->provider->entry->name;
+    const char *doubt = status == SANDLOT_UNAVAILABLE ? "a sandbox was probably not created, but that is not certain"
+                                                      : "it is not known whether a sandbox was created";
+    AUTO_FREE char *advice = leftover_advice(session->record);
+
+    if (problem->code == SANDLOT_CODE_NOT_SUPPORTED)
+        log_warning("%s: %s, and this provider cannot list its sandboxes: %s", name, doubt, advice ? advice : "");
+    else
+        log_warning("%s (%s); `sandlot gc` will look again", doubt, problem->message); /* which names the provider */
+}
+
 /*
  * The way out once the intent is written: deletes the sandbox, looks it up by its label if its id was never heard, and
  * takes the record out of the ledger when it is sure that nothing is left. Never touches a sandbox that is not ours.
@@ -279,17 +295,21 @@ static void abandon(struct opening *opening, enum sandlot_status status)
     if (!session->record)
         return;
     session_release_handle(session);
-    if (!session->id && may_have_created(status) &&
-        session_find_by_label(provider, session->record->label, sandlot_now_ms() + LOOK_UP_MS, -1, &session->id,
-                              &problem) < 0) {
-        log_warning("%s: it is not known whether a sandbox was created (%s); `sandlot gc` will look again",
-                    provider->entry->name, problem.message);
-        sandlot_error_clear(&problem);
-        return;
+    if (!session->id && may_have_created(status)) {
+        if (provider->table.list)
+            on_progress(opening, "asking whether a sandbox was created", 0, 0);
+        if (session_find_by_label(provider, session->record->label, sandlot_now_ms() + LOOK_UP_MS, -1, &session->id,
+                                  &problem) < 0) {
+            warn_of_unknown(opening, status, &problem);
+            sandlot_error_clear(&problem);
+            return;
+        }
     }
+    if (session->id)
+        on_progress(opening, "deleting the sandbox", 0, 0);
     if (session->id && session_delete_at_provider(provider, session->id, deadline_ms, -1, &problem) < 0) {
-        log_warning("%s: sandbox %s could not be deleted: %s; delete it with: sandlot delete --sandbox %s %s",
-                    provider->entry->name, session->id, problem.message, provider->entry->name, session->id);
+        log_warning("sandbox %s could not be deleted: %s; delete it with: sandlot delete --sandbox %s %s", session->id,
+                    problem.message, provider->entry->name, session->id);
         sandlot_error_clear(&problem);
         return;
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_MS = 120 * 1000, DELETE_MS = 60 * 1000 };
+enum { LIST_MS = 30 * 1000, DELETE_MS = 60 * 1000 };
 
 struct listing {
     const char *provider;

@@ -115,6 +115,10 @@ int session_list_at_provider(struct provider *provider,
 int session_find_by_label(struct provider *provider, const char *label, int64_t deadline_ms, int cancel_fd, char **id,
                           struct sandlot_error *error);
 
+/* What to do about a sandbox whose id was never heard and that its provider cannot list, to be freed; NULL when out of
+ * memory. */
+char *leftover_advice(const struct ledger_record *record);
+
 /* Gives the provider its handle back, if there is one. */
 void session_release_handle(struct sandlot_session *session);
 

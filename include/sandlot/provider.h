@@ -2,9 +2,9 @@
  * sandlot/provider.h - the provider ABI, major version 1.
  *
  * A provider makes, finds, uses and deletes sandboxes of one kind: one cloud vendor's, or boxes on
- * this machine. It ships as one shared object. This header is all that it needs: it is plain C11
- * (and C++), a provider links against nothing of Sandlot, and Sandlot calls it only through the
- * table below.
+ * this machine. It ships as one shared object. This header is all that it needs: it is C11 with POSIX.1-2008
+ * (-std=gnu11, or -std=c11 -D_GNU_SOURCE) and C++, a provider links against nothing of Sandlot, and Sandlot calls it
+ * only through the table below.
  *
  *   1. Write the functions that your vendor can serve: get_or_create and delete_sandbox are required,
  *      and execute too unless you serve files natively. Everything else may stay NULL. A capability is
@@ -135,8 +135,9 @@ struct sandlot_host {
     /*
      * Inside get_or_create and fork: the vendor has answered and this is the sandbox's id. Call it as
      * soon as the id is known, before waiting for anything else: from this moment on the host
-     * deletes the sandbox if anything goes wrong. WORKING_DIR is where commands start, NULL for the one in
-     * the metadata. Both are copied.
+     * deletes the sandbox if anything goes wrong (one that was attached to it never deletes). WORKING_DIR is where
+     * commands start, NULL for the one in the metadata; after attaching it is the only thing that this tells, and the
+     * call may be left out. `ready` may call it again when it knows better. Both are copied.
      */
     void (*created)(struct sandlot_call *call, const char *id, const char *working_dir);
 };
@@ -195,7 +196,8 @@ struct sandlot_create {
     const char *run_label;              /* unique for this creation, [a-z0-9-], at most 40 bytes: hand it to the vendor
                                            as label, metadata or idempotency key, so that a sandbox whose id was never heard can be
                                            found again by list */
-    const struct sandlot_label *labels; /* to set where the vendor has labels; run_label is among them */
+    const struct sandlot_label *labels; /* to set where the vendor has labels; run_label is among them, under the key
+                                           "sandlot-run": read it back from there in list */
     size_t label_count;
     int64_t idle_ttl_ms; /* end it after so long without use; cut it to the vendor's maximum; 0: none asked */
     int64_t hard_ttl_ms; /* end it after so long whatever happens; 0: none asked */
@@ -578,7 +580,8 @@ static inline bool sandlot_cancelled(const struct sandlot_call *call)
     return call->cancel_fd >= 0 && poll(&cancel, 1, 0) > 0;
 }
 
-/* host->fail with printf's formatting; messages are cut at 1 KiB. */
+/* host->fail with printf's formatting; messages are cut at 1 KiB, between words, lest half a secret is left that nobody
+ * recognizes. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
@@ -589,8 +592,15 @@ sandlot_fail(struct sandlot_call *call, enum sandlot_status status, const char *
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
+    int length = vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
+    if (length >= (int)sizeof(message)) {
+        size_t at = sizeof(message) - sizeof(" ...");
+
+        while (at > 0 && message[at] != ' ')
+            at--;
+        snprintf(message + at, sizeof(" ..."), " ...");
+    }
     return (call->host->fail)(call, status, message); /* in parentheses: cmocka has a macro of that name */
 }
 

@@ -517,7 +517,9 @@ SANDLOT_API int sandlot_list(struct sandlot *sandlot, const struct sandlot_targe
                              struct sandlot_error *error);
 
 /* Deletes what dead processes left behind. Calls EACH (may be NULL) per leftover with its id (NULL if it was
- * never known), its provider, and NULL or the reason why it is still there. 0 if nothing is left, else -1. */
+ * never known), its provider, and NULL or the reason why it is still there. 0 if nothing is left, else -1. What only a
+ * vendor who cannot list could tell of (SANDLOT_CODE_NOT_SUPPORTED, with the label to look for) does not count as left;
+ * its record expires with the sandbox. */
 SANDLOT_API int sandlot_collect_garbage(struct sandlot *sandlot,
                                         void (*each)(void *context, const char *provider, const char *id,
                                                      const struct sandlot_error *problem),

@@ -1,8 +1,10 @@
 #include "api.h"
 
-#include "cleanup.h"
-
 #include <sandlot/sdk/aws_signature.h>
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
 #include <string.h>
 #include <strings.h>
 #include <time.h>

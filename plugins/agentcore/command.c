@@ -1,11 +1,12 @@
 #include "command.h"
 
-#include "cleanup.h"
 #include "invoke.h"
 #include "nursery.h"
 #include "upload.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
+
 #include <string.h>
 
 enum {

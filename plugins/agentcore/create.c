@@ -1,8 +1,11 @@
 #include "create.h"
 
-#include "cleanup.h"
 #include "lifecycle.h"
 #include "sandbox.h"
+
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
 
 #include <openssl/sha.h>
 #include <string.h>

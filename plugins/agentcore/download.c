@@ -7,10 +7,11 @@
  */
 #include "download.h"
 
-#include "cleanup.h"
 #include "command.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/quoting.h>
+
 #include <string.h>
 
 enum { LINE_SIZE = 64, MOST_AT_ONCE = 256 };

@@ -1,8 +1,10 @@
 #include "invoke.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/event_stream.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
 #include <string.h>
 
 enum {

@@ -1,8 +1,10 @@
 #include "lifecycle.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
 #include <sandlot/sdk/timestamp.h>
+
 #include <string.h>
 
 enum { PAGE = 100 };

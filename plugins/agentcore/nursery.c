@@ -1,7 +1,8 @@
 #include "nursery.h"
 
-#include "cleanup.h"
 #include "invoke.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,10 @@
 #include "sandbox.h"
 
-#include "cleanup.h"
 #include "create.h"
+
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
 
 #include <string.h>
 

@@ -1,9 +1,10 @@
 #include "staging.h"
 
 #include "base64.h"
-#include "cleanup.h"
 #include "command.h"
 #include "invoke.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
 #include <string.h>

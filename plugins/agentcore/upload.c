@@ -1,12 +1,13 @@
 #include "upload.h"
 
 #include "base64.h"
-#include "cleanup.h"
 #include "command.h"
 #include "staging.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 #include <sandlot/sdk/quoting.h>
+
 #include <string.h>
 
 enum {

@@ -1,8 +1,7 @@
 #include "api.h"
 
-#include "cleanup.h"
-
 #include <poll.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 #include <string.h>
 

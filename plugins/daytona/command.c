@@ -1,8 +1,8 @@
 #include "command.h"
 
-#include "cleanup.h"
 #include "upload.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
 #include <string.h>
 

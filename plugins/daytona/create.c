@@ -6,7 +6,7 @@
  */
 #include "create.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <string.h>

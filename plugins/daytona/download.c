@@ -1,7 +1,8 @@
 #include "download.h"
 
-#include "cleanup.h"
 #include "multipart.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 #include "lifecycle.h"
 
-#include "cleanup.h"
 #include "create.h"
 #include "sandbox.h"
 
 #include <inttypes.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/timestamp.h>
 #include <string.h>
 

@@ -65,11 +65,11 @@ static const struct sandlot_provider daytona_provider = {
     .fork = lifecycle_fork,
 };
 
-#define DAYTONA_METADATA(M)                                                                                          \
-    M(description, "Sandboxes of Daytona (daytona.io)")                                                              \
-    M(working_dir, "/home/daytona")                                                                                  \
-    M(capabilities, "list upload download pause snapshot fork")                                                      \
-    M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                                              \
-    M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET TMPDIR SSL_CERT_FILE " \
-                   "https_proxy HTTPS_PROXY http_proxy all_proxy ALL_PROXY no_proxy NO_PROXY")
+#define DAYTONA_METADATA(M)                                                                     \
+    M(description, "Sandboxes of Daytona (daytona.io)")                                         \
+    M(working_dir, "/home/daytona")                                                             \
+    M(capabilities, "list upload download pause snapshot fork")                                 \
+    M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                         \
+    M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET " \
+                   "TMPDIR " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(daytona, DAYTONA_METADATA, DAYTONA_PARAMETERS);

@@ -1,6 +1,6 @@
 #include "record.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <string.h>
 

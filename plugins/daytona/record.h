@@ -4,6 +4,8 @@
 
 #include "api.h"
 
+#include <sandlot/sdk/cleanup.h>
+
 /* Labels of ours beside those of the request. */
 #define LABEL_RUN "sandlot-run"
 #define LABEL_CUSTOM "sandlot-custom" /* started from an image or snapshot of the user's choice */

@@ -1,9 +1,9 @@
 #include "snapshots.h"
 
-#include "cleanup.h"
 #include "record.h"
 
 #include <inttypes.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/timestamp.h>
 #include <string.h>
 

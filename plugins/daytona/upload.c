@@ -4,9 +4,10 @@
  */
 #include "upload.h"
 
-#include "cleanup.h"
 #include "command.h"
 #include "placing.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
 #include <string.h>

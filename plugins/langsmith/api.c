@@ -1,8 +1,8 @@
 #include "api.h"
 
-#include "cleanup.h"
 #include "parameters.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 
 #include <errno.h>
@@ -317,6 +317,20 @@ void api_page_clear(struct api_page *page)
     api_answer_clear(&page->answer);
     free(page->next);
     *page = (struct api_page){0};
+}
+
+enum sandlot_status api_list(struct sandlot_call *call, struct api *api, const char *collection, const char *key,
+                             const char *cursor, api_add add, const struct sandlot_listing *listing)
+{
+    struct api_page page;
+    enum sandlot_status status = api_get_page(call, api, collection, key, NULL, cursor, &page);
+
+    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
+        status = add(call, json_object_array_get_idx(page.items, i), listing);
+    if (status == SANDLOT_OK && page.next)
+        listing->next(listing, page.next);
+    api_page_clear(&page);
+    return status;
 }
 
 /* ---- the data plane --------------------------------------------------------------------------------------------- */

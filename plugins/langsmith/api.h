@@ -88,6 +88,14 @@ enum sandlot_status api_get_page(struct sandlot_call *call, struct api *api, con
 
 void api_page_clear(struct api_page *page);
 
+/* Tells LISTING of one entry of a collection. */
+typedef enum sandlot_status (*api_add)(struct sandlot_call *call, struct json_object *entry,
+                                       const struct sandlot_listing *listing);
+
+/* The page of COLLECTION at CURSOR, for `list` and the like: its entries by ADD, and where it goes on. */
+enum sandlot_status api_list(struct sandlot_call *call, struct api *api, const char *collection, const char *key,
+                             const char *cursor, api_add add, const struct sandlot_listing *listing);
+
 /* ---- the data plane --------------------------------------------------------------------------------------------- */
 
 /* OPERATION ("/upload") at a sandbox's address URL as an absolute target, about the file PATH unless that is NULL. To

@@ -7,10 +7,10 @@
  */
 #include "command.h"
 
-#include "attempt.h"
-#include "cleanup.h"
 #include "files.h"
 
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/websocket.h>
 
@@ -29,8 +29,8 @@ enum {
     LONGEST_PAUSE_MS = 4 * SECOND,
     URGENT_MS = 900, /* for what ends a command after a cancellation */
     KILL_MS = 100,
-    GOODBYE_MS = 100,
-    KEPT_S = 60 /* the service keeps a script that has ended for so long */
+    GOODBYE_MS = 1, /* it is sent; its answer is not worth a round trip */
+    KEPT_S = 60     /* the service keeps a script that has ended for so long */
 };
 
 #define SHELL "/bin/sh"

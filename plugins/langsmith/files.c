@@ -1,9 +1,9 @@
 #include "files.h"
 
-#include "attempt.h"
-#include "cleanup.h"
 #include "command.h"
 
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/quoting.h>
 
 #include <stdlib.h>

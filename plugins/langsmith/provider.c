@@ -1,11 +1,12 @@
 /* LangSmith sandboxes: the table of the provider. */
 #include "api.h"
-#include "cleanup.h"
 #include "command.h"
 #include "files.h"
 #include "parameters.h"
 #include "sandbox.h"
 #include "snapshot.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdlib.h>
 
@@ -180,14 +181,13 @@ static const struct sandlot_provider langsmith_provider = {
     .delete_snapshot = langsmith_delete_snapshot,
 };
 
-#define LANGSMITH_METADATA(M)                                                       \
-    M(description, "LangSmith sandboxes")                                           \
-    M(working_dir, WORKING_DIR)                                                     \
-    M(snapshot_name, "yes")                                                         \
-    M(capabilities, "list upload download pause snapshot streaming")                \
-    M(credentials, LANGSMITH_CREDENTIALS)                                           \
-    M(environment, "LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT "                         \
-                   "LANGSMITH_SANDBOX_SNAPSHOT_ID LANGSMITH_SANDBOX_SNAPSHOT_NAME " \
-                   "SSL_CERT_FILE https_proxy no_proxy")                            \
+#define LANGSMITH_METADATA(M)                                                                         \
+    M(description, "LangSmith sandboxes")                                                             \
+    M(working_dir, WORKING_DIR)                                                                       \
+    M(snapshot_name, "yes")                                                                           \
+    M(capabilities, "list upload download pause snapshot streaming")                                  \
+    M(credentials, LANGSMITH_CREDENTIALS)                                                             \
+    M(environment, "LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT "                                           \
+                   "LANGSMITH_SANDBOX_SNAPSHOT_ID LANGSMITH_SANDBOX_SNAPSHOT_NAME " HTTP_ENVIRONMENT) \
     M(package, "sandlot-provider-langsmith")
 SANDLOT_ENTRY_POINT(langsmith, LANGSMITH_METADATA, LANGSMITH_PARAMETERS);

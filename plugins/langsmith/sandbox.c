@@ -1,10 +1,10 @@
 #include "sandbox.h"
 
-#include "cleanup.h"
 #include "create.h"
 #include "parameters.h"
 #include "snapshot.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <ctype.h>
@@ -529,13 +529,5 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *do
 enum sandlot_status sandbox_list(struct sandlot_call *call, struct api *api, const char *cursor,
                                  const struct sandlot_listing *listing)
 {
-    struct api_page page;
-    enum sandlot_status status = api_get_page(call, api, "boxes", "sandboxes", NULL, cursor, &page);
-
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
-        status = add(call, json_object_array_get_idx(page.items, i), listing);
-    if (status == SANDLOT_OK && page.next)
-        listing->next(listing, page.next);
-    api_page_clear(&page);
-    return status;
+    return api_list(call, api, "boxes", "sandboxes", cursor, add, listing);
 }

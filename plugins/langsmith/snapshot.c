@@ -1,8 +1,8 @@
 #include "snapshot.h"
 
-#include "cleanup.h"
 #include "parameters.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -314,15 +314,7 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *sn
 enum sandlot_status snapshot_list(struct sandlot_call *call, struct api *api, const char *cursor,
                                   const struct sandlot_listing *listing)
 {
-    struct api_page page;
-    enum sandlot_status status = api_get_page(call, api, "snapshots", "snapshots", NULL, cursor, &page);
-
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
-        status = add(call, json_object_array_get_idx(page.items, i), listing);
-    if (status == SANDLOT_OK && page.next)
-        listing->next(listing, page.next);
-    api_page_clear(&page);
-    return status;
+    return api_list(call, api, "snapshots", "snapshots", cursor, add, listing);
 }
 
 /* ---- deleting --------------------------------------------------------------------------------------------------- */

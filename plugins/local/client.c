@@ -1,6 +1,6 @@
 #include "client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 #include "execute.h"
 
 #include "box/box.h"
-#include "cleanup.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

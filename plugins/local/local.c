@@ -3,7 +3,6 @@
  * the side that runs in the user's program.
  */
 #include "box/box.h"
-#include "cleanup.h"
 #include "client.h"
 #include "execute.h"
 #include "parameters.h"
@@ -11,6 +10,8 @@
 #include "sandbox.h"
 #include "settings.h"
 #include "terminal.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

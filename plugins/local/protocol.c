@@ -1,6 +1,6 @@
 #include "protocol.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 #include "rootfs.h"
 
-#include "cleanup.h"
 #include "execute.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 #include "sandbox.h"
 
-#include "cleanup.h"
 #include "copy.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,8 @@
 #include "api.h"
 
-#include "cleanup.h"
+#include "message.h"
+
+#include <sandlot/sdk/json.h>
 
 #include <ctype.h>
 #include <inttypes.h>

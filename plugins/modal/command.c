@@ -7,12 +7,13 @@
  */
 #include "command.h"
 
-#include "cleanup.h"
 #include "create.h"
+#include "message.h"
 #include "process.h"
 #include "upload.h"
 
 #include <sandlot/sdk/remote_command.h>
+
 #include <string.h>
 
 enum {

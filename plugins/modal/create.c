@@ -6,8 +6,10 @@
  */
 #include "create.h"
 
-#include "cleanup.h"
+#include "message.h"
 #include "origin.h"
+
+#include <sandlot/sdk/json.h>
 
 #include <ctype.h>
 #include <string.h>

@@ -5,11 +5,12 @@
  */
 #include "download.h"
 
-#include "cleanup.h"
+#include "message.h"
 #include "process.h"
 
-#include <inttypes.h>
 #include <sandlot/sdk/quoting.h>
+
+#include <inttypes.h>
 #include <string.h>
 
 enum { WORD = 32, LINE_SIZE = 32, LONGEST_DOWNLOAD_S = 6 * 3600 };

@@ -1,7 +1,7 @@
 #include "lifecycle.h"
 
-#include "cleanup.h"
 #include "create.h"
+#include "message.h"
 
 #include <string.h>
 

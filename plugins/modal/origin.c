@@ -1,6 +1,6 @@
 #include "origin.h"
 
-#include "cleanup.h"
+#include "message.h"
 
 #include <ctype.h>
 #include <string.h>

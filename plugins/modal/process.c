@@ -1,6 +1,6 @@
 #include "process.h"
 
-#include "cleanup.h"
+#include "message.h"
 
 #include <string.h>
 

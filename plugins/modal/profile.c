@@ -4,7 +4,7 @@
  */
 #include "profile.h"
 
-#include "cleanup.h"
+#include "message.h"
 
 #include <ctype.h>
 #include <stdio.h>

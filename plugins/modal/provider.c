@@ -5,11 +5,11 @@
  * snapshots.c do the rest; api.c talks. The messages are modal.proto's.
  */
 #include "api.h"
-#include "cleanup.h"
 #include "command.h"
 #include "create.h"
 #include "download.h"
 #include "lifecycle.h"
+#include "message.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"

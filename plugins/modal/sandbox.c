@@ -1,7 +1,7 @@
 #include "sandbox.h"
 
-#include "cleanup.h"
 #include "create.h"
+#include "message.h"
 
 #include <string.h>
 

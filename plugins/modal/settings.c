@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include "cleanup.h"
+#include "message.h"
 
 #include <ctype.h>
 #include <errno.h>

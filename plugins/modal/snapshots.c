@@ -4,8 +4,8 @@
  */
 #include "snapshots.h"
 
-#include "cleanup.h"
 #include "create.h"
+#include "message.h"
 #include "origin.h"
 
 #include <string.h>

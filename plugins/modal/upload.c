@@ -9,11 +9,12 @@
  */
 #include "upload.h"
 
-#include "cleanup.h"
+#include "message.h"
 #include "process.h"
 
-#include <inttypes.h>
 #include <sandlot/sdk/placing.h>
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,8 @@
 #include "api.h"
 
-#include "cleanup.h"
-
 #include <errno.h>
 #include <poll.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 #include <string.h>
 #include <sys/random.h>

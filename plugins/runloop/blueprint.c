@@ -1,10 +1,10 @@
 #include "blueprint.h"
 
-#include "cleanup.h"
 #include "record.h"
 #include "snapshots.h"
 
 #include <ctype.h>
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
 enum { BUILD_PAUSE_MS = 1000 };

@@ -1,9 +1,9 @@
 #include "command.h"
 
-#include "cleanup.h"
 #include "upload.h"
 
 #include <inttypes.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/sse.h>
 #include <string.h>
@@ -16,7 +16,8 @@ enum {
     OWN_SCRIPT_MS = 10 * 60 * 1000,
     LONGEST_ANSWER = 64 << 20,
     LONGEST_EVENT = 16 << 20,
-    BREAKS = 4, /* of a stream, without a byte between them */
+    BREAKS = 4,    /* of a stream, without a byte between them */
+    WINDOW_S = 25, /* of one wait for the end */
     FIRST_PAUSE_MS = 250
 };
 
@@ -105,6 +106,51 @@ static enum sandlot_status read_stream(struct stream *stream)
     return status;
 }
 
+/* ---- without a stream ---------------------------------------------------------------------------------------------
+ */
+
+static char *wait_body(void)
+{
+    struct json_builder body = {0};
+
+    json_set_string(&body, "statuses[]", "completed");
+    json_set_integer(&body, "timeout_seconds", WINDOW_S);
+    return json_finish(&body, NULL);
+}
+
+/* Waits for the end of the execution, whose output comes only then. */
+static enum sandlot_status wait_for_end(const struct script *script)
+{
+    static const int window_over[] = {408, 0};
+
+    while (sandlot_now_ms() < script->end_ms) {
+        AUTO_DOCUMENT struct json_object *answer = NULL;
+        const struct api_order order = {.method = "POST",
+                                        .target =
+                                            http_target("/v1/devboxes/{}/executions/{}/wait_for_status?last_n=9999",
+                                                        script->sandbox->id, script->id),
+                                        .body = wait_body(),
+                                        .accepted = window_over,
+                                        .silence_ms = WINDOW_S * 1000 + ANSWER_MS};
+        uint64_t bytes = 0;
+        int code = 0;
+        enum sandlot_status status = api_send_order(script->call, script->sandbox->runloop, &order, &code, &answer);
+
+        if (status == SANDLOT_NOT_FOUND)
+            break;
+        if (status != SANDLOT_OK)
+            return status;
+        if (code != 408)
+            return answer && json_object_is_type(answer, json_type_object)
+                       ? pass_on(script->output, answer, "stdout", &bytes)
+                       : ask_again(script, "gave no answer to a command that makes sense");
+    }
+    return ask_again(script, "did not tell all that a command has printed");
+}
+
+/* ---- one or the other ---------------------------------------------------------------------------------------------
+ */
+
 /* All that the execution prints, from its beginning. */
 static enum sandlot_status follow(const struct script *script)
 {
@@ -118,7 +164,9 @@ static enum sandlot_status follow(const struct script *script)
 
         if (status == SANDLOT_OK && !stream.broken)
             return SANDLOT_OK;
-        if (sandlot_now_ms() >= script->end_ms || status == SANDLOT_NOT_FOUND)
+        if (status == SANDLOT_NOT_FOUND || status == SANDLOT_UNSUPPORTED || status == SANDLOT_INVALID_ARGUMENT)
+            return wait_for_end(script);
+        if (sandlot_now_ms() >= script->end_ms)
             return ask_again(script, "did not tell all that a command has printed");
         if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE)
             return status;

@@ -8,9 +8,10 @@
 #include "create.h"
 
 #include "blueprint.h"
-#include "cleanup.h"
 
 #include <math.h>
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
 enum {
@@ -180,11 +181,12 @@ void create_tell(struct sandlot_call *call, const struct record *record)
 static enum sandlot_status refused(const struct creation *creation, const struct http_request *request,
                                    const struct http_response *response)
 {
-    char said[400];
     struct http_client *client;
     enum sandlot_status status = api_client(creation->call, creation->runloop, &client);
 
     if (api_mentions(response, "quota") || api_mentions(response, "limit")) {
+        char said[400];
+
         http_error_text(response->body, response->length, said, sizeof(said));
         return sandlot_fail(creation->call, SANDLOT_EXHAUSTED,
                             "Runloop makes no more devboxes: \"%s\"; delete some, or ask for a higher limit", said);
@@ -198,6 +200,13 @@ static enum sandlot_status look_up(const struct creation *creation, struct recor
     return record_find_run(creation->call, creation->runloop, creation->run_label, record);
 }
 
+/* Is this also what a server says that does not know how to create and wait? It takes the name of that for the id of a
+ * devbox. */
+static bool is_unknown(const struct http_response *response)
+{
+    return response->status == 400 || response->status == 404 || response->status == 405;
+}
+
 /*
  * Asks once. SANDLOT_OK with an empty RECORD: to be asked again. RESPONSE is to be cleared. *FINAL: there is nothing to
  * be asked again, whatever is returned.
@@ -207,6 +216,8 @@ static enum sandlot_status ask(struct creation *creation, bool await, struct htt
 {
     static const int answers[] = {400, 403, 404, 405, 408, 409, 422, 425, 429, 500, 502, 503, 504, 0};
     AUTO_DOCUMENT struct json_object *document = NULL;
+
+    http_response_clear(response);
     const struct http_request request = {
         .method = "POST",
         .target = await ? await_target : create_target,
@@ -224,12 +235,9 @@ static enum sandlot_status ask(struct creation *creation, bool await, struct htt
         status = record_read(creation->call, document, record);
     if (*final || record->id)
         return status;
-    bool unknown = response->status == 400 || response->status == 404 || response->status == 405;
-
-    /* A server that does not know this way takes its name for the id of a devbox. */
-    if (await && unknown)
+    if (await && is_unknown(response))
         return SANDLOT_OK;
-    *final = unknown || response->status == 403 || response->status == 422 ||
+    *final = is_unknown(response) || response->status == 403 || response->status == 422 ||
              (response->status == 429 && response->retry_ms > LONGEST_WISH_MS);
     if (*final)
         return refused(creation, &request, response);
@@ -242,31 +250,47 @@ static enum sandlot_status ask(struct creation *creation, bool await, struct htt
     return *final && status == SANDLOT_OK ? found : status;
 }
 
+/* One attempt, whose failure need not be that of the creation. *FINAL: it is, or *RECORD is there. */
+static enum sandlot_status attempt_once(struct creation *creation, bool *await, bool last, struct record *record,
+                                        bool *final)
+{
+    struct sandlot_call *outer = creation->call;
+    AUTO_RESPONSE struct http_response response = {0};
+    struct attempt attempt;
+
+    attempt_begin(&attempt, outer, 0);
+    creation->call = &attempt.call;
+    enum sandlot_status status = ask(creation, *await, &response, record, final);
+
+    if (!*final && !record->id && *await && is_unknown(&response)) {
+        creation->runloop->cannot_await = response.status != 400;
+        *await = false;
+        status = ask(creation, false, &response, record, final);
+    }
+    if (last && !*final && !record->id && status == SANDLOT_OK) {
+        const struct http_request request = {.method = "POST", .target = create_target};
+
+        status = refused(creation, &request, &response);
+    }
+    creation->call = outer;
+    if (record->id)
+        status = SANDLOT_OK;
+    else if (status != SANDLOT_OK && (*final || last))
+        attempt_fail(&attempt, status);
+    *final = *final || last || record->id;
+    return status;
+}
+
 static enum sandlot_status ask_until_known(struct creation *creation, struct record *record)
 {
     bool await = !creation->runloop->cannot_await;
-    enum sandlot_status status = SANDLOT_OK;
 
     for (int attempt = 1;; attempt++) {
-        AUTO_RESPONSE struct http_response response = {0};
         bool final = false;
-        bool first_way = await;
+        enum sandlot_status status = attempt_once(creation, &await, attempt >= ATTEMPTS, record, &final);
 
-        status = ask(creation, await, &response, record, &final);
-        if (record->id)
-            return SANDLOT_OK;
         if (final)
             return status;
-        if (first_way && status == SANDLOT_OK && response.status >= 400 && response.status <= 405) {
-            await = false;
-            creation->runloop->cannot_await = response.status != 400;
-            continue;
-        }
-        if (attempt >= ATTEMPTS) {
-            const struct http_request request = {.method = "POST", .target = create_target};
-
-            return status == SANDLOT_OK ? refused(creation, &request, &response) : status;
-        }
         status = api_pause(creation->call, &creation->pause_ms);
         if (status != SANDLOT_OK)
             return status;

@@ -1,9 +1,9 @@
 #include "download.h"
 
-#include "cleanup.h"
 #include "command.h"
 
 #include <inttypes.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/quoting.h>
 #include <string.h>
 

@@ -1,13 +1,21 @@
 #include "lifecycle.h"
 
-#include "cleanup.h"
 #include "create.h"
 #include "sandbox.h"
 #include "snapshots.h"
 
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 200, DELETE_MS = 120 * 1000, CHANGE_MS = 300 * 1000, WINDOW_S = 25 };
+enum {
+    FIRST_PAUSE_MS = 200,
+    DELETE_MS = 120 * 1000,
+    CHANGE_MS = 300 * 1000,
+    WINDOW_S = 25,
+    REMOVE_MS = 10 * 1000,
+    URGENT_MS = 900
+};
 
 /* ---- deleting -----------------------------------------------------------------------------------------------------
  */
@@ -128,6 +136,7 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
                                    const struct sandlot_create *request)
 {
     AUTO_FREE char *snapshot = NULL;
+    struct attempt cleaning;
     AUTO_RECORD struct record record = {0};
     enum sandlot_status status = snapshots_capture(call, provider, id, request->run_label, &snapshot);
 
@@ -135,7 +144,8 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
         status = create_from_disk(call, provider, request, snapshot, &record);
     if (status == SANDLOT_OK && record.phase != PHASE_RUNNING)
         status = sandbox_bring_up(call, provider, record.id);
-    if (snapshot && snapshots_remove(call, provider, snapshot) != SANDLOT_OK)
+    attempt_begin_urgent(&cleaning, call, status == SANDLOT_OK ? REMOVE_MS : URGENT_MS);
+    if (snapshot && snapshots_remove(&cleaning.call, provider, snapshot) != SANDLOT_OK)
         call->host->log(call, SANDLOT_LOG_WARNING,
                         "the disk snapshot that a devbox was forked by is left at Runloop: delete it there");
     return status;

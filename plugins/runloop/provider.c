@@ -18,11 +18,11 @@
 SANDLOT_PARAMETERS(runloop, RUNLOOP_PARAMETERS)
 
 #define RUNLOOP_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define RUNLOOP_KEEP(kind, name, default_, flag, help) .name = name,
+#define RUNLOOP_VALUE(kind, name, default_, flag, help) (name),
 
 static enum sandlot_status runloop_open(struct sandlot_call *call, void **provider RUNLOOP_PARAMETERS(RUNLOOP_ARGUMENT))
 {
-    const struct parameters parameters = {RUNLOOP_PARAMETERS(RUNLOOP_KEEP)};
+    const struct parameters parameters = {RUNLOOP_PARAMETERS(RUNLOOP_VALUE)}; /* in the same order */
     struct runloop *runloop = calloc(1, sizeof(*runloop));
 
     if (!runloop)
@@ -65,5 +65,5 @@ static const struct sandlot_provider runloop_provider = {
     M(capabilities, "list upload download pause snapshot fork streaming")                  \
     M(credentials, "RUNLOOP_API_KEY")                                                      \
     M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \
-                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME SSL_CERT_FILE https_proxy HTTPS_PROXY no_proxy")
+                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(runloop, RUNLOOP_METADATA, RUNLOOP_PARAMETERS);

@@ -1,7 +1,6 @@
 #include "record.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
 static const int not_there[] = {404, 0};

@@ -1,8 +1,8 @@
 #include "sandbox.h"
 
-#include "cleanup.h"
 #include "create.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
 enum {

@@ -13,8 +13,8 @@ struct sandbox {
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
                                           const struct sandlot_create *request, void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *sandbox);
-void sandbox_release(void *provider, void *sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
+void sandbox_release(void *provider, void *handle);
 
 /*
  * One look, of WINDOW_S seconds at most, on the way to running: what is suspended is resumed. WORD: Runloop's.

@@ -1,8 +1,8 @@
 #include "snapshots.h"
 
-#include "cleanup.h"
 #include "record.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
 enum { LOOK_PAUSE_MS = 1000, MAKING_MS = 20 * 60 * 1000, ATTEMPTS = 3, FIRST_PAUSE_MS = 300 };
@@ -106,7 +106,7 @@ static char *make_body(const char *name)
 }
 
 /* Orders the snapshot, once: names need not be unique there, so after a lost answer it is looked up first. */
-static enum sandlot_status order(struct sandlot_call *call, struct runloop *runloop, const char *devbox,
+static enum sandlot_status begin(struct sandlot_call *call, struct runloop *runloop, const char *devbox,
                                  const char *name, char **id)
 {
     AUTO_FREE char *target = http_target("/v1/devboxes/{}/snapshot_disk_async", devbox);
@@ -149,7 +149,7 @@ static enum sandlot_status order(struct sandlot_call *call, struct runloop *runl
 enum sandlot_status snapshots_capture(struct sandlot_call *call, struct runloop *runloop, const char *id,
                                       const char *name, char **snapshot)
 {
-    enum sandlot_status status = order(call, runloop, id, name, snapshot);
+    enum sandlot_status status = begin(call, runloop, id, name, snapshot);
 
     return status == SANDLOT_OK ? wait_for(call, runloop, name, *snapshot) : status;
 }
@@ -168,7 +168,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
                             name, taken);
     if (status == SANDLOT_OK)
         status = snapshots_capture(call, provider, id, name, &snapshot);
-    return status == SANDLOT_OK ? result->write(result, snapshot, strlen(snapshot)) : status;
+    return status == SANDLOT_OK && snapshot ? result->write(result, snapshot, strlen(snapshot)) : status;
 }
 
 /* ---- listing and deleting -----------------------------------------------------------------------------------------

@@ -4,15 +4,15 @@
  */
 #include "upload.h"
 
-#include "cleanup.h"
 #include "command.h"
 
 #include <inttypes.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { NAME_SIZE = 64, FATES_SIZE = 16384, SMALL = 4 << 20 };
+enum { PREFIX_SIZE = 40, NAME_SIZE = 64, FATES_SIZE = 16384, SMALL = 4 << 20 };
 
 /* What is sent in one request: files FIRST to END - 1, one behind the other. */
 struct bundle {
@@ -30,7 +30,7 @@ struct upload {
     const struct sandlot_file *files;
     size_t count;
     const struct sandlot_transfer *transfer;
-    char prefix[NAME_SIZE];
+    char prefix[PREFIX_SIZE];
     char (*names)[NAME_SIZE]; /* of the bundles, each by its first file */
     struct placing_file *placing;
     bool *told;
@@ -224,7 +224,7 @@ static enum sandlot_status place(struct upload *upload)
 /* What was stored of files that come to nothing. */
 static void clean_up(const struct upload *upload)
 {
-    char script[NAME_SIZE + 16];
+    char script[PREFIX_SIZE + 16];
 
     snprintf(script, sizeof(script), "rm -rf %s*\n", upload->prefix);
     command_clean_up(upload->call, upload->sandbox, script);
@@ -239,7 +239,7 @@ static bool prepare(struct upload *upload)
 
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         return false;
-    snprintf(upload->prefix, NAME_SIZE, "/tmp/.sandlot-%016" PRIx64, random);
+    snprintf(upload->prefix, PREFIX_SIZE, "/tmp/.sandlot-%016" PRIx64, random);
     upload->names = calloc(upload->count, sizeof(*upload->names));
     upload->placing = calloc(upload->count, sizeof(*upload->placing));
     upload->told = calloc(upload->count, sizeof(*upload->told));

@@ -1,10 +1,11 @@
 #include "api.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
-enum { LONGEST_PAUSE_MS = 2000 };
+enum { LONGEST_PAUSE_MS = 2000, SECOND_MS = 1000 };
+
+static const int64_t longest_s = (int64_t)100 * 365 * 24 * 3600;
 
 static const char default_url[] = "https://vercel.com/api";
 
@@ -93,6 +94,11 @@ void api_error_code(const char *body, size_t length, char code[64])
     if (document)
         json_find_string(document, "error.code", &word, NULL);
     snprintf(code, 64, "%s", word ? word : "");
+}
+
+int64_t api_milliseconds(int64_t seconds)
+{
+    return (seconds < 0 ? 0 : seconds > longest_s ? longest_s : seconds) * SECOND_MS;
 }
 
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)

@@ -1,10 +1,9 @@
 #include "archive_stream.h"
 
-#include "cleanup.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <sandlot/sdk/archive.h>
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -22,7 +22,7 @@ struct archive_stream;
 /* The same as a source. FILES must live until archive_stream_close, which comes before the sources are used otherwise.
  */
 enum sandlot_status archive_stream_open(struct sandlot_call *call, const struct sandlot_file *files, size_t count,
-                                        struct archive_stream **stream);
+                                        struct archive_stream **made);
 const struct sandlot_source *archive_stream_source(struct archive_stream *stream);
 
 /* NULL is fine. Also before its end. */

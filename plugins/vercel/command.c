@@ -5,9 +5,9 @@
  */
 #include "command.h"
 
-#include "cleanup.h"
 #include "upload.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/ndjson.h>
 #include <sandlot/sdk/remote_command.h>
 #include <string.h>
@@ -258,7 +258,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     const struct order order = {.script = script->text, .longest_ms = script->longest_ms, .urgent = script->urgent};
     enum sandlot_status status = carry_out(call, context, &order, &sending);
 
-    if (*sending.code)
+    if (*sending.code && (status == SANDLOT_OK || status == SANDLOT_UNAVAILABLE))
         snprintf(reason, capacity, "Vercel broke the command's answer off with \"%s\": %s", sending.code,
                  sending.message);
     return status;

@@ -9,9 +9,8 @@
  */
 #include "create.h"
 
-#include "cleanup.h"
-
 #include <inttypes.h>
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,18 +35,21 @@ static int64_t shorter(int64_t one_ms, int64_t other_ms)
 
 int64_t create_timeout_ms(const struct parameters *parameters, const struct sandlot_create *request)
 {
-    int64_t longest_ms = parameters->session_maximum_s * SECOND_MS;
+    int64_t longest_ms = api_milliseconds(parameters->session_maximum_s);
     int64_t timeout_ms = shorter(shorter(longest_ms, request->idle_ttl_ms), request->hard_ttl_ms);
 
     return timeout_ms < SECOND_MS ? SECOND_MS : timeout_ms;
 }
 
-/* The hard end as a tag, where sessions could be made longer than that. */
-static void write_until(const struct parameters *parameters, const struct sandlot_create *request, char text[24])
+/* The hard end as a tag, where sessions could be made longer than that, or where the plan is known not to allow it. */
+static void write_until(const struct parameters *parameters, const struct sandlot_create *request, int64_t longest_ms,
+                        char text[24])
 {
+    int64_t end_ms = shorter(longest_ms, request->hard_ttl_ms);
+
     text[0] = '\0';
-    if (request->hard_ttl_ms > 0 && request->hard_ttl_ms < parameters->session_maximum_s * SECOND_MS)
-        snprintf(text, 24, "%" PRId64, (int64_t)time(NULL) * SECOND_MS + request->hard_ttl_ms);
+    if (end_ms < api_milliseconds(parameters->session_maximum_s))
+        snprintf(text, 24, "%" PRId64, (int64_t)time(NULL) * SECOND_MS + end_ms);
 }
 
 /* ---- tags ------------------------------------------------------------------------------------------------------ */
@@ -55,7 +57,7 @@ static void write_until(const struct parameters *parameters, const struct sandlo
 /* There is room for five tags only: first those that sandboxes are found by, then the user's, then what else there is.
  */
 static enum sandlot_status set_tags(struct sandlot_call *call, const struct parameters *parameters,
-                                    const struct sandlot_create *request, struct json_builder *body)
+                                    const struct sandlot_create *request, int64_t longest_ms, struct json_builder *body)
 {
     struct json_error error;
     char until[24];
@@ -66,7 +68,7 @@ static enum sandlot_status set_tags(struct sandlot_call *call, const struct para
 
     if (!own)
         return json_fail(call, "the parameter tags", &error);
-    write_until(parameters, request, until);
+    write_until(parameters, request, longest_ms, until);
     json_set_member(body, "tags", TAG_RUN, request->run_label);
     json_set_member(body, "tags", TAG_MARK, "1");
     if (*until)
@@ -93,10 +95,10 @@ static enum sandlot_status set_tags(struct sandlot_call *call, const struct para
 }
 
 enum sandlot_status create_set_name(struct sandlot_call *call, const struct vercel *vercel,
-                                    const struct sandlot_create *request, struct json_builder *body)
+                                    const struct sandlot_create *request, int64_t longest_ms, struct json_builder *body)
 {
     json_set_string(body, "name", request->run_label);
-    return set_tags(call, &vercel->parameters, request, body);
+    return set_tags(call, &vercel->parameters, request, longest_ms, body);
 }
 
 /* ---- the request ----------------------------------------------------------------------------------------------- */
@@ -173,7 +175,8 @@ static void set_network(const struct parameters *parameters, struct json_builder
 
 /* The body of the request, to be freed. */
 static enum sandlot_status make_body(struct sandlot_call *call, const struct vercel *vercel,
-                                     const struct sandlot_create *request, int64_t timeout_ms, char **text)
+                                     const struct sandlot_create *request, int64_t timeout_ms, int64_t longest_ms,
+                                     char **text)
 {
     const struct parameters *parameters = &vercel->parameters;
     const char *snapshot = request->snapshot               ? request->snapshot
@@ -191,9 +194,9 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct ver
     if (parameters->vcpus != SANDLOT_ABSENT_INTEGER)
         json_set_integer(&body, "resources.vcpus", parameters->vcpus);
     if (parameters->snapshot_expiration_s != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(&body, "snapshotExpiration", parameters->snapshot_expiration_s * SECOND_MS);
+        json_set_integer(&body, "snapshotExpiration", api_milliseconds(parameters->snapshot_expiration_s));
     if (status == SANDLOT_OK)
-        status = create_set_name(call, vercel, request, &body);
+        status = create_set_name(call, vercel, request, longest_ms, &body);
     if (status == SANDLOT_OK)
         status = set_environment(call, parameters->environment, &body);
     *text = json_finish(&body, NULL);
@@ -277,7 +280,9 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct vercel *ver
 
         if (i > 0 && lengths_ms[i] >= wanted_ms)
             continue;
-        enum sandlot_status status = make_body(call, vercel, request, lengths_ms[i], &order.body);
+        enum sandlot_status status =
+            make_body(call, vercel, request, lengths_ms[i],
+                      i > 0 ? lengths_ms[i] : api_milliseconds(vercel->parameters.session_maximum_s), &order.body);
 
         if (status != SANDLOT_OK) {
             free(order.body);

@@ -9,9 +9,11 @@
 enum sandlot_status create_sandbox(struct sandlot_call *call, struct vercel *vercel,
                                    const struct sandlot_create *request, struct record *record);
 
-/* The name and tags of what REQUEST asks for: for the body of any request that makes a sandbox. */
+/* The name and tags of what REQUEST asks for: for the body of any request that makes a sandbox. LONGEST_MS: the longest
+ * session of this plan. */
 enum sandlot_status create_set_name(struct sandlot_call *call, const struct vercel *vercel,
-                                    const struct sandlot_create *request, struct json_builder *body);
+                                    const struct sandlot_create *request, int64_t longest_ms,
+                                    struct json_builder *body);
 
 /*
  * Sends REQUEST, which makes a sandbox called NAME, and looks it up where the answer is lost or says no more than that

@@ -1,8 +1,8 @@
 #include "credentials.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/json.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,9 +4,9 @@
  */
 #include "download.h"
 
-#include "cleanup.h"
 #include "command.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/quoting.h>
 #include <string.h>
 
@@ -95,18 +95,18 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
     return status;
 }
 
-/* Looks for the reason of a refusal in the sandbox. With none found there, STATUS is what the call ends with. */
+/* Looks for the reason of a refusal in the sandbox. *EXPLAINED: it is the file's, and was told. */
 static enum sandlot_status explain(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *file,
-                                   const struct http_response *response, size_t index, enum sandlot_status status,
-                                   const struct sandlot_transfer *transfer)
+                                   const struct http_response *response, size_t index,
+                                   const struct sandlot_transfer *transfer, bool *explained)
 {
     char word[ANSWER_SIZE] = "file_not_found";
-    enum sandlot_status asked = is_missing(response) ? SANDLOT_OK : ask_why(call, sandbox, file->path, word);
+    enum sandlot_status status = is_missing(response) ? SANDLOT_OK : ask_why(call, sandbox, file->path, word);
 
-    if (asked != SANDLOT_OK || !*word)
-        return asked != SANDLOT_OK ? asked : status;
-    transfer->done(transfer, index, word, 0);
-    return SANDLOT_OK;
+    *explained = status == SANDLOT_OK && *word;
+    if (*explained)
+        transfer->done(transfer, index, word, 0);
+    return status;
 }
 
 static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
@@ -116,18 +116,23 @@ static enum sandlot_status download_one(struct sandlot_call *call, struct sandbo
     for (int attempt = 1;; attempt++) {
         AUTO_RESPONSE struct http_response response = {0};
         AUTO_FREE char *session = NULL;
+        bool explained = false;
         enum sandlot_status status = fetch(call, sandbox, file, &response, &session);
+        enum sandlot_status after = SANDLOT_OK;
 
         if (status == SANDLOT_OK) {
             transfer->done(transfer, index, NULL, response.bytes);
             return SANDLOT_OK;
         }
         if (may_be_the_file(response.status))
-            return explain(call, sandbox, file, &response, index, status, transfer);
-        if (!sandbox_is_refusal(response.status) || attempt > 1)
+            after = explain(call, sandbox, file, &response, index, transfer, &explained);
+        else if (sandbox_is_refusal(response.status))
+            after = sandbox_wake(call, sandbox, session);
+        else
             return status;
-        status = sandbox_wake(call, sandbox, session);
-        if (status != SANDLOT_OK)
+        if (explained || after != SANDLOT_OK)
+            return after;
+        if (attempt > 1)
             return status;
     }
 }

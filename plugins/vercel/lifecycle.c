@@ -1,9 +1,9 @@
 #include "lifecycle.h"
 
-#include "cleanup.h"
 #include "create.h"
 #include "snapshots.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
 enum { FIRST_PAUSE_MS = 200, CHANGE_MS = 300 * 1000 };
@@ -176,7 +176,8 @@ static enum sandlot_status make_fork(struct sandlot_call *call, struct vercel *v
 
     json_set_integer(&body, "timeout", create_timeout_ms(&vercel->parameters, request));
     json_set_boolean(&body, "persistent", vercel->parameters.persistent);
-    enum sandlot_status status = create_set_name(call, vercel, request, &body);
+    enum sandlot_status status =
+        create_set_name(call, vercel, request, api_milliseconds(vercel->parameters.session_maximum_s), &body);
     struct api_request order = {
         .target = http_target("/v2/sandboxes/{}/fork", id), .scope = API_NAME, .body = json_finish(&body, NULL)};
 

@@ -1,8 +1,10 @@
 #include "record.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
+
+/* Vercel's times are taken for such up to here: the year 10,000. */
+static const int64_t latest_ms = 253402300800000;
 
 static bool is_one_of(const char *word, const char *const *words)
 {
@@ -31,6 +33,8 @@ static void read_until(struct json_object *document, struct record *record)
     json_find_string(document, "sandbox.tags.\"" TAG_UNTIL "\"", &until, NULL);
     if (until)
         record->until_ms = strtoll(until, NULL, 10);
+    if (record->until_ms < 0 || record->until_ms > latest_ms)
+        record->until_ms = 0;
 }
 
 static bool read_sandbox(struct json_object *document, struct record *record, struct json_error *error)
@@ -58,8 +62,10 @@ static bool read_session(struct json_object *document, struct record *record, st
                 json_find_integer(document, "session.startedAt", &begun_ms, error) &&
                 json_find_integer(document, "session.timeout", &timeout_ms, error);
 
-    if (begun_ms > 0 && timeout_ms > 0 && timeout_ms <= INT64_MAX - begun_ms)
+    if (begun_ms > 0 && begun_ms < latest_ms && timeout_ms > 0 && timeout_ms < latest_ms) {
+        record->begun_at_ms = begun_ms;
         record->ends_at_ms = begun_ms + timeout_ms;
+    }
     return well;
 }
 

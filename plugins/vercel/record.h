@@ -4,6 +4,8 @@
 
 #include "api.h"
 
+#include <sandlot/sdk/cleanup.h>
+
 /* Tags of ours. */
 #define TAG_MARK "sandlot"
 #define TAG_RUN "sandlot-run"
@@ -30,9 +32,10 @@ struct record {
     const char *source_snapshot; /* what this session has started from */
     bool persistent;
     int64_t created_at_ms;
-    int64_t timeout_ms; /* of a new session; 0: not said */
-    int64_t ends_at_ms; /* when this session ends; 0: not said */
-    int64_t until_ms;   /* TAG_UNTIL; 0: none */
+    int64_t timeout_ms;  /* of a new session; 0: not said */
+    int64_t begun_at_ms; /* when this session began; 0: not said, nor is the next */
+    int64_t ends_at_ms;
+    int64_t until_ms; /* TAG_UNTIL; 0: none */
 };
 
 /* Reads a record from DOCUMENT, an answer about one sandbox, which stays the caller's. */

@@ -1,16 +1,15 @@
 #include "sandbox.h"
 
-#include "cleanup.h"
 #include "create.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
 #include <time.h>
 
 enum {
     FIRST_PAUSE_MS = 200,
     CHANGE_MS = 300 * 1000, /* for a change of state that nobody has given a deadline */
-    LEAST_EXTENSION_MS = 1000,
-    SECOND_MS = 1000
+    LEAST_EXTENSION_MS = 1000
 };
 
 /* ---- handles --------------------------------------------------------------------------------------------------- */
@@ -38,6 +37,16 @@ static int64_t on_our_clock(int64_t utc_ms)
     return sandlot_now_ms() + utc_ms - ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
+/* Until when the session may be made longer: by its tag, and by what the user knows of the plan. */
+static int64_t latest_end(const struct vercel *vercel, const struct record *record)
+{
+    int64_t latest_ms = record->begun_at_ms + api_milliseconds(vercel->parameters.session_maximum_s);
+
+    if (record->begun_at_ms == 0)
+        return 0;
+    return on_our_clock(record->until_ms > 0 && record->until_ms < latest_ms ? record->until_ms : latest_ms);
+}
+
 /* Takes over what an answer says. */
 static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandbox, const struct record *record)
 {
@@ -58,7 +67,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     sandbox->ends_ms = record->ends_at_ms > 0 ? on_our_clock(record->ends_at_ms) : 0;
     if (sandbox->rest_ms == 0)
         sandbox->rest_ms = record->timeout_ms;
-    sandbox->until_ms = record->until_ms > 0 ? on_our_clock(record->until_ms) : 0;
+    sandbox->until_ms = latest_end(sandbox->vercel, record);
     pthread_mutex_unlock(&sandbox->lock);
     return SANDLOT_OK;
 }
@@ -185,7 +194,7 @@ static int64_t claim_extension(struct sandbox *sandbox)
 
     if (sandbox->fixed || sandbox->ends_ms == 0 || left_ms >= sandbox->rest_ms / 2)
         return 0;
-    if (sandbox->until_ms > 0 && more_ms > sandbox->until_ms - sandbox->ends_ms)
+    if (more_ms > sandbox->until_ms - sandbox->ends_ms)
         more_ms = sandbox->until_ms - sandbox->ends_ms;
     if (more_ms < LEAST_EXTENSION_MS)
         return 0;
@@ -210,11 +219,13 @@ static void extend(struct sandlot_call *call, struct sandbox *sandbox, const cha
 
     if (api_send(call, sandbox->vercel, &request, &response, &answer) != SANDLOT_OK || answer)
         return;
+    bool fixed = response.status == 400 || response.status == 402 || response.status == 403;
+
     pthread_mutex_lock(&sandbox->lock);
-    sandbox->fixed = response.status == 400 || response.status == 402 || response.status == 403;
+    sandbox->fixed = fixed;
     sandbox->ends_ms -= more_ms;
     pthread_mutex_unlock(&sandbox->lock);
-    if (sandbox->fixed)
+    if (fixed)
         call->host->log(call, SANDLOT_LOG_WARNING,
                         "Vercel does not make the session of this sandbox longer; it will end when its time is up");
 }

@@ -16,14 +16,14 @@ struct sandbox {
     bool running;
     int64_t ends_ms;  /* when the session ends, by CLOCK_MONOTONIC; 0: unknown */
     int64_t rest_ms;  /* it is to live so long without use */
-    int64_t until_ms; /* but never longer than until then; 0: as long as may be */
+    int64_t until_ms; /* but never longer than until then; 0: unknown */
     bool fixed;       /* Vercel does not make the session longer */
 };
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
                                           const struct sandlot_create *request, void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *sandbox);
-void sandbox_release(void *provider, void *sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
+void sandbox_release(void *provider, void *handle);
 
 /*
  * The path of an operation of the session, PATTERN with "{}" for its id ("/cmd", "/fs/read", ...), with its query.

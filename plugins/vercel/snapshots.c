@@ -1,10 +1,7 @@
 #include "snapshots.h"
 
-#include "cleanup.h"
-
+#include <sandlot/sdk/cleanup.h>
 #include <string.h>
-
-enum { SECOND_MS = 1000 };
 
 /* ---- making -------------------------------------------------------------------------------------------------------
  */
@@ -51,7 +48,7 @@ static enum sandlot_status order(struct sandlot_call *call, struct vercel *verce
     struct json_builder body = {0};
 
     if (expiration_s != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(&body, "expiration", expiration_s * SECOND_MS);
+        json_set_integer(&body, "expiration", api_milliseconds(expiration_s));
     struct api_request request = {.method = "POST",
                                   .target = http_target("/v2/sandboxes/sessions/{}/snapshot", record->session),
                                   .body = json_finish(&body, NULL),
@@ -99,7 +96,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 
     if (status == SANDLOT_OK)
         status = snapshots_take(call, provider, id, &snapshot);
-    if (status != SANDLOT_OK)
+    if (status != SANDLOT_OK || !snapshot)
         return status;
     if (name && strcmp(name, snapshot) != 0)
         call->host->log(call, SANDLOT_LOG_WARNING,

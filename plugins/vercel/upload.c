@@ -7,9 +7,9 @@
 #include "upload.h"
 
 #include "archive_stream.h"
-#include "cleanup.h"
 #include "command.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 #include <string.h>
 #include <sys/random.h>

@@ -1,6 +1,8 @@
 #include "direct.h"
 
 #include "cleanup.h"
+#include "stop.h"
+#include "tap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,7 +76,7 @@ static void on_created(struct sandlot_call *call, const char *id, const char *wo
     struct direct *direct = direct_of(call);
 
     (void)working_dir;
-    snprintf(direct->id, sizeof(direct->id), "%s", id);
+    snprintf(direct->id, sizeof(direct->id), "%s", id ? id : "");
 }
 
 static struct own_call begin(struct direct *direct)
@@ -97,7 +99,7 @@ static struct own_call begin(struct direct *direct)
         .call = {.size = sizeof(struct sandlot_call),
                  .host = &host,
                  .deadline_ms = sandlot_now_ms() + (direct->limit_ms ? direct->limit_ms : DIRECT_MS),
-                 .cancel_fd = direct->cancelled ? always_readable : -1},
+                 .cancel_fd = direct->cancelled ? always_readable : stop_descriptor()},
         .direct = direct};
 }
 
@@ -107,6 +109,7 @@ bool direct_load(const struct kit *kit, struct direct *direct)
     const char *symbol = note_value(kit->provider, "symbol");
     sandlot_entry entry = NULL;
 
+    direct->kit = kit;
     direct->library = dlopen(kit->file, RTLD_NOW | RTLD_LOCAL);
     void *found = direct->library && symbol ? dlsym(direct->library, symbol) : NULL;
 
@@ -223,27 +226,44 @@ enum sandlot_status direct_open(const struct kit *kit, struct direct *direct, co
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-enum sandlot_status direct_create(struct direct *direct, const char *run_label)
+/* May the vendor have made a sandbox, although no id was told? */
+static bool is_uncertain(enum sandlot_status status)
+{
+    return status == SANDLOT_OK || status == SANDLOT_UNAVAILABLE || status == SANDLOT_TIMEOUT ||
+           status == SANDLOT_CANCELLED || status == SANDLOT_INTERNAL;
+}
+
+enum sandlot_status direct_create(struct direct *direct, const char *purpose)
 {
     struct own_call own = begin(direct);
+    const char *run_label = say("%s%s", direct->kit->label, purpose);
     struct sandlot_label label = {"sandlot-run", run_label};
     struct sandlot_create request = {
         .size = sizeof(request), .run_label = run_label, .labels = &label, .label_count = 1, .hard_ttl_ms = 3600000};
     void *sandbox = NULL;
 
     direct->id[0] = '\0';
+    if (stop_requested())
+        return SANDLOT_CANCELLED; /* whatever the provider makes of it */
     enum sandlot_status status = direct->table->get_or_create(&own.call, direct->provider, &request, &sandbox);
 
     if (status == SANDLOT_OK && direct->table->release)
         direct->table->release(direct->provider, sandbox);
+    if (*direct->id)
+        tap_record("made", direct->id);
+    else if (is_uncertain(status))
+        tap_record("abandoned", "");
     return status;
 }
 
 enum sandlot_status direct_delete(struct direct *direct, const char *id)
 {
     struct own_call own = begin(direct);
+    enum sandlot_status status = direct->table->delete_sandbox(&own.call, direct->provider, id);
 
-    return direct->table->delete_sandbox(&own.call, direct->provider, id);
+    if (status == SANDLOT_OK)
+        tap_record("gone", id);
+    return status;
 }
 
 enum sandlot_status direct_list(struct direct *direct, const char *cursor, const struct sandlot_listing *listing)

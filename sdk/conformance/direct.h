@@ -12,6 +12,7 @@
 enum { HEARD_SIZE = 65536, DIRECT_MS = 120000 };
 
 struct direct {
+    const struct kit *kit;
     void *library;
     const struct sandlot_provider *table;
     void *provider; /* what open stored */
@@ -31,9 +32,11 @@ bool direct_load(const struct kit *kit, struct direct *direct);
  * is NULL. */
 enum sandlot_status direct_open(const struct kit *kit, struct direct *direct, const char *secret);
 
-/* Makes a sandbox under RUN_LABEL; its id is in direct->id then. */
-enum sandlot_status direct_create(struct direct *direct, const char *run_label);
+/* Makes a sandbox under the run's label with PURPOSE behind it; its id is in direct->id then. The runner hears of it,
+ * and of a creation of which nobody knows what came. */
+enum sandlot_status direct_create(struct direct *direct, const char *purpose);
 
+/* The runner hears of it. */
 enum sandlot_status direct_delete(struct direct *direct, const char *id);
 
 /* One page; LISTING belongs to the caller. */

@@ -1,6 +1,7 @@
 /* Commands: exit codes, exact bytes, time limits, cancelling, what runs at the same time. */
 #include "cleanup.h"
 #include "live.h"
+#include "stop.h"
 #include "tap.h"
 
 #include <fcntl.h>
@@ -325,6 +326,7 @@ static void check_terminal(const struct kit *kit, struct sandlot_session *sessio
     if (!kit_has(kit, "terminal") || pipe2(keyboard, O_CLOEXEC) < 0)
         return;
     struct sandlot_terminal_request request = {.size = sizeof(request),
+                                               .cancellation = stop_cancellation(),
                                                .command =
                                                    "read line; test -t 0 && test -t 1 && echo \"got $line\"; exit 7",
                                                .input_fd = keyboard[0],

@@ -2,6 +2,7 @@
 #include "cleanup.h"
 #include "live.h"
 #include "rows.h"
+#include "stop.h"
 #include "tap.h"
 #include "transfers.h"
 
@@ -69,6 +70,7 @@ static int call_read(struct sandlot_session *session, const struct row *row, str
                      struct sandlot_error *error)
 {
     struct sandlot_read request = {.size = sizeof(request),
+                                   .cancellation = stop_cancellation(),
                                    .path = row->path,
                                    .offset = row->offset,
                                    .has_limit = row->limit != NO_LIMIT,
@@ -85,8 +87,11 @@ static int call_read(struct sandlot_session *session, const struct row *row, str
 static int call_write(struct sandlot_session *session, const struct row *row, struct answer *answer,
                       struct sandlot_error *error)
 {
-    struct sandlot_write request = {
-        .size = sizeof(request), .path = row->path, .content = row->first, .content_length = strlen(row->first)};
+    struct sandlot_write request = {.size = sizeof(request),
+                                    .cancellation = stop_cancellation(),
+                                    .path = row->path,
+                                    .content = row->first,
+                                    .content_length = strlen(row->first)};
 
     add_text(answer, "ok");
     return sandlot_write_file(session, &request, error);
@@ -96,6 +101,7 @@ static int call_edit(struct sandlot_session *session, const struct row *row, str
                      struct sandlot_error *error)
 {
     struct sandlot_edit request = {.size = sizeof(request),
+                                   .cancellation = stop_cancellation(),
                                    .path = row->path,
                                    .old_string = row->first,
                                    .old_length = strlen(row->first),
@@ -148,7 +154,7 @@ static bool add_match(void *context, const struct sandlot_match *match)
 static int call_list(struct sandlot_session *session, const struct row *row, struct answer *answer,
                      struct sandlot_error *error)
 {
-    struct sandlot_ls request = {.size = sizeof(request), .path = row->path};
+    struct sandlot_ls request = {.size = sizeof(request), .cancellation = stop_cancellation(), .path = row->path};
 
     return sandlot_list_directory(session, &request, add_entry, answer, error);
 }
@@ -157,6 +163,7 @@ static int call_search(struct sandlot_session *session, const struct row *row, s
                        struct sandlot_error *error)
 {
     struct sandlot_grep request = {.size = sizeof(request),
+                                   .cancellation = stop_cancellation(),
                                    .pattern = row->first,
                                    .pattern_length = strlen(row->first),
                                    .path = row->path,
@@ -172,7 +179,8 @@ static int call_search(struct sandlot_session *session, const struct row *row, s
 static int call_find(struct sandlot_session *session, const struct row *row, struct answer *answer,
                      struct sandlot_error *error)
 {
-    struct sandlot_glob request = {.size = sizeof(request), .pattern = row->first, .path = row->path};
+    struct sandlot_glob request = {
+        .size = sizeof(request), .cancellation = stop_cancellation(), .pattern = row->first, .path = row->path};
 
     return sandlot_find_files(session, &request, add_found, answer, NULL, error);
 }
@@ -180,7 +188,7 @@ static int call_find(struct sandlot_session *session, const struct row *row, str
 static int call_remove(struct sandlot_session *session, const struct row *row, struct answer *answer,
                        struct sandlot_error *error)
 {
-    struct sandlot_remove request = {.size = sizeof(request), .path = row->path};
+    struct sandlot_remove request = {.size = sizeof(request), .cancellation = stop_cancellation(), .path = row->path};
 
     add_text(answer, "ok");
     return sandlot_remove_file(session, &request, error);

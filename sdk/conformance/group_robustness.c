@@ -13,6 +13,7 @@ enum {
     THREADS = 8,
     CALLS = 4,
     WARM_UP = 20,
+    LONG_MS = 5000,        /* a third of the cycles that is worth a word */
     CREATIONS = 10,        /* sandboxes made and deleted: dear at a vendor */
     TOLERATED_BYTES = 64,  /* per cycle */
     BREATHING_BYTES = 4096 /* of caches and buffers, per measurement */
@@ -188,7 +189,12 @@ static void check_leaks(const struct live *live, const char *what, const char *i
     struct holdings at[3];
     int third = count / 3 > 0 ? count / 3 : 1;
 
+    double begin = milliseconds();
+
     for (int i = 0; i < 3; i++) {
+        if (i == 1 && milliseconds() - begin > LONG_MS)
+            tap_remark("%s: two more thirds of %d cycles take about %.0f s; --cycles takes fewer", what, third,
+                       2 * (milliseconds() - begin) / 1e3);
         if (!cycles(live, id, third)) {
             tap_check(false, say("%s: cycles", what), say("%d cycles that go well", 3 * third),
                       say("one of the %s third did not", i == 0   ? "first"

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { LARGE_FILE = 16 << 20, MANY_SYMBOLS = 8, LOAD_MS = 20000 };
+enum { LARGE_FILE = 16 << 20, MANY_SYMBOLS = 8, LOAD_MS = 20000, LONGEST_KEY = 40 };
 
 /* ---- the note ---------------------------------------------------------------------------------------------------- */
 
@@ -94,6 +94,84 @@ static void check_words(const struct note_provider *provider)
               variable ? variable : "", "Correct credentials or environment in the metadata.");
 }
 
+/* How many letters have to be put in, left out, replaced or swapped to make WORD of NAME; both are short. */
+static size_t distance(const char *name, size_t length, const char *word)
+{
+    size_t rows[3][LONGEST_KEY + 1];
+    size_t *older = rows[0];
+    size_t *before = rows[1];
+    size_t *now = rows[2];
+    size_t width = strlen(word);
+
+    for (size_t j = 0; j <= width; j++)
+        before[j] = j;
+    for (size_t i = 1; i <= length; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t least = before[j - 1] + (name[i - 1] != word[j - 1]);
+
+            least = before[j] + 1 < least ? before[j] + 1 : least;
+            least = now[j - 1] + 1 < least ? now[j - 1] + 1 : least;
+            if (i > 1 && j > 1 && name[i - 1] == word[j - 2] && name[i - 2] == word[j - 1] && older[j - 2] + 1 < least)
+                least = older[j - 2] + 1;
+            now[j] = least;
+        }
+        size_t *oldest = older;
+
+        older = before;
+        before = now;
+        now = oldest;
+    }
+    return before[width];
+}
+
+/* The key of provider.h that is nearest to KEY; itself where it is one; NULL: none is near. Of parameter.NAME and
+ * default.NAME the part before the point counts. */
+static const char *nearest_key(const char *key)
+{
+    static const char *const known[] = {"abi",           "symbol",       "description", "working_dir", "sandbox_id",
+                                        "snapshot_name", "capabilities", "credentials", "environment", "needs",
+                                        "package",       "parameter.",   "default."};
+    size_t length = strcspn(key, ".") + (strchr(key, '.') != NULL);
+    const char *nearest = NULL;
+    size_t least = length / 3 + 2; /* what differs more was meant otherwise */
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && length <= LONGEST_KEY; i++) {
+        size_t changes = distance(key, length, known[i]);
+
+        if (changes >= least)
+            continue;
+        least = changes;
+        nearest = known[i];
+    }
+    return nearest;
+}
+
+/* The host passes over what it does not know, so that a misspelt key has no effect and nobody says so. */
+static void check_keys(const struct note_provider *provider)
+{
+    unsigned minor = 0;
+    const char *abi = note_value(provider, "abi");
+    bool is_newer = abi && sscanf(abi, "%*u.%u", &minor) == 1 && minor > SANDLOT_ABI_MINOR;
+    const char *unknown = NULL;
+    const char *advice = "";
+
+    for (size_t i = 0; i < provider->key_count && !is_newer; i++) {
+        const char *key = provider->keys[i].key;
+        const char *nearest = key ? nearest_key(key) : NULL;
+        size_t length = nearest ? strlen(nearest) : 0;
+        bool is_prefix = nearest && nearest[length - 1] == '.';
+
+        if (!key || (nearest && (is_prefix ? strncmp(key, nearest, length) == 0 : strcmp(key, nearest) == 0)))
+            continue;
+        unknown = key;
+        advice = nearest ? say("Write %s%s; what is misspelt has no effect.", nearest, is_prefix ? "NAME" : "")
+                         : "Correct or remove it: provider.h lists the keys, and others have no effect.";
+    }
+    tap_check(!unknown, say("[%s] known keys", provider->name), "only keys that provider.h lists",
+              unknown ? unknown : "", advice);
+}
+
 static void check_provider(const struct kit *kit, const struct note_provider *provider)
 {
     const char *symbol = note_value(provider, "symbol");
@@ -108,6 +186,7 @@ static void check_provider(const struct kit *kit, const struct note_provider *pr
               "Close the file with SANDLOT_ENTRY_POINT, and keep the symbol in your version script.");
     tap_check(!working_dir || *working_dir == '/', say("[%s] working directory", provider->name), "an absolute path",
               working_dir ? working_dir : "", "Correct working_dir in the metadata.");
+    check_keys(provider);
     check_words(provider);
     if (!note_value(provider, "description"))
         tap_remark("[%s] has no description: 'sandlot providers' has nothing to show", provider->name);

@@ -47,15 +47,13 @@ const char *kit_missing_credentials(const struct kit *kit, char *buffer, size_t 
 {
     char name[128];
     const char *value;
+    size_t used = 0;
 
-    for (size_t i = 0; kit_credential(kit, i, name, sizeof(name), &value); i++) {
-        if (value)
-            continue;
-        snprintf(buffer, size, "the credentials %s are not all set in the environment",
-                 note_value(kit->provider, "credentials"));
-        return buffer;
-    }
-    return NULL;
+    *buffer = '\0';
+    for (size_t i = 0; used < size && kit_credential(kit, i, name, sizeof(name), &value); i++)
+        if (!value)
+            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", name);
+    return used ? buffer : NULL;
 }
 
 bool kit_has(const struct kit *kit, const char *capability)

@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FOLDER_SIZE = 4096 };
+enum { FOLDER_SIZE = 4096, LABEL_SIZE = 32, TOKEN_SIZE = 24, ALL_IS_TOLD_MS = 3000 };
 
 /* The sandboxes that the run made, as far as was told. */
 struct sandboxes {
     char **ids;
     bool *gone;
     size_t count;
+    /* Point of CLOCK_MONOTONIC when a creation that was given up will have come to something or nothing; 0: none was.
+     */
+    int64_t settled_ms;
 };
 
 struct kit {
@@ -27,6 +30,11 @@ struct kit {
     bool static_only;
     bool in_process;
     char folder[FOLDER_SIZE]; /* private: configuration, ledger, local files */
+    bool keeps_folder;        /* it is not removed: it knows of sandboxes that are left */
+    char label[LABEL_SIZE];   /* what the labels of this run's sandboxes begin with, where the kit calls the provider */
+    char token[TOKEN_SIZE];   /* before every line of a group */
+    bool first_creation;      /* no sandbox was made yet: when that fails for good, the rest is pointless */
+    int64_t cleanup_end_ms;   /* cleaning up ends then, whatever is left; 0: this is not that group */
     struct object object;
     struct note note;
     struct sandboxes sandboxes;           /* of the groups that are through */
@@ -36,7 +44,7 @@ struct kit {
 /* The name of the configuration in which the provider runs in a process of its own, or in ours. */
 const char *kit_configuration(const struct kit *kit, bool in_process);
 
-/* Why nothing can be tried with the vendor: a sentence in BUFFER; NULL: all declared credentials are there. */
+/* Which variables have to be set before anything can be tried with the vendor, "A, B" in BUFFER; NULL: none. */
 const char *kit_missing_credentials(const struct kit *kit, char *buffer, size_t size);
 
 /* The variable that holds credential NUMBER, one of the alternatives, and its value; NULL: no more, or *VALUE NULL: it

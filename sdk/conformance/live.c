@@ -1,6 +1,7 @@
 #include "live.h"
 
 #include "cleanup.h"
+#include "stop.h"
 #include "tap.h"
 
 #include <stdatomic.h>
@@ -51,23 +52,66 @@ struct sandlot_session_options live_options(const struct live *live)
 {
     return (struct sandlot_session_options){.size = sizeof(struct sandlot_session_options),
                                             .provider = live->kit->provider->name,
-                                            .parameters = live->kit->parameters};
+                                            .parameters = live->kit->parameters,
+                                            .cancellation = stop_cancellation()};
 }
 
 struct sandlot_target live_target(const struct live *live)
 {
     return (struct sandlot_target){.size = sizeof(struct sandlot_target),
                                    .provider = live->kit->provider->name,
-                                   .parameters = live->kit->parameters};
+                                   .parameters = live->kit->parameters,
+                                   .cancellation = stop_cancellation()};
+}
+
+/* What to do where nothing can be made at all; NULL: it may be the provider's fault, and other checks tell more. */
+static const char *advice_for_all(const struct kit *kit, enum sandlot_code code)
+{
+    const char *credentials = note_value(kit->provider, "credentials");
+
+    switch (code) {
+    case SANDLOT_CODE_AUTH:
+        return say("Correct %s, then run it again.", credentials ? credentials : "the credentials");
+    case SANDLOT_CODE_NETWORK:
+        return "See that the service can be reached from here (address, proxy, certificates), then run it again.";
+    case SANDLOT_CODE_PROVIDER_UNAVAILABLE:
+        return "Provide what the message names, then run it again.";
+    default:
+        return NULL;
+    }
+}
+
+static void tell_failed_creation(const struct kit *kit, const struct sandlot_error *error, bool is_first)
+{
+    const char *advice = is_first ? advice_for_all(kit, error->code) : NULL;
+
+    if (error->code == SANDLOT_CODE_NETWORK || error->code == SANDLOT_CODE_TIMEOUT ||
+        error->code == SANDLOT_CODE_CANCELLED)
+        tap_record("abandoned", "");
+    if (!advice)
+        return;
+    tap_check(false, "a first sandbox", "a sandbox is made", error_shown(error), advice);
+    tap_record("bail", sandlot_code_name(error->code));
+    tap_record("end", "");
+    _exit(0);
 }
 
 struct sandlot_session *live_open(const struct live *live, const struct sandlot_session_options *options,
                                   struct sandlot_error *error)
 {
-    struct sandlot_session *session = sandlot_session_open(live->sandlot, options, error);
+    static atomic_bool has_made;
+    struct sandlot_error own = {0};
+    struct sandlot_session *session = sandlot_session_open(live->sandlot, options, &own);
 
     if (session && !options->sandbox_id)
         tap_record("made", sandlot_session_id(session));
+    if (!session && !options->sandbox_id)
+        tell_failed_creation(live->kit, &own, live->kit->first_creation && !has_made);
+    has_made |= session != NULL;
+    if (error)
+        *error = own;
+    else
+        sandlot_error_clear(&own);
     return session;
 }
 
@@ -135,7 +179,10 @@ struct outcome live_execute(struct sandlot_session *session, const struct sandlo
     struct outcome outcome = {.result = {.size = sizeof(outcome.result)}};
     double begin = milliseconds();
 
-    outcome.ran = sandlot_execute(session, execution, &outcome.result, &outcome.error) == 0;
+    struct sandlot_execution own = *execution;
+
+    own.cancellation = stop_cancellation();
+    outcome.ran = sandlot_execute(session, &own, &outcome.result, &outcome.error) == 0;
     outcome.ms = milliseconds() - begin;
     give_up_on_hangs(&outcome);
     return outcome;
@@ -193,8 +240,11 @@ bool live_expect(struct sandlot_session *session, const char *name, const char *
 
 bool live_write(struct sandlot_session *session, const char *name, const char *path, const char *text)
 {
-    struct sandlot_write request = {
-        .size = sizeof(request), .path = path, .content = text, .content_length = strlen(text)};
+    struct sandlot_write request = {.size = sizeof(request),
+                                    .cancellation = stop_cancellation(),
+                                    .path = path,
+                                    .content = text,
+                                    .content_length = strlen(text)};
     struct sandlot_error error = {0};
     bool written = sandlot_write_file(session, &request, &error) == 0;
 
@@ -206,7 +256,7 @@ bool live_write(struct sandlot_session *session, const char *name, const char *p
 bool live_reads(struct sandlot_session *session, const char *name, const char *path, const char *text,
                 const char *advice)
 {
-    struct sandlot_read request = {.size = sizeof(request), .path = path};
+    struct sandlot_read request = {.size = sizeof(request), .cancellation = stop_cancellation(), .path = path};
     struct sandlot_page page = {.size = sizeof(page)};
     struct sandlot_error error = {0};
     bool read = sandlot_read_file(session, &request, &page, &error) == 0;

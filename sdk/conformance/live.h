@@ -21,7 +21,11 @@ void live_end(struct live *live);
 struct sandlot_session_options live_options(const struct live *live);
 struct sandlot_target live_target(const struct live *live);
 
-/* Opens a session; ID NULL: makes a sandbox. The runner hears of it. NULL: ERROR says why. */
+/*
+ * Opens a session; ID NULL: makes a sandbox. The runner hears of it. NULL: ERROR says why. When the run's first
+ * creation fails because of the key, the network or something that is not installed, that is told as the one failure of
+ * the run, and the group ends here.
+ */
 struct sandlot_session *live_open(const struct live *live, const struct sandlot_session_options *options,
                                   struct sandlot_error *error);
 struct sandlot_session *live_create(const struct live *live, struct sandlot_error *error);

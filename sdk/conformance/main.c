@@ -11,21 +11,23 @@
 #include "workplace.h"
 
 #include <errno.h>
+#include <sandlot/provider.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* Nothing that the vendor may take its time for is longer than a sandbox's start. */
-enum { QUIET_S = 120, LIVE_QUIET_S = 300 };
+enum { QUIET_S = 120, LIVE_QUIET_S = 300, PATIENT_CLEANUP_MS = 90000, MOST_NAMED = 5 };
 
 static const struct group groups[] = {
-    {"static", group_static, QUIET_S, false},
-    {"table", group_table, QUIET_S, false},
-    {"lifecycle", group_lifecycle, LIVE_QUIET_S, true},
-    {"execute", group_execute, LIVE_QUIET_S, true},
-    {"operations", group_operations, LIVE_QUIET_S, true},
-    {"robustness", group_robustness, LIVE_QUIET_S, true},
-    {"secrets", group_secrets, LIVE_QUIET_S, false},
+    {"static", group_static, QUIET_S, false, false},
+    {"table", group_table, QUIET_S, false, false},
+    {"lifecycle", group_lifecycle, LIVE_QUIET_S, true, false},
+    {"execute", group_execute, LIVE_QUIET_S, true, false},
+    {"operations", group_operations, LIVE_QUIET_S, true, false},
+    {"robustness", group_robustness, LIVE_QUIET_S, true, false},
+    {"secrets", group_secrets, LIVE_QUIET_S, false, false},
 };
-static const struct group leftovers = {"leftovers", group_leftovers, LIVE_QUIET_S, true};
+static const struct group leftovers = {"leftovers", group_leftovers, LIVE_QUIET_S, true, true};
 
 /* The one that was asked for, else the first. */
 static bool choose_provider(struct kit *kit)
@@ -42,7 +44,7 @@ static bool choose_provider(struct kit *kit)
 }
 
 /* Why GROUP cannot run; NULL: it can. */
-static const char *obstacle(const struct kit *kit, const struct group *group, char *buffer, size_t size)
+static const char *obstacle(const struct kit *kit, const struct group *group, const char *to_set)
 {
     if (group->run == group_static)
         return NULL;
@@ -50,43 +52,93 @@ static const char *obstacle(const struct kit *kit, const struct group *group, ch
         return "the file is not for this machine";
     if (!kit->provider || !note_value(kit->provider, "symbol"))
         return "the note names no provider that could be loaded";
-    return group->live ? kit_missing_credentials(kit, buffer, size) : NULL;
+    return group->live ? to_set : NULL;
 }
 
-static void skip_group(struct run *run, const struct group *group, const char *why)
+static void omit_group(struct run *run, const struct group *group, const char *why)
 {
-    run->totals[run->total_count++] = (struct total){.group = group->name};
-    runner_result(run, true, say("%s: all of it # SKIP %s", group->name, why), "", "", "");
+    run->totals[run->total_count++] = (struct total){.group = group->name, .omitted = why};
 }
 
-/* False: it was interrupted. */
-static bool run_groups(struct run *run, struct kit *kit)
+static bool is_asked_for(const struct kit *kit, const struct group *group)
 {
-    char buffer[512];
+    return !(kit->static_only && group->run != group_static) && !(kit->only && strcmp(kit->only, group->name) != 0);
+}
+
+/* TO_SET: what has to be done before the groups that need the vendor can run; NULL: nothing. */
+static void run_groups(struct run *run, struct kit *kit, const char *to_set)
+{
+    const char *ended = NULL; /* why no more groups are run */
 
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        if ((kit->static_only && groups[i].run != group_static) ||
-            (kit->only && strcmp(kit->only, groups[i].name) != 0))
-            continue;
-        const char *why = obstacle(kit, &groups[i], buffer, sizeof(buffer));
+        const char *why = obstacle(kit, &groups[i], to_set);
 
-        if (why)
-            skip_group(run, &groups[i], why);
-        else if (!runner_run(run, kit, &groups[i]))
-            return false;
+        if (!is_asked_for(kit, &groups[i])) {
+            omit_group(run, &groups[i], SUMMARY_NOT_ASKED_FOR);
+        } else if (ended) {
+            omit_group(run, &groups[i], ended);
+        } else if (why) {
+            omit_group(run, &groups[i], why);
+            runner_result(run, true, say("%s: all of it # SKIP %s", groups[i].name, named(why)), "", "", "");
+        } else {
+            kit->first_creation = groups[i].live && kit->sandboxes.count == 0;
+            if (!runner_run(run, kit, &groups[i]))
+                ended = *run->bailed ? "no sandbox can be made" : "it was interrupted";
+        }
     }
-    return true;
+}
+
+/* Is something at the vendor, or may it be? */
+static bool may_have_left(const struct kit *kit)
+{
+    return kit->sandboxes.count > 0 || kit->sandboxes.settled_ms;
 }
 
 /* The sandboxes of a run go with it, however it ended. */
 static void clean_up(struct run *run, struct kit *kit)
 {
-    int interrupted = runner_interrupted;
+    bool hurries = runner_interrupted || *run->bailed;
+    int64_t begin_ms = run->interrupted_ms ? run->interrupted_ms : sandlot_now_ms();
 
-    runner_interrupted = 0;
-    if (kit->sandboxes.count > 0 || interrupted)
-        runner_run(run, kit, &leftovers);
-    runner_interrupted = interrupted;
+    if (!may_have_left(kit) && !runner_interrupted)
+        return;
+    run->quiet = hurries;
+    kit->cleanup_end_ms = begin_ms + (hurries ? CLEANUP_MS : PATIENT_CLEANUP_MS);
+    runner_run(run, kit, &leftovers);
+    run->quiet = false;
+    if (!run->in_peace)
+        run->keeps_ledger = true;
+}
+
+/* The ids that are not known to be gone, with what else may be there. NULL: nothing is left. */
+static const char *left_at_vendor(const struct run *run, const struct kit *kit)
+{
+    const char *ids = "";
+    size_t count = 0;
+
+    for (size_t i = 0; i < kit->sandboxes.count; i++)
+        if (!kit->sandboxes.gone[i] && ++count <= MOST_NAMED)
+            ids = say("%s%s%s", ids, *ids ? ", " : "", kit->sandboxes.ids[i]);
+    if (count > MOST_NAMED)
+        ids = say("%s and %zu more", ids, count - MOST_NAMED);
+    if (count > 0)
+        return named(ids);
+    if (*run->left)
+        return named(run->left);
+    return run->keeps_ledger ? "sandboxes whose ids were never heard" : NULL;
+}
+
+/* What somebody should know who has to delete by hand. */
+static void tell_left(const struct run *run, const struct kit *kit)
+{
+    const char *left = left_at_vendor(run, kit);
+
+    if (!left)
+        return;
+    printf("# left at the vendor, or it cannot be told: %s\n", left);
+    printf("# labels of such sandboxes may begin with %s\n", kit->label);
+    if (run->keeps_ledger)
+        printf("# to try again: XDG_STATE_HOME=%s sandlot gc --config %s/process.toml\n", kit->folder, kit->folder);
 }
 
 static void tell(struct run *run, const struct kit *kit)
@@ -97,6 +149,7 @@ static void tell(struct run *run, const struct kit *kit)
                       say("%u did, and were withheld", run->withheld), "Never put a key into a message.");
     }
     printf("1..%u\n", run->number);
+    tell_left(run, kit);
     summary_print(run, kit);
     if (kit->report && !summary_write(run, kit, kit->report)) {
         fprintf(stderr, "sandlot plugin check: cannot write %s: %s; choose another file\n", kit->report,
@@ -105,8 +158,39 @@ static void tell(struct run *run, const struct kit *kit)
     }
 }
 
+static void tell_early_end(const struct run *run, const struct kit *kit)
+{
+    if (*run->bailed)
+        printf("Bail out! No sandbox can be made (%s); nothing else can be checked before that is mended.\n",
+               run->bailed);
+    else if (!runner_interrupted)
+        return;
+    else if (left_at_vendor(run, kit))
+        puts("Bail out! It was interrupted, and sandboxes may be left; see above.");
+    else if (may_have_left(kit))
+        puts("Bail out! It was interrupted; the sandboxes that it had made are deleted.");
+    else
+        puts("Bail out! It was interrupted; it had made no sandbox.");
+}
+
+/* Random, so that neither another run nor a plugin has the same. */
+static bool make_names(struct kit *kit)
+{
+    unsigned char random[12];
+
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return false;
+    snprintf(kit->label, sizeof(kit->label), "sandlot-kit-%02x%02x%02x%02x-", random[0], random[1], random[2],
+             random[3]);
+    for (size_t i = 4, used = 0; i < sizeof(random); i++)
+        used += (size_t)snprintf(kit->token + used, sizeof(kit->token) - used, "%02x", random[i]);
+    return true;
+}
+
 static int check(struct kit *kit)
 {
+    char names[512];
+    char to_set[sizeof(names) + 4];
     struct run run = {.show_progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO)};
 
     if (!object_read(kit->file, &kit->object)) {
@@ -120,16 +204,22 @@ static int check(struct kit *kit)
         return EXIT_USAGE;
     if (!workplace_make(kit))
         return EXIT_UNREADABLE;
+    if (!make_names(kit)) {
+        fprintf(stderr, "sandlot plugin check: cannot draw random numbers: %s; try again later\n", strerror(errno));
+        return EXIT_UNREADABLE;
+    }
+    bool lacks_some = kit->provider && kit_missing_credentials(kit, names, sizeof(names));
+
+    if (lacks_some)
+        snprintf(to_set, sizeof(to_set), "set %s", names);
     puts("TAP version 14");
     runner_catch_signals();
-    bool complete = run_groups(&run, kit);
-
+    run_groups(&run, kit, lacks_some ? to_set : NULL);
     if (!kit->static_only && kit->provider)
         clean_up(&run, kit);
-    if (complete)
-        tell(&run, kit);
-    else
-        puts("Bail out! It was interrupted; the sandboxes that it had made are deleted.");
+    tell(&run, kit);
+    tell_early_end(&run, kit);
+    kit->keeps_folder = run.keeps_ledger;
     return run.failed ? EXIT_FAILED : EXIT_PASSED;
 }
 
@@ -152,7 +242,8 @@ int main(int count, char **words)
 
     if (status < 0)
         status = check(&kit);
-    workplace_remove(&kit);
+    if (!kit.keeps_folder)
+        workplace_remove(&kit);
     clear(&kit);
     if (runner_interrupted) {
         sigset_t set;

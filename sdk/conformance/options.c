@@ -25,7 +25,7 @@ static const char usage[] =
     "  --report FILE      write the summary as Markdown too\n"
     "  --help             show this\n"
     "\n"
-    "Status: 0 all passed, 1 something failed, 2 wrong usage, 3 the file cannot be read.\n";
+    "Status: 0 nothing failed, 1 something failed, 2 wrong usage, 3 the file cannot be read.\n";
 
 static int complain(const char *what, const char *word)
 {
@@ -126,5 +126,7 @@ int options_read(int count, char **words, struct kit *kit)
     words[0] = name;
     for (int option; status < 0 && (option = getopt_long(count, words, "", options, NULL)) >= 0;)
         status = take_option(option, optarg, kit, &parameter_count);
+    if (status < 0 && kit->static_only && kit->only && strcmp(kit->only, "static") != 0)
+        status = complain("--static leaves nothing of --only ", kit->only);
     return status >= 0 ? status : take_file(count - optind, words + optind, kit);
 }

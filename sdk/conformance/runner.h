@@ -9,13 +9,19 @@
 
 #include <signal.h>
 
-enum { MOST_GROUPS = 16, MOST_FIGURES = 32 };
+enum {
+    MOST_GROUPS = 16,
+    MOST_FIGURES = 32,
+    STOP_MS = 4000,     /* for a group to end its calls when it is interrupted */
+    CLEANUP_MS = 15000, /* from the interruption to the end of the run */
+};
 
 struct group {
     const char *name;
     void (*run)(const struct kit *kit);
     int silence_s; /* it is ended when nothing was heard of it for so long */
     bool live;     /* uses the vendor's sandboxes */
+    bool cleans;   /* it is what comes after an interruption, and ends at kit->cleanup_end_ms */
 };
 
 struct total {
@@ -23,6 +29,7 @@ struct total {
     unsigned passed;
     unsigned failed;
     unsigned skipped;
+    const char *omitted; /* why the group was not run; NULL: it was */
 };
 
 struct figure {
@@ -40,15 +47,21 @@ struct run {
     unsigned failed;
     unsigned withheld; /* lines that would have shown a credential */
     bool show_progress;
+    bool quiet;             /* results become remarks: what goes wrong after the end is no failure of the provider */
+    bool in_peace;          /* the last group ended by itself */
+    bool keeps_ledger;      /* the private folder still knows of sandboxes */
+    char bailed[64];        /* the error for which nothing can be made; "": none */
+    char left[512];         /* what is left at the vendor, beside the ids that are not gone; "": nothing is known */
+    int64_t interrupted_ms; /* when, by CLOCK_MONOTONIC; 0: it was not */
 };
 
-/* Set by a handler of SIGINT and SIGTERM: the number of the signal. Blocked but while runner waits. */
+/* The number of the last signal that asked for the end; 0: none did. Signals are blocked but while the runner waits. */
 extern volatile sig_atomic_t runner_interrupted;
 
-/* Lets SIGINT, SIGTERM and SIGHUP interrupt groups. */
+/* Lets SIGINT, SIGTERM and SIGHUP interrupt groups: the first cancels what runs, the second ends it. */
 void runner_catch_signals(void);
 
-/* False: it was interrupted. */
+/* False: the run ends here, because it was interrupted or nothing can be made (run->bailed). */
 bool runner_run(struct run *run, struct kit *kit, const struct group *group);
 
 /* The kit's own word on something, as one more result of the group that ran last. */

@@ -4,6 +4,9 @@
 
 #include "runner.h"
 
+/* total.omitted of a group that the user did not ask for. */
+#define SUMMARY_NOT_ASKED_FOR "not asked for"
+
 /* As comments of TAP, on standard output. */
 void summary_print(const struct run *run, const struct kit *kit);
 

@@ -10,12 +10,14 @@
 enum { TEXT_SIZE = 2048, TEXTS = 16, SHOWN_BYTES = 400 };
 
 static int stream = -1;
+static const char *line_token = "";
 static const char *group_name = "";
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-void tap_begin(int fd, const char *group)
+void tap_begin(int fd, const char *token, const char *group)
 {
     stream = fd;
+    line_token = token;
     group_name = group;
 }
 
@@ -34,6 +36,30 @@ static void put(const char *text, size_t length)
     }
 }
 
+/* TEXT with the token before each of its lines, in one piece: whatever a plugin prints comes before or after it. */
+static char *with_token(const char *text)
+{
+    size_t token = strlen(line_token);
+    size_t lines = 0;
+
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    char *marked = malloc(strlen(text) + lines * token + 1);
+    char *end = marked;
+
+    for (const char *line = text; marked && *line;) {
+        size_t length = strcspn(line, "\n") + 1;
+
+        memcpy(end, line_token, token);
+        memcpy(end + token, line, length);
+        end += token + length;
+        line += length;
+    }
+    if (marked)
+        *end = '\0';
+    return marked;
+}
+
 static void put_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void put_line(const char *format, ...)
 {
@@ -41,15 +67,15 @@ static void put_line(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-
-    va_end(arguments);
-    if (length < 0) {
+    if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
+    va_end(arguments);
+    AUTO_FREE char *marked = text ? with_token(text) : NULL;
+
+    if (!marked)
         return;
-    }
     pthread_mutex_lock(&one_at_a_time);
-    put(text, (size_t)length);
+    put(marked, strlen(marked));
     pthread_mutex_unlock(&one_at_a_time);
 }
 
@@ -116,18 +142,41 @@ const char *shown(const char *bytes, size_t length)
     return text;
 }
 
-/* For YAML's single quotes, in which nothing but the quote itself has a meaning. */
-static const char *quoted(const char *plain)
+/* A "#" in a name would begin a directive, such as one that lets a failure pass. */
+const char *named(const char *plain)
 {
     char *text = next_text();
+    const char *readable = shown(plain, strlen(plain));
     size_t used = 0;
 
-    for (; *plain && used < TEXT_SIZE - 2; plain++) {
-        if (*plain == '\'')
+    for (; *readable && used < TEXT_SIZE - 2; readable++) {
+        if (*readable == '#')
+            text[used++] = '\\';
+        text[used++] = *readable;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+/* Between them nothing but the quote itself has a meaning; and they hold UTF-8 without control characters. */
+const char *quoted(const char *plain)
+{
+    char *text = next_text();
+    const unsigned char *at = (const unsigned char *)plain;
+    size_t length = strlen(plain);
+    size_t used = 0;
+
+    while (length > 0 && used < TEXT_SIZE - 8) {
+        size_t size = character_size(at, length);
+
+        if (*at == '\'')
             text[used++] = '\'';
-        text[used++] = *plain;
-        if ((unsigned char)*plain < ' ' || *plain == 0x7f)
-            text[used - 1] = ' ';
+        if (size == 0 || *at < ' ' || *at == 0x7f)
+            text[used++] = size == 0 ? '?' : ' ';
+        else
+            used += (size_t)sprintf(text + used, "%.*s", (int)size, (const char *)at);
+        at += size ? size : 1;
+        length -= size ? size : 1;
     }
     text[used] = '\0';
     return text;
@@ -136,16 +185,16 @@ static const char *quoted(const char *plain)
 bool tap_check(bool passed, const char *name, const char *expected, const char *came, const char *advice)
 {
     if (passed)
-        put_line("ok - %s: %s\n", group_name, name);
+        put_line("ok - %s: %s\n", group_name, named(name));
     else
-        put_line("not ok - %s: %s\n  ---\n  expected: '%s'\n  came: '%s'\n  advice: '%s'\n  ...\n", group_name, name,
-                 quoted(expected), quoted(came), quoted(advice));
+        put_line("not ok - %s: %s\n  ---\n  expected: '%s'\n  came: '%s'\n  advice: '%s'\n  ...\n", group_name,
+                 named(name), quoted(expected), quoted(came), quoted(advice));
     return passed;
 }
 
 void tap_skip(const char *name, const char *why)
 {
-    put_line("ok - %s: %s # SKIP %s\n", group_name, name, shown(why, strlen(why)));
+    put_line("ok - %s: %s # SKIP %s\n", group_name, named(name), named(why));
 }
 
 void tap_remark(const char *format, ...)
@@ -164,7 +213,43 @@ void tap_figure(const char *name, double value, const char *unit)
     put_line("%cfigure %s\t%.6g\t%s\n", RECORD_MARK, name, value, unit);
 }
 
+/* An id may hold anything: what would end the line goes as "%" and two digits. */
+static char *encoded(const char *value)
+{
+    char *text = malloc(3 * strlen(value) + 1);
+    char *end = text;
+
+    for (; text && *value; value++) {
+        if ((unsigned char)*value < ' ' || *value == '%')
+            end += sprintf(end, "%%%02X", (unsigned)(unsigned char)*value);
+        else
+            *end++ = *value;
+    }
+    if (text)
+        *end = '\0';
+    return text;
+}
+
 void tap_record(const char *kind, const char *value)
 {
-    put_line("%c%s %s\n", RECORD_MARK, kind, value);
+    AUTO_FREE char *text = encoded(value);
+
+    if (text)
+        put_line("%c%s %s\n", RECORD_MARK, kind, text);
+}
+
+void tap_decode(char *value)
+{
+    char *end = value;
+    unsigned code = 0;
+
+    for (; *value; value++) {
+        if (*value != '%' || sscanf(value + 1, "%2X", &code) != 1) {
+            *end++ = *value;
+            continue;
+        }
+        *end++ = (char)code;
+        value += 2;
+    }
+    *end = '\0';
 }

@@ -1,6 +1,7 @@
 #include "transfers.h"
 
 #include "cleanup.h"
+#include "stop.h"
 #include "tap.h"
 
 #include <string.h>
@@ -38,8 +39,12 @@ static struct fates move(struct sandlot_session *session, transfer_function tran
 {
     struct fates fates = {.bytes = 0};
     struct sandlot_error error = {0};
-    struct sandlot_transfer_request request = {
-        .size = sizeof(request), .items = items, .count = count, .done = on_done, .context = &fates};
+    struct sandlot_transfer_request request = {.size = sizeof(request),
+                                               .cancellation = stop_cancellation(),
+                                               .items = items,
+                                               .count = count,
+                                               .done = on_done,
+                                               .context = &fates};
 
     if (transfer(session, &request, &error) != 0 && !*fates.text)
         snprintf(fates.text, sizeof(fates.text), "%.900s", error_shown(&error));

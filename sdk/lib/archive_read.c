@@ -3,9 +3,9 @@
  * two hand over to each other: the parser runs only while the caller waits, and the bytes are lent and never copied.
  */
 #include <sandlot/sdk/archive.h>
+#include <sandlot/sdk/cleanup.h>
 
 #include "archive_names.h"
-#include "cleanup.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_FAULT = 400 };
+enum { LONGEST_FAULT = 400, BLOCK = 512 };
 
 struct tar_reader {
     struct sandlot_call *call;
@@ -93,6 +93,15 @@ static enum sandlot_status unreadable(struct tar_reader *reader, struct archive 
     return fault(reader, SANDLOT_INTERNAL, text);
 }
 
+/* LENGTH bytes more have been unpacked. */
+static enum sandlot_status count(struct tar_reader *reader, uint64_t length)
+{
+    reader->unpacked += length;
+    if (reader->most != 0 && reader->unpacked > reader->most)
+        return fault(reader, SANDLOT_EXHAUSTED, "the archive unpacks to more than it may");
+    return SANDLOT_OK;
+}
+
 static enum sandlot_status pass_content(struct tar_reader *reader, struct archive *archive, uint64_t length,
                                         const struct sandlot_sink *sink)
 {
@@ -106,13 +115,12 @@ static enum sandlot_status pass_content(struct tar_reader *reader, struct archiv
         if ((uint64_t)offset != passed)
             return fault(reader, SANDLOT_INTERNAL, "the archive has a file with holes, which is not supported");
         passed += size;
-        reader->unpacked += size;
-        if (reader->most != 0 && reader->unpacked > reader->most)
-            return fault(reader, SANDLOT_EXHAUSTED, "the archive unpacks to more than it may");
-        if (reader->dropped)
-            return SANDLOT_CANCELLED;
-        enum sandlot_status status = sink && size > 0 ? sink->write(sink, bytes, size) : SANDLOT_OK;
+        enum sandlot_status status = count(reader, size);
 
+        if (status == SANDLOT_OK && reader->dropped)
+            status = SANDLOT_CANCELLED;
+        if (status == SANDLOT_OK && sink && size > 0)
+            status = sink->write(sink, bytes, size);
         if (status != SANDLOT_OK)
             return status;
     }
@@ -138,11 +146,11 @@ static enum sandlot_status pass_entry(struct tar_reader *reader, struct archive 
     }
     const struct tar_entry told = {name, folder, folder ? 0 : (uint64_t)archive_entry_size(entry),
                                    (uint32_t)archive_entry_perm(entry)};
+    enum sandlot_status status = count(reader, BLOCK);
 
-    if (folder && strcmp(name, ".") == 0)
-        return SANDLOT_OK;
-    enum sandlot_status status = reader->receiver->begin(reader->receiver->context, &told, &sink);
-
+    if (status != SANDLOT_OK || (folder && strcmp(name, ".") == 0))
+        return status;
+    status = reader->receiver->begin(reader->receiver->context, &told, &sink);
     if (status == SANDLOT_OK && !folder)
         status = pass_content(reader, archive, told.length, sink);
     if (status == SANDLOT_OK && reader->receiver->end)

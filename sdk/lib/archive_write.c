@@ -1,7 +1,7 @@
 #include <sandlot/sdk/archive.h>
+#include <sandlot/sdk/cleanup.h>
 
 #include "archive_names.h"
-#include "cleanup.h"
 #include "text.h"
 
 #include <archive.h>

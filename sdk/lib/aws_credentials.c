@@ -1,12 +1,13 @@
 #include <sandlot/sdk/aws_credentials.h>
 
 #include "aws_profile.h"
-#include "cleanup.h"
 #include "text.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/timestamp.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

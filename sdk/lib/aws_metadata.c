@@ -1,10 +1,11 @@
 /* Keys that the machine hands out by HTTP: in a container, or on an instance. */
 #include "aws_profile.h"
-#include "cleanup.h"
-#include "remote_command_call.h"
 #include "text.h"
 
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/http.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,18 +152,18 @@ static enum sandlot_status ask_instance(struct sandlot_call *call, struct aws_cr
     const char *disabled = call->host->environment(call, "AWS_EC2_METADATA_DISABLED");
     const char *url = call->host->environment(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
     struct http_client *client = NULL;
-    struct remote_call quiet;
+    struct attempt quiet;
 
     if (disabled && strcasecmp(disabled, "false") != 0)
         return SANDLOT_NOT_FOUND;
-    remote_call_init(&quiet, call, 0);
+    attempt_begin(&quiet, call, 0);
     enum sandlot_status status = open_client(&quiet.call, url ? url : instance_host, INSTANCE_MS, &client);
 
     if (status == SANDLOT_OK)
         status = from_instance(&quiet.call, client, credentials);
     http_client_close(client);
     return status == SANDLOT_OK || status == SANDLOT_NOT_FOUND ? status
-                                                               : sandlot_fail(call, status, "%s", quiet.message);
+                                                               : attempt_fail(&quiet, status);
 }
 
 enum sandlot_status aws_metadata_find(struct sandlot_call *call, struct aws_credentials *credentials)

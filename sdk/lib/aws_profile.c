@@ -2,8 +2,9 @@
 #include <sandlot/sdk/aws_credentials.h>
 
 #include "aws_profile.h"
-#include "cleanup.h"
 #include "text.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 #include <sandlot/sdk/aws_signature.h>
 
-#include "cleanup.h"
 #include "text.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <openssl/evp.h>

@@ -1,6 +1,5 @@
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
-
-#include "cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +51,7 @@ enum sandlot_status credential_require(struct sandlot_call *call, const char *se
                             service, spelled);
     for (const char *at = key; *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+            return sandlot_fail(call, SANDLOT_AUTH,
                                 "the value of %.*s holds a blank, a newline or another control character, which no key "
                                 "for %s does; set it again without",
                                 (int)strcspn(found, "|"), found, service);

@@ -1,12 +1,12 @@
 /* A gRPC call from its first attempt to its last. */
 #include <sandlot/sdk/grpc.h>
 
-#include <sandlot/sdk/frames.h>
-
-#include "cleanup.h"
 #include "grpc_answer.h"
 #include "http_client.h"
-#include "remote_command_call.h"
+
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/frames.h>
 
 #include <inttypes.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ struct exchange {
 /* One attempt. */
 struct trial {
     struct exchange *exchange;
-    struct remote_call inner; /* takes what is told of failures that are followed by another attempt */
+    struct attempt inner; /* takes what is told of failures that are followed by another attempt */
     size_t messages;
     enum sandlot_status stopped; /* by a message that is of no use, or by its receiver */
     int code;
@@ -239,11 +239,11 @@ static enum sandlot_status judge_silence(struct trial *trial, enum sandlot_statu
         snprintf(text, sizeof(text), "its answer was no gRPC but status %d of HTTP", response->status);
         note(trial, grpc_code_of_http(response->status), text, false);
     } else if (sent == SANDLOT_UNAVAILABLE) {
-        note(trial, GRPC_UNAVAILABLE, trial->inner.message, true);
+        note(trial, GRPC_UNAVAILABLE, trial->inner.reason, true);
     } else if (sent == SANDLOT_TIMEOUT && !over) {
-        note(trial, GRPC_DEADLINE_EXCEEDED, trial->inner.message, true);
+        note(trial, GRPC_DEADLINE_EXCEEDED, trial->inner.reason, true);
     } else if (sent != SANDLOT_OK) {
-        return sandlot_fail(exchange->call, sent, "%s", trial->inner.message);
+        return attempt_fail(&trial->inner, sent);
     } else if (!is_grpc) {
         note(trial, GRPC_UNKNOWN, "its answer was no gRPC", false);
     } else {
@@ -274,9 +274,9 @@ static enum sandlot_status judge(struct trial *trial, enum sandlot_status sent, 
     }
     if (trial->stopped != SANDLOT_OK || sent == SANDLOT_CANCELLED)
         return sandlot_fail(exchange->call, sent != SANDLOT_OK ? sent : trial->stopped, "%s",
-                            *trial->inner.message ? trial->inner.message : "the call was ended by its receiver");
+                            *trial->inner.reason ? trial->inner.reason : "the call was ended by its receiver");
     if (frames->status != SANDLOT_OK) {
-        note(trial, GRPC_INTERNAL, trial->inner.message, false);
+        note(trial, GRPC_INTERNAL, trial->inner.reason, false);
         return SANDLOT_OK;
     }
     grpc_verdict_read(&verdict, response->headers ? response->headers : "", response->headers_length);
@@ -304,7 +304,7 @@ static enum sandlot_status try_once(struct exchange *exchange, struct trial *tri
     struct http_response response = {.retry_ms = -1};
 
     *trial = (struct trial){.exchange = exchange, .asked_ms = -1};
-    remote_call_init(&trial->inner, exchange->call, 0);
+    attempt_begin(&trial->inner, exchange->call, 0);
     grpc_answer_clear(exchange->answer);
     if (!collect_metadata(exchange, lines, timeout, headers))
         return sandlot_fail(exchange->call, SANDLOT_INTERNAL, "a call of %s has too much metadata; use less",

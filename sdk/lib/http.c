@@ -1,7 +1,7 @@
 /* A request from its first attempt to its last. */
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
 #include <poll.h>
@@ -61,10 +61,12 @@ static bool pause_for(const struct sandlot_call *call, int64_t pause_ms)
     return true;
 }
 
-static bool is_repeatable(const struct http_request *request)
+bool http_is_repeatable(const struct http_request *request)
 {
     static const char *const methods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"};
 
+    if (request->never_repeat)
+        return false;
     if (request->idempotency_key || request->repeatable)
         return true;
     for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
@@ -82,8 +84,8 @@ static bool may_repeat(const struct exchange *exchange, const struct http_attemp
         exchange->response->attempts >= exchange->client->attempts)
         return false;
     if (attempt->outcome != SANDLOT_OK)
-        return attempt->broken && (!attempt->arrived || is_repeatable(request));
-    return asked && !http_is_accepted(request, attempt->status) && is_repeatable(request);
+        return attempt->broken && (!attempt->arrived || http_is_repeatable(request));
+    return asked && !http_is_accepted(request, attempt->status) && http_is_repeatable(request);
 }
 
 static bool rewind_sources(const struct http_request *request)
@@ -201,12 +203,10 @@ static enum sandlot_status follow(struct exchange *exchange, struct http_attempt
 
 static void learn_secrets(const struct exchange *exchange)
 {
-    for (const char *const *header = exchange->request->headers; header && *header; header++) {
-        const char *value = strchr(*header, ':');
-
-        if (value && http_is_secret_header(*header))
-            sdk_secrets_add(&exchange->client->secrets, value + 1 + strspn(value + 1, " \t"));
-    }
+    for (const char *const *header = exchange->request->headers; header && *header; header++)
+        http_learn_header(exchange->client, *header);
+    if (*exchange->request->target != '/')
+        http_learn_password(exchange->client, exchange->url);
 }
 
 static bool is_read(const char *method)

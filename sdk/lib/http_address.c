@@ -1,6 +1,6 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -102,6 +102,20 @@ static void free_part(char **part)
 static void free_url(CURLU **url)
 {
     curl_url_cleanup(*url);
+}
+
+void http_learn_password(struct http_client *client, const char *url)
+{
+    CLEANUP(free_url) CURLU *parsed = curl_url();
+    CLEANUP(free_part) char *written = NULL;
+    CLEANUP(free_part) char *meant = NULL;
+
+    if (!parsed || curl_url_set(parsed, CURLUPART_URL, url, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+        return;
+    if (curl_url_get(parsed, CURLUPART_PASSWORD, &written, 0) == CURLUE_OK)
+        sdk_secrets_add(&client->secrets, written);
+    if (curl_url_get(parsed, CURLUPART_PASSWORD, &meant, CURLU_URLDECODE) == CURLUE_OK)
+        sdk_secrets_add(&client->secrets, meant);
 }
 
 static bool same_part(CURLU *one, CURLU *other, CURLUPart part)

@@ -1,6 +1,6 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,20 @@ void http_connection_free(struct http_connection *connection)
     free(connection);
 }
 
+struct http_connection *http_connection_new(void)
+{
+    struct http_connection *connection = calloc(1, sizeof(*connection));
+
+    if (!connection)
+        return NULL;
+    connection->easy = curl_easy_init();
+    connection->multi = curl_multi_init();
+    if (connection->easy && connection->multi)
+        return connection;
+    http_connection_free(connection);
+    return NULL;
+}
+
 struct http_connection *http_connection_take(struct http_client *client)
 {
     pthread_mutex_lock(&client->lock);
@@ -74,19 +88,10 @@ struct http_connection *http_connection_take(struct http_client *client)
         client->idle_count--;
     }
     pthread_mutex_unlock(&client->lock);
-    if (connection) {
-        curl_easy_reset(connection->easy);
-        return connection;
-    }
-    connection = calloc(1, sizeof(*connection));
     if (!connection)
-        return NULL;
-    connection->easy = curl_easy_init();
-    connection->multi = curl_multi_init();
-    if (connection->easy && connection->multi)
-        return connection;
-    http_connection_free(connection);
-    return NULL;
+        return http_connection_new();
+    curl_easy_reset(connection->easy);
+    return connection;
 }
 
 /* The last one used is the next one taken: the others grow old and are closed by their servers. */
@@ -184,21 +189,6 @@ static void read_environment(struct sandlot_call *call, struct http_client *clie
         client->ca_file = copy_variable(call, certificates, failed);
 }
 
-/* The value of "Name: value", and for credentials with a scheme ("Bearer x") what follows it, are secrets. */
-static void learn_secret(struct http_client *client, const char *line)
-{
-    const char *value = strchr(line, ':');
-
-    if (!value || !http_is_secret_header(line))
-        return;
-    value += 1 + strspn(value + 1, " \t");
-    sdk_secrets_add(&client->secrets, value);
-    const char *blank = strrchr(value, ' ');
-
-    if (blank)
-        sdk_secrets_add(&client->secrets, blank + 1);
-}
-
 static void copy_headers(struct http_client *client, const struct http_options *options, bool *failed)
 {
     size_t count = 0;
@@ -217,23 +207,17 @@ static void copy_headers(struct http_client *client, const struct http_options *
     }
     for (size_t i = 0; i < count && !*failed; i++) {
         client->headers[used++] = copy(options->headers[i], failed);
-        learn_secret(client, options->headers[i]);
+        http_learn_header(client, options->headers[i]);
     }
 }
 
-/* The password in a proxy's address is a secret too. */
-static void learn_proxy_secrets(struct http_client *client)
+static void learn_passwords(struct http_client *client)
 {
-    for (int i = 0; i < 2; i++) {
-        const char *at = client->proxies[i] ? strrchr(client->proxies[i], '@') : NULL;
-        const char *user = at ? strstr(client->proxies[i], "://") : NULL;
-        const char *colon = at ? memchr(user ? user + 3 : client->proxies[i], ':',
-                                        (size_t)(at - (user ? user + 3 : client->proxies[i])))
-                               : NULL;
-        AUTO_FREE char *password = colon ? strndup(colon + 1, (size_t)(at - colon - 1)) : NULL;
+    const char *const urls[] = {client->base_url, client->proxies[0], client->proxies[1]};
 
-        sdk_secrets_add(&client->secrets, password);
-    }
+    for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++)
+        if (urls[i])
+            http_learn_password(client, urls[i]);
 }
 
 static int positive(int value, int otherwise)
@@ -264,7 +248,7 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->http2 = options->http2;
     copy_headers(client, options, &failed);
     read_environment(call, client, &failed);
-    learn_proxy_secrets(client);
+    learn_passwords(client);
     if (!failed && client->service && open_share(client)) {
         for (size_t end = strlen(client->base_url); end > 0 && client->base_url[end - 1] == '/'; end--)
             client->base_url[end - 1] = '\0'; /* targets begin with one */
@@ -289,7 +273,13 @@ enum sandlot_status http_client_open(struct sandlot_call *call, const struct htt
     curl_url_cleanup(url);
     if (!valid)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "the base address of the service is not an http:// or https:// URL; check the parameters");
+                            "the address of %s is no http:// or https:// URL; write it with its scheme (parameter "
+                            "base_url, or the variable it came from)",
+                            options->service ? options->service : "the service");
+    if (options->user_agent && !http_is_value(options->user_agent))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "the name of the user agent has a newline or another character that cannot be sent; check "
+                            "the parameters");
     *client = make_client(call, options);
     if (!*client)
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for an HTTP client; free some");

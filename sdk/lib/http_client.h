@@ -55,7 +55,8 @@ struct http_client {
 
 /* ---- http_client.c ---- */
 
-/* A kept connection or a new one; NULL when out of memory. */
+/* Both NULL when out of memory: a new connection; a kept one or a new one. */
+struct http_connection *http_connection_new(void);
 struct http_connection *http_connection_take(struct http_client *client);
 void http_connection_give_back(struct http_client *client, struct http_connection *connection);
 void http_connection_free(struct http_connection *connection);
@@ -67,6 +68,9 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
 
 /* TARGET as a URL of its own; to be freed. NULL when out of memory. */
 char *http_absolute(const struct http_client *client, const char *target);
+
+/* Keeps the password in URL, if there is one, out of messages from now on. */
+void http_learn_password(struct http_client *client, const char *url);
 
 bool http_same_origin(const char *one, const char *other);
 
@@ -86,7 +90,17 @@ struct curl_slist *http_headers(struct sandlot_call *call, const struct http_cli
 /* Does the line "Name: value" have NAME? */
 bool http_is_header(const char *line, const char *name);
 
-bool http_is_secret_header(const char *line);
+/* Can TEXT be a part of a header, without beginning another one? */
+bool http_is_value(const char *text);
+
+/* If the line "Name: value" has the name of a secret: keeps the value out of messages from now on, and what it holds
+ * ("Bearer x", "Basic ..."). */
+void http_learn_header(struct http_client *client, const char *line);
+
+/* ---- http.c ---- */
+
+/* May it arrive twice? */
+bool http_is_repeatable(const struct http_request *request);
 
 /* ---- http_errors.c ---- */
 

@@ -1,8 +1,7 @@
 #include "http_client.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/json.h>
-
-#include "cleanup.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -150,7 +149,9 @@ static const char *hint(const struct http_request *request, int status)
     case SANDLOT_AUTH:
         return "check that the key is right, has not expired, and may do this";
     case SANDLOT_NOT_FOUND:
-        return "check the name or id, or whether it has been deleted";
+        return strcmp(request->method, "POST") == 0
+                   ? "check names and ids, and whether the base address is the right one"
+                   : "check the name or id, or whether it has been deleted";
     case SANDLOT_EXHAUSTED:
         return "wait before trying again, or ask for a higher limit";
     case SANDLOT_UNSUPPORTED:

@@ -1,8 +1,9 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,7 +15,7 @@ bool http_is_header(const char *line, const char *name)
     return strncasecmp(line, name, length) == 0 && line[length] == ':';
 }
 
-bool http_is_secret_header(const char *line)
+static bool is_secret_header(const char *line)
 {
     static const char *const words[] = {"authorization", "cookie", "key", "token", "secret", "password", "credential"};
     AUTO_FREE char *name = strndup(line, strcspn(line, ":"));
@@ -27,6 +28,45 @@ bool http_is_secret_header(const char *line)
     return false;
 }
 
+/* "Basic" credentials are a name and a password in base64. */
+static void learn_basic(struct http_client *client, const char *encoded)
+{
+    size_t length = strlen(encoded);
+    AUTO_FREE char *decoded = length <= HTTP_LONGEST_HEADERS ? calloc(1, length + 4) : NULL;
+
+    if (!decoded || EVP_DecodeBlock((unsigned char *)decoded, (const unsigned char *)encoded, (int)length) < 0)
+        return;
+    const char *colon = strchr(decoded, ':');
+
+    if (colon)
+        sdk_secrets_add(&client->secrets, colon + 1);
+    explicit_bzero(decoded, length);
+}
+
+void http_learn_header(struct http_client *client, const char *line)
+{
+    const char *value = strchr(line, ':');
+
+    if (!value || !is_secret_header(line))
+        return;
+    value += 1 + strspn(value + 1, " \t");
+    sdk_secrets_add(&client->secrets, value);
+    const char *blank = strrchr(value, ' ');
+
+    if (blank)
+        sdk_secrets_add(&client->secrets, blank + 1);
+    if (blank && strncasecmp(value, "Basic ", 6) == 0)
+        learn_basic(client, blank + 1);
+}
+
+bool http_is_value(const char *text)
+{
+    for (; *text; text++)
+        if (iscntrl((unsigned char)*text) && *text != '\t')
+            return false;
+    return true;
+}
+
 /* A name of visible characters, a colon, and a value without anything that could begin another header. */
 static bool is_fit(const char *line)
 {
@@ -34,10 +74,13 @@ static bool is_fit(const char *line)
 
     while (isgraph((unsigned char)*at) && *at != ':')
         at++;
-    if (at == line || *at != ':')
-        return false;
-    for (; *at; at++)
-        if (iscntrl((unsigned char)*at) && *at != '\t')
+    return at != line && *at == ':' && http_is_value(at);
+}
+
+static bool parts_are_fit(const struct http_request *request)
+{
+    for (size_t i = 0; i < request->part_count; i++)
+        if (request->parts[i].type && !http_is_value(request->parts[i].type))
             return false;
     return true;
 }
@@ -64,14 +107,16 @@ static bool is_replaced(const char *line, const char *const *by)
     return false;
 }
 
+static const char unfit[] = "a header of the request has a newline or another character that cannot be sent; "
+                            "check keys and parameters";
+
 /* Adds the lines of HEADERS. Those that may not leave the client's origin only go there. */
 static const char *add_lines(struct curl_slist **list, const char *const *headers, const char *const *replaced_by,
                              bool foreign)
 {
     for (; headers && *headers; headers++) {
         if (!is_fit(*headers))
-            return "a header of the request has a newline or another character that cannot be sent; "
-                   "check keys and parameters";
+            return unfit;
         if (foreign && !http_is_header(*headers, "Accept") && !http_is_header(*headers, "Range"))
             continue;
         if (!is_replaced(*headers, replaced_by) && !append(list, *headers))
@@ -117,7 +162,9 @@ struct curl_slist *http_headers(struct sandlot_call *call, const struct http_cli
 {
     struct curl_slist *list = NULL;
     bool foreign = !http_same_origin(url, client->base_url);
-    const char *fault = add_lines(&list, (const char *const *)client->headers, request->headers, foreign);
+    const char *fault = parts_are_fit(request)
+                            ? add_lines(&list, (const char *const *)client->headers, request->headers, foreign)
+                            : unfit;
 
     /* A request that was made for another origin from the beginning has its own headers, but never the client's. */
     if (!fault)

@@ -1,6 +1,6 @@
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,8 +10,12 @@
 
 enum {
     SECOND = 1000,
+    LONGEST_UNIT_MS = 86400 * SECOND,
     LONGEST_DIGITS = 15 /* more would not fit, and no clock says so */
 };
+
+/* No service means a pause beyond this. */
+static const int64_t LONGEST_DURATION_MS = (int64_t)INT32_MAX * SECOND;
 
 /* Values from here on are no pauses but times since 1970, in seconds or in milliseconds. */
 static const int64_t FIRST_TIME_S = 1000000000;
@@ -47,7 +51,7 @@ static int64_t read_duration(const char *text)
     static const struct {
         const char *unit;
         int64_t milliseconds;
-    } units[] = {{"ms", 1}, {"us", 0}, {"d", 86400 * SECOND}, {"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND}};
+    } units[] = {{"ms", 1}, {"us", 0}, {"d", LONGEST_UNIT_MS}, {"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND}};
     int64_t total = 0;
 
     while (*text) {
@@ -57,9 +61,11 @@ static int64_t read_duration(const char *text)
 
         while (i < count && strncmp(text, units[i].unit, strlen(units[i].unit)) != 0)
             i++;
-        if (thousandths < 0 || i == count || thousandths > INT32_MAX * (int64_t)SECOND)
+        if (thousandths < 0 || i == count || thousandths > INT64_MAX / 2 / LONGEST_UNIT_MS)
             return -1;
         total += (thousandths * units[i].milliseconds + SECOND - 1) / SECOND;
+        if (total > LONGEST_DURATION_MS)
+            return -1;
         text += strlen(units[i].unit);
     }
     return total;
@@ -108,6 +114,7 @@ static bool starts(const char *name, const char *with)
 int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
 {
     int64_t first = -1;
+    int64_t named = -1; /* Retry-After-Login: of one limit among several */
     int64_t others = -1;
 
     for (const char *line = headers, *end = headers + length; line < end;) {
@@ -129,6 +136,10 @@ int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
             int64_t pause = read_pause(value, 1, now_ms);
 
             others = pause > others ? pause : others;
+        } else if (starts(name, "Retry-After-")) {
+            int64_t pause = read_pause(value, SECOND, now_ms);
+
+            named = pause > named ? pause : named;
         } else if (starts(name, "X-RateLimit-Reset") || starts(name, "RateLimit-Reset") ||
                    strcasecmp(name, "X-Retry-After") == 0) {
             int64_t pause = read_pause(value, SECOND, now_ms);
@@ -136,5 +147,7 @@ int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
             others = pause > others ? pause : others;
         }
     }
+    if (first < 0)
+        first = named;
     return first >= 0 ? first : others;
 }

@@ -1,7 +1,7 @@
 /* One attempt to get a request answered: libcurl's callbacks, and the loop that waits. */
 #include "http_client.h"
 
-#include "cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,6 +30,7 @@ struct transfer {
     curl_off_t moved;             /* how many had until then */
     char reason[CURL_ERROR_SIZE]; /* libcurl's, for a failure of its own */
     bool enough;                  /* the caller has had enough, or an error has been read in full */
+    bool begun;                   /* libcurl has begun to send it */
 };
 
 static size_t fault(struct transfer *transfer, enum sandlot_status status, const char *text)
@@ -128,6 +129,20 @@ static size_t on_body(char *bytes, size_t one, size_t length, void *context)
 }
 
 /* ---- the request ------------------------------------------------------------------------------------------------ */
+
+/* Before each sending. libcurl sends again by itself what a kept connection swallowed: it may have been done. */
+static int on_begin(void *context, char *remote, char *local, int remote_port, int local_port)
+{
+    struct transfer *transfer = context;
+    bool again = transfer->begun;
+
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    transfer->begun = true;
+    if (!again || http_is_repeatable(transfer->attempt->request))
+        return CURL_PREREQFUNC_OK;
+    fault(transfer, SANDLOT_UNAVAILABLE, "the connection ended before an answer came");
+    return CURL_PREREQFUNC_ABORT;
+}
 
 static size_t read_source(struct stream *stream, char *buffer, size_t capacity)
 {
@@ -269,6 +284,8 @@ static bool set_up(struct transfer *transfer)
     /* On a kept connection that turns out to be closed libcurl would send it a second time. */
     SET(CURLOPT_FRESH_CONNECT, attempt->request->never_repeat ? 1L : 0L);
     SET(CURLOPT_HTTPHEADER, transfer->headers);
+    SET(CURLOPT_PREREQFUNCTION, on_begin);
+    SET(CURLOPT_PREREQDATA, transfer);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, transfer);
     SET(CURLOPT_WRITEFUNCTION, on_body);
@@ -497,7 +514,10 @@ void http_attempt_run(struct http_attempt *attempt)
     curl_mime_free(transfer.form);
     curl_slist_free_all(transfer.headers);
     free(transfer.streams);
-    http_connection_give_back(attempt->client, transfer.connection);
+    if (attempt->broken) /* after a failed name lookup libcurl 7.88 refuses the options of another request */
+        http_connection_free(transfer.connection);
+    else
+        http_connection_give_back(attempt->client, transfer.connection);
     attempt->duration_ms = sandlot_now_ms() - begin_ms;
 }
 

@@ -289,12 +289,14 @@ static void no_document(struct json_error *error, size_t length, struct json_tok
 struct json_object *json_read_document(const char *text, size_t length, struct json_error *error)
 {
     struct json_tokener *tokener = json_tokener_new_ex(DEEPEST);
+    bool cut = length > 0 && memchr(text, '\0', length); /* json-c would stop there, whatever follows */
 
     error = error ? error : &(struct json_error){{0}};
-    if (!tokener || length > INT32_MAX || is_only_blanks(text, length)) {
+    if (!tokener || length > INT32_MAX || cut || is_only_blanks(text, length)) {
         snprintf(error->text, sizeof(error->text), "%s",
                  !tokener             ? "does not fit into memory"
                  : length > INT32_MAX ? "is too large to be read"
+                 : cut                ? "is not JSON: there is a NUL in it"
                                       : "is empty where JSON was expected");
         if (tokener)
             json_tokener_free(tokener);
@@ -315,6 +317,11 @@ struct json_object *json_read_document(const char *text, size_t length, struct j
     }
     json_tokener_free(tokener);
     return document;
+}
+
+void json_release(struct json_object **document)
+{
+    json_object_put(*document);
 }
 
 static const char *type_name(const struct json_object *value)

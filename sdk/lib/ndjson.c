@@ -28,9 +28,9 @@ static bool is_blank(const char *text, size_t length)
 
 static bool is_null(const char *text, size_t length)
 {
-    while (length > 0 && strchr(" \t\r", text[length - 1]))
+    while (length > 0 && is_blank(text + length - 1, 1))
         length--;
-    while (length > 0 && strchr(" \t", *text)) {
+    while (length > 0 && is_blank(text, 1)) {
         text++;
         length--;
     }

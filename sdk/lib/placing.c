@@ -1,8 +1,7 @@
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 
 #include <sandlot/sdk/quoting.h>
-
-#include "cleanup.h"
 
 #include <inttypes.h>
 #include <stdio.h>

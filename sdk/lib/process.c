@@ -1,6 +1,6 @@
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/process.h>
 
-#include "cleanup.h"
 #include "process_child.h"
 #include "text.h"
 

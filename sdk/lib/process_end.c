@@ -1,6 +1,7 @@
 /* How a program, and what it has started, is ended and waited for. */
-#include "cleanup.h"
 #include "process_child.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <dirent.h>

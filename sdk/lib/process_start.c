@@ -1,7 +1,8 @@
 /* From the words of a program to a process. */
-#include "cleanup.h"
 #include "process_child.h"
 #include "text.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

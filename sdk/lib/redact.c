@@ -1,7 +1,8 @@
 #include "redact.h"
 
-#include "cleanup.h"
 #include "text.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,13 +15,13 @@ void sdk_secrets_init(struct sdk_secrets *secrets)
     pthread_mutex_init(&secrets->lock, NULL);
     secrets->texts = NULL;
     secrets->count = 0;
+    secrets->incomplete = false;
 }
 
 void sdk_secrets_clear(struct sdk_secrets *secrets)
 {
     for (size_t i = 0; i < secrets->count; i++) {
-        if (secrets->texts[i])
-            explicit_bzero(secrets->texts[i], strlen(secrets->texts[i]));
+        explicit_bzero(secrets->texts[i], strlen(secrets->texts[i]));
         free(secrets->texts[i]);
     }
     free(secrets->texts);
@@ -30,22 +31,26 @@ void sdk_secrets_clear(struct sdk_secrets *secrets)
 static bool known(const struct sdk_secrets *secrets, const char *text)
 {
     for (size_t i = 0; i < secrets->count; i++)
-        if (secrets->texts[i] && strcmp(secrets->texts[i], text) == 0)
+        if (strcmp(secrets->texts[i], text) == 0)
             return true;
     return false;
 }
 
-/* A secret that could not be copied is kept as NULL: then nobody knows what to look for, and nothing may be told. */
+/* TEXT is NULL if there was no memory for it. */
 static void add(struct sdk_secrets *secrets, const char *text)
 {
     if (text && known(secrets, text))
         return;
-    char **grown = realloc(secrets->texts, (secrets->count + 1) * sizeof(*grown));
+    char *copy = text ? strdup(text) : NULL;
+    char **grown = copy ? realloc(secrets->texts, (secrets->count + 1) * sizeof(*grown)) : NULL;
 
-    if (!grown)
+    if (!grown) {
+        secrets->incomplete = true;
+        free(copy);
         return;
+    }
     secrets->texts = grown;
-    secrets->texts[secrets->count++] = text ? strdup(text) : NULL;
+    secrets->texts[secrets->count++] = copy;
 }
 
 void sdk_secrets_add(struct sdk_secrets *secrets, const char *text)
@@ -78,12 +83,10 @@ void sdk_redact(struct sdk_secrets *secrets, char *text)
     if (length < SHORTEST_SECRET)
         return;
     pthread_mutex_lock(&secrets->lock);
-    for (size_t i = 0; i < secrets->count && hidden; i++) {
-        if (secrets->texts[i])
-            mark(text, length, secrets->texts[i], hidden);
-        else
-            memset(hidden, true, length);
-    }
+    for (size_t i = 0; i < secrets->count && hidden; i++)
+        mark(text, length, secrets->texts[i], hidden);
+    if (hidden && secrets->incomplete)
+        memset(hidden, true, length);
     pthread_mutex_unlock(&secrets->lock);
     if (!hidden) {
         memcpy(text, "***", sizeof("***"));

@@ -3,12 +3,14 @@
 #define SANDLOT_SDK_REDACT_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sdk_secrets {
     pthread_mutex_t lock;
     char **texts;
     size_t count;
+    bool incomplete; /* one could not be kept: nobody knows what to look for, and nothing may be told */
 };
 
 void sdk_secrets_init(struct sdk_secrets *secrets);

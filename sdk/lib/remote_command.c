@@ -1,9 +1,9 @@
 /* One command from its first script to its end. */
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
 
-#include "cleanup.h"
 #include "remote_command_answer.h"
-#include "remote_command_call.h"
 #include "remote_command_pace.h"
 #include "remote_command_script.h"
 
@@ -206,20 +206,23 @@ static bool may_start(const struct run *run)
 static enum sandlot_status send_script(struct run *run, const struct remote_script *script,
                                        struct remote_answer *answer)
 {
-    struct remote_call call;
+    struct attempt attempt;
     char reason[sizeof(run->reason)] = "";
 
-    remote_call_init(&call, run->call, script->urgent ? KILL_MS : 0);
+    if (script->urgent)
+        attempt_begin_urgent(&attempt, run->call, KILL_MS);
+    else
+        attempt_begin(&attempt, run->call, 0);
     enum sandlot_status status =
-        run->channel->run(&call.call, run->channel->context, script, &answer->sink, reason, sizeof(reason));
+        run->channel->run(&attempt.call, run->channel->context, script, &answer->sink, reason, sizeof(reason));
 
     remote_answer_finish(answer);
     if (script->urgent)
         return status;
     if (status == SANDLOT_TIMEOUT && !is_past_deadline(run->call))
         status = SANDLOT_UNAVAILABLE; /* it was this request's own limit */
-    if (*reason || *call.message)
-        snprintf(run->reason, sizeof(run->reason), "%s", *reason ? reason : call.message);
+    if (*reason || *attempt.reason)
+        snprintf(run->reason, sizeof(run->reason), "%s", *reason ? reason : attempt.reason);
     if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE && run->output.status == SANDLOT_OK)
         run->call->host->fail(run->call, status,
                               *run->reason ? run->reason : "the sandbox refused to run the command; try again");

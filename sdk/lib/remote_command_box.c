@@ -99,8 +99,13 @@ const char remote_box_supervisor[] =
     "done\n"
     "}\n"
 
+    /* Two things in one process: whoever waits for the shell that began this is let go after a moment, see s_start, and
+       the command is ended when its time is up. */
     "s_timer() {\n"
     "trap \"kill \\$!; exit\" 15\n"
+    "sleep 0.04 & wait \"$!\" || { sleep 1 & wait \"$!\"; }\n"
+    "s_release\n"
+    "[ \"$s_limit\" ] || exit\n"
     "s_nap \"$s_limit\"\n"
     "trap \"\" 15\n"
     ": >\"$s_dir/late\"\n"
@@ -138,8 +143,7 @@ const char remote_box_supervisor[] =
 
     "s_supervise() {\n"
     "read -r s_line </proc/self/stat && echo \"$s_line\" >\"$s_dir/super\"\n"
-    "s_alarm=\n"
-    "[ -z \"$s_limit\" ] || { s_timer >/dev/null & s_alarm=$!; }\n"
+    "s_timer >/dev/null & s_alarm=$!\n"
     "[ -z \"$s_long\" ] || mv \"$s_long\" \"$s_dir/command\"\n"
     "[ -z \"$s_in\" ] || { exec <\"$s_in\"; rm -f \"$s_in\"; }\n"
     "s_run\n"
@@ -147,7 +151,7 @@ const char remote_box_supervisor[] =
     ": >\"$s_dir/pid\"\n"
     "cd /\n"
     "s_late=0\n"
-    "if [ -e \"$s_dir/late\" ]; then s_late=1; wait \"$s_alarm\"; elif [ \"$s_alarm\" ]; then kill \"$s_alarm\"; fi\n"
+    "if [ -e \"$s_dir/late\" ]; then s_late=1; wait \"$s_alarm\"; elif [ \"$s_limit\" ]; then kill \"$s_alarm\"; fi\n"
     "echo \"$s_code $s_late\" >\"$s_dir/code\"\n"
     "printf \"\\037\\n%s\\n\" \"$s_seal\"\n"
     "exec </dev/null >/dev/null\n"
@@ -155,9 +159,10 @@ const char remote_box_supervisor[] =
     "s_pause=0.02\n"
     "until [ -e \"$s_dir/eof\" ] || [ -e \"$s_dir/end\" ]; do\n"
     "sleep \"$s_pause\" || sleep 1\n"
+    "[ -d \"$s_dir\" ] || exit\n"
+    "s_release\n" /* the timer may have been ended before it could */
     "[ -e \"$s_dir/eof\" ] || ! grep -q \"$s_seal\" \"$s_dir\"/d.* || : >\"$s_dir/end\"\n"
     "s_pause=0.2\n"
-    "[ -d \"$s_dir\" ] || exit\n"
     "done\n"
     /* Nobody says that the end has arrived: it stays for a while after it was told, and much longer if it was not. */
     "s_nap 1\n"
@@ -182,7 +187,6 @@ const char remote_box_supervisor[] =
      * too much is waiting to be fetched nothing is read, and the command waits as on any full pipe.
      */
     "s_pump() {\n"
-    "{ sleep 0.04 || sleep 1; s_release; } >/dev/null &\n"
     "cd /\n"
     "s_at=0\n"
     "s_ack=0\n"
@@ -291,10 +295,10 @@ const char remote_box_watch[] =
     "s_n=$s_have\n"
     "[ \"$s_n\" -le 1048576 ] || s_n=1048576\n"
     "s_say data \"$s_at\" \"$s_n\" \"$s_kind\"\n"
-    /* A whole file that grows no more, as after every short command, is cheaper. */
-    "if [ \"$s_at\" = \"$s_first\" ] && [ \"$s_n\" = \"$s_have\" ] && [ -e \"$s_dir/eof\" ]; then\n"
+    "if [ \"$s_at\" = \"$s_first\" ] && [ \"$s_n\" = \"$s_have\" ] && [ \"$s_known\" = \"$s_first\" ]; then\n"
     "s_encode <\"$s_dir/d.$s_at\"\n"
-    "s_say sum \"$($s_sum <\"$s_dir/d.$s_at\")\"\n"
+    "[ \"$s_check\" ] || s_check=$($s_sum <\"$s_dir/d.$s_at\")\n"
+    "s_say sum \"$s_check\"\n"
     "else\n"
     "s_bytes | s_encode\n"
     "s_say sum \"$(s_bytes | $s_sum)\"\n"
@@ -303,11 +307,26 @@ const char remote_box_watch[] =
     "s_sent=$((s_sent + s_n))\n"
     "}\n"
 
+    /* The size of the file, to s_size. Once no file grows any more it is asked once, of the program that also tells the
+       sum, to s_check: after every short command that is all there is to ask. */
+    "s_measure() {\n"
+    "[ \"$s_known\" != \"$s_first\" ] || return 0\n"
+    "s_check=\n"
+    "if [ \"$s_final\" ] && [ \"$s_sum\" = cksum ]; then\n"
+    "s_check=$(cksum <\"$s_dir/d.$s_first\")\n"
+    "s_size=${s_check#* }\n"
+    "else\n"
+    "s_size=$(wc -c <\"$s_dir/d.$s_first\")\n"
+    "fi\n"
+    "[ -z \"$s_final\" ] || [ -z \"$s_size\" ] || s_known=$s_first\n"
+    "}\n"
+
     /* How many bytes lie ready at s_at, to s_have. */
     "s_look() {\n"
     "s_have=0\n"
     "[ -s \"$s_dir/d.$s_first\" ] || return\n"
-    "s_have=$((s_first + $(wc -c <\"$s_dir/d.$s_first\") - s_at))\n"
+    "s_measure\n"
+    "s_have=$((s_first + s_size - s_at))\n"
     "if [ \"$s_have\" -le 0 ] && [ \"$s_at\" != \"$s_first\" ] && [ -e \"$s_dir/d.$s_at\" ]; then\n"
     "s_first=$s_at\n"
     "s_look\n"
@@ -330,6 +349,8 @@ const char remote_box_watch[] =
 
     /* Has it ended? Asked before looking for output: what is then there is all. */
     "s_ended() {\n"
+    "s_final=\n"
+    "[ ! -e \"$s_dir/eof\" ] || s_final=1\n"
     "if [ -e \"$s_dir/eof\" ] || [ -e \"$s_dir/end\" ]; then\n"
     "if [ -e \"$s_dir/full\" ]; then s_end='error full'; return; fi\n"
     "read -r s_code s_late <\"$s_dir/code\" && [ \"$s_late\" ] && s_end=\"end $s_code $s_late\" && return\n"
@@ -352,7 +373,7 @@ const char remote_box_watch[] =
     "}\n"
 
     "s_watch() {\n"
-    "s_first=0 s_sent=0 s_since='' s_going='' s_pause=4 s_idle=0\n"
+    "s_first=0 s_known='' s_sent=0 s_since='' s_going='' s_pause=4 s_idle=0\n"
     "[ -z \"$s_sealed\" ] || : >\"$s_dir/end\"\n"
     "[ \"$s_at\" = 0 ] || s_forget\n"
     "while :; do\n"

@@ -1,7 +1,8 @@
 #include "remote_command_script.h"
 
-#include "cleanup.h"
 #include "remote_command_box.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
 #include <string.h>

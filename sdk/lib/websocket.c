@@ -1,8 +1,8 @@
 /* Frames, masks and fragments are wslay's; TLS, proxies and names are libcurl's, through a handle that only connects.
  */
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/websocket.h>
 
-#include "cleanup.h"
 #include "http_client.h"
 #include "websocket_handshake.h"
 
@@ -13,7 +13,14 @@
 #include <sys/random.h>
 #include <wslay/wslay.h>
 
-enum { LONGEST_WAIT_MS = 1000, GOODBYE_MS = 2000, NO_CODE = 1005 };
+enum {
+    LONGEST_WAIT_MS = 1000,
+    GOODBYE_MS = 2000,
+    NO_CODE = 1005,
+    READS_AT_ONCE = 64,      /* then it is time for a look at the clock */
+    MOST_QUEUED = 64,        /* pongs that the other side does not take */
+    MOST_FRAGMENTS = 1 << 16 /* of one message: each costs memory, however short */
+};
 
 /* A message that has come. */
 struct arrived {
@@ -40,12 +47,19 @@ struct websocket {
     struct arrived *shown_message; /* lent to the caller */
     bool closed;                   /* by the other side, and said */
     int close_code;
-    bool broken; /* without a word */
+    int reads_left; /* of the look at hand */
+    int fragments;  /* of the message at hand */
+    bool broken;    /* without a word */
     bool out_of_memory;
 };
 
 /* ---- wslay's callbacks --------------------------------------------------------------------------------------------
  */
+
+static bool answers_pile_up(const struct websocket *socket)
+{
+    return wslay_event_get_queued_msg_count(socket->context) > MOST_QUEUED;
+}
 
 static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *buffer, size_t capacity, int flags, void *data)
 {
@@ -54,10 +68,12 @@ static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *buffer, size_t 
     size_t length = 0;
 
     (void)flags;
-    if (socket->first) { /* one at a time, or a server could fill the memory */
+    /* One message at a time, and none while answers pile up, or a server could fill the memory. */
+    if (socket->first || socket->reads_left == 0 || answers_pile_up(socket)) {
         wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK);
         return -1;
     }
+    socket->reads_left--;
     if (left > 0) {
         length = left < capacity ? left : capacity;
         memcpy(buffer, socket->early.bytes + socket->early_read, length);
@@ -93,6 +109,18 @@ static int on_mask(wslay_event_context_ptr context, uint8_t *buffer, size_t leng
     (void)context;
     (void)data;
     return getrandom(buffer, length, 0) == (ssize_t)length ? 0 : -1;
+}
+
+static void on_frame(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_start_arg *frame,
+                     void *data)
+{
+    struct websocket *socket = data;
+
+    if (wslay_is_ctrl_frame(frame->opcode))
+        return;
+    socket->fragments = frame->fin ? 0 : socket->fragments + 1;
+    if (socket->fragments > MOST_FRAGMENTS)
+        wslay_event_shutdown_read(context);
 }
 
 static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *message, void *data)
@@ -317,7 +345,7 @@ static char *http_url(const struct http_client *client, const char *target)
 static enum sandlot_status open_with(struct sandlot_call *call, struct websocket *socket,
                                      const struct websocket_request *wanted, const char *url)
 {
-    static const struct wslay_event_callbacks callbacks = {on_recv, on_send, on_mask, NULL, NULL, NULL, on_message};
+    static const struct wslay_event_callbacks callbacks = {on_recv, on_send, on_mask, on_frame, NULL, NULL, on_message};
     const struct http_request request = {
         .method = "GET", .target = *wanted->target == '/' ? wanted->target : url, .headers = wanted->headers};
     enum sandlot_status status = connect_to(call, socket, url);
@@ -348,7 +376,7 @@ enum sandlot_status websocket_open(struct sandlot_call *call, struct http_client
         made->early.limit = HTTP_LONGEST_ERROR_BODY;
         pthread_mutex_init(&made->lock, NULL);
         made->shown = url ? http_shown_url(url, false) : NULL;
-        made->connection = http_connection_take(client);
+        made->connection = http_connection_new(); /* never a kept one: a WebSocket takes it over, and others need it */
     }
     if (!made || !made->shown || !made->connection) {
         websocket_free(made);
@@ -426,9 +454,10 @@ enum sandlot_status websocket_send(struct sandlot_call *call, struct websocket *
     return status;
 }
 
-/* Reads what is there. False: nothing to hand out yet. */
+/* Reads what is there, or a part of it. False: nothing to hand out yet. */
 static bool look(struct websocket *socket)
 {
+    socket->reads_left = READS_AT_ONCE;
     if (!socket->first && !socket->closed && wslay_event_recv(socket->context) != 0)
         socket->broken = true;
     if (wslay_event_want_write(socket->context))
@@ -462,6 +491,15 @@ static enum sandlot_status hand_out(struct sandlot_call *call, struct websocket 
                     : "the other side does not keep the rules of WebSocket");
 }
 
+/* What to wait for before the next look. There may be more to read of which TLS knows and the kernel does not: then the
+ * wait ends at once, because the socket can be written to. */
+static short awaited(const struct websocket *socket)
+{
+    if (answers_pile_up(socket))
+        return POLLOUT;
+    return socket->reads_left == 0 || wslay_event_want_write(socket->context) ? POLLIN | POLLOUT : POLLIN;
+}
+
 enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocket *socket, int wake_fd,
                                       struct websocket_message *message)
 {
@@ -472,7 +510,7 @@ enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocke
     free(socket->shown_message);
     socket->shown_message = NULL;
     while (!look(socket)) {
-        short events = wslay_event_want_write(socket->context) ? POLLIN | POLLOUT : POLLIN;
+        short events = awaited(socket);
 
         pthread_mutex_unlock(&socket->lock);
         enum sandlot_status status = wait_for(call, socket->fd, events, wake_fd);
@@ -509,11 +547,10 @@ void websocket_close(struct sandlot_call *call, struct websocket *socket, int co
                 socket->first = next;
             }
             socket->last = &socket->first;
-            short events = wslay_event_want_write(socket->context) ? POLLIN | POLLOUT : POLLIN;
 
             if (look(socket) && !socket->first)
                 break;
-            if (!socket->first && wait_for(&goodbye, socket->fd, events, -1) != SANDLOT_OK)
+            if (!socket->first && wait_for(&goodbye, socket->fd, awaited(socket), -1) != SANDLOT_OK)
                 break;
         }
     }

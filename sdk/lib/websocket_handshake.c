@@ -1,7 +1,8 @@
 #include "websocket_handshake.h"
 
-#include "cleanup.h"
 #include "text.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <openssl/evp.h>
 #include <stdlib.h>

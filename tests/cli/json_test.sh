@@ -10,15 +10,17 @@ json "capabilities are booleans" 0 '.providers | all(.capabilities | [.sandbox_i
     .files, .pause, .snapshot, .fork, .terminal, .streaming] | all(type == "boolean"))' providers
 json "sources" 0 '.providers | all(.source == "builtin")' providers
 json "names are sorted" 0 '[.providers[].name] | . == sort' providers
-json "what is not installed is not ready" 0 '.providers[] | select(.name == "daytona") | .ready == false and (.reason | length > 10)
-    and .working_dir == "/home/daytona"' providers
+json "what is not installed is not ready" 0 '.providers[] | select(.name == "e2b") | .ready == false and (.reason | length > 10)
+    and .working_dir == "/home/user"' providers
+json "nor is what has no key" 0 '.providers[] | select(.name == "daytona") | .ready == false and
+    (.reason | contains("DAYTONA_API_KEY")) and .working_dir == "/home/daytona"' providers
 json "one provider" 0 '.providers | length == 1 and .[0].name == "local" and .[0].working_dir == "/workspace"' providers local
 json "every parameter is described" 0 '.providers[0].parameters | length > 3 and all(has("default") and (.name | length > 0) and
     (.type | IN("string", "integer", "float", "boolean", "array", "table")) and (.required | type == "boolean") and
     (.secret | type == "boolean") and (.help | length > 0))' providers local
 json "defaults have the type" 0 '.providers[0].parameters | map(select(.name == "ttl_s" or .name == "memory_mb")) |
     length == 2 and all(.default | type == "number")' providers local
-json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --sandbox daytona list
+json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --sandbox e2b list
 json "gc without leftovers" 0 '. == {"results": []}' gc
 json "list --all with nothing" 0 '. == {"sandboxes": [], "cursor": null}' list --all
 

@@ -3,65 +3,15 @@
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh sets status, out, err and the folders, and uses ran
 umask 022 # or the libraries would be refused
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/plugin_check_lib.sh"
 
-kit=$BUILD/modules/sandlot-plugin-check
-faulty=$BUILD/tests/plugins/conformance_faulty.so
-export CONFORMANCE_FAULTY_KEY=key-of-the-test-1234
-mkdir -p "$scratch/boxes"
 sanitized=
 nm -D "$kit" 2>/dev/null | grep -q __asan_init && sanitized=yes
-
-# kit ARGUMENT...: runs it. Sets status; what it prints is in $scratch/tap.
-kit() {
-    ran="sandlot-plugin-check $*"
-    timeout -k 5 120 "$kit" "$@" >"$scratch/tap" 2>"$scratch/err" </dev/null
-    status=$?
-    out=$(tr -d '\0' <"$scratch/tap")
-    err=$(cat "$scratch/err")
-}
-
-failed_checks() { sed -n 's/^not ok [0-9]* - //p' "$scratch/tap"; }
-
-# passes NAME ARGUMENT...: nothing fails.
-passes() {
-    local name=$1
-    shift
-    kit "$@"
-    if [ "$status" = 0 ] && [ -z "$(failed_checks)" ]; then ok "$name"; else
-        not_ok "$name" "$(grep -A 5 '^not ok' "$scratch/tap" | cut -c 1-300)
-$err"
-    fi
-}
-
-# finds NAME CHECKS ARGUMENT...: just these checks fail, "|" between them.
-finds() {
-    local name=$1 wanted=$2
-    shift 2
-    kit "$@"
-    if [ "$status" = 1 ] && [ "$(failed_checks | paste -sd '|')" = "$wanted" ]; then ok "$name"; else
-        not_ok "$name" "wanted status 1 and: $wanted
-came status $status and: $(failed_checks | paste -sd '|')
-$(grep -A 5 '^not ok' "$scratch/tap" | cut -c 1-300)
-$err"
-    fi
-}
-
-# fault NAME CHECKS FAULT GROUP [ARGUMENT...]: the faulty provider with this fault.
-fault() {
-    local name=$1 wanted=$2 fault=$3 group=$4
-    shift 4
-    finds "$name" "$wanted" --only "$group" --param folder="$scratch/boxes" --param fault="$fault" "$@" "$faulty"
-    rm -rf "$scratch/boxes" && mkdir "$scratch/boxes"
-}
-
-nothing_is_left() {
-    [ -z "$(ls -A "$scratch/boxes")" ] && [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sandlot-plugin-check-*' -user "$(id -u)")" ]
-}
 
 # ---- usage ----
 kit --help
 check "help" test "$status" = 0 -a -n "$(grep -- --cycles "$scratch/tap")"
-for words in "" "--cycles 0 x.so" "--only nothing x.so" "--param x x.so" "a.so b.so" "--nonsense x.so"; do
+for words in "" "--static --only table x.so" "--cycles 0 x.so" "--only nothing x.so" "--param x x.so" "a.so b.so" "--nonsense x.so"; do
     # shellcheck disable=SC2086 # words
     kit $words
     check "usage: '$words'" test "$status" = 2 -a -z "$out" -a -n "$err"
@@ -113,10 +63,22 @@ done
 passes "without a fault: robustness" --only robustness --cycles 60 --param folder="$scratch/boxes" "$faulty"
 (
     unset CONFORMANCE_FAULTY_KEY
-    kit --only lifecycle "$faulty"
-    grep -q '^ok 1 - lifecycle: all of it # SKIP the credentials CONFORMANCE_FAULTY_KEY are not all set' "$scratch/tap"
+    kit --report "$scratch/report.md" --param folder="$scratch/boxes" "$faulty"
+    check "without credentials the vendor's groups are skipped" grep -q \
+        '^ok [0-9]* - lifecycle: all of it # SKIP set CONFORMANCE_FAULTY_KEY$' "$scratch/tap"
+    check "nothing fails then" test "$status" = 0
+    check "and the result says what is missing" grep -qxF \
+        '# result: incomplete (lifecycle, execute, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
+    check "in the report too" grep -q '^- result: \*\*incomplete\*\* (lifecycle, .* not run: set CONFORMANCE_FAULTY_KEY)$' "$scratch/report.md"
+    check "which has a row for each" grep -qxF '| operations | not run: set CONFORMANCE_FAULTY_KEY | | |' "$scratch/report.md"
+    exit "$failures"
 )
-check "without credentials the vendor's groups are skipped" test $? = 0
+failures=$?
+kit --static --report "$scratch/report.md" "$faulty"
+check "what was asked for is all of it" grep -qxF '# result: passed (only: static)' "$scratch/tap"
+check "and the report names the rest" grep -qxF '| execute | not run: not asked for | | |' "$scratch/report.md"
+kit --only table --param folder="$scratch/boxes" "$faulty"
+check "one group was asked for" grep -qxF '# result: passed (only: table)' "$scratch/tap"
 
 # ---- the file ----
 build lazy.so -Wl,-z,lazy,-z,norelro
@@ -132,8 +94,10 @@ fi
 build open.so $hardened
 chmod 666 "$scratch/minimal/open.so"
 finds "a file that everybody can write" "static: nobody else can write it" --static "$scratch/minimal/open.so"
-finds "a careless one" "static: [conformance_careless] working directory|static: [conformance_careless] known capabilities|static: [conformance_careless] names of variables|static: exports nothing of others|static: loading prints nothing|static: loading starts no thread" \
+finds "a careless one" "static: [conformance_careless] working directory|static: [conformance_careless] known keys|static: [conformance_careless] known capabilities|static: [conformance_careless] names of variables|static: exports nothing of others|static: loading prints nothing|static: loading starts no thread" \
     --static "$BUILD/tests/plugins/conformance_careless.so"
+check "a misspelt key, and what it should be" grep -A 3 "came: 'desciption'" "$scratch/tap" -q
+check "the advice has the nearest" grep -q "advice: 'Write description; " "$scratch/tap"
 finds "no note" "static: a note" --static "$BUILD/tests/plugins/no_note.so"
 finds "a crash when it is loaded" "static: it loads with all symbols bound" --static "$BUILD/tests/plugins/crashes_loading.so"
 
@@ -160,6 +124,16 @@ fault "all sandboxes are one" "lifecycle: two sandboxes at once" shares lifecycl
 fault "deleting does nothing" "lifecycle: attach to a deleted sandbox|lifecycle: closing deletes what the session made|lifecycle: its sandbox is deleted|leftovers: the vendor lists none of them any more" never_deletes lifecycle
 fault "listings without sandboxes" "lifecycle: a new sandbox is listed|lifecycle: its state is a word in lower case|lifecycle: the run label is listed" uncounted lifecycle
 
+# ---- a provider that wants to pass for the kit ----
+for group in table secrets lifecycle; do
+    kit --only $group "$BUILD/tests/plugins/conformance_forger.so"
+    check "no result is forged: $group" test "$status" = 1 -a "$(is_tap && echo yes)" = yes -a -z "$(grep -E '^(not )?ok [0-9]+ - forged|[^\\]# (SKIP|TODO).*forged' "$scratch/tap")"
+    check "nor on standard error: $group" test -z "$(grep -v '^# ' "$scratch/err")"
+done
+kit --only secrets "$BUILD/tests/plugins/conformance_forger.so"
+check "no failure drowns in what it prints" test "$(failed_checks)" = "secrets: a made-up credential is refused in words"
+check "what it prints is told as such" grep -qxF '# secrets printed: ok - forged: printed' "$scratch/err"
+
 # ---- commands ----
 fault "NUL is dropped" "execute: all 256 bytes|execute: NUL inside" drops_nul execute
 fault "wrong exit codes" "execute: exit code 1|execute: exit code 2|execute: exit code 42|execute: exit code 126|execute: exit code 127|execute: exit code 255|execute: a command that is not there|execute: ended by SIGKILL|execute: ended by SIGTERM|execute: a time limit|execute: calls at once in one sandbox|execute: calls at once in three sandboxes" adds_one execute
@@ -182,22 +156,15 @@ memory="robustness: attach, execute, close: memory|robustness: create, execute, 
 [ "$sanitized" ] || fault "memory is left" "$memory" memory robustness --cycles 60
 fault "the process is left" "robustness: ran to its end" leave robustness --cycles 9 --in-process
 
+"$kit" --only lifecycle --param folder="$scratch/boxes" "$faulty" 2>/dev/null | head -1 >/dev/null
+check "nobody reads the results any more, and nothing is left" nothing_is_left
+
 # ---- secrets ----
 fault "the key in a message" "secrets: no message or log line shows it" shows_key secrets
 fault "the key in an argument list" "secrets: no argument list shows it" key_argument secrets
 check "nothing is left" nothing_is_left
 
 mkdir -p "$scratch/boxes"
-finds "a result that would show the key" "lifecycle: create|lifecycle: a sandbox to work with|lifecycle: a setup script that fails|lifecycle: the provider itself: create|run: no result shows a credential" \
-    --only lifecycle --param folder="$scratch/boxes" --param fault=shows_key "$faulty"
+finds "a result that would show the key" "lifecycle: the provider itself: create|run: no result shows a credential" \
+    --only lifecycle --param folder="$scratch/boxes" --param fault=shows_key_to_kit "$faulty"
 check "it does not" test "$(grep -c "$CONFORMANCE_FAULTY_KEY" "$scratch/tap")" = 0
-
-# ---- interrupted ----
-"$kit" --only execute --param folder="$scratch/boxes" "$faulty" >"$scratch/tap" 2>&1 &
-pid=$!
-until_true 10 grep -q 'time limit' "$scratch/tap"
-kill -INT "$pid"
-wait "$pid"
-check "SIGINT ends it as it ends others" test $? = 130
-check "its sandboxes are deleted" nothing_is_left
-check "it says so" grep -q '^Bail out' "$scratch/tap"

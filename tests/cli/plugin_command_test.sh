@@ -29,8 +29,9 @@ check "its files" test "$(find acme -type f -printf '%P\n' | sort | grep -v sand
     ".gitignore Makefile README.md acme.c test.sh "
 check "its name everywhere" sh -c '! grep -rilE "scaffold" acme && grep -q "SANDLOT_ENTRY_POINT(acme, ACME_METADATA" acme/acme.c'
 check "nobody else may write to it" sh -c '! find acme -perm /022 | grep .'
-usage "not over something" "is there already" plugin new acme
-usage "nor into a folder with a file" "is there already" plugin new other --directory acme
+usage "not over something" "acme is not empty; choose another place" plugin new acme
+usage "nor into a folder with a file" "is not empty" plugin new other --directory acme
+usage "nor over a file" "is there already; choose" plugin new other --directory acme/acme.c
 mkdir empty
 json "into an empty folder" 0 '.name == "other" and .language == "c" and (.path | endswith("/empty")) and
     (.files | index("other.c"))' plugin new other --directory empty
@@ -51,6 +52,7 @@ usage "a keyword of Rust" "to rust" plugin new crate --language rust
 expect "which is a name in C" 0 "*" "*" plugin new crate
 usage "a keyword of C++" "to c[+][+]" plugin new template --language c++
 expect "the name of a built-in" 0 "*" "takes its place" plugin new vfs
+check "is told before anything else" sh -c 'head -n 1 "$1" | grep -q "takes its place"' sh "$scratch/err"
 expect "a quiet one" 0 "$PWD/quiet" "*" -q plugin new quiet
 check "says nothing more" test -z "$err"
 if [ "$(id -u)" != 0 ]; then
@@ -171,7 +173,24 @@ json "list has what cannot be used" 0 '.plugins | map(select(.name == null)) | l
     (.[0].path | endswith("/broken.so")) and (.[0].ready | not) and (.[0].reason | length > 0)' plugin list
 expect "in words" 0 "*" "*" plugin list
 check "both are there" test "$(grep -c "^only_execute *1.0  yes\|^- .*no .*broken.so" "$scratch/out")" = 2
+check "the path of a file that cannot be used stands there once" test "$(grep -o "broken.so" "$scratch/out" | wc -l)" = 1
+check "before what is wrong with it" grep -q "broken.so  cannot be used: " "$scratch/out"
 expect "it goes by its file name" 0 "$plugins/broken.so" "*" plugin remove broken
+cp text.so "$plugins/broken.so"
+expect "and by that as it is" 0 "$plugins/broken.so" "*" plugin remove broken.so
+cp one.so "$plugins/second.so"
+expect "a file whose provider another one also has" 0 "$plugins/second.so" "*" plugin remove second.so
+check "the other one stays" test -f "$plugins/one.so"
+expect "the file of a provider" 0 "$plugins/one.so" "*" plugin remove one.so
+cp two.so one.so "$plugins/"
+json "the name of a file means all that is in it" 0 '.providers | length > 1' plugin remove two.so
+mkdir "$plugins/dir.so"
+json "a folder is not for us" 1 '.error == "is_directory" and (.message | test("rmdir")) and (.message | test("rights") | not)' \
+    plugin remove dir.so
+rmdir "$plugins/dir.so"
+mkdir "$scratch/else"
+cp two.so text.so "$scratch/else/"
+SANDLOT_PLUGIN_PATH=$scratch/else usage "a file elsewhere" "text.so is not in the folder that this command looks after" plugin remove text.so
 expect "a provider with a sandbox" 0 "*" "*" plugin remove only_execute
 json "an empty list" 0 '.plugins == []' plugin list
 

@@ -15,7 +15,7 @@ if ! make -s -C "$vendor/minimal" SANDLOT_INCLUDE="$vendor/include" CFLAGS="-O2 
 fi
 ok "the example builds with include/ alone"
 
-tour=$(sed -n 's/^\(cc .*minimal\.c\) .*/\1/p' README.md)
+tour=$(sed -n 's/^\(cc .*minimal\.c\).*/\1/p' README.md)
 mkdir "$scratch/tour"
 ln -s "$PWD/include" "$PWD/sdk" "$scratch/tour/"
 (cd "$scratch/tour" && sh -c "$tour") >"$scratch/out" 2>&1

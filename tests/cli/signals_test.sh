@@ -126,6 +126,22 @@ expect "gc deletes it" 0 "fake $id" "*" gc
 rm -f "$vendor/.failed_deletes"
 all_gone "after gc"
 
+# ---- a second signal while it is asked whether a sandbox was made ----
+rm -f "$journal"
+start -v exec "${fake[@]}" --param create_delay_ms=20000 --param list_delay_ms=20000 -- echo never
+until_true 10 journal_has ^create
+kill -INT "$pid"
+until_true 10 journal_has ^list
+begin=$SECONDS
+kill -INT "$pid"
+ended "a second signal while it is looked up" 130
+check "it ends that waiting too" test $((SECONDS - begin)) -lt 3
+check "what was going on was told" grep -q "asking whether a sandbox was created" "$scratch/err"
+check "and who knows the rest" grep -q "sandlot gc" "$scratch/err"
+sed -i 's/list_delay_ms=20000/list_delay_ms=0/' "$(ledger_files)"
+expect "gc finds it" 0 "fake $(ls "$vendor")" "*" gc
+all_gone "after that gc"
+
 # ---- a signal while it deletes on its own ----
 rm -f "$journal"
 start exec "${fake[@]}" --param delete_failures=2 -- true

@@ -48,6 +48,7 @@ static const struct sandlot_provider conformance_careless_provider = {
 };
 
 #define CONFORMANCE_CARELESS_METADATA(M) \
+    M(desciption, "misspelt")            \
     M(capabilities, "teleport")          \
     M(working_dir, "home")               \
     M(credentials, "KEY-WITH-DASHES")

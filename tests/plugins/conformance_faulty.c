@@ -4,12 +4,18 @@
  *
  *   descriptor, thread, memory   one is left behind by every command
  *   shows_key                    a message holds the key
+ *   shows_key_to_kit             the same, but only where the kit calls without the host
+ *   wrong_key, unreachable       no sandbox can be made
  *   key_argument                 a program is started with the key among its arguments
  *   deletes_once                 deleting what is not there fails
  *   never_deletes                deleting does nothing
  *   makes_unknown                attaching to an unknown id makes a sandbox
  *   unlabelled, uncounted        a listing lacks run labels, or sandboxes
  *   any_cursor                   an unknown cursor is served
+ *   list_fails, list_hangs       no listing is to be had
+ *   endless, circular            a listing has no last page
+ *   keeps_abandoned, keeps_late  a creation that was given up is carried out all the same, at once or a little later
+ *   hangs                        commands and deletions end with their deadline or when they are cancelled
  *   late                         creating minds neither deadline nor cancellation
  *   other_folder                 commands start somewhere else than told
  *   shares                       all sandboxes are one
@@ -104,6 +110,10 @@ static enum sandlot_status check_key(struct sandlot_call *call, const struct fau
 
     if (!key && !is(faulty, "no_key_needed"))
         return sandlot_fail(call, SANDLOT_AUTH, "there is no key; set CONFORMANCE_FAULTY_KEY");
+    if (is(faulty, "wrong_key"))
+        return sandlot_fail(call, SANDLOT_AUTH, "the key was refused; correct CONFORMANCE_FAULTY_KEY");
+    if (is(faulty, "unreachable"))
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "the service cannot be reached; look at the network");
     if (key && is(faulty, "shows_key"))
         return sandlot_fail(call, SANDLOT_AUTH, "the key %s was refused; correct CONFORMANCE_FAULTY_KEY", key);
     if (key && is(faulty, "key_argument")) {
@@ -130,6 +140,30 @@ static enum sandlot_status attach(struct sandlot_call *call, const struct faulty
     return *sandbox ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
 }
 
+/* Waits for the deadline or the cancellation, like a client of a service that does not answer. */
+static enum sandlot_status hang(struct sandlot_call *call)
+{
+    while (!sandlot_cancelled(call) && sandlot_remaining_ms(call, 10) > 0)
+        usleep(10000);
+    return sandlot_fail(call, sandlot_cancelled(call) ? SANDLOT_CANCELLED : SANDLOT_TIMEOUT,
+                        "the service does not answer; try again later");
+}
+
+/* The request has reached the service, which makes the sandbox; the answer reaches nobody. */
+static enum sandlot_status give_up(struct sandlot_call *call, const struct faulty *faulty, const char *id,
+                                   const char *label)
+{
+    pid_t service = is(faulty, "keeps_late") ? fork() : -1;
+
+    if (service == 0)
+        usleep(1500000);
+    if (service <= 0)
+        make(faulty, id, label);
+    if (service == 0)
+        _exit(0);
+    return hang(call);
+}
+
 static enum sandlot_status faulty_get_or_create(struct sandlot_call *call, void *provider,
                                                 const struct sandlot_create *request, void **sandbox)
 {
@@ -141,7 +175,13 @@ static enum sandlot_status faulty_get_or_create(struct sandlot_call *call, void 
         return status;
     if (is(faulty, "late") && (sandlot_cancelled(call) || sandlot_remaining_ms(call, 1000) < 10))
         usleep(1800000);
+    if (is(faulty, "shows_key_to_kit") && request->run_label && strncmp(request->run_label, "sandlot-kit-", 12) == 0)
+        return sandlot_fail(call, SANDLOT_AUTH, "the key %s was refused",
+                            call->host->environment(call, "CONFORMANCE_FAULTY_KEY"));
     snprintf(id, sizeof(id), "box-%s", request->run_label && !is(faulty, "shares") ? request->run_label : "one");
+    if (!request->sandbox_id && strncmp(faulty->fault ? faulty->fault : "", "keeps_", 6) == 0 &&
+        (sandlot_cancelled(call) || sandlot_remaining_ms(call, 1000) < 10))
+        return give_up(call, faulty, id, request->run_label);
     if (!request->sandbox_id)
         return make(faulty, id, request->run_label ? request->run_label : "")
                    ? attach(call, faulty, id, sandbox)
@@ -174,6 +214,8 @@ static enum sandlot_status faulty_delete(struct sandlot_call *call, void *provid
 
     if (is(faulty, "never_deletes"))
         return SANDLOT_OK;
+    if (is(faulty, "hangs"))
+        return hang(call);
     if (!is_sandbox(faulty, id))
         return is(faulty, "deletes_once") ? sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", id)
                                           : SANDLOT_OK;
@@ -207,6 +249,17 @@ static enum sandlot_status faulty_list(struct sandlot_call *call, void *provider
     const struct faulty *faulty = provider;
     enum sandlot_status status = SANDLOT_OK;
 
+    char next[32];
+
+    if (is(faulty, "list_hangs"))
+        return hang(call);
+    if (is(faulty, "list_fails"))
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "the service is being mended; try again later");
+    if (is(faulty, "endless") || is(faulty, "circular")) {
+        snprintf(next, sizeof(next), "%d", is(faulty, "circular") ? 1 : cursor ? atoi(cursor) + 1 : 1);
+        listing->next(listing, next);
+        return SANDLOT_OK;
+    }
     if (cursor && !is(faulty, "any_cursor"))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is no such page; begin again");
     DIR *directory = opendir(faulty->folder);
@@ -363,6 +416,8 @@ static enum sandlot_status faulty_execute(struct sandlot_call *call, void *provi
     if (strlen(command->command) > 131071)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the command is too long");
     end_process(provider);
+    if (is(provider, "hangs"))
+        return hang(call);
     if (pipe2(pipe, O_CLOEXEC) < 0)
         return sandlot_fail(call, SANDLOT_EXHAUSTED, "cannot make a pipe: %s", strerror(errno));
     pid_t child = fork();

@@ -8,7 +8,7 @@
  *   close                     attach ID
  *   ready ID N                ready was asked for the Nth time
  *   execute ID COMMAND        newlines of the command as blanks
- *   release ID, delete ID, list CURSOR|-
+ *   release ID, delete ID, list CURSOR|- within N s (of its deadline)
  *
  * Creating goes through these steps, in this order, and each can be made to go wrong:
  *   fail_create         the vendor refuses: nothing is made
@@ -51,6 +51,8 @@
     P(boolean, lost_answer, "false", optional, "a creation that works, but is never answered")                  \
     P(string, fail_after_created, "", optional, "status after the id was told")                                 \
     P(string, fail_ready, "", optional, "status of a look whether it is ready")                                 \
+    P(string, fail_list, "", optional, "status of a listing")                                                   \
+    P(integer, list_delay_ms, "0", optional, "how long the answer to a listing takes")                          \
     P(boolean, execute_unsupported_input, "false", optional, "commands cannot be fed input")                    \
     P(string, secret, "", secret, "a secret, which goes to the log")
 SANDLOT_PARAMETERS(fake, FAKE_PARAMETERS)
@@ -67,6 +69,8 @@ struct fake {
     const char *fail_create;
     const char *fail_after_created;
     const char *fail_ready;
+    const char *fail_list;
+    int64_t list_delay_ms;
     bool lost_answer;
     bool execute_unsupported_input;
     pthread_mutex_t lock; /* guards the count of failed deletes */
@@ -165,7 +169,8 @@ static enum sandlot_status fake_open(struct sandlot_call *call, void **provider,
                                      const char *journal, int64_t create_delay_ms, int64_t ready_after,
                                      int64_t delete_failures, int64_t page_size, const char *fail_create,
                                      bool lost_answer, const char *fail_after_created, const char *fail_ready,
-                                     bool execute_unsupported_input, const char *secret)
+                                     const char *fail_list, int64_t list_delay_ms, bool execute_unsupported_input,
+                                     const char *secret)
 {
     struct fake *fake = calloc(1, sizeof(*fake));
     const char *key = call->host->environment(call, "FAKE_API_KEY");
@@ -182,6 +187,8 @@ static enum sandlot_status fake_open(struct sandlot_call *call, void **provider,
                           fail_create,
                           fail_after_created,
                           fail_ready,
+                          fail_list,
+                          list_delay_ms,
                           lost_answer,
                           execute_unsupported_input,
                           PTHREAD_MUTEX_INITIALIZER};
@@ -418,7 +425,13 @@ static enum sandlot_status fake_list(struct sandlot_call *call, void *provider, 
 
     if (!fake->folder)
         return fail_without_folder(call);
-    note(fake, "list %s", cursor ? cursor : "-");
+    note(fake, "list %s within %d s", cursor ? cursor : "-", sandlot_remaining_ms(call, 1000 * 1000) / 1000);
+    enum sandlot_status wanted = fail_on_request(call, fake->fail_list, "of the listing");
+
+    if (wanted == SANDLOT_OK)
+        wanted = wait_for_answer(call, fake->list_delay_ms);
+    if (wanted != SANDLOT_OK)
+        return wanted;
     int count = scandir(fake->folder, &entries, is_candidate, alphasort);
 
     if (count < 0)

@@ -18,10 +18,9 @@
  *   manners     changes what belongs to the process: signals, folder, umask, user
  *
  * The parameter `at` does one of these elsewhere, as "FUNCTION:WHAT": open, create (the id told before), attach, ready,
- * list, delete, release, close, destructor. `not_ready`: so many looks say "not yet" after attaching, -1: all of them.
- * `forgetful`: a sandbox is not found again by its id. `journal`: a file to which deletions are
- * written; if it is there, they work. Every sandbox
- * is `box-1`.
+ * list, delete, release, close, destructor; "list:nothing" lists a sandbox that is NULL. `not_ready`: so many looks say
+ * "not yet" after attaching, -1: all of them. `forgetful`: a sandbox is not found again by its id. `journal`: a file to
+ * which deletions are written; if it is there, they work. Every sandbox is `box-1`.
  */
 #include <sandlot/provider.h>
 
@@ -272,7 +271,7 @@ static enum sandlot_status list(struct sandlot_call *call, void *provider, const
     (void)call;
     (void)provider;
     (void)cursor;
-    enum sandlot_status status = listing->add(listing, &box);
+    enum sandlot_status status = listing->add(listing, strcmp(settings.at, "list:nothing") == 0 ? NULL : &box);
 
     misbehave_at("list");
     return status;

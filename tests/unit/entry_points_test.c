@@ -90,6 +90,17 @@ static void test_unusable_provider(void **state)
         {GOOD "sandbox_id = maybe\n", "neither yes nor no"},
         {GOOD "snapshot_name = true\n", "neither yes nor no"},
         {GOOD "working_dir = here\n", "no absolute path"},
+        {GOOD "parameter.size = integer optional x\ndefault.size = many\n",
+         "its parameter size is of the kind integer, and its default is not: ask its vendor"},
+        {GOOD "default.size = many\nparameter.size = float optional x\n", "of the kind float"},
+        {GOOD "parameter.on = boolean optional x\ndefault.on = maybe\n", "of the kind boolean"},
+        {GOOD "parameter.all = table optional x\ndefault.all = [1]\n", "of the kind table"},
+        {GOOD "parameter.all = array optional x\ndefault.all = a,,b\n", "of the kind array"},
+        {GOOD "parameter.all = array optional x\ndefault.all = [1, \"2\"]\nparameter.none = integer required x\n",
+         NULL},
+        {GOOD
+         "parameter.key = integer secret x\ndefault.key =\nparameter.later = moment optional x\ndefault.later = noon\n",
+         NULL},
     };
 
     (void)state;

@@ -84,6 +84,30 @@ static void first_message_counts(void **state)
     host_call_clear(&call);
 }
 
+/* At every length: no word is cut in two, and the cut is seen. */
+static void long_message_is_cut_between_words(void **state)
+{
+    (void)state;
+    char text[1200];
+
+    for (int before = 1000; before < 1030; before++) {
+        struct host_call call;
+        struct sandlot_error error = {0};
+
+        host_call_init(&call, "acme", NULL, 0, -1);
+        snprintf(text, sizeof(text), "%0*d s3cret s3cret s3cret s3cret", before, 0);
+        sandlot_fail(&call.call, SANDLOT_INTERNAL, "%s", text);
+        host_call_error(&call, SANDLOT_INTERNAL, "what", false, &error);
+        const char *last = strrchr(error.message, ' ');
+
+        assert_true(last && strcmp(last, " ...") == 0);
+        for (const char *at = error.message; (at = strstr(at, "s3")); at++)
+            assert_true(strncmp(at, "s3cret ", 7) == 0);
+        sandlot_error_clear(&error);
+        host_call_clear(&call);
+    }
+}
+
 static void success_is_no_error(void **state)
 {
     (void)state;
@@ -285,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(table_describes_this_abi, setup, teardown),
         cmocka_unit_test_setup_teardown(first_message_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_message_is_cut_between_words, setup, teardown),
         cmocka_unit_test_setup_teardown(success_is_no_error, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_argument_is_usage_only_before_creation, setup, teardown),
         cmocka_unit_test_setup_teardown(silent_provider_gets_a_sentence, setup, teardown),

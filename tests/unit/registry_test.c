@@ -241,6 +241,25 @@ static void test_duplicates(void **state)
     demolish(&world);
 }
 
+/* What is tried out comes before what is installed, and is not warned about; -v tells. */
+static void test_tried_out(void **state)
+{
+    size_t count;
+
+    (void)state;
+    setenv("SANDLOT_PLUGIN_PATH", support_path("p1"), 1);
+    setenv("XDG_DATA_HOME", support_path("data"), 1);
+    plugin_copy("note_two", "p1/a.so");
+    plugin_copy("note_two", "data/sandlot/providers/a.so");
+    struct world world = build("");
+
+    assert_string_equal(find(&world, "note_two")->path, support_path("p1/a.so"));
+    registry_entries(world.registry, &count);
+    assert_lacks(support_logged(), "two plugin files");
+    assert_contains(support_logged(), "in the place of");
+    demolish(&world);
+}
+
 /* The same file by two ways is no duplicate. */
 static void test_twins(void **state)
 {
@@ -569,6 +588,7 @@ int main(int count, char **arguments)
         SUPPORTED_TEST(test_broken_plugin_shadows),
         SUPPORTED_TEST(test_untrusted_folder),
         SUPPORTED_TEST(test_duplicates),
+        SUPPORTED_TEST(test_tried_out),
         SUPPORTED_TEST(test_twins),
         SUPPORTED_TEST(test_folders),
         SUPPORTED_TEST(test_listing),

@@ -9,6 +9,7 @@
 #include <sandlot/sdk/sse.h>
 #include <sandlot/sdk/websocket.h>
 
+#include "../../sdk/lib/redact.h"
 #include "sdk_support.h"
 
 #include <dlfcn.h>
@@ -162,6 +163,20 @@ static bool sockets(void)
     return false || happened || strstr(call.message, "status 200");
 }
 
+/* A secret that could not be kept is not told for that. */
+static bool secrets(void)
+{
+    char text[] = "it is a-long-secret, says the service";
+    struct sdk_secrets all;
+
+    sdk_secrets_init(&all);
+    sdk_secrets_add(&all, "a-long-secret");
+    sdk_redact(&all, text);
+    sdk_secrets_clear(&all);
+    assert_null(strstr(text, "a-long-secret"));
+    return strcmp(text, "it is ***, says the service") == 0;
+}
+
 static bool programs(void)
 {
     static const char *const words[] = {"echo", "text", NULL};
@@ -261,6 +276,12 @@ static void test_requests(void **state)
     exhaust(requests);
 }
 
+static void test_secrets(void **state)
+{
+    (void)state;
+    exhaust(secrets);
+}
+
 static void test_sockets(void **state)
 {
     (void)state;
@@ -294,8 +315,9 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests), cmocka_unit_test(test_sockets), cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_readers),  cmocka_unit_test(test_texts),   cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_requests),  cmocka_unit_test(test_sockets), cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_documents), cmocka_unit_test(test_readers), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_programs),
     };
 
     server_open(&server, handle, NULL);

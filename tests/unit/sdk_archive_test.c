@@ -292,6 +292,24 @@ static void test_limit(void **state)
     test_sink_close(&archive);
 }
 
+/* Names without content are not for nothing either. */
+static void test_limit_of_empty_files(void **state)
+{
+    struct test_sink archive;
+    struct tar_writer *writer;
+
+    (void)state;
+    test_sink_open(&archive, true);
+    assert_int_equal(tar_writer_open(&call.call, &archive.sink, true, &writer), SANDLOT_OK);
+    for (int i = 0; i < 100; i++)
+        add(writer, "e", 0, 0, 0);
+    assert_int_equal(tar_writer_end(writer), SANDLOT_OK);
+    tar_writer_free(writer);
+    assert_int_equal(read_archive(archive.bytes, archive.length, 4096, 100 * 512), SANDLOT_OK);
+    assert_int_equal(read_archive(archive.bytes, archive.length, 4096, 99 * 512), SANDLOT_EXHAUSTED);
+    test_sink_close(&archive);
+}
+
 static void test_receiver_stops(void **state)
 {
     struct test_sink archive;
@@ -377,9 +395,9 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_round),         EACH(test_tar_reads_it), EACH(test_cut),   EACH(test_garbage),
-        EACH(test_hostile),       EACH(test_bad_paths),    EACH(test_limit), EACH(test_receiver_stops),
-        EACH(test_writer_faults), EACH(test_large),
+        EACH(test_round),          EACH(test_tar_reads_it),  EACH(test_cut),   EACH(test_garbage),
+        EACH(test_hostile),        EACH(test_bad_paths),     EACH(test_limit), EACH(test_limit_of_empty_files),
+        EACH(test_receiver_stops), EACH(test_writer_faults), EACH(test_large),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,9 @@ static void handle(struct peer *peer)
         snprintf(to, sizeof(to), "Location: %s/landed?x=1\r\n", elsewhere.url);
         peer_body(peer, body, sizeof(body), NULL);
         peer_answer(peer, 307, to, "");
+    } else if (strcmp(peer->target, "/refuse") == 0) {
+        peer_body(peer, body, sizeof(body), NULL);
+        peer_answer(peer, 400, "", body);
     } else if (strcmp(peer->target, "/around") == 0) {
         peer_answer(peer, 302, "Location: /around\r\n", "");
     } else if (strcmp(peer->target, "/near") == 0) {
@@ -291,18 +294,21 @@ static void test_bad_requests(void **state)
     const struct http_request no_target = {.method = "GET"};
     const struct http_request header = {.method = "GET", .target = "/echo", .headers = injected};
     const struct http_request scheme = {.method = "GET", .target = "file:///etc/passwd"};
+    const struct http_part part = {.name = "a", .type = "text/plain\r\nX: b", .body = {.bytes = "c", .length = 1}};
+    const struct http_request form = {.method = "POST", .target = "/echo", .parts = &part, .part_count = 1};
 
     (void)state;
     assert_int_equal(http_send(&call.call, client, &no_target, NULL), SANDLOT_INVALID_ARGUMENT);
     assert_int_equal(http_send(&call.call, client, &header, NULL), SANDLOT_INVALID_ARGUMENT);
     assert_int_equal(http_send(&call.call, client, &scheme, NULL), SANDLOT_INVALID_ARGUMENT);
-
+    assert_int_equal(http_send(&call.call, client, &form, NULL), SANDLOT_INVALID_ARGUMENT);
     assert_string_equal(seen_at[0], "");
 }
 
 static void test_bad_options(void **state)
 {
     static const char *const urls[] = {NULL, "", "acme.dev", "ftp://acme.dev", "http://"};
+    const struct http_options agent = {.base_url = server.url, .user_agent = "acme\r\nX: 1"};
     struct http_client *none;
 
     (void)state;
@@ -312,6 +318,8 @@ static void test_bad_options(void **state)
         assert_int_equal(http_client_open(&call.call, &options, &none), SANDLOT_INVALID_ARGUMENT);
         assert_null(none);
     }
+    assert_int_equal(http_client_open(&call.call, &agent, &none), SANDLOT_INVALID_ARGUMENT);
+    assert_null(none);
 }
 
 /* ---- repeating --------------------------------------------------------------------------------------------------- */
@@ -425,6 +433,25 @@ static void test_no_server(void **state)
     http_client_close(lost);
 }
 
+/* A name that no resolver asks anybody for: a label has at most 63 letters. The client serves the next request as ever.
+ */
+static void test_no_such_host(void **state)
+{
+    char url[128];
+    const struct http_request astray = {.method = "GET", .target = url};
+    const struct http_request good = {.method = "GET", .target = "/hello"};
+    struct http_response response;
+
+    (void)state;
+    snprintf(url, sizeof(url), "http://%064d.invalid/", 0);
+    assert_int_equal(http_send(&call.call, client, &astray, &response), SANDLOT_UNAVAILABLE);
+    assert_int_equal(response.attempts, 4);
+    assert_has(call.message, "resolve");
+    http_response_clear(&response);
+    call.status = SANDLOT_OK;
+    assert_int_equal(http_send(&call.call, client, &good, NULL), SANDLOT_OK);
+}
+
 /* ---- what is no answer ------------------------------------------------------------------------------------------- */
 
 static void test_bad_answers(void **state)
@@ -451,6 +478,21 @@ static void test_bad_answers(void **state)
     call.status = SANDLOT_OK;
     expect("POST", "/bad/dropped", SANDLOT_UNAVAILABLE, NULL);
     assert_int_equal(tries, 1);
+}
+
+/* A kept connection that is closed without an answer: the request may have been done. */
+static void test_kept_connection_ends(void **state)
+{
+    (void)state;
+    expect("GET", "/echo", SANDLOT_OK, NULL);
+    expect("POST", "/bad/nothing", SANDLOT_UNAVAILABLE, NULL);
+    assert_int_equal(tries, 1);
+    assert_has(call.message, "the connection ended before an answer came");
+    call.status = SANDLOT_OK;
+    tries = 0;
+    expect("GET", "/echo", SANDLOT_OK, NULL);
+    expect("GET", "/bad/nothing", SANDLOT_UNAVAILABLE, NULL);
+    assert_in_range(tries, 4, 5); /* libcurl's own second try is none of ours */
 }
 
 static void test_slow_body(void **state)
@@ -587,6 +629,27 @@ static void test_foreign_target(void **state)
     assert_null(strstr(seen_at[1], "Authorization"));
     assert_null(strstr(seen_at[1], "X-Api-Key"));
     assert_null(strstr(call.log, "abcdef"));
+}
+
+/* What a request or an address brings along is as secret as what the client has, also without its scheme. */
+static void test_secrets_of_requests(void **state)
+{
+    static const char *const headers[] = {"Authorization: Bearer of-one-request",
+                                          "Proxy-Authorization: Basic dTpwLXctcC13", NULL};
+    static const char said[] = "{\"error\":\"of-one-request, p-w-p-w, dTpwLXctcC13 and in-the-address are wrong\"}";
+    const struct http_request request = {
+        .method = "POST", .target = "/refuse", .headers = headers, .body = {.bytes = said, .length = sizeof(said) - 1}};
+    struct http_client *own;
+    char url[256];
+
+    (void)state;
+    snprintf(url, sizeof(url), "http://me:in%%2Dthe-address@%s", server.url + strlen("http://"));
+    const struct http_options options = {.service = "Acme", .base_url = url};
+
+    assert_int_equal(http_client_open(&call.call, &options, &own), SANDLOT_OK);
+    assert_int_equal(http_send(&call.call, own, &request, NULL), SANDLOT_INVALID_ARGUMENT);
+    assert_has(call.message, "\"***, ***, *** and *** are wrong\"");
+    http_client_close(own);
 }
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
@@ -733,6 +796,10 @@ static void test_pauses(void **state)
     assert_int_equal(pause_of("Retry-After: Tue, 14 Nov 2023 22:00:00 GMT\r\n"), 0);
     assert_int_equal(pause_of("Retry-After-Ms: 120\r\n"), 120);
     assert_int_equal(pause_of("Retry-After: 2\r\nX-RateLimit-Reset: 60\r\n"), 2000);
+    assert_int_equal(pause_of("Retry-After-sandbox-create: 4\r\nRetry-After-Login: 3\r\n"), 4000);
+    assert_int_equal(pause_of("Retry-After-Login: 4\r\nX-RateLimit-Reset-Other: 60\r\n"), 4000);
+    assert_int_equal(pause_of("Retry-After-Login: 4\r\nRetry-After: 2\r\n"), 2000);
+    assert_int_equal(pause_of("Retry-After-Login: soon\r\nRetry-After-Ms: 120\r\n"), 120);
     assert_int_equal(pause_of("X-RateLimit-Reset: 1700000030\r\n"), 30000);
     assert_int_equal(pause_of("X-RateLimit-Reset: 1700000030500\r\n"), 30500);
     assert_int_equal(pause_of("X-RateLimit-Reset: 1600000000\r\n"), 0);
@@ -740,6 +807,8 @@ static void test_pauses(void **state)
     assert_int_equal(pause_of("X-RateLimit-Reset-Requests: 20ms"), 20);
     assert_int_equal(pause_of("X-RateLimit-Reset-Requests: 1h1s\r\n"), 3601000);
     assert_int_equal(pause_of("X-RateLimit-Reset: 5parsecs\r\n"), -1);
+    assert_int_equal(pause_of("X-RateLimit-Reset: 2147483647d\r\n"), -1);
+    assert_true(pause_of("X-RateLimit-Reset: 20000d\r\n") > 0);
 }
 
 static void check_text(const char *body, const char *wanted)
@@ -788,7 +857,9 @@ int main(void)
         EACH(test_gives_up),
         EACH(test_pause_beyond_deadline),
         EACH(test_no_server),
+        EACH(test_no_such_host),
         EACH(test_bad_answers),
+        EACH(test_kept_connection_ends),
         EACH(test_slow_body),
         EACH(test_deadline),
         EACH(test_time_limit_of_request),
@@ -796,6 +867,7 @@ int main(void)
         EACH(test_after_cancel),
         EACH(test_redirects),
         EACH(test_foreign_target),
+        EACH(test_secrets_of_requests),
         EACH(test_keep_alive),
         EACH(test_threads),
         EACH(test_proxy),

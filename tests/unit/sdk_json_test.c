@@ -129,6 +129,8 @@ static void test_documents(void **state)
     memset(deep, '[', sizeof(deep));
     assert_null(json_read_document(deep, sizeof(deep), NULL));
     assert_null(json_read_document("\"a\0b\"", 5, NULL));
+    assert_null(json_read_document("{}\0{", 4, NULL));
+    assert_null(json_read_document("12\0", 3, NULL));
     json_object_put(parse("12"));
     json_object_put(parse(" \"x\" \r\n"));
     json_object_put(parse("true"));

@@ -197,10 +197,10 @@ static void says_what_cannot_be(void **state)
     assert_int_equal(mkdir("folder", 0700), 0);
     store("file", "x");
     assert_int_equal(mkfifo("pipe", 0600), 0);
-    for (char digit = '0'; digit < '4'; digit++) {
-        char name[] = "in/s.?";
+    for (int i = 0; i < 4; i++) {
+        char name[TEXT];
 
-        name[5] = digit;
+        snprintf(name, sizeof(name), "in/s.%d", i);
         store(name, "new");
     }
     struct fates fates = place(files, 5);

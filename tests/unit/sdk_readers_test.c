@@ -172,6 +172,18 @@ static void check_lines(const char *text, enum sandlot_status status, const char
     }
 }
 
+/* A NUL is no blank, and nothing may hide behind it. */
+static void test_ndjson_with_nul(void **state)
+{
+    static const char lines[] = "null\0\n";
+    struct ndjson reader;
+
+    (void)state;
+    ndjson_init(&reader, &call.call, 40, on_value, &reader);
+    assert_int_equal(ndjson_add(&reader, lines, sizeof(lines) - 1), SANDLOT_INTERNAL);
+    ndjson_clear(&reader);
+}
+
 static void test_ndjson(void **state)
 {
     (void)state;
@@ -256,7 +268,8 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_sse), EACH(test_sse_retry_and_faults), EACH(test_ndjson), EACH(test_frames), EACH(test_frame_heads),
+        EACH(test_sse),    EACH(test_sse_retry_and_faults), EACH(test_ndjson), EACH(test_ndjson_with_nul),
+        EACH(test_frames), EACH(test_frame_heads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,19 @@ static void echo(struct peer *peer)
     free(bytes);
 }
 
+/* The same FRAME again and again, as fast as it goes, behind FIRST; what the other side says is not read. */
+static void pour(struct peer *peer, const char *first, size_t first_length, const char *frame, size_t length)
+{
+    static char block[64 * 1024];
+    size_t filled = 0;
+
+    for (; filled + length <= sizeof(block); filled += length)
+        memcpy(block + filled, frame, length);
+    peer_write(peer, first, first_length);
+    while (peer_write(peer, block, filled))
+        continue;
+}
+
 static void misbehave(struct peer *peer, const char *how)
 {
     static char zeros[5000];
@@ -150,6 +163,13 @@ static void misbehave(struct peer *peer, const char *how)
     } else if (strcmp(how, "flood") == 0) {
         for (int i = 0; i < 2000; i++)
             send_frame(peer, 0x82, zeros, sizeof(zeros));
+    } else if (strcmp(how, "pings") == 0) {
+        pour(peer, "", 0,
+             "\x89\x08"
+             "are you?",
+             10);
+    } else if (strcmp(how, "nothings") == 0) {
+        pour(peer, "\x01\x00", 2, "\x00\x00", 2);
     } else if (strcmp(how, "silent") == 0) {
         peer_sleep(peer, 10000);
     }
@@ -163,6 +183,9 @@ static void handle(struct peer *peer)
     } else if (strcmp(peer->target, "/refused") == 0) {
         peer_answer(peer, 403, "", "{\"message\":\"not you\"}");
     } else if (strcmp(peer->target, "/no-socket") == 0) {
+        peer_answer(peer, 200, "", "hello");
+    } else if (strcmp(peer->target, "/kept") == 0) {
+        peer->close = false;
         peer_answer(peer, 200, "", "hello");
     } else if (strcmp(peer->target, "/wrong-key") == 0) {
         peer_print(peer, "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -393,6 +416,19 @@ static void test_goodbye_to_silence(void **state)
     assert_in_range(sandlot_now_ms() - begin, 1900, 2500);
 }
 
+/* A WebSocket has a connection of its own; those that the client keeps are there for requests after it. */
+static void test_kept_connections_stay(void **state)
+{
+    const struct http_request request = {.method = "GET", .target = "/kept"};
+    int before = server.connections;
+
+    (void)state;
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    websocket_close(&call.call, open_at("/", 0), 1000, "");
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    assert_int_equal(server.connections - before, 2);
+}
+
 static void test_flood(void **state)
 {
     struct websocket *socket = open_at("/bad/flood", 0);
@@ -408,6 +444,31 @@ static void test_flood(void **state)
     }
     websocket_free(socket);
     assert_true(!TEST_MEMORY || test_peak_kib() - before < 4096);
+}
+
+/* Pings, and fragments without an end, keep neither the deadline from being seen nor memory from being free. */
+static void test_endless(void **state)
+{
+    static const struct {
+        const char *target;
+        enum sandlot_status status;
+    } cases[] = {{"/bad/pings", SANDLOT_TIMEOUT}, {"/bad/nothings", SANDLOT_INTERNAL}};
+    struct websocket_message message;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct websocket *socket = open_at(cases[i].target, 0);
+        long before = test_peak_kib();
+        int64_t begin = sandlot_now_ms();
+
+        call.call.deadline_ms = begin + 300;
+        assert_int_equal(websocket_receive(&call.call, socket, -1, &message), cases[i].status);
+        assert_true(sandlot_now_ms() - begin < 600);
+        call.call.deadline_ms = 0;
+        websocket_close(&call.call, socket, 1000, "");
+        assert_true(sandlot_now_ms() - begin < 3000);
+        assert_true(!TEST_MEMORY || test_peak_kib() - before < 4096);
+    }
 }
 
 static void *send_many(void *context)
@@ -446,9 +507,9 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_echo),        EACH(test_protocols), EACH(test_fragments_and_close), EACH(test_bad_frames),
-        EACH(test_handshakes),  EACH(test_time),      EACH(test_goodbye_to_silence),  EACH(test_flood),
-        EACH(test_two_threads),
+        EACH(test_echo),       EACH(test_protocols),   EACH(test_fragments_and_close),   EACH(test_bad_frames),
+        EACH(test_handshakes), EACH(test_time),        EACH(test_goodbye_to_silence),    EACH(test_flood),
+        EACH(test_endless),    EACH(test_two_threads), EACH(test_kept_connections_stay),
     };
 
     server_open(&server, handle, NULL);

@@ -9,6 +9,8 @@
 #include "base/path.h"
 #include "base/redact.h"
 #include "base/text.h"
+#include "loader/host.h"
+#include "loader/worker/dialogue.h"
 #include "worker_program.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -976,6 +979,85 @@ static void serves_many_threads_and_dies_under_them(void **state)
     end(provider, sandbox);
 }
 
+/* ---- a worker that is none of ours ------------------------------------------------------------------------------- */
+
+/* Sends COUNT numbers as what open_root returns, with two descriptors. */
+static void send_root(int socket, const uint64_t *numbers, size_t count)
+{
+    const struct channel_header header = {(uint32_t)(count * sizeof(*numbers)), CHANNEL_RETURN};
+    const int gifts[2] = {socket, socket};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(gifts))] = {0};
+    struct iovec parts[] = {{(void *)(uintptr_t)&header, sizeof(header)}, {(void *)(uintptr_t)numbers, header.length}};
+    struct msghdr message = {
+        .msg_iov = parts, .msg_iovlen = 2, .msg_control = control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    *head = (struct cmsghdr){CMSG_LEN(sizeof(gifts)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(head), gifts, sizeof(gifts));
+    assert_int_equal(sendmsg(socket, &message, 0), (ssize_t)(sizeof(header) + header.length));
+}
+
+static uint64_t no_number(void *context, const void *handle)
+{
+    (void)context;
+    (void)handle;
+    return 1;
+}
+
+static size_t number_of(const char *function)
+{
+    size_t number = WIRE_OPEN;
+
+    while (strcmp(wire_functions[number].name, function) != 0)
+        number++;
+    return number;
+}
+
+/* Descriptors that come with a call which has failed, or twice, stay with nobody. */
+static void keeps_no_descriptor_of_a_failed_call(void **state)
+{
+    static const struct {
+        uint64_t numbers[5]; /* status, root, user, group, what tells of the end */
+        enum dialogue_end end;
+        enum sandlot_status status;
+    } cases[] = {
+        {{SANDLOT_INTERNAL, 1, 0, 0, 2}, DIALOGUE_RETURNED, SANDLOT_INTERNAL},
+        {{SANDLOT_OK, 1, 0, 0, 9}, DIALOGUE_NONSENSE, SANDLOT_OK},
+        {{SANDLOT_OK, 1, 0, 0, 1}, DIALOGUE_NONSENSE, SANDLOT_OK},
+    };
+    static const struct dialogue_rules rules = {.handle_number = no_number};
+    size_t number = number_of("open_root");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t before = descriptor_count();
+        int others[CHANNEL_DESCRIPTORS];
+        struct worker_connection *connection = worker_connection_new(others);
+        struct sandlot_root root = {.size = sizeof(root), .fd = -1, .alive_fd = -1};
+        struct wire_arena arena = {0};
+        struct host_call call;
+        void *pointers[] = {&call.call, NULL, NULL, &root};
+        void *arguments[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3]};
+        ffi_arg result = 0;
+        uint64_t handle;
+
+        assert_non_null(connection);
+        host_call_init(&call, "none", NULL, sandlot_now_ms() + 5000, -1);
+        send_root(others[0], cases[i].numbers, 5);
+        assert_int_equal(
+            dialogue_run(connection, number, &wire_functions[number], &rules, &arena, &result, arguments, &handle),
+            cases[i].end);
+        if (cases[i].end == DIALOGUE_RETURNED)
+            assert_int_equal(result, cases[i].status);
+        close(others[0]);
+        close(others[1]);
+        worker_connection_free(connection);
+        host_call_clear(&call);
+        wire_arena_clear(&arena);
+        assert_int_equal(descriptor_count(), before);
+    }
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -998,6 +1080,7 @@ int main(void)
         TEST(refuses_what_cannot_be_loaded),
         TEST(leaves_nothing_behind),
         TEST(serves_many_threads_and_dies_under_them),
+        TEST(keeps_no_descriptor_of_a_failed_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,8 @@ struct dialogue {
     unsigned char *in; /* what has come and is not used up */
     size_t in_length;
     size_t in_capacity;
-    int gifts[CHANNEL_GIFTS]; /* -1: taken */
+    int gifts[CHANNEL_GIFTS];  /* -1: the caller has it */
+    bool taken[CHANNEL_GIFTS]; /* it stands in the results */
     size_t gift_count;
     unsigned char *copy; /* a piece that is parsed where it goes */
     size_t copy_capacity;
@@ -122,11 +123,19 @@ static bool descriptor_in(void *context, uint64_t number, int *fd)
 {
     struct dialogue *dialogue = context;
 
-    if (number > dialogue->gift_count || dialogue->gifts[number - 1] < 0)
+    if (number > dialogue->gift_count || dialogue->taken[number - 1])
         return false;
     *fd = dialogue->gifts[number - 1];
-    dialogue->gifts[number - 1] = -1;
+    dialogue->taken[number - 1] = true;
     return true;
+}
+
+/* A call that has failed has no results. */
+static void hand_over_gifts(struct dialogue *dialogue)
+{
+    for (size_t i = 0; i < dialogue->gift_count; i++)
+        if (dialogue->taken[i])
+            dialogue->gifts[i] = -1;
 }
 
 static const char *keep(void *context, const char *text)
@@ -380,6 +389,9 @@ static enum dialogue_end drain(struct dialogue *dialogue, bool *any)
     bool more = until != reader->taken;
 
     *any = more;
+    /* What is looked at below may have become less meanwhile, and this would go on for as long as the worker likes. */
+    if (until - reader->taken > CHANNEL_RECORDS)
+        return DIALOGUE_NONSENSE;
     while (end == DIALOGUE_RETURNED && more) {
         end = drain_once(dialogue, &more);
         more = more && (int32_t)(until - reader->taken) > 0;
@@ -480,6 +492,8 @@ static enum dialogue_end read_return(struct dialogue *dialogue, const struct wir
     if (dialogue->function->result == WIRE_INT32 && dialogue->stopped != SANDLOT_OK &&
         *(ffi_sarg *)result == SANDLOT_OK)
         *(ffi_sarg *)result = dialogue->stopped;
+    if (dialogue->function->result != WIRE_INT32 || *(ffi_sarg *)result == SANDLOT_OK)
+        hand_over_gifts(dialogue);
     return DIALOGUE_RETURNED;
 }
 

@@ -59,8 +59,8 @@ struct worker_process {
 
 /* ---- its environment --------------------------------------------------------------------------------------------- */
 
-/* What a process needs to find its way: none of it is secret. */
-static bool is_harmless(const char *name)
+/* What a process needs to find its way: none of it is secret, but a proxy's password is. */
+static bool is_harmless(const char *name, const char *value)
 {
     static const char *const names[] = {"PATH",
                                         "HOME",
@@ -87,7 +87,7 @@ static bool is_harmless(const char *name)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)
-            return true;
+            return !strcasestr(name, "_proxy") || !strchr(value, '@');
     return strncmp(name, "LC_", 3) == 0 || strncmp(name, "XDG_", 4) == 0;
 }
 
@@ -117,7 +117,7 @@ static void add_harmless(struct variables *variables)
         const char *equals = strchr(*at, '=');
         AUTO_FREE char *name = equals ? strndup(*at, (size_t)(equals - *at)) : NULL;
 
-        if (name && is_harmless(name))
+        if (name && is_harmless(name, equals + 1))
             add_variable(variables, name, equals + 1);
     }
 }
@@ -127,7 +127,7 @@ static void add_declared(struct variables *variables, const struct environment *
 {
     const char *value = environment_lookup(environment, name);
 
-    if (!value || is_harmless(name))
+    if (!value || is_harmless(name, value))
         return;
     add_variable(variables, name, value);
     if (strncmp(name, "SANDLOT_", 8) == 0)

@@ -12,8 +12,7 @@
  * One line per entry: "/MODE SIZE TIME NAME". A name may hold newlines, but no "/", so that "/" at the beginning of a
  * line begins an entry; when it is done $s_again, the last line is "/STATUS" of stat. A pattern that nothing matches
  * stays as it is. Names that are too many for one command line go through xargs. Of the links only those to directories
- * are told: they are what
- * "*" with a "/" matches too.
+ * are told: they are what "*" with a "/" matches too.
  */
 static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
                               "[ -d \"$f\" ] || s_fail kind\n"

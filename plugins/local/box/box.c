@@ -1,9 +1,10 @@
 #include "box.h"
 
-#include "../cleanup.h"
 #include "init.h"
 #include "processes.h"
 #include "view.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "processes.h"
 
-#include "../cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
 #include "pty.h"
 
-#include "../cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,8 +1,9 @@
 #include "skeleton.h"
 
-#include "../cleanup.h"
 #include "box.h"
 #include "view.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

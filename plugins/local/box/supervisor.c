@@ -1,9 +1,10 @@
 #include "supervisor.h"
 
-#include "../cleanup.h"
 #include "box.h"
 #include "processes.h"
 #include "pty.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

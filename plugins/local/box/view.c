@@ -1,7 +1,8 @@
 #include "view.h"
 
-#include "../cleanup.h"
 #include "skeleton.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 #include "walls.h"
 
-#include "../cleanup.h"
 #include "view.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

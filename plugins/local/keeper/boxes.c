@@ -1,9 +1,10 @@
 #include "boxes.h"
 
 #include "../box/skeleton.h"
-#include "../cleanup.h"
 #include "../protocol.h"
 #include "seed.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "cgroup.h"
 
-#include "../cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,10 @@
  * client.
  */
 #include "../box/walls.h"
-#include "../cleanup.h"
 #include "../protocol.h"
 #include "serve.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
 #include <fcntl.h>

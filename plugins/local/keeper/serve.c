@@ -1,7 +1,8 @@
 #include "serve.h"
 
-#include "../cleanup.h"
 #include "../protocol.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <sandlot/provider.h>
 #include <signal.h>

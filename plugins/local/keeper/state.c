@@ -1,7 +1,8 @@
 #include "state.h"
 
-#include "../cleanup.h"
 #include "walk.h"
+
+#include <sandlot/sdk/cleanup.h>
 
 #include <dirent.h>
 #include <errno.h>

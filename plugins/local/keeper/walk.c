@@ -1,6 +1,6 @@
 #include "walk.h"
 
-#include "../cleanup.h"
+#include <sandlot/sdk/cleanup.h>
 
 #include <dirent.h>
 #include <errno.h>

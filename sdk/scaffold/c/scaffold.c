@@ -1,5 +1,4 @@
-/* The provider `scaffold`: each sandbox is a folder in /tmp, in which commands run on this machine. NOTHING IS
- * ISOLATED: put the tool that you wrap in the place of mkdtemp, rm and sh. */
+/* Each sandbox is a folder in /tmp. NOTHING IS ISOLATED: put the tool you wrap in the place of mkdtemp, rm and sh. */
 #include <sandlot/provider.h>
 #include <sandlot/sdk/process.h>
 
@@ -18,8 +17,8 @@ static bool is_ours(const char *id)
            S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-static enum sandlot_status scaffold_get_or_create(struct sandlot_call *call, void *provider,
-                                                  const struct sandlot_create *request, void **sandbox)
+static enum sandlot_status scaffold_get_or_create(
+    struct sandlot_call *call, void *provider, const struct sandlot_create *request, void **sandbox)
 {
     char made[] = PREFIX "XXXXXX";
     const char *id = request->sandbox_id ? request->sandbox_id : mkdtemp(made);
@@ -28,8 +27,7 @@ static enum sandlot_status scaffold_get_or_create(struct sandlot_call *call, voi
     if (!is_ours(id))
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s; make one with `sandlot create`", id);
     call->host->created(call, id, id); /* from here on the host deletes it if anything goes wrong */
-    *sandbox = strdup(id);
-    return *sandbox ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory; try again later");
+    return (*sandbox = strdup(id)) ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory; try again later");
 }
 
 static void scaffold_release(void *provider, void *sandbox)
@@ -44,9 +42,9 @@ static enum sandlot_status scaffold_delete(struct sandlot_call *call, void *prov
     return is_ours(id) ? process_read(call, &options, NULL, NULL) : SANDLOT_OK; /* what is gone counts as deleted */
 }
 
-static enum sandlot_status scaffold_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                            const struct sandlot_command *command, const struct sandlot_sink *output,
-                                            struct sandlot_exit *result)
+static enum sandlot_status scaffold_execute(
+    struct sandlot_call *call, void *provider, void *sandbox, const struct sandlot_command *command,
+    const struct sandlot_sink *output, struct sandlot_exit *result)
 {
     const char *const words[] = {"sh", "-c", "--", command->command, NULL};
     struct process_options options = process_options_of(command, words, output);
@@ -56,13 +54,16 @@ static enum sandlot_status scaffold_execute(struct sandlot_call *call, void *pro
 }
 
 static const struct sandlot_provider scaffold_provider = {
-    SANDLOT_TABLE_WITHOUT_PARAMETERS(scaffold), .flags = SANDLOT_STREAMS_OUTPUT,
-    .get_or_create = scaffold_get_or_create,    .release = scaffold_release,
-    .delete_sandbox = scaffold_delete,          .execute = scaffold_execute,
+    SANDLOT_TABLE_WITHOUT_PARAMETERS(scaffold),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .get_or_create = scaffold_get_or_create,
+    .release = scaffold_release,
+    .delete_sandbox = scaffold_delete,
+    .execute = scaffold_execute,
 };
 
-#define SCAFFOLD_METADATA(M)                                \
+#define SCAFFOLD_METADATA(M) \
     M(description, "Folders in /tmp without any isolation") \
-    M(working_dir, "/tmp")                                  \
+    M(working_dir, "/tmp") \
     M(capabilities, "streaming")
 SANDLOT_ENTRY_POINT(scaffold, SCAFFOLD_METADATA, SANDLOT_NO_PARAMETERS);

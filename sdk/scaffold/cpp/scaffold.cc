@@ -35,7 +35,8 @@ bool is_ours(const std::string &id)
            lstat(id.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-sandlot_status scaffold_get_or_create(sandlot_call *call, void *, const sandlot_create *request, void **sandbox)
+sandlot_status scaffold_get_or_create(
+    sandlot_call *call, void *, const sandlot_create *request, void **sandbox)
 {
     return guarded(call, [&] {
         std::string id = request->sandbox_id ? request->sandbox_id : prefix + "XXXXXX";
@@ -43,8 +44,7 @@ sandlot_status scaffold_get_or_create(sandlot_call *call, void *, const sandlot_
         if (!request->sandbox_id && !mkdtemp(&id[0]))
             return sandlot_fail(call, SANDLOT_EXHAUSTED, "no folder can be made in /tmp; make room there");
         if (!is_ours(id))
-            return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s; make one with `sandlot create`",
-                                id.c_str());
+            return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s; make one with `sandlot create`", id.c_str());
         call->host->created(call, id.c_str(), id.c_str()); // from here on the host deletes it if anything goes wrong
         *sandbox = new std::string(id);
         return SANDLOT_OK;
@@ -64,13 +64,13 @@ sandlot_status scaffold_delete(sandlot_call *call, void *, const char *id)
         process_options options = {};
 
         options.arguments = words;
-        return is_ours(id) ? process_read(call, &options, nullptr, nullptr)
-                           : SANDLOT_OK; // what is gone counts as deleted
+        return is_ours(id) ? process_read(call, &options, nullptr, nullptr) : SANDLOT_OK; // what is gone counts as deleted
     });
 }
 
-sandlot_status scaffold_execute(sandlot_call *call, void *, void *sandbox, const sandlot_command *command,
-                                const sandlot_sink *output, sandlot_exit *result)
+sandlot_status scaffold_execute(
+    sandlot_call *call, void *, void *sandbox, const sandlot_command *command,
+    const sandlot_sink *output, sandlot_exit *result)
 {
     return guarded(call, [&] {
         const char *const words[] = {"sh", "-c", "--", command->command, nullptr};
@@ -104,8 +104,8 @@ const sandlot_provider scaffold_provider = make_table();
 
 } // namespace
 
-#define SCAFFOLD_METADATA(M)                                \
+#define SCAFFOLD_METADATA(M) \
     M(description, "Folders in /tmp without any isolation") \
-    M(working_dir, "/tmp")                                  \
+    M(working_dir, "/tmp") \
     M(capabilities, "streaming")
 SANDLOT_ENTRY_POINT(scaffold, SCAFFOLD_METADATA, SANDLOT_NO_PARAMETERS);

@@ -256,7 +256,7 @@ lifetimes() {
 calls() {
     local want=$1
     shift
-    out=$("$scratch/calls" "$BUILD/builtins/daytona.so" "$url/api" "$@" 2>"$scratch/err")
+    out=$("$scratch/calls" "$BUILD/builtins/daytona.so" daytona "$url/api" "$@" 2>"$scratch/err")
     status=$?
     ran="calls $*" err=$(cat "$scratch/err")
     [ "$status" = "$want" ]
@@ -268,7 +268,7 @@ copies() {
     local flags='' copy
     nm -D "$BUILD/builtins/daytona.so" | grep -q __asan && flags=-fsanitize=address
     # shellcheck disable=SC2086
-    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -Iplugins/daytona -o "$scratch/calls" tests/vendors/daytona/calls.c -ldl 2>"$scratch/err"; then
+    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
         not_ok "the program that calls is built" "$(cat "$scratch/err")"
         return
     fi

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC1091,SC2034,SC2154,SC2016
+# shellcheck disable=SC1091,SC2016,SC2030,SC2031,SC2034,SC2154,SC2163
 # What is Runloop's own: keys and addresses, parameters, blueprints and disk snapshots, suspended devboxes, streams, files.
 . tests/vendors/lib.sh
 
 secret=ak_0123456789abcdefEMULATED
+unknown_id=dbx_0000000000000000
 workspace=/home/user
 unset RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID RUNLOOP_SANDBOX_BLUEPRINT_NAME
 export RUNLOOP_API_KEY=$secret
@@ -154,29 +155,65 @@ blueprints() {
     service_empty "nothing is left of the blueprints' devboxes"
 }
 
-has_command() { "$SANDLOT" help 2>/dev/null | grep -q "^  $1 "; }
+# calls STATUS WHAT...: a call that no command makes; what the provider says is in $out
+calls() {
+    local wanted=$1
+    shift
+    out=$("$scratch/calls" "$BUILD/builtins/runloop.so" runloop "$url" "$@" 2>"$scratch/err")
+    status=$?
+    ran="calls $*" err=$(cat "$scratch/err")
+    [ "$status" = "$wanted" ]
+}
 
 copies() {
-    has_command snapshot || return
+    local ok=0 not_found=1 invalid=3 flags='' copy
+    [[ "$BUILD" != *sanitize* ]] || flags=-fsanitize=address,undefined
+    # shellcheck disable=SC2086
+    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
+        not_ok "the program that calls is built" "$(cat "$scratch/err")"
+        return
+    fi
     made || return
     on_it 'echo kept >kept'
-    json "a disk snapshot" 0 '.name == "kept"' snapshot "${provider[@]}" --name kept -- "$id"
-    json "is listed" 0 '[.snapshots[] | select(.name == "kept" or .id == "kept")] | length == 1' snapshots "${provider[@]}"
-    json "a name is taken once" 3 '.message | contains("already")' snapshot "${provider[@]}" --name kept -- "$id"
+    check "pause" calls $ok pause "$id"
+    check "it is suspended" has_state "$id" suspended
+    check "pause it again" calls $ok pause "$id"
+    check "resume" calls $ok resume "$id"
+    check "resume it again" calls $ok resume "$id"
+    check "it runs, with its files" test "$(on_it 'cat kept')" = kept
+    api POST "devboxes/$id/suspend" >/dev/null
+    check "pause what is just being suspended" calls $ok pause "$id"
+    api POST "devboxes/$id/resume" >/dev/null
+    check "pause what is just being resumed" calls $ok pause "$id"
+    check "it is suspended all the same" has_state "$id" suspended
+    faults '[{"method":"POST","path":"/resume$","action":{"drop":"after"}}]'
+    check "resume, and the answer is lost" calls $ok resume "$id"
+    check "pause what is not there" calls $not_found pause "$unknown_id"
+    check "resume what is not there" calls $not_found resume "$unknown_id"
+    check "a disk snapshot" calls $ok snapshot "$id" kept
+    check "its id is told" grep -q '^result: snp_' <<<"$out"
+    check "a name that is taken" calls $invalid snapshot "$id" kept
     faults '[{"method":"POST","path":"snapshot_disk_async","action":{"drop":"after"}}]'
-    json "a lost answer makes none twice" 0 '.name == "once"' snapshot "${provider[@]}" --name once -- "$id"
-    check "there is one" state_is '[.snapshots[] | select(.name == "once")] | length == 1'
-    expect "a devbox from it" 0 kept "*" -q exec "${provider[@]}" --sandbox-snapshot-name kept -- cat kept
-    run snapshots "${provider[@]}" delete kept
-    run snapshots "${provider[@]}" delete once
-    check "they are deleted" state_is '.snapshots == []'
-    run --json fork "${provider[@]}" -- "$id"
-    check "a fork" test "$status" = 0
-    gone "$id"
-    id=$(jq -r .id <<<"$out")
-    check "with its files" test "$(on_it 'cat kept')" = kept
-    check "no snapshot is left of it" state_is '.snapshots == []'
-    gone "$id"
+    check "a snapshot whose answer is lost" calls $ok snapshot "$id" again
+    check "is made once" state_is '[.snapshots[] | select(.name == "again")] | length == 1'
+    faults '[{"method":"POST","path":"snapshot_disk_async","action":{"status":503}}]'
+    check "a snapshot that is refused for a moment" calls $ok snapshot "$id" third
+    check "all snapshots, over their pages" calls $ok snapshots
+    check "they are three" test "$(grep -c "^listed: .* complete dated" <<<"$out")" = 3
+    expect "a devbox from a snapshot" 0 kept "*" -q exec "${provider[@]}" --sandbox-snapshot-name kept -- cat kept
+    check "a fork" calls $ok fork "$id" sandlot-copy
+    copy=$(sed -n 's/^created: //p' <<<"$out")
+    check "its label is its own" state_is '[.sandboxes[] | select(.metadata["sandlot-run"] == "sandlot-copy")] | length == 1'
+    expect "it has the files" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$copy" -- cat kept
+    check "no snapshot is left of it" state_is '.snapshots | length == 3'
+    check "fork what is not there" calls $not_found fork "$unknown_id" sandlot-copy
+    gone "$id" "$copy"
+    check "a snapshot is deleted" calls $ok delete-snapshot kept
+    check "again" calls $ok delete-snapshot kept
+    check "by its id" calls $ok delete-snapshot "$(ask GET state | jq -r '.snapshots[0].id')"
+    calls $ok delete-snapshot third
+    calls $ok delete-snapshot again
+    check "none is left" state_is '.snapshots == []'
     service_empty "all copies are gone"
 }
 
@@ -270,11 +307,19 @@ streams() {
     check "one command, several streams" test "$(sent 'execute?')" = 1 -a "$(sent stream_stdout)" -gt 2
     check "more than an answer holds" test "$(on_it 'seq 100000 | tee kept' | cksum)" = "$(seq 100000 | cksum)"
     faults '[{"path":"stream_stdout","action":{"drop":"during","bytes":30000}}]'
+    requests_reset
     check "a stream that is cut is gone on with" test "$(on_it 'cat kept' | cksum)" = "$(seq 100000 | cksum)"
+    check "from where it was cut" test "$(sent 'offset=[1-9]')" -ge 1
     faults '[{"path":"stream_stdout","action":{"truncate_bytes":30000}}]'
     check "a stream that ends too early" test "$(on_it 'cat kept' | cksum)" = "$(seq 100000 | cksum)"
     faults '[{"path":"stream_stdout","action":{"status":404,"body":{"message":"no such execution"}}}]'
-    check "no stream at all" test "$(on_it 'cat kept' | cksum)" = "$(seq 100000 | cksum)"
+    check "no stream for once" test "$(on_it 'cat kept' | cksum)" = "$(seq 100000 | cksum)"
+    faults '[{"path":"stream_stdout","times":-1,"action":{"status":404,"body":{"message":"no such route"}}}]'
+    requests_reset
+    check "no stream at all" test "$(on_it 'sleep 3; echo late')" = late
+    check "then its end is waited for" test "$(sent 'executions/.*wait_for_status.* 200')" = 1 -a "$(sent 'execute?')" = 1
+    faults '[{"path":"stream_stdout","times":-1,"action":{"status":500}}]'
+    check "a stream that fails all the time" test "$(on_it 'sleep 3; echo late')" = late
     faults '[]'
     started exec "${provider[@]}" --sandbox-id "$id" -- 'echo first; sleep 6; echo second'
     check "output is seen while the command runs" until_true 5 grep -q first "$scratch/out"

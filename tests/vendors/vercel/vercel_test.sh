@@ -1,6 +1,6 @@
 #!/bin/bash
 # Vercel: the official SDK against the emulator first, then our provider, by the tables that all providers must pass.
-# shellcheck disable=SC1091,SC2034,SC2154
+# shellcheck disable=SC1091,SC2034,SC2119,SC2154
 . tests/vendors/lib.sh
 unset VERCEL_TOKEN VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_OIDC_TOKEN VERCEL_SANDBOX_BASE_URL
 vendor_start vercel

@@ -61,9 +61,10 @@ struct tar_receiver {
 struct tar_reader;
 
 /*
- * A reader that is fed through tar_reader_sink; gzip is recognized. MOST is the number of bytes of content after which
- * it stops with SANDLOT_EXHAUSTED (archives can unpack to far more than their size); 0: no limit. Links and devices are
- * refused with SANDLOT_INTERNAL, as hostile names are. To be released with tar_reader_free.
+ * A reader that is fed through tar_reader_sink; gzip is recognized. MOST is the number of bytes after which it stops
+ * with SANDLOT_EXHAUSTED (archives can unpack to far more than their size): of content, and 512 for each file and
+ * folder; 0: no limit. Links and devices are refused with SANDLOT_INTERNAL, as hostile names are. To be released with
+ * tar_reader_free.
  */
 enum sandlot_status tar_reader_open(struct sandlot_call *call, const struct tar_receiver *receiver, uint64_t most,
                                     struct tar_reader **reader);

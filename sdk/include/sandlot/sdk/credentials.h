@@ -20,8 +20,8 @@ const char *credential_find(struct sandlot_call *call, const char *names, const 
 
 /*
  * The same for a key without which nothing works: SANDLOT_AUTH if there is none, with a sentence that names SERVICE and
- * the variables; SANDLOT_INVALID_ARGUMENT if it holds blanks or control characters, which no key has and which a header
- * of HTTP cannot carry (mostly a newline that came along from a file).
+ * the variables, and also if it holds blanks or control characters, which no key has and which a header of HTTP cannot
+ * carry (mostly a newline that came along from a file).
  */
 enum sandlot_status credential_require(struct sandlot_call *call, const char *service, const char *names,
                                        const char **value);

@@ -35,11 +35,13 @@
  * HEAD, PUT, DELETE and OPTIONS, whatever has an idempotency key, and what is marked so. The pauses grow by the power
  * of two with full jitter; a pause that the service asks for (Retry-After as seconds or date, Retry-After-Ms,
  * RateLimit-Reset and X-RateLimit-Reset) is kept instead. A pause that would pass the deadline, or 60 s, is not begun:
- * the call fails at once and says how long the service wants to be left alone. libcurl itself also repeats, once, a
- * request on a kept connection that turns out to be closed before one byte of an answer.
+ * the call fails at once and says how long the service wants to be left alone. A repeatable request on a kept
+ * connection that turns out to be closed before one byte of an answer is sent once more at once, within the same
+ * attempt; another one is not, because nobody can tell whether it was done.
  *
  * SECRETS   The values of `bearer`, of headers whose names sound of a secret (authorization, cookie, key, token,
- * secret, password), and what http_client_add_secret has been told are replaced by "***" in every message and log line.
+ * secret, password), the passwords in base_url and in the addresses of proxies, and what http_client_add_secret has
+ * been told are replaced by "***" in every message and log line.
  * On a redirect to another scheme, host or port none of the client's and of the request's headers travel along but
  * Accept and Range, and a redirect from https to http is refused. Only GET and HEAD follow redirects, five at most.
  *
@@ -58,6 +60,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What a client looks up, for the metadata's `environment` (without all_proxy, which hardly anybody has, the line is
+ * not too long for variables of your own):
+ *
+ *   M(environment, "ACME_REGION " HTTP_ENVIRONMENT)
+ */
+#define HTTP_ENVIRONMENT "SSL_CERT_FILE https_proxy HTTPS_PROXY http_proxy no_proxy NO_PROXY"
 
 struct http_client;
 
@@ -204,8 +213,9 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
  * The pause in milliseconds that headers ask for, -1 for none: Retry-After (seconds, or an HTTP date), Retry-After-Ms,
  * X-Retry-After-Ms, RateLimit-Reset and X-RateLimit-Reset (seconds, or a time since 1970 in seconds or milliseconds;
  * only those that lie ahead), with any suffix as in X-RateLimit-Reset-Requests, and durations like "6m0s" or "20ms".
- * Retry-After wins over the others; of several others the longest is taken. NOW_MS is the time since 1970. HEADERS are
- * lines that end with "\r\n" or "\n"; a status line among them is passed over.
+ * Retry-After wins over the others, and after it one with a suffix, as in Retry-After-Login; of several others the
+ * longest is taken. NOW_MS is the time since 1970. HEADERS are lines that end with "\r\n" or "\n"; a status line among
+ * them is passed over.
  */
 int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms);
 

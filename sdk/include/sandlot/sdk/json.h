@@ -85,6 +85,9 @@ struct json_error {
  */
 struct json_object *json_read_document(const char *text, size_t length, struct json_error *error);
 
+/* Releases *DOCUMENT, which may be NULL: AUTO_DOCUMENT of cleanup.h. */
+void json_release(struct json_object **document);
+
 /* Each reads the value at PATH into *VALUE and is false, with *VALUE untouched, if it is absent, null or of another
  * type. */
 bool json_read_string(struct json_object *document, const char *path, const char **value, struct json_error *error);

@@ -1,9 +1,9 @@
 /*
  * sandlot/sdk/placing.h - puts files that were staged in a sandbox into their places, by one command for all.
  *
- * Services write files that are cut when a connection breaks, overwrite what is there as bytes come, make no folders and
- * set no modes. So a provider sends bytes to files that nobody looks at, then runs the script that is made here: what has
- * come whole gets to its place in one step, and the script's output says what became of each.
+ * Services write files that are cut when a connection breaks, overwrite what is there as bytes come, make no folders
+ * and set no modes. So a provider sends bytes to files that nobody looks at, then runs the script that is made here:
+ * what has come whole gets to its place in one step, and the script's output says what became of each.
  */
 #ifndef SANDLOT_SDK_PLACING_H
 #define SANDLOT_SDK_PLACING_H
@@ -28,8 +28,8 @@ struct placing_file {
 };
 
 /*
- * The script for sh, to be freed; NULL when out of memory. At its end everything that begins with PREFIX is removed. A file
- * that is there already keeps mode, owner, and links to it; missing folders are made.
+ * The script for sh, to be freed; NULL when out of memory. At its end everything that begins with PREFIX is removed. A
+ * file that is there already keeps mode, owner, and links to it; missing folders are made.
  */
 char *placing_script(const char *prefix, const struct placing_file *files, size_t count);
 

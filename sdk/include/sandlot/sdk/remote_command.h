@@ -1,21 +1,21 @@
 /*
- * sandlot/sdk/remote_command.h - runs a command in a sandbox over a channel that damages, reorders, delays or cuts what it
- * carries.
+ * sandlot/sdk/remote_command.h - runs a command in a sandbox over a channel that damages, reorders, delays or cuts what
+ * it carries.
  *
  * Many services can only do this: run a shell command and bring back text. Standard output and error come apart, bytes
  * that are no UTF-8 are replaced, connections are cut after minutes, time limits leave children alive, and whether a
  * command whose answer was lost has run nobody knows. This turns such a channel into what `execute` promises: bytes in
  * the order written, a true exit code, a time limit that ends everything, and a command that runs once.
  *
- * HOW       A short script for POSIX sh (BusyBox suffices) is sent instead of the command. It starts the command as a job
- * of its own session under an id, unless that id was started already, keeps the output in a bounded spool in the sandbox,
- * and writes what it has, as framed base64, to its standard output until the command has ended or its time is up. When
- * the answer ends early, for whatever reason, the same job is asked again from the byte that is missing. So sending
- * twice never runs twice. A command that prints faster than it is read is slowed down, as by any pipe.
+ * HOW       A short script for POSIX sh (BusyBox suffices) is sent instead of the command. It starts the command as a
+ * job of its own session under an id, unless that id was started already, keeps the output in a bounded spool in the
+ * sandbox, and writes what it has, as framed base64, to its standard output until the command has ended or its time is
+ * up. When the answer ends early, for whatever reason, the same job is asked again from the byte that is missing. So
+ * sending twice never runs twice. A command that prints faster than it is read is slowed down, as by any pipe.
  *
- * IN THE SANDBOX  A job has a private folder .sandlot-ID below TMPDIR, /tmp, /var/tmp, /dev/shm or HOME, with at most some
- * 20 MiB of output that has not been fetched. It disappears 45 to 90 s after the end was told (within ten minutes if
- * nobody asks); until then the same question has the same answer. The command has one more variable, SANDLOT_JOB, by
+ * IN THE SANDBOX  A job has a private folder .sandlot-ID below TMPDIR, /tmp, /var/tmp, /dev/shm or HOME, with at most
+ * some 20 MiB of output that has not been fetched. It disappears 45 to 90 s after the end was told (within ten minutes
+ * if nobody asks); until then the same question has the same answer. The command has one more variable, SANDLOT_JOB, by
  * which all that it started is found when it has to be ended. A job that nobody asks for lives on until its time limit,
  * or until it has waited for ten minutes to be read. What goes through `put` lies in /tmp under a name that nobody can
  * guess, until the command begins.
@@ -50,27 +50,28 @@ struct remote_channel {
     /*
      * Runs SCRIPT once and passes its standard output on, in any pieces, as it comes where the service can; other text
      * in between does no harm. The exit code of the script means nothing. SANDLOT_OK when the script has ended or the
-     * answer ended early (that is noticed from the output). SANDLOT_UNAVAILABLE: it may or may not have run, and is asked
-     * again; so is SANDLOT_TIMEOUT as long as the deadline of CALL has not passed. Any other status ends the command with
-     * that status.
+     * answer ended early (that is noticed from the output). SANDLOT_UNAVAILABLE: it may or may not have run, and is
+     * asked again; so is SANDLOT_TIMEOUT as long as the deadline of CALL has not passed. Any other status ends the
+     * command with that status.
      *
-     * CALL is not the one of remote_command_run but stands in for it: what it is told by host->fail is told to the host only
-     * if the command fails by it, and the call of an urgent script is not cancelled and has a deadline of its own. So
-     * http_send and the like serve as ever. A sentence may also be written to REASON (CAPACITY bytes), and goes before.
+     * CALL is not the one of remote_command_run but stands in for it: what it is told by host->fail is told to the host
+     * only if the command fails by it, and the call of an urgent script is not cancelled and has a deadline of its own.
+     * So http_send and the like serve as ever. A sentence may also be written to REASON (CAPACITY bytes), and goes
+     * before.
      */
     enum sandlot_status (*run)(struct sandlot_call *call, void *context, const struct remote_script *script,
                                const struct sandlot_sink *output, char *reason, size_t capacity);
 
-    /* Writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH, for standard input and for commands that
-     * are too long for a script. NULL: input is SANDLOT_UNSUPPORTED and such commands SANDLOT_INVALID_ARGUMENT. */
+    /* Writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH, for standard input and for commands
+     * that are too long for a script. NULL: input is SANDLOT_UNSUPPORTED and such commands SANDLOT_INVALID_ARGUMENT. */
     enum sandlot_status (*put)(struct sandlot_call *call, void *context, const char *path,
                                const struct sandlot_source *source, uint64_t length);
 
-    int64_t hold_ms;          /* how long one script may run before it must answer: what the service's connections bear */
-    bool streams;             /* `run` passes output on while the script runs; without it scripts answer sooner */
-    const char *working_dir;  /* where commands start that say nothing else; NULL: where the service starts scripts */
-    size_t answer_bytes;      /* most bytes of output in one answer, for services whose answers must be kept in memory
-                                 whole; 0: 8 MiB if it streams, else 4 MiB */
+    int64_t hold_ms; /* how long one script may run before it must answer: what the service's connections bear */
+    bool streams;    /* `run` passes output on while the script runs; without it scripts answer sooner */
+    const char *working_dir; /* where commands start that say nothing else; NULL: where the service starts scripts */
+    size_t answer_bytes;     /* most bytes of output in one answer, for services whose answers must be kept in memory
+                                whole; 0: 8 MiB if it streams, else 4 MiB */
 };
 
 /* execute of provider.h over CHANNEL. */

@@ -1,4 +1,4 @@
-#include "attempt.h"
+#include <sandlot/sdk/attempt.h>
 
 static struct attempt *attempt_of(struct sandlot_call *call)
 {
@@ -49,8 +49,8 @@ void attempt_begin(struct attempt *attempt, struct sandlot_call *outer, int64_t 
     attempt->outer = outer;
     attempt->reason[0] = '\0';
     attempt->host = (struct sandlot_host){.size = sizeof(attempt->host),
-                                          .abi_major = SANDLOT_ABI_MAJOR,
-                                          .abi_minor = SANDLOT_ABI_MINOR,
+                                          .abi_major = outer->host->abi_major,
+                                          .abi_minor = outer->host->abi_minor,
                                           .fail = keep_reason,
                                           .log = pass_log,
                                           .environment = pass_environment,
@@ -73,5 +73,6 @@ void attempt_begin_urgent(struct attempt *attempt, struct sandlot_call *outer, i
 
 enum sandlot_status attempt_fail(const struct attempt *attempt, enum sandlot_status status)
 {
-    return sandlot_fail(attempt->outer, status, "%s", attempt->reason);
+    return sandlot_fail(attempt->outer, status, "%s",
+                        *attempt->reason ? attempt->reason : "the attempt failed without a reason; try again");
 }

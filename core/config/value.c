@@ -1,4 +1,4 @@
-#include "loader/value.h"
+#include "config/value.h"
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -154,6 +154,15 @@ bool value_from_text(enum sandlot_parameter_kind kind, const char *text, const c
         return set_json(value, json);
     }
     return false;
+}
+
+bool value_default_fits(enum sandlot_parameter_kind kind, const char *text)
+{
+    struct value value = value_absent();
+    const bool fits = !*text || value_from_text(kind, text, "/", &value);
+
+    value_clear(&value);
+    return fits;
 }
 
 /* The text of a JSON string, which unlike a C string may hold NUL; NULL then. */

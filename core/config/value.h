@@ -1,6 +1,6 @@
 /* One value of a parameter: its types, and how it is read from config.toml's tree and from text. Knows no names. */
-#ifndef SANDLOT_LOADER_VALUE_H
-#define SANDLOT_LOADER_VALUE_H
+#ifndef SANDLOT_CONFIG_VALUE_H
+#define SANDLOT_CONFIG_VALUE_H
 
 #include "base/cleanup.h"
 
@@ -28,6 +28,9 @@ bool value_from_text(enum sandlot_parameter_kind kind, const char *text, const c
 /* The same for a value of config.toml, whose type must be that of KIND. */
 bool value_from_json(enum sandlot_parameter_kind kind, struct json_object *json, const char *folder,
                      struct value *value);
+
+/* May TEXT be the default of a parameter of KIND? "" stands for none. */
+bool value_default_fits(enum sandlot_parameter_kind kind, const char *text);
 
 /* Keeps a secret out of messages from now on, and every text inside it: a secret table holds its secrets somewhere. */
 void value_hide_text(enum sandlot_parameter_kind kind, const char *text);

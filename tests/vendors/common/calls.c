@@ -1,7 +1,7 @@
 /*
  * Calls of a provider that no command makes, for the tests:
  *
- *   calls LIBRARY SYMBOL BASE_URL pause|resume ID
+ *   calls LIBRARY SYMBOL BASE_URL pause|resume|delete ID
  *   calls LIBRARY SYMBOL BASE_URL snapshot ID NAME
  *   calls LIBRARY SYMBOL BASE_URL snapshots
  *   calls LIBRARY SYMBOL BASE_URL delete-snapshot NAME
@@ -113,6 +113,8 @@ static int act(struct sandlot_call *call, const struct sandlot_provider *table, 
         return (int)table->pause(call, provider, words[1]);
     if (strcmp(words[0], "resume") == 0)
         return (int)table->resume(call, provider, words[1]);
+    if (strcmp(words[0], "delete") == 0)
+        return (int)table->delete_sandbox(call, provider, words[1]);
     if (strcmp(words[0], "delete-snapshot") == 0)
         return (int)table->delete_snapshot(call, provider, words[1]);
     if (strcmp(words[0], "snapshot") == 0 && words[2])

@@ -1,11 +1,13 @@
 /*
- * A provider for tests, of a made-up vendor (tests/vendors/acme/emulator.mjs): the shortest that uses the helper
- * library as the providers of real vendors do, and survives what their networks do.
+ * A provider over an HTTP API, of a made-up vendor: the shortest that uses the helper library as the providers of real
+ * vendors do, and survives what their networks do.
  *
  * A creation whose answer is lost is found again by its name, which is ours alone. Commands go through remote_command,
  * because the service returns text and knows no time limits. A download that breaks goes on where it stopped.
  */
 #include <sandlot/provider.h>
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
@@ -40,72 +42,6 @@ struct sandbox {
     bool running; /* has been seen to */
 };
 
-#define AUTO(type, function) __attribute__((cleanup(function))) type
-
-static void clear_text(char **text)
-{
-    free(*text);
-}
-static void clear_response(struct http_response *response)
-{
-    http_response_clear(response);
-}
-static void clear_document(struct json_object **document)
-{
-    json_object_put(*document);
-}
-
-/* ---- a call within a call: its failure is kept, not told ----------------------------------------------------------
- */
-
-struct attempt {
-    struct sandlot_call call; /* first: leads back to the rest */
-    struct sandlot_host host;
-    struct sandlot_call *outer;
-    char reason[512];
-};
-
-static struct attempt *attempt_of(struct sandlot_call *call)
-{
-    return (struct attempt *)call;
-}
-
-static enum sandlot_status keep_reason(struct sandlot_call *call, enum sandlot_status status, const char *message)
-{
-    struct attempt *attempt = attempt_of(call);
-
-    if (attempt->reason[0] == '\0')
-        snprintf(attempt->reason, sizeof(attempt->reason), "%s", message);
-    return status;
-}
-
-static void pass_log(struct sandlot_call *call, enum sandlot_log_level level, const char *message)
-{
-    struct sandlot_call *outer = attempt_of(call)->outer;
-
-    outer->host->log(outer, level, message);
-}
-
-static const char *pass_environment(struct sandlot_call *call, const char *name)
-{
-    struct sandlot_call *outer = attempt_of(call)->outer;
-
-    return outer->host->environment(outer, name);
-}
-
-static void attempt_begin(struct attempt *attempt, struct sandlot_call *outer, bool urgent)
-{
-    *attempt = (struct attempt){.call = *outer, .host = *outer->host, .outer = outer};
-    attempt->host.fail = keep_reason;
-    attempt->host.log = pass_log;
-    attempt->host.environment = pass_environment;
-    attempt->call.host = &attempt->host;
-    if (urgent) {
-        attempt->call.cancel_fd = -1;
-        attempt->call.deadline_ms = sandlot_now_ms() + URGENT_MS;
-    }
-}
-
 /* ---- the provider -------------------------------------------------------------------------------------------------
  */
 
@@ -138,7 +74,7 @@ static void acme_close(void *provider)
 static struct json_object *ask(struct sandlot_call *call, struct acme *acme, const struct http_request *request,
                                enum sandlot_status *status)
 {
-    AUTO(struct http_response, clear_response) response = {0};
+    AUTO_RESPONSE struct http_response response = {0};
     struct json_error error;
     const char *key;
 
@@ -160,14 +96,14 @@ static struct json_object *ask(struct sandlot_call *call, struct acme *acme, con
 /* The id of the sandbox called NAME, to be freed; NULL if there is none, or that cannot be told. */
 static char *find_by_name(struct sandlot_call *call, struct acme *acme, const char *name)
 {
-    AUTO(char *, clear_text) target = http_target("/v1/sandboxes?name={}", name);
+    AUTO_FREE char *target = http_target("/v1/sandboxes?name={}", name);
     const struct http_request request = {.method = "GET", .target = target};
     struct attempt attempt;
     enum sandlot_status status;
     const char *id = NULL;
 
-    attempt_begin(&attempt, call, false);
-    AUTO(struct json_object *, clear_document) answer = ask(&attempt.call, acme, &request, &status);
+    attempt_begin(&attempt, call, 0);
+    AUTO_DOCUMENT struct json_object *answer = ask(&attempt.call, acme, &request, &status);
 
     return answer && json_read_string(answer, "items[0].id", &id, NULL) ? strdup(id) : NULL;
 }
@@ -191,7 +127,7 @@ static enum sandlot_status create(struct sandlot_call *call, struct acme *acme, 
     for (size_t i = 0; i < wanted->label_count; i++)
         json_set_member(&builder, "metadata", wanted->labels[i].key, wanted->labels[i].value);
     json_set_string(&builder, "metadata.run_label", wanted->run_label);
-    AUTO(char *, clear_text) body = json_finish(&builder, NULL);
+    AUTO_FREE char *body = json_finish(&builder, NULL);
 
     if (!body)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
@@ -200,8 +136,8 @@ static enum sandlot_status create(struct sandlot_call *call, struct acme *acme, 
                                          .body = {.bytes = body, .length = strlen(body)},
                                          .repeatable = true,
                                          .error_hint = "the name may be taken by an earlier attempt"};
-    attempt_begin(&attempt, call, false);
-    AUTO(struct json_object *, clear_document) answer = ask(&attempt.call, acme, &request, &status);
+    attempt_begin(&attempt, call, 0);
+    AUTO_DOCUMENT struct json_object *answer = ask(&attempt.call, acme, &request, &status);
 
     if (answer && json_read_string(answer, "id", &told, NULL))
         *id = strdup(told);
@@ -211,12 +147,12 @@ static enum sandlot_status create(struct sandlot_call *call, struct acme *acme, 
         return SANDLOT_OK;
     return status == SANDLOT_OK
                ? sandlot_fail(call, SANDLOT_INTERNAL, "Acme's answer to a creation has no id; try again")
-               : sandlot_fail(call, status, "%s", attempt.reason);
+               : attempt_fail(&attempt, status);
 }
 
 static enum sandlot_status set_state(struct sandlot_call *call, struct acme *acme, const char *id, const char *pattern)
 {
-    AUTO(char *, clear_text) target = http_target(pattern, id);
+    AUTO_FREE char *target = http_target(pattern, id);
     const struct http_request request = {.method = "POST", .target = target, .repeatable = true};
     enum sandlot_status status;
 
@@ -237,12 +173,12 @@ static enum sandlot_status acme_resume(struct sandlot_call *call, void *provider
 /* One look; *STATE is to be freed. */
 static enum sandlot_status look(struct sandlot_call *call, struct acme *acme, const char *id, char **state)
 {
-    AUTO(char *, clear_text) target = http_target("/v1/sandboxes/{}", id);
+    AUTO_FREE char *target = http_target("/v1/sandboxes/{}", id);
     const struct http_request request = {.method = "GET", .target = target};
     enum sandlot_status status;
     struct json_error error;
     const char *text;
-    AUTO(struct json_object *, clear_document) answer = ask(call, acme, &request, &status);
+    AUTO_DOCUMENT struct json_object *answer = ask(call, acme, &request, &status);
 
     if (!answer)
         return status;
@@ -255,7 +191,7 @@ static enum sandlot_status look(struct sandlot_call *call, struct acme *acme, co
 static enum sandlot_status acme_get_or_create(struct sandlot_call *call, void *provider,
                                               const struct sandlot_create *request, void **sandbox)
 {
-    AUTO(char *, clear_text) state = NULL;
+    AUTO_FREE char *state = NULL;
     char *id = NULL;
     enum sandlot_status status;
 
@@ -287,7 +223,7 @@ static enum sandlot_status acme_get_or_create(struct sandlot_call *call, void *p
 static enum sandlot_status acme_ready(struct sandlot_call *call, void *provider, void *sandbox)
 {
     const struct sandbox *known = sandbox;
-    AUTO(char *, clear_text) state = NULL;
+    AUTO_FREE char *state = NULL;
 
     if (known->running)
         return SANDLOT_OK;
@@ -310,7 +246,7 @@ static void acme_release(void *provider, void *sandbox)
 static enum sandlot_status acme_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     struct acme *acme = provider;
-    AUTO(char *, clear_text) target = http_target("/v1/sandboxes/{}", id);
+    AUTO_FREE char *target = http_target("/v1/sandboxes/{}", id);
     const struct http_request request = {.method = "DELETE", .target = target, .accepted = (const int[]){404, 0}};
     const char *key;
     enum sandlot_status status = credential_require(call, "Acme", KEYS, &key);
@@ -334,7 +270,7 @@ static enum sandlot_status list_one(const struct sandlot_listing *listing, struc
 static enum sandlot_status acme_list(struct sandlot_call *call, void *provider, const char *cursor,
                                      const struct sandlot_listing *listing)
 {
-    AUTO(char *, clear_text) target = http_target("/v1/sandboxes?limit=100");
+    AUTO_FREE char *target = http_target("/v1/sandboxes?limit=100");
     const char *next = NULL;
     struct json_object *items = NULL;
     struct json_error error;
@@ -342,7 +278,7 @@ static enum sandlot_status acme_list(struct sandlot_call *call, void *provider, 
 
     http_target_add(&target, "cursor", cursor);
     const struct http_request request = {.method = "GET", .target = target};
-    AUTO(struct json_object *, clear_document) answer = ask(call, provider, &request, &status);
+    AUTO_DOCUMENT struct json_object *answer = ask(call, provider, &request, &status);
 
     if (!answer)
         return status;
@@ -386,7 +322,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
                                       const struct sandlot_sink *output, char *reason, size_t capacity)
 {
     const struct channel *channel = context;
-    AUTO(char *, clear_text) target = http_target("/v1/sandboxes/{}/exec", channel->sandbox->id);
+    AUTO_FREE char *target = http_target("/v1/sandboxes/{}/exec", channel->sandbox->id);
     struct json_builder builder = {0};
     struct sending sending = {.output = output};
     struct attempt attempt;
@@ -394,11 +330,14 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     size_t length = 0;
 
     json_set_string(&builder, "command", script->text);
-    AUTO(char *, clear_text) body = json_finish(&builder, &length);
+    AUTO_FREE char *body = json_finish(&builder, &length);
 
     if (!body)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    attempt_begin(&attempt, call, script->urgent);
+    if (script->urgent)
+        attempt_begin_urgent(&attempt, call, URGENT_MS);
+    else
+        attempt_begin(&attempt, call, 0);
     ndjson_init(&reader, &attempt.call, LINE_MAXIMUM, take_line, &sending);
     const struct http_request request = {.method = "POST",
                                          .target = target,
@@ -411,7 +350,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
 
     ndjson_clear(&reader);
     if (status != SANDLOT_UNAVAILABLE && status != SANDLOT_INTERNAL)
-        return status == SANDLOT_OK ? status : sandlot_fail(call, status, "%s", attempt.reason);
+        return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
     snprintf(reason, capacity, "%s", attempt.reason);
     return SANDLOT_UNAVAILABLE;
 }
@@ -420,7 +359,7 @@ static enum sandlot_status put(struct sandlot_call *call, void *context, const c
                                const struct sandlot_source *source, uint64_t length)
 {
     const struct channel *channel = context;
-    AUTO(char *, clear_text) target = http_target("/v1/sandboxes/{}/files?path={}", channel->sandbox->id, path);
+    AUTO_FREE char *target = http_target("/v1/sandboxes/{}/files?path={}", channel->sandbox->id, path);
     const struct http_request request = {
         .method = "PUT", .target = target, .body = {.source = source, .length = length}};
 
@@ -488,7 +427,7 @@ static enum sandlot_status read_ahead(const struct sandlot_source *source, void 
 static enum sandlot_status upload_one(struct sandlot_call *call, struct acme *acme, const char *target,
                                       const struct sandlot_file *file, struct http_response *response)
 {
-    AUTO(char *, clear_text) kept = malloc(KEPT_MAXIMUM);
+    AUTO_FREE char *kept = malloc(KEPT_MAXIMUM);
     struct ahead ahead = {.rest = file->source, .bytes = kept};
     size_t piece = 1;
 
@@ -570,21 +509,21 @@ static enum sandlot_status transfer_files(struct sandlot_call *call, struct acme
                                           const struct sandlot_transfer *transfer)
 {
     for (size_t i = 0; i < count; i++) {
-        AUTO(char *, clear_text) target = http_target("/v1/sandboxes/{}/files?path={}", sandbox->id, files[i].path);
-        AUTO(struct http_response, clear_response) response = {0};
+        AUTO_FREE char *target = http_target("/v1/sandboxes/{}/files?path={}", sandbox->id, files[i].path);
+        AUTO_RESPONSE struct http_response response = {0};
         struct attempt attempt;
         char mode[16];
 
         snprintf(mode, sizeof(mode), "%o", files[i].mode);
         if (files[i].mode != 0)
             http_target_add(&target, "mode", mode);
-        attempt_begin(&attempt, call, false);
+        attempt_begin(&attempt, call, 0);
         enum sandlot_status status = files[i].sink ? download_one(&attempt.call, acme, target, &files[i], &response)
                                                    : upload_one(&attempt.call, acme, target, &files[i], &response);
         const char *error = file_error(&response);
 
         if (status != SANDLOT_OK && !error)
-            return sandlot_fail(call, status, "%s", attempt.reason);
+            return attempt_fail(&attempt, status);
         transfer->done(transfer, i, error, error ? 0 : response.bytes);
     }
     return SANDLOT_OK;
