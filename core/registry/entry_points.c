@@ -116,6 +116,18 @@ static bool store(char **field, const char *key, const char *value, char **probl
     return *field || fail(problem, "out of memory");
 }
 
+/* The words of a list may stand in several lines. */
+static bool add_words(char **field, const char *value, char **problem)
+{
+    char *joined = text_format("%s%s%s", *field ? *field : "", *field ? " " : "", value);
+
+    if (!joined)
+        return fail(problem, "out of memory");
+    free(*field);
+    *field = joined;
+    return true;
+}
+
 static struct parameter_note *parameter_of(struct entry_point *point, const char *name, char **problem)
 {
     for (size_t i = 0; i < point->parameter_count; i++)
@@ -248,16 +260,18 @@ static bool read_key(struct reading *reading, struct entry_point *point, const c
     const struct {
         const char *key;
         char **field;
+        bool words;
     } texts[] = {
-        {"symbol", &point->symbol},           {"description", &point->description},
-        {"working_dir", &point->working_dir}, {"credentials", &point->credentials},
-        {"environment", &point->environment}, {"needs", &point->needs},
-        {"package", &point->package},
+        {"symbol", &point->symbol, false},           {"description", &point->description, false},
+        {"working_dir", &point->working_dir, false}, {"credentials", &point->credentials, true},
+        {"environment", &point->environment, true},  {"needs", &point->needs, true},
+        {"package", &point->package, false},
     };
 
     for (size_t i = 0; i < COUNT(texts); i++)
         if (strcmp(key, texts[i].key) == 0)
-            return store(texts[i].field, key, value, reading->problem);
+            return texts[i].words ? add_words(texts[i].field, value, reading->problem)
+                                  : store(texts[i].field, key, value, reading->problem);
     if (strcmp(key, "abi") == 0)
         read_abi(reading, point, value);
     else if (strcmp(key, "sandbox_id") == 0)

@@ -17,6 +17,14 @@
 
 enum { LEFTOVER_MS = 60 * 1000, LOCK_MS = 60 * 1000, SWEEP_GRACE_MS = 2000 };
 
+/*
+ * A run may die while its request for a sandbox is under way, and vendors list what they have made a moment later: what
+ * is not there may still come. So of a young record nothing is believed at first sight. AgentCore needs 1.7 s at most.
+ */
+enum { YOUNG_MS = 10 * 60 * 1000, SECOND_LOOK_MS = 2500 };
+
+enum outcome { DELETED, NOT_LISTED_YET, FAILED };
+
 /* How long a record is kept that nobody can do anything about, where its sandbox has no hard lifetime. */
 #define UNKNOWN_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000)
 
@@ -88,19 +96,21 @@ static int find_id(struct provider *provider, struct ledger_record *record, int6
 
 /*
  * Deletes the sandbox of a record whose owner is gone, and the record. PROVIDER is NULL, and the error set, if it could
- * not be loaded.
+ * not be loaded. FINAL: what is not listed now does not exist, however young the record is.
  */
-static int delete_leftover(struct provider *provider, struct ledger_record *record, int cancel_fd,
-                           struct sandlot_error *error)
+static enum outcome delete_leftover(struct provider *provider, struct ledger_record *record, bool final, int cancel_fd,
+                                    struct sandlot_error *error)
 {
     int64_t deadline_ms = sandlot_now_ms() + LEFTOVER_MS;
 
     if (find_id(provider, record, deadline_ms, cancel_fd, error) < 0)
-        return -1;
+        return FAILED;
+    if (!record->id && !final && !is_past(record->created_at_ms + YOUNG_MS))
+        return NOT_LISTED_YET;
     if (record->id &&
         (!provider || session_delete_at_provider(provider, record->id, deadline_ms, cancel_fd, error) < 0))
-        return -1;
-    return ledger_remove(record->label, error);
+        return FAILED;
+    return ledger_remove(record->label, error) < 0 ? FAILED : DELETED;
 }
 
 /* ---- gc ---- */
@@ -131,16 +141,16 @@ static struct sandlot *runtime_of(const struct sandlot *sandlot, const struct le
     return sandlot_open(&options, NULL);
 }
 
-static int collect_one(struct sandlot *sandlot, struct ledger_record *record, int cancel_fd,
-                       struct sandlot_error *error)
+static enum outcome collect_one(struct sandlot *sandlot, struct ledger_record *record, bool final, int cancel_fd,
+                                struct sandlot_error *error)
 {
     struct sandlot *other = runtime_of(sandlot, record);
     struct provider *provider = load_for(other ? other : sandlot, record, error);
-    int result = delete_leftover(provider, record, cancel_fd, error);
+    enum outcome outcome = delete_leftover(provider, record, final, cancel_fd, error);
 
     provider_unload(provider);
     sandlot_close(other);
-    return result;
+    return outcome;
 }
 
 static bool is_leftover(const struct ledger_record *record)
@@ -165,46 +175,93 @@ static bool is_leftover_now(struct ledger_record **record)
     return is_leftover(fresh);
 }
 
+/* One `sandlot gc`. */
+struct collection {
+    struct sandlot *sandlot;
+    void (*each)(void *context, const char *provider, const char *id, const struct sandlot_error *problem);
+    void *context;
+    int cancel_fd;
+    struct ledger_record **records;
+    size_t count;
+    bool *unlisted; /* by record: to be looked at a second time */
+    size_t unlisted_count;
+    size_t left; /* that could not be deleted */
+};
+
+static void collect(struct collection *collection, size_t index, bool final)
+{
+    struct ledger_record *record = collection->records[index];
+    struct sandlot_error problem = {0};
+    enum outcome outcome = collect_one(collection->sandlot, record, final, collection->cancel_fd, &problem);
+
+    collection->unlisted[index] = outcome == NOT_LISTED_YET;
+    collection->unlisted_count += outcome == NOT_LISTED_YET;
+    collection->left += outcome == FAILED && !is_beyond_reach(record, &problem);
+    if (collection->each && outcome != NOT_LISTED_YET)
+        collection->each(collection->context, record->provider, record->id, outcome == FAILED ? &problem : NULL);
+    sandlot_error_clear(&problem);
+}
+
+static bool is_cancelled(const struct collection *collection, int wait_ms)
+{
+    struct pollfd cancel = {collection->cancel_fd, POLLIN, 0};
+
+    return poll(&cancel, 1, wait_ms) > 0;
+}
+
+/* All leftovers, and after a while again those that were not listed at first. False: cancelled. */
+static bool collect_all(struct collection *collection)
+{
+    bool cancelled = false;
+
+    for (size_t i = 0; i < collection->count && !cancelled; i++) {
+        if (!is_leftover_now(&collection->records[i]))
+            continue;
+        cancelled = is_cancelled(collection, 0);
+        if (!cancelled)
+            collect(collection, i, false);
+    }
+    if (!cancelled && collection->unlisted_count > 0)
+        cancelled = is_cancelled(collection, SECOND_LOOK_MS);
+    for (size_t i = 0; i < collection->count && !cancelled; i++) {
+        if (!collection->unlisted[i])
+            continue;
+        cancelled = is_cancelled(collection, 0);
+        if (!cancelled)
+            collect(collection, i, true);
+    }
+    return !cancelled;
+}
+
 int sandlot_collect_garbage(struct sandlot *sandlot,
                             void (*each)(void *context, const char *provider, const char *id,
                                          const struct sandlot_error *problem),
                             void *context, struct sandlot_cancellation *cancellation, struct sandlot_error *error)
 {
-    struct ledger_record **records;
-    size_t count;
-    size_t left = 0;
-    bool cancelled = false;
-    int cancel_fd = cancellation_fd(cancellation);
-    AUTO_CLOSE int lock = ledger_lock("gc", sandlot_now_ms() + LOCK_MS, cancel_fd, error);
+    struct collection collection = {
+        .sandlot = sandlot, .each = each, .context = context, .cancel_fd = cancellation_fd(cancellation)};
+    AUTO_CLOSE int lock = ledger_lock("gc", sandlot_now_ms() + LOCK_MS, collection.cancel_fd, error);
 
-    if (lock < 0 || ledger_read(&records, &count, error) < 0)
+    if (lock < 0 || ledger_read(&collection.records, &collection.count, error) < 0)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        struct pollfd cancel = {cancel_fd, POLLIN, 0};
-        struct sandlot_error problem = {0};
+    AUTO_FREE bool *unlisted = calloc(collection.count + 1, sizeof(*unlisted));
+    bool whole = false;
 
-        if (!is_leftover_now(&records[i]))
-            continue;
-        if (poll(&cancel, 1, 0) > 0) {
-            error_set(error, SANDLOT_CODE_CANCELLED, "cancelled; run `sandlot gc` again for the rest");
-            cancelled = true;
-            break;
-        }
-        int failed = collect_one(sandlot, records[i], cancel_fd, &problem);
-
-        left += failed < 0 && !is_beyond_reach(records[i], &problem);
-        if (each)
-            each(context, records[i]->provider, records[i]->id, failed < 0 ? &problem : NULL);
-        sandlot_error_clear(&problem);
-    }
-    if (!cancelled)
-        session_forget_ended(sandlot, records, count, cancel_fd);
-    ledger_free_records(records, count);
-    if (left)
+    collection.unlisted = unlisted;
+    if (!unlisted)
+        error_no_memory(error);
+    else if (collect_all(&collection))
+        whole = true;
+    else
+        error_set(error, SANDLOT_CODE_CANCELLED, "cancelled; run `sandlot gc` again for the rest");
+    if (whole)
+        session_forget_ended(sandlot, collection.records, collection.count, collection.cancel_fd);
+    ledger_free_records(collection.records, collection.count);
+    if (whole && collection.left)
         error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
-                  "%zu leftover sandbox%s could not be deleted; run `sandlot gc` again later", left,
-                  left == 1 ? "" : "es");
-    return cancelled || left ? -1 : 0;
+                  "%zu leftover sandbox%s could not be deleted; run `sandlot gc` again later", collection.left,
+                  collection.left == 1 ? "" : "es");
+    return whole && !collection.left ? 0 : -1;
 }
 
 /* ---- the quiet sweep ---- */
@@ -228,10 +285,12 @@ static void *sweep(void *argument)
 
         if (!is_leftover_now(&work->records[i]))
             continue;
-        if (delete_leftover(work->provider, work->records[i], cancel.fd, &problem) == 0)
+        enum outcome outcome = delete_leftover(work->provider, work->records[i], false, cancel.fd, &problem);
+
+        if (outcome == DELETED)
             log_info("deleted a leftover sandbox of an earlier run (%s %s)", work->provider->entry->name,
                      work->records[i]->id ? work->records[i]->id : work->records[i]->label);
-        else
+        else if (outcome == FAILED)
             log_info("a leftover of an earlier run is still there: %s", problem.message);
         sandlot_error_clear(&problem);
     }

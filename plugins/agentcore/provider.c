@@ -49,10 +49,10 @@ static const struct sandlot_provider agentcore_provider = {
     .download = download_files,
 };
 
-#define AGENTCORE_METADATA(M)                                                                          \
-    M(description, "Code interpreters of Amazon Bedrock AgentCore")                                    \
-    M(working_dir, WORKING_DIR)                                                                        \
-    M(capabilities, "list upload download")                                                            \
-    M(environment, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION " \
-                   "AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_ENDPOINT_URL_BEDROCK_AGENTCORE")
+#define AGENTCORE_METADATA(M)                                              \
+    M(description, "Code interpreters of Amazon Bedrock AgentCore")        \
+    M(working_dir, WORKING_DIR)                                            \
+    M(capabilities, "list upload download")                                \
+    M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT) \
+    AWS_METADATA(M)
 SANDLOT_ENTRY_POINT(agentcore, AGENTCORE_METADATA, AGENTCORE_PARAMETERS);

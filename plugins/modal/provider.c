@@ -15,6 +15,7 @@
 #include "upload.h"
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/http.h>
 
 SANDLOT_PARAMETERS(modal, MODAL_PARAMETERS)
 
@@ -74,5 +75,6 @@ static const struct sandlot_provider modal_provider = {
     M(snapshot_name, "yes")                                                                              \
     M(capabilities, "list upload download snapshot fork streaming")                                      \
     M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL " \
-                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 HOME https_proxy no_proxy")
+                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 HOME")                \
+    M(environment, HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(modal, MODAL_METADATA, MODAL_PARAMETERS);

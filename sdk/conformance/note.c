@@ -31,6 +31,33 @@ static struct note_provider *add_provider(struct note *note, const char *name)
     return grown[note->count].name ? &grown[note->count++] : NULL;
 }
 
+/* The place of KEY among the keys; their number if it is not there. */
+static size_t find_key(const struct note_provider *provider, const char *key)
+{
+    size_t i = 0;
+
+    while (i < provider->key_count && !(provider->keys[i].key && strcmp(provider->keys[i].key, key) == 0))
+        i++;
+    return i;
+}
+
+/* Keys whose words may stand in several lines. */
+static bool is_list(const char *key)
+{
+    return strcmp(key, "credentials") == 0 || strcmp(key, "environment") == 0 || strcmp(key, "needs") == 0;
+}
+
+static int add_words(struct note_key *key, const char *value)
+{
+    char *joined;
+
+    if (asprintf(&joined, "%s %s", key->value ? key->value : "", value) < 0)
+        return 0;
+    free(key->value);
+    key->value = joined;
+    return 1;
+}
+
 static int on_key(void *context, const char *section, const char *key, const char *value)
 {
     struct note *note = context;
@@ -43,7 +70,11 @@ static int on_key(void *context, const char *section, const char *key, const cha
     }
     if (!provider)
         return 0;
-    if (note_value(provider, key))
+    size_t place = find_key(provider, key);
+
+    if (place < provider->key_count && is_list(key))
+        return add_words(&provider->keys[place], value);
+    if (place < provider->key_count)
         complain(note, "[%s] has the key %s twice", section, key);
     if (provider->key_count == NOTE_KEYS) {
         complain(note, "[%s] has more than %d keys", section, NOTE_KEYS);
@@ -98,10 +129,9 @@ void note_read(const char *text, size_t length, struct note *note)
 
 const char *note_value(const struct note_provider *provider, const char *key)
 {
-    for (size_t i = 0; i < provider->key_count; i++)
-        if (provider->keys[i].key && strcmp(provider->keys[i].key, key) == 0)
-            return provider->keys[i].value;
-    return NULL;
+    size_t place = find_key(provider, key);
+
+    return place < provider->key_count ? provider->keys[place].value : NULL;
 }
 
 const struct note_provider *note_find(const struct note *note, const char *name)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -248,15 +249,18 @@ static bool make_pipes(const struct process_options *options, struct sdk_child *
 /* ---- start ---------------------------------------------------------------------------------------------------------
  */
 
-/* fork(2) with no handler of the host running in the new process. */
-static pid_t fork_program(const struct start *start)
+/*
+ * fork(2) with no handler of the host running in the new process, and a descriptor of that: where the host ignores
+ * SIGCHLD, a short program could be gone before pidfd_open(2). Linux before 5.2 leaves the descriptor at -1.
+ */
+static pid_t fork_program(const struct start *start, int *exited)
 {
     sigset_t all;
     sigset_t before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = fork();
+    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, exited, NULL, NULL);
 
     if (pid == 0)
         become_program(start);
@@ -270,21 +274,17 @@ static pid_t fork_program(const struct start *start)
 static enum sandlot_status fork_and_watch(struct sandlot_call *call, const struct process_options *options,
                                           const struct start *start, struct sdk_child *child)
 {
-    child->pid = fork_program(start);
+    child->pid = fork_program(start, &child->exited);
     if (child->pid < 0)
-        return cannot_run(call, options, EAGAIN);
-    child->exited = (int)syscall(SYS_pidfd_open, child->pid, 0);
+        return cannot_run(call, options, errno);
     if (child->exited >= 0)
         return SANDLOT_OK;
-    int why = errno;
-
     sdk_child_kill(child);
     sdk_child_wait(child);
-    if (why != ENOSYS)
-        return cannot_run(call, options, why);
-    return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
-                        "%s cannot be watched, because this kernel has no pidfd_open; Linux 5.3 is needed",
-                        sdk_program_name(options));
+    return sandlot_fail(
+        call, SANDLOT_DEPENDENCY_MISSING,
+        "%s cannot be watched, because this kernel knows no descriptors of processes; Linux 5.3 is needed",
+        sdk_program_name(options));
 }
 
 static enum sandlot_status start_with(struct sandlot_call *call, const struct process_options *options,

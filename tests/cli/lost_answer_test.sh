@@ -32,6 +32,15 @@ expect "gc that cannot look either" 3 "" "a sandbox of 'fake' may still be there
 vendor_answers
 expect "gc that can" 0 "fake -" "*" gc
 check "settles it" no_ledger
+expect "a request that was under way when its run ended" 3 "" "*" \
+    exec "${fake[@]}" --param fail_create=internal --param fail_list=unavailable -- true
+vendor_answers
+late=$vendor/fake-$(label)-abcdef
+{ sleep 1 && mkdir "$late"; } &
+expect "leads to a sandbox that gc does not miss, though it is listed late" 0 "fake ${late##*/}" "*" gc
+wait
+check "and that it deletes" test ! -e "$late"
+check "with its record" no_ledger
 rm -f "$journal"
 run list "${fake[@]}"
 check "a listing ends within 30 seconds" grep -qE "^list - within (30|29) s" "$journal"

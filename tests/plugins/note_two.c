@@ -32,6 +32,7 @@ static const struct sandlot_provider note_second_provider = {SANDLOT_TABLE_WITHO
     M(capabilities, "list streaming levitation")           \
     M(credentials, "TWO_API_KEY|TWO_TOKEN TWO_PROJECT_ID") \
     M(environment, "TWO_REGION")                           \
+    M(environment, "TWO_URL")                              \
     M(needs, "sh /bin/sh")                                 \
     M(package, "sandlot-provider-two")
 SANDLOT_ENTRY_POINT(note_two, NOTE_TWO_METADATA, NOTE_TWO_PARAMETERS);

@@ -40,6 +40,7 @@ static void test_damaged(void **state)
         {"[-a]\nabi = 1.0\n", "begins with"},
         {GOOD "[b]\nabi = 1.0\n[a]\nabi = 1.0\n", "the provider a stands there twice"},
         {GOOD "symbol = b\n", "the key symbol stands there twice"},
+        {GOOD "package = a\npackage = b\n", "the key package stands there twice"},
         {GOOD "no value\n", "line 4 makes no sense"},
         {GOOD "[b\nabi = 1.0\n", "line 4 makes no sense"},
         {GOOD " continued\n", "begins with a blank"},
@@ -238,7 +239,7 @@ static void test_two_providers(void **state)
     assert_true(two->supports_snapshot_name);
     assert_int_equal(two->capabilities, CAPABILITY_LIST | CAPABILITY_STREAMING);
     assert_string_equal(two->credentials, "TWO_API_KEY|TWO_TOKEN TWO_PROJECT_ID");
-    assert_string_equal(two->environment, "TWO_REGION");
+    assert_string_equal(two->environment, "TWO_REGION TWO_URL");
     assert_string_equal(two->needs, "sh /bin/sh");
     assert_string_equal(two->package, "sandlot-provider-two");
     assert_int_equal(two->parameter_count, 4);

@@ -2,16 +2,20 @@
  * sandlot/sdk/aws_credentials.h - who we are to Amazon's services, and where they are: what the environment, the shared
  * files of a user, and the machine that this runs on say.
  *
- * All variables go through the host's lookup, so each has a form with SANDLOT_ before its name. Where they are looked for:
+ * All variables go through the host's lookup, so each has a form with SANDLOT_ before its name. Where they are looked
+ * for:
  *
  *   1. AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN
  *   2. the profile (AWS_PROFILE, else "default") in AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials, and in
- *      AWS_CONFIG_FILE or ~/.aws/config: keys; or what its credential_process prints; or, for roles and single sign-on, what
- *      `aws configure export-credentials` does, if the AWS CLI is there. So too AWS_WEB_IDENTITY_TOKEN_FILE.
+ *      AWS_CONFIG_FILE or ~/.aws/config: keys; or what its credential_process prints; or, for roles and single sign-on,
+ * what `aws configure export-credentials` does, if the AWS CLI is there. So too AWS_WEB_IDENTITY_TOKEN_FILE.
  *   3. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI, with AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or _TOKEN
  *   4. the metadata of an EC2 instance, unless AWS_EC2_METADATA_DISABLED
  *
  * A profile that was named is used or fails; nothing is looked for behind it.
+ *
+ * A provider that uses any of this names all of these variables by putting AWS_METADATA(M) into its metadata, or they
+ * stay unset in a worker process.
  */
 #ifndef SANDLOT_SDK_AWS_CREDENTIALS_H
 #define SANDLOT_SDK_AWS_CREDENTIALS_H
@@ -21,6 +25,15 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define AWS_METADATA(M)                                                                                          \
+    M(environment, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_CREDENTIAL_EXPIRATION "        \
+                   "AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME")                             \
+    M(environment, "AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE HOME AWS_REGION AWS_DEFAULT_REGION " \
+                   "AWS_ENDPOINT_URL AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")                                       \
+    M(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AWS_CONTAINER_CREDENTIALS_FULL_URI")                  \
+    M(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE AWS_CONTAINER_AUTHORIZATION_TOKEN")                   \
+    M(environment, "AWS_EC2_METADATA_DISABLED AWS_EC2_METADATA_SERVICE_ENDPOINT")
 
 /* ---- the shared files ------------------------------------------------------------------------------------------- */
 

@@ -483,7 +483,8 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   SANDLOT_ENTRY_POINT(acme, ACME_METADATA, ACME_PARAMETERS)
  *
  * uses the table `acme_provider` and exports the function `acme`, the SYMBOL of `class_path = "lib.so:acme"`.
- * Keys, all optional; each line at most 190 bytes (checked when you compile):
+ * Keys, all optional; each line at most 190 bytes (checked when you compile). Lists of words (credentials, environment,
+ * needs) may stand in several lines, M(environment, ...) twice, say:
  *
  *   description    one line for `sandlot providers`
  *   working_dir    where commands start; without it /workspace
