@@ -19,7 +19,7 @@ if [ $# -eq 0 ]; then
     done
 fi
 ROUNDS=${ROUNDS:-5}
-LARGE_MIB=256
+LARGE_MIB=${LARGE_MIB:-256}
 
 # One vendor per process: lib.sh has one emulator, and cleans up at the end.
 if [ "${#names[@]}" -ne 1 ]; then
@@ -29,6 +29,7 @@ if [ "${#names[@]}" -ne 1 ]; then
 fi
 
 . tests/vendors/lib.sh
+export EMULATOR_CHANGE_MS=10 # what a service itself takes is not measured
 vendor_start "${names[0]}"
 # shellcheck disable=SC1090
 . "tests/vendors/$vendor/bench.sh"

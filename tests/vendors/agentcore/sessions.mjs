@@ -6,6 +6,7 @@ import { createBox } from '../common/box.mjs';
 import { checkQuery, failure, isObject, isText, listOf, matching, oneOf, readBody, shaped, within } from './errors.mjs';
 
 export const HOME = process.env.EMULATOR_HOME ?? '/opt/amazon/genesis1p-tools/var';
+const MACHINE = { user: 'user', name: 'genesis1ptools', home: HOME, hostname: 'localhost' };
 const START_MS = 10;
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000); // of lifetimes
 const MOST = Number(process.env.EMULATOR_MOST ?? 1000);
@@ -32,8 +33,10 @@ export class Sessions {
     all = new Map(); // id -> record with box
     tokens = new Map(); // clientToken -> {wanted, session}
     made = 0;
+    #spare; // a machine that waits for its session, as the service has many: starting one is not what a client takes
 
     constructor() {
+        this.#spare = createBox(MACHINE);
         setInterval(() => this.#tick(), Math.min(200, SECOND_MS)).unref();
     }
 
@@ -77,8 +80,10 @@ export class Sessions {
             lastUpdatedAt: now, box: null, tasks: new Map(), busy: 0 };
         this.all.set(session.sessionId, session);
         this.made++;
+        const spare = this.#spare;
+        this.#spare = createBox(MACHINE);
         await pause(START_MS);
-        const box = await createBox({ user: 'user', name: 'genesis1ptools', home: HOME, hostname: 'localhost' });
+        const box = await spare;
         if (session.status !== 'READY') await box.destroy();
         else session.box = box;
         return session;

@@ -6,7 +6,7 @@ import { createBox } from '../common/box.mjs';
 import { check, checkQuery, failure, isObject, isText, isTextList, isTexts, isWhole, oneOf, page, read } from './errors.mjs';
 
 const STATUSES = ['queued', 'provisioning', 'initializing', 'running', 'suspending', 'suspended', 'resuming', 'failure', 'shutdown'];
-const CHANGE_MS = 80; // each step of a change of state
+const CHANGE_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 80); // each step of a change of state
 const WINDOW_MS = Number(process.env.EMULATOR_WINDOW_MS ?? 30000); // the longest wait
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000); // of lifetimes
 const MOST = Number(process.env.EMULATOR_MOST ?? 100); // running devboxes

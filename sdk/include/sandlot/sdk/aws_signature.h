@@ -36,8 +36,8 @@ struct aws_request {
     int64_t time_s; /* since 1970 */
 };
 
-/* The headers Authorization, X-Amz-Date and, if the credentials have a token, X-Amz-Security-Token, ended by NULL. False when
- * out of memory, or if the URL is none. */
+/* The headers Authorization, X-Amz-Date and, if the credentials have a token, X-Amz-Security-Token, ended by NULL.
+ * False when out of memory, or if the URL is none. */
 bool aws_sign(const struct aws_request *request, const struct aws_credentials *credentials,
               char *lines[AWS_SIGNATURE_LINES]);
 
