@@ -4,6 +4,7 @@
 #include <sandlot/sdk/event_stream.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/pause.h>
 
 #include <string.h>
 
@@ -146,18 +147,6 @@ enum sandlot_status invoke(struct sandlot_call *call, struct sandbox *sandbox, c
 
 /* ---- several uses ------------------------------------------------------------------------------------------------
  */
-
-/* False: the call is over. */
-static bool pause_for(const struct sandlot_call *call, int pause_ms)
-{
-    int64_t end_ms = sandlot_now_ms() + sandlot_remaining_ms(call, pause_ms);
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
-        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
-            return false;
-    return call->deadline_ms == 0 || sandlot_now_ms() < call->deadline_ms;
-}
 
 enum sandlot_status invoke_surely(struct sandlot_call *call, struct sandbox *sandbox,
                                   const struct invocation *invocation, const char *what)

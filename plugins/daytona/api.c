@@ -1,8 +1,8 @@
 #include "api.h"
 
-#include <poll.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/pause.h>
 #include <string.h>
 
 enum { LONGEST_PAUSE_MS = 1000, SAID = 512 };
@@ -199,17 +199,7 @@ enum sandlot_status api_order(struct sandlot_call *call, struct daytona *daytona
 
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
 {
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-    int pause = sandlot_remaining_ms(call, *pause_ms);
-
-    if (pause > 0)
-        poll(&cancel, call->cancel_fd >= 0, pause);
-    *pause_ms = *pause_ms * 3 / 2 < LONGEST_PAUSE_MS ? *pause_ms * 3 / 2 : LONGEST_PAUSE_MS;
-    if (sandlot_cancelled(call))
-        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for Daytona");
-    if (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms)
-        return sandlot_fail(call, SANDLOT_TIMEOUT, "Daytona did not get ready in time; try again, or allow more time");
-    return SANDLOT_OK;
+    return pause_longer(call, "Daytona", pause_ms, LONGEST_PAUSE_MS);
 }
 
 bool api_mentions(const struct http_response *response, const char *word)

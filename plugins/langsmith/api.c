@@ -351,18 +351,3 @@ bool data_plane_is_safe(const struct api *api, const char *url)
 {
     return strncasecmp(url, "https://", 8) == 0 || (api->plain && strncasecmp(url, "http://", 7) == 0);
 }
-
-/* ---- time ------------------------------------------------------------------------------------------------------- */
-
-bool api_pause(const struct sandlot_call *call, int milliseconds)
-{
-    int64_t end_ms = sandlot_now_ms() + milliseconds;
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-
-    if (call->deadline_ms != 0 && end_ms >= call->deadline_ms)
-        return false;
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
-        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
-            return false;
-    return !sandlot_cancelled(call);
-}

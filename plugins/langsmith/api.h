@@ -105,9 +105,5 @@ char *data_target(const char *url, const char *operation, const char *path);
 /* May the key be sent there? In clear text only where the API itself is spoken to so. */
 bool data_plane_is_safe(const struct api *api, const char *url);
 
-/* ---- time ------------------------------------------------------------------------------------------------------- */
-
-/* Waits. False: the call was cancelled, or its deadline would pass meanwhile. */
-bool api_pause(const struct sandlot_call *call, int milliseconds);
 
 #endif

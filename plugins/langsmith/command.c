@@ -11,6 +11,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/websocket.h>
 
@@ -210,7 +211,7 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct course *
             return SANDLOT_OK;
         }
         if (course->connected || so_far_ms >= patience_ms(call, course, status, so_far_ms) ||
-            !api_pause(call, pause_ms))
+            !pause_for(call, pause_ms))
             return status;
     }
 }

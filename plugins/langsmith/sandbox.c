@@ -5,6 +5,7 @@
 #include "snapshot.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <ctype.h>
@@ -404,7 +405,7 @@ enum sandlot_status sandbox_delete(struct sandlot_call *call, struct api *api, c
         if (status != SANDLOT_OK || answer.status == 404 || answer.status < 300)
             return status;
         /* It is between two states, which does not last. */
-        if (!api_pause(call, pause_ms))
+        if (!pause_for(call, pause_ms))
             return sandlot_cancelled(call) ? out_of_time(call, name, "delete")
                                            : api_refuse(call, &answer, "to delete the sandbox");
     }
@@ -460,7 +461,7 @@ static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, 
             return not_there(call, name);
         if (is_state(state, wanted))
             return SANDLOT_OK;
-        if (!api_pause(call, pause_ms))
+        if (!pause_for(call, pause_ms))
             return out_of_time(call, name, doing);
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }

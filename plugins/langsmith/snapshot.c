@@ -3,6 +3,7 @@
 #include "parameters.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -145,7 +146,7 @@ static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, 
         status = look(call, api, id, &ready);
         if (status != SANDLOT_OK || ready)
             return status;
-        if (!api_pause(call, pause_ms))
+        if (!pause_for(call, pause_ms))
             break;
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }

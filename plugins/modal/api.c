@@ -3,10 +3,10 @@
 #include "message.h"
 
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/pause.h>
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 
 enum {
@@ -15,6 +15,7 @@ enum {
     SILENCE_MS = 120 * 1000,
     ROUTER_ATTEMPTS = 11, /* ten milliseconds doubling: ten seconds in all */
     ROUTER_PAUSE_MS = 10,
+    LONGEST_PAUSE_MS = 2000,
     ROUTER_LONGEST_PAUSE_MS = 5120,
     FIRST_GENERATION_ID = 22
 };
@@ -37,18 +38,9 @@ bool api_is_first_generation(const char *id)
     return length == FIRST_GENERATION_ID;
 }
 
-enum sandlot_status api_pause(struct sandlot_call *call, int64_t pause_ms)
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
 {
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-    int left_ms = sandlot_remaining_ms(call, (int)pause_ms);
-
-    poll(&cancel, call->cancel_fd >= 0, left_ms);
-    if (sandlot_cancelled(call))
-        return sandlot_fail(call, SANDLOT_CANCELLED,
-                            "the wait for Modal was cancelled; try again if that was not meant");
-    if (left_ms < pause_ms)
-        return sandlot_fail(call, SANDLOT_TIMEOUT, "Modal was not ready in time; try again, or allow more time");
-    return SANDLOT_OK;
+    return pause_longer(call, "Modal", pause_ms, LONGEST_PAUSE_MS);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */

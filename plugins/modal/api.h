@@ -80,8 +80,8 @@ enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool
 /* Milliseconds until the expiry that stands in JWT, at least 0; OTHERWISE if none does. */
 int64_t api_token_lifetime(const char *jwt, int64_t otherwise_ms);
 
-/* Waits PAUSE_MS. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
-enum sandlot_status api_pause(struct sandlot_call *call, int64_t pause_ms);
+/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
 
 enum sandlot_status api_no_memory(struct sandlot_call *call);
 

@@ -113,6 +113,7 @@ static enum sandlot_status join(struct sandlot_call *call, struct modal *modal, 
     Modal__ImageJoinStreamingRequest request = MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
     const struct rpc rpc = {.name = "ImageJoinStreaming", .request = &request.base, .accepted = GRPC_TRANSIENT};
     int64_t end_ms = sandlot_now_ms() + BUILD_MS;
+    int pause_ms = FIRST_PAUSE_MS;
     int breaks = 0;
 
     request.image_id = (char *)image_id;
@@ -130,7 +131,7 @@ static enum sandlot_status join(struct sandlot_call *call, struct modal *modal, 
                                   "Modal does not tell how the build of the image goes; try "
                                   "again, it goes on meanwhile");
         if (status == SANDLOT_OK && build->outcome == MODAL__OUTCOME__NONE)
-            status = api_pause(call, FIRST_PAUSE_MS);
+            status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }

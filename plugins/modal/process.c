@@ -6,21 +6,11 @@
 
 enum {
     FIRST_PAUSE_MS = 20,
-    LONGEST_PAUSE_MS = 2000,
     START_MS = 300 * 1000, /* for a worker that still brings the sandbox up, where nobody has set a deadline */
     AGAIN_MS = 10 * 1000,  /* for one that has been there before */
     MOST_BREAKS = 10,      /* of a stream, one after the other, with nothing in between */
     MOST_RESUMES = 9
 };
-
-/* Waits *PAUSE_MS and makes the next pause longer. */
-static enum sandlot_status pause_longer(struct sandlot_call *call, int64_t *pause_ms)
-{
-    enum sandlot_status status = api_pause(call, *pause_ms);
-
-    *pause_ms = *pause_ms * 2 < LONGEST_PAUSE_MS ? *pause_ms * 2 : LONGEST_PAUSE_MS;
-    return status;
-}
 
 static bool is_transient(const struct refusal *refusal)
 {
@@ -43,7 +33,7 @@ static enum sandlot_status start_patiently(struct sandlot_call *call, struct san
 {
     bool fresh = sandbox->made_here && !sandbox->proven;
     int64_t end_ms = sandlot_now_ms() + (fresh ? START_MS : AGAIN_MS);
-    int64_t pause_ms = FIRST_PAUSE_MS;
+    int pause_ms = FIRST_PAUSE_MS;
     struct refusal refusal = {0};
 
     for (;;) {
@@ -57,7 +47,7 @@ static enum sandlot_status start_patiently(struct sandlot_call *call, struct san
         }
         if (!is_transient(&refusal) || sandlot_now_ms() + pause_ms >= end_ms)
             return sandbox_fail(call, sandbox, "start a command", &refusal);
-        status = pause_longer(call, &pause_ms);
+        status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }
@@ -117,7 +107,7 @@ enum sandlot_status process_read(struct sandlot_call *call, struct process *proc
                             .request = &request.base,
                             .accepted = GRPC_TRANSIENT | GRPC_BIT(GRPC_NOT_FOUND) | GRPC_BIT(GRPC_FAILED_PRECONDITION)};
     struct listening listening = {.call = call, .process = process, .output = output};
-    int64_t pause_ms = FIRST_PAUSE_MS;
+    int pause_ms = FIRST_PAUSE_MS;
 
     request.task_id = (char *)sandbox_task(process->sandbox);
     request.exec_id = process->id;
@@ -136,7 +126,7 @@ enum sandlot_status process_read(struct sandlot_call *call, struct process *proc
         }
         if (!is_transient(&refusal) || ++breaks > MOST_BREAKS)
             return sandbox_fail(call, process->sandbox, "give the output of a command", &refusal);
-        status = pause_longer(call, &pause_ms);
+        status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    POLL_MS = 500,            /* as often as Modal's own clients ask for the task */
+    FIRST_PAUSE_MS = 500,     /* as often as Modal's own clients ask for the task */
     REACH_MS = 300 * 1000,    /* for a worker, where nobody has set a deadline */
     LONGEST_OUTPUT = 64 << 20 /* of one message; the workers' own limit is 100 MiB */
 };
@@ -262,6 +262,7 @@ static enum sandlot_status no_worker(struct sandlot_call *call, const struct san
 enum sandlot_status sandbox_reach(struct sandlot_call *call, struct sandbox *sandbox)
 {
     int64_t end_ms = sandlot_now_ms() + REACH_MS;
+    int pause_ms = FIRST_PAUSE_MS;
 
     for (;;) {
         enum sandlot_status status = look_for_worker(call, sandbox);
@@ -270,7 +271,7 @@ enum sandlot_status sandbox_reach(struct sandlot_call *call, struct sandbox *san
             return status;
         if (sandlot_now_ms() >= end_ms)
             return no_worker(call, sandbox);
-        status = api_pause(call, POLL_MS);
+        status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }

@@ -1,9 +1,9 @@
 #include "api.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/pause.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -161,19 +161,7 @@ enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *ru
 
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
 {
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-    int64_t end_ms = sandlot_now_ms() + *pause_ms;
-
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
-        if (sandlot_remaining_ms(call, (int)left_ms) <= 0 ||
-            poll(&cancel, call->cancel_fd >= 0, sandlot_remaining_ms(call, (int)left_ms)) > 0)
-            break;
-    *pause_ms = *pause_ms * 3 / 2 < LONGEST_PAUSE_MS ? *pause_ms * 3 / 2 : LONGEST_PAUSE_MS;
-    if (sandlot_cancelled(call))
-        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for Runloop");
-    if (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms)
-        return sandlot_fail(call, SANDLOT_TIMEOUT, "Runloop was not done in time; try again, or allow more time");
-    return SANDLOT_OK;
+    return pause_longer(call, "Runloop", pause_ms, LONGEST_PAUSE_MS);
 }
 
 bool api_mentions(const struct http_response *response, const char *word)

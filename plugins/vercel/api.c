@@ -1,6 +1,7 @@
 #include "api.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <string.h>
 
 enum { LONGEST_PAUSE_MS = 2000, SECOND_MS = 1000 };
@@ -103,18 +104,7 @@ int64_t api_milliseconds(int64_t seconds)
 
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
 {
-    int64_t end_ms = sandlot_now_ms() + sandlot_remaining_ms(call, *pause_ms);
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
-        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
-            break;
-    *pause_ms = *pause_ms * 3 / 2 < LONGEST_PAUSE_MS ? *pause_ms * 3 / 2 : LONGEST_PAUSE_MS;
-    if (sandlot_cancelled(call))
-        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for Vercel");
-    if (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms)
-        return sandlot_fail(call, SANDLOT_TIMEOUT, "Vercel was not done in time; try again, or allow more time");
-    return SANDLOT_OK;
+    return pause_longer(call, "Vercel", pause_ms, LONGEST_PAUSE_MS);
 }
 
 enum sandlot_status api_no_memory(struct sandlot_call *call)

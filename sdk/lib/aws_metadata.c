@@ -162,8 +162,7 @@ static enum sandlot_status ask_instance(struct sandlot_call *call, struct aws_cr
     if (status == SANDLOT_OK)
         status = from_instance(&quiet.call, client, credentials);
     http_client_close(client);
-    return status == SANDLOT_OK || status == SANDLOT_NOT_FOUND ? status
-                                                               : attempt_fail(&quiet, status);
+    return status == SANDLOT_OK || status == SANDLOT_NOT_FOUND ? status : attempt_fail(&quiet, status);
 }
 
 enum sandlot_status aws_metadata_find(struct sandlot_call *call, struct aws_credentials *credentials)

@@ -1,5 +1,6 @@
 /* A gRPC call from its first attempt to its last. */
 #include <sandlot/sdk/grpc.h>
+#include <sandlot/sdk/pause.h>
 
 #include "grpc_answer.h"
 #include "http_client.h"
@@ -9,7 +10,6 @@
 #include <sandlot/sdk/frames.h>
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -331,18 +331,6 @@ static enum sandlot_status try_once(struct exchange *exchange, struct trial *tri
 }
 
 /* ---- repeating -------------------------------------------------------------------------------------------------- */
-
-/* False: the call is over meanwhile. */
-static bool pause_for(const struct sandlot_call *call, int64_t pause_ms)
-{
-    int64_t end_ms = sandlot_now_ms() + pause_ms;
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
-        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
-            return false;
-    return true;
-}
 
 static bool fits(const struct exchange *exchange, int64_t pause_ms)
 {

@@ -2,9 +2,9 @@
 #include "http_client.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -47,18 +47,6 @@ static int64_t pause_before_next(const struct exchange *exchange)
     if (asked_ms > HTTP_LONGEST_PAUSE_MS)
         return -1;
     return exchange->deadline_ms != 0 && sandlot_now_ms() + pause_ms >= exchange->deadline_ms ? -1 : pause_ms;
-}
-
-/* False: the call was cancelled meanwhile. */
-static bool pause_for(const struct sandlot_call *call, int64_t pause_ms)
-{
-    int64_t end_ms = sandlot_now_ms() + pause_ms;
-    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
-
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0;)
-        if (poll(&cancel, call->cancel_fd >= 0, (int)left_ms) > 0)
-            return false;
-    return true;
 }
 
 bool http_is_repeatable(const struct http_request *request)

@@ -152,8 +152,10 @@ static inline struct sandlot_call http_listen(const struct sandlot_call *call, c
 {
     struct sandlot_call heard = *call;
 
-    if (request->after_cancel)
+    if (request->after_cancel) {
         heard.cancel_fd = -1;
+        heard.deadline_ms = 0; /* the request has one of its own */
+    }
     return heard;
 }
 

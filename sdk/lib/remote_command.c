@@ -1,6 +1,7 @@
 /* One command from its first script to its end. */
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/remote_command.h>
 
 #include "remote_command_answer.h"
@@ -8,7 +9,6 @@
 #include "remote_command_script.h"
 
 #include <ctype.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -170,7 +170,6 @@ static bool is_past_deadline(const struct sandlot_call *call)
 /* Waits before asking again. False: the call is over. */
 static bool pause_after_failure(const struct run *run)
 {
-    struct pollfd cancel = {run->call->cancel_fd, POLLIN, 0};
     int64_t most_ms = run->pace->first_pause_ms;
     uint32_t random = 0;
 
@@ -179,12 +178,7 @@ static bool pause_after_failure(const struct run *run)
     most_ms = sooner(most_ms, run->pace->longest_pause_ms);
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
         random = (uint32_t)sandlot_now_ms();
-    int64_t end_ms = sandlot_now_ms() + most_ms / 2 + random % (uint64_t)(most_ms / 2 + 1);
-
-    for (int64_t left_ms; (left_ms = end_ms - sandlot_now_ms()) > 0 && !is_past_deadline(run->call);)
-        if (poll(&cancel, run->call->cancel_fd >= 0, sandlot_remaining_ms(run->call, (int)left_ms)) > 0)
-            return false;
-    return !is_past_deadline(run->call);
+    return pause_for(run->call, most_ms / 2 + (int64_t)(random % (uint64_t)(most_ms / 2 + 1)));
 }
 
 /*

@@ -1,0 +1,33 @@
+#include <sandlot/sdk/pause.h>
+
+#include <limits.h>
+#include <poll.h>
+
+static bool is_over(const struct sandlot_call *call)
+{
+    return sandlot_cancelled(call) || (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms);
+}
+
+bool pause_for(const struct sandlot_call *call, int64_t milliseconds)
+{
+    const int64_t end_ms = sandlot_now_ms() + milliseconds;
+    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
+
+    /* A signal of the host's may end poll(2) before its time. */
+    for (int64_t left_ms; !is_over(call) && (left_ms = end_ms - sandlot_now_ms()) > 0;)
+        poll(&cancel, call->cancel_fd >= 0, sandlot_remaining_ms(call, left_ms < INT_MAX ? (int)left_ms : INT_MAX));
+    return !is_over(call);
+}
+
+enum sandlot_status pause_longer(struct sandlot_call *call, const char *service, int *milliseconds, int longest_ms)
+{
+    const bool on = pause_for(call, *milliseconds);
+    const int longer_ms = *milliseconds + *milliseconds / 2 + 1;
+
+    *milliseconds = longer_ms < longest_ms ? longer_ms : longest_ms;
+    if (on)
+        return SANDLOT_OK;
+    if (sandlot_cancelled(call))
+        return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for %s", service);
+    return sandlot_fail(call, SANDLOT_TIMEOUT, "%s was not done in time; try again, or allow more time", service);
+}
