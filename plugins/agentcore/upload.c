@@ -7,6 +7,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 #include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/text_sink.h>
 
 #include <string.h>
 
@@ -87,22 +88,6 @@ static char *make_script(const struct upload *upload)
     return NULL;
 }
 
-struct text {
-    char bytes[FATES_SIZE];
-    size_t length;
-};
-
-static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct text *text = sink->context;
-    size_t room = FATES_SIZE - 1 - text->length;
-
-    length = length < room ? length : room;
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    return SANDLOT_OK;
-}
-
 static void tell(void *context, size_t index, const char *error)
 {
     struct upload *upload = context;
@@ -115,15 +100,16 @@ static void tell(void *context, size_t index, const char *error)
 static enum sandlot_status place(struct upload *upload)
 {
     AUTO_FREE char *script = make_script(upload);
-    AUTO_FREE struct text *fates = calloc(1, sizeof(*fates));
+    AUTO_FREE char *fates = malloc(FATES_SIZE);
+    struct text_sink sink;
 
     if (!script || !fates)
         return api_no_memory(upload->staging.call);
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = fates, .write = keep};
-    enum sandlot_status status = command_run(upload->staging.call, upload->staging.sandbox, script, &sink);
+    text_sink_init(&sink, fates, FATES_SIZE);
+    enum sandlot_status status = command_run(upload->staging.call, upload->staging.sandbox, script, &sink.sink);
 
     if (status == SANDLOT_OK)
-        placing_read(fates->bytes, upload->count, tell, upload);
+        placing_read(fates, upload->count, tell, upload);
     return status;
 }
 

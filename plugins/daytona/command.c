@@ -4,6 +4,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
+#include <sandlot/sdk/text_sink.h>
 #include <string.h>
 
 enum {
@@ -121,45 +122,26 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
 
 /* ---- scripts of our own --------------------------------------------------------------------------------------- */
 
-struct text {
-    char *bytes;
-    size_t length;
-    size_t capacity;
-};
-
-static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct text *text = sink->context;
-    size_t room = text->capacity - 1 - text->length;
-
-    length = length < room ? length : room;
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    text->bytes[text->length] = '\0';
-    return SANDLOT_OK;
-}
-
 enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
                                 size_t capacity)
 {
-    struct text kept = {.bytes = text, .capacity = capacity};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    struct text_sink kept;
     const struct sandlot_command command = {
         .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
     struct sandlot_exit result = {.size = sizeof(result)};
 
-    text[0] = '\0';
-    return run(call, sandbox, &command, &sink, &result);
+    text_sink_init(&kept, text, capacity);
+    return run(call, sandbox, &command, &kept.sink, &result);
 }
 
 void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
 {
     char reason[256];
-    char nothing[2];
-    struct text kept = {.bytes = nothing, .capacity = sizeof(nothing)};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    char nothing[1];
+    struct text_sink kept;
     const struct remote_script last = {
         .text = script, .id = "00000000-0000-4000-8000-000000000000", .longest_ms = 1000, .urgent = true};
 
-    run_script(call, sandbox, &last, &sink, reason, sizeof(reason));
+    text_sink_init(&kept, nothing, sizeof(nothing));
+    run_script(call, sandbox, &last, &kept.sink, reason, sizeof(reason));
 }

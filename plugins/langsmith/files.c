@@ -5,6 +5,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/text_sink.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,22 +186,6 @@ static char *path_beside(const char *path)
                : beside;
 }
 
-/* The answer of a short script. */
-struct answer_text {
-    char text[64];
-    size_t length;
-};
-
-static enum sandlot_status keep_text(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct answer_text *answer = sink->context;
-    size_t room = sizeof(answer->text) - 1 - answer->length;
-
-    memcpy(answer->text + answer->length, bytes, length < room ? length : room);
-    answer->length += length < room ? length : room;
-    return SANDLOT_OK;
-}
-
 /*
  * Puts a file from beside its place into it. The service cannot set modes. A file that is there already is filled
  * anew, so that it stays the same file with the same mode.
@@ -211,8 +196,8 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
     AUTO_FREE char *from = shell_word(beside);
     AUTO_FREE char *to = shell_word(path);
     AUTO_FREE char *script = NULL;
-    struct answer_text answer = {0};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &answer, .write = keep_text};
+    char said[64];
+    struct text_sink answer;
     struct sandlot_exit result = {.size = sizeof(result)};
 
     if (from && to &&
@@ -226,11 +211,12 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
     const struct sandlot_command command = {
         .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = 60000};
-    enum sandlot_status status = command_execute(call, sandbox, &command, &sink, &result);
+    text_sink_init(&answer, said, sizeof(said));
+    enum sandlot_status status = command_execute(call, sandbox, &command, &answer.sink, &result);
 
-    answer.text[strcspn(answer.text, "\n")] = '\0';
-    if (status == SANDLOT_OK && (answer.text[0] || result.exit_code != 0))
-        fail_file(fate, answer.text[0] ? answer.text : "the file could not be put in its place");
+    said[strcspn(said, "\n")] = '\0';
+    if (status == SANDLOT_OK && (said[0] || result.exit_code != 0))
+        fail_file(fate, said[0] ? said : "the file could not be put in its place");
     return status;
 }
 

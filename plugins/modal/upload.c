@@ -13,6 +13,7 @@
 #include "process.h"
 
 #include <sandlot/sdk/placing.h>
+#include <sandlot/sdk/text_sink.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,31 +107,12 @@ static enum sandlot_status begin(struct sandlot_call *call, struct sandbox *sand
 
 /* ---- what the process says -------------------------------------------------------------------------------------- */
 
-struct text {
-    char *bytes;
-    size_t length;
-    size_t capacity;
-};
-
-static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct text *text = sink->context;
-    size_t room = text->capacity - 1 - text->length;
-
-    length = length < room ? length : room;
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    text->bytes[text->length] = '\0';
-    return SANDLOT_OK;
-}
-
 static enum sandlot_status hear(struct feed *feed, char *bytes, size_t capacity)
 {
-    struct text text = {.bytes = bytes, .capacity = capacity};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &text, .write = keep};
+    struct text_sink text;
 
-    bytes[0] = '\0';
-    return process_read(feed->call, &feed->process, &sink);
+    text_sink_init(&text, bytes, capacity);
+    return process_read(feed->call, &feed->process, &text.sink);
 }
 
 /* ---- several files ---------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/sse.h>
+#include <sandlot/sdk/text_sink.h>
 #include <string.h>
 
 enum {
@@ -310,19 +311,13 @@ enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandb
     return run(call, sandbox, &command, sink, &result);
 }
 
-static enum sandlot_status drop(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    (void)sink;
-    (void)bytes;
-    (void)length;
-    return SANDLOT_OK;
-}
-
 void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
 {
     char reason[256];
-    const struct sandlot_sink sink = {.size = sizeof(sink), .write = drop};
+    char nothing[1];
+    struct text_sink dropped;
     const struct remote_script last = {.text = script, .longest_ms = 1000, .urgent = true};
 
-    run_script(call, sandbox, &last, &sink, reason, sizeof(reason));
+    text_sink_init(&dropped, nothing, sizeof(nothing));
+    run_script(call, sandbox, &last, &dropped.sink, reason, sizeof(reason));
 }

@@ -10,6 +10,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/ndjson.h>
 #include <sandlot/sdk/remote_command.h>
+#include <sandlot/sdk/text_sink.h>
 #include <string.h>
 
 enum {
@@ -307,47 +308,27 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
 /* ---- scripts of our own -------------------------------------------------------------------------------------------
  */
 
-struct text {
-    char *bytes;
-    size_t length;
-    size_t capacity;
-};
-
-static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct text *text = sink->context;
-    size_t room = text->capacity - 1 - text->length;
-
-    length = length < room ? length : room;
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    text->bytes[text->length] = '\0';
-    return SANDLOT_OK;
-}
-
 enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
                                 size_t capacity)
 {
-    struct text kept = {.bytes = text, .capacity = capacity};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
+    struct text_sink kept;
     const struct sandlot_command command = {
         .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
     struct sandlot_exit result = {.size = sizeof(result)};
 
-    text[0] = '\0';
-    return run(call, sandbox, &command, &sink, &result);
+    text_sink_init(&kept, text, capacity);
+    return run(call, sandbox, &command, &kept.sink, &result);
 }
 
 enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
                                      const char *const *words, char *text, size_t capacity)
 {
-    struct text kept = {.bytes = text, .capacity = capacity};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
-    struct sending sending = {.output = &sink};
+    struct text_sink kept;
+    struct sending sending = {.output = &kept.sink};
     struct course course = {.sandbox = sandbox};
     const struct order order = {.script = script, .words = words, .longest_ms = HOLD_MS};
 
-    text[0] = '\0';
+    text_sink_init(&kept, text, capacity);
     enum sandlot_status status = carry_out(call, &course, &order, &sending);
 
     return status == SANDLOT_OK && !sending.ended
@@ -357,12 +338,12 @@ enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *
 
 void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
 {
-    char nothing[2];
-    struct text kept = {.bytes = nothing, .capacity = sizeof(nothing)};
-    const struct sandlot_sink sink = {.size = sizeof(sink), .context = &kept, .write = keep};
-    struct sending sending = {.output = &sink};
+    char nothing[1];
+    struct text_sink kept;
+    struct sending sending = {.output = &kept.sink};
     struct course course = {.sandbox = sandbox};
     const struct order order = {.script = script, .longest_ms = 1000, .urgent = true};
 
+    text_sink_init(&kept, nothing, sizeof(nothing));
     carry_out(call, &course, &order, &sending);
 }

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -420,9 +421,12 @@ int init_prepare(struct init_setup *setup)
 {
     sigset_t signals;
 
-    /* What the keeper ignores or handles is not to reach commands. */
+    /* What the keeper ignores or handles is not to reach commands. By rt_sigaction(2) itself: signal(2) refuses the two
+     * that the C library keeps to itself, and leaves ignored in what its own posix_spawn(3) has started. */
+    static const unsigned long by_default[8]; /* the kernel's struct sigaction, whose SIG_DFL is 0 everywhere */
+
     for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
+        syscall(SYS_rt_sigaction, number, by_default, NULL, (NSIG - 1) / 8);
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     if (setup->confinement == CONFINEMENT_LANDLOCK)
