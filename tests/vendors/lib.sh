@@ -209,3 +209,28 @@ counted() {
 $(requests_show)"
     fi
 }
+
+# ---- calls that no command makes -------------------------------------------------------------------------------------
+
+# calls STATUS WHAT...: as common/calls.c says; what the provider answers is in $out. $calls_url, where it is not $url.
+calls() {
+    local wanted=$1
+    shift
+    [ -x "$scratch/calls" ] || build_calls
+    out=$("$scratch/calls" "$BUILD/builtins/$vendor.so" "$vendor" "${calls_url:-$url}" "$@" 2>"$scratch/err")
+    status=$?
+    ran="calls $*" err=$(cat "$scratch/err")
+    [ "$status" = "$wanted" ]
+}
+says() { grep -q -- "$1" <<<"$out"; } # what they answered last
+# shellcheck disable=SC2034 # of enum sandlot_status
+readonly ok=0 not_found=1 auth=2 invalid=3 unsupported=4
+
+# A provider with sanitizers needs a program that begins with them.
+build_calls() {
+    local flags=
+    nm -D "$BUILD/builtins/$vendor.so" | grep -q __asan && flags=-fsanitize=address
+    # shellcheck disable=SC2086 # none or one
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err" ||
+        not_ok "the program that calls is built" "$(cat "$scratch/err")"
+}

@@ -8,7 +8,7 @@
  *   calls LIBRARY SYMBOL BASE_URL fork ID RUN-LABEL
  *
  * Prints what the provider says; the status of the call is the program's. The parameters are as if nothing had been
- * said of them, but for base_url and what the environment has as PARAMETER_NAME (numbers and booleans).
+ * said of them, but for base_url and what the environment has as PARAMETER_NAME.
  */
 #include <dlfcn.h>
 #include <ffi.h>
@@ -151,7 +151,7 @@ static ffi_type *set_value(const struct sandlot_parameter *parameter, const char
         value->boolean = said && strcmp(said, "true") == 0;
         return &ffi_type_uint8;
     default:
-        value->text = strcmp(parameter->name, "base_url") == 0 ? base_url : NULL;
+        value->text = strcmp(parameter->name, "base_url") == 0 ? base_url : said;
         return &ffi_type_pointer;
     }
 }

@@ -252,26 +252,8 @@ lifetimes() {
     gone "$id"
 }
 
-# calls STATUS WHAT...: a call that no command makes; what the provider says is in $out
-calls() {
-    local want=$1
-    shift
-    out=$("$scratch/calls" "$BUILD/builtins/daytona.so" daytona "$url/api" "$@" 2>"$scratch/err")
-    status=$?
-    ran="calls $*" err=$(cat "$scratch/err")
-    [ "$status" = "$want" ]
-}
-says() { grep -q -- "$1" <<<"$out"; }
-readonly ok=0 not_found=1 invalid=3 unsupported=4 # enum sandlot_status
-
 copies() {
-    local flags='' copy
-    nm -D "$BUILD/builtins/daytona.so" | grep -q __asan && flags=-fsanitize=address
-    # shellcheck disable=SC2086
-    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
-        not_ok "the program that calls is built" "$(cat "$scratch/err")"
-        return
-    fi
+    local copy calls_url=$url/api
     made || return
     on_it 'echo kept >kept'
     check "pause a container" calls $ok pause "$id"

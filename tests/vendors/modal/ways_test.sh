@@ -24,8 +24,6 @@ made_with() {
 shown_is() { state_is "[.sandboxes[] | select(.id == \"$id\")][0] | $1"; }
 on_it() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- "$1" </dev/null 2>"$scratch/on_it.err"; }
 sent() { requests_show | grep -c "/$1 "; }
-calls() { "$scratch/calls" "$BUILD/builtins/modal.so" "$url" "$@" >"$scratch/out" 2>"$scratch/err"; }
-said() { grep -qE -- "$1" "$scratch/out"; }
 
 # ---- tokens and profiles ---------------------------------------------------------------------------------------------
 
@@ -178,28 +176,24 @@ images() {
 }
 
 snapshots() {
-    local snapshot copy flags=
-    nm -D "$BUILD/builtins/modal.so" | grep -q __asan && flags=-fsanitize=address
-    # shellcheck disable=SC2086 # none or one
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -Iplugins/modal -o "$scratch/calls" tests/vendors/modal/calls.c -ldl 2>"$scratch/err" ||
-        not_ok "the calls program is built" "$(cat "$scratch/err")"
+    local snapshot copy
     service EMULATOR_PAGE=2
     made
     on_it 'echo kept >/root/kept'
-    check "capture" calls snapshot "$id" mine
-    snapshot=$(sed -n 's/^result: //p' "$scratch/out")
+    check "capture" calls $ok snapshot "$id" mine
+    snapshot=$(sed -n 's/^result: //p' <<<"$out")
     check "its id" test "${snapshot:0:3}" = im-
-    check "another" calls snapshot "$id" other:v2
-    check "a third" calls snapshot "$id" third
-    check "a list of two pages" calls snapshots
-    check "by their names" test "$(sed -n 's/^listed: //p' "$scratch/out" | sort | tr '\n' ,)" = "mine ready dated,other:v2 ready dated,third ready dated,"
-    check "a name that looks like an id" eval '! calls snapshot "$id" im-mine'
+    check "another" calls $ok snapshot "$id" other:v2
+    check "a third" calls $ok snapshot "$id" third
+    check "a list of two pages" calls $ok snapshots
+    check "by their names" test "$(sed -n 's/^listed: //p' <<<"$out" | sort | tr '\n' ,)" = "mine ready dated,other:v2 ready dated,third ready dated,"
+    check "a name that looks like an id" calls $invalid snapshot "$id" im-mine
     faults '[{"path":"/ImagePublish$","times":-1,"action":{"status":403}}]'
-    check "what cannot be named" eval '! calls snapshot "$id" nameless'
+    check "what cannot be named" calls $auth snapshot "$id" nameless
     faults '[]'
     check "is not kept" state_is '[.images[] | select(.snapshot)] | length == 3'
-    check "fork" calls fork "$id" sandlot-fork-1
-    copy=$(sed -n 's/^created: //p' "$scratch/out")
+    check "fork" calls $ok fork "$id" sandlot-fork-1
+    copy=$(sed -n 's/^created: //p' <<<"$out")
     gone "$id"
     id=$copy
     check "the copy has the files" test "$(on_it 'cat /root/kept')" = kept
@@ -211,8 +205,8 @@ snapshots() {
     made_with --param "snapshot=$snapshot"
     check "start from an id" test "$(on_it 'cat /root/kept')" = kept
     gone "$id"
-    check "delete" calls delete-snapshot mine
-    check "delete again: not found" eval '! calls delete-snapshot mine && said "no snapshot"'
+    check "delete" calls $ok delete-snapshot mine
+    check "delete again: not found" calls $not_found delete-snapshot mine
     json "start from what is gone" 3 '.message | contains("no snapshot")' create "${provider[@]}" --sandbox-snapshot-name mine
     service_empty "snapshots: no sandbox is left"
     service

@@ -155,24 +155,8 @@ blueprints() {
     service_empty "nothing is left of the blueprints' devboxes"
 }
 
-# calls STATUS WHAT...: a call that no command makes; what the provider says is in $out
-calls() {
-    local wanted=$1
-    shift
-    out=$("$scratch/calls" "$BUILD/builtins/runloop.so" runloop "$url" "$@" 2>"$scratch/err")
-    status=$?
-    ran="calls $*" err=$(cat "$scratch/err")
-    [ "$status" = "$wanted" ]
-}
-
 copies() {
-    local ok=0 not_found=1 invalid=3 flags='' copy
-    [[ "$BUILD" != *sanitize* ]] || flags=-fsanitize=address,undefined
-    # shellcheck disable=SC2086
-    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
-        not_ok "the program that calls is built" "$(cat "$scratch/err")"
-        return
-    fi
+    local copy
     made || return
     on_it 'echo kept >kept'
     check "pause" calls $ok pause "$id"

@@ -266,24 +266,8 @@ pages() {
     service_empty "all are gone"
 }
 
-# calls STATUS WHAT...: a call that no command makes; what the provider says is in $out
-calls() {
-    local wanted=$1
-    shift
-    out=$("$scratch/calls" "$BUILD/builtins/vercel.so" vercel "$url/api" "$@" 2>"$scratch/err")
-    status=$?
-    ran="calls $*" err=$(cat "$scratch/err")
-    [ "$status" = "$wanted" ]
-}
-
 copies() {
-    local ok=0 not_found=1 snapshot flags=
-    nm -D "$BUILD/builtins/vercel.so" | grep -q __asan && flags=-fsanitize=address
-    # shellcheck disable=SC2086
-    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err"; then
-        not_ok "the program that calls is built" "$(cat "$scratch/err")"
-        return
-    fi
+    local snapshot calls_url=$url/api
     made || return
     on_it 'echo kept >kept'
     check "pause" calls $ok pause "$id"
