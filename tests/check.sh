@@ -114,10 +114,8 @@ stage "lint"
 tests/run.sh -b "$BUILD" -j "$jobs" -t 900 -r "$results" tests/lint/*.sh
 
 if $all; then
-    stage "fuzzing"
-    tests/run.sh -b "$BUILD" -t 1200 -r "$results" tests/fuzz/run.sh
-    stage "valgrind"
-    tests/run.sh -b "$BUILD" -t 1200 -r "$results" tests/valgrind.sh
+    stage "fuzzing and valgrind"
+    tests/run.sh -b "$BUILD" -j "$jobs" -t 1200 -r "$results" tests/fuzz/run.sh tests/valgrind.sh
     stage "benchmark"
     tests/run.sh -b "$BUILD" -t 900 -r "$results" tests/bench/bench.sh
     cat "$BUILD/test-logs/bench_bench.log"

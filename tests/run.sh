@@ -60,7 +60,8 @@ isolated() {
     env -i PATH="$PATH" LANG=C.UTF-8 USER="$(id -un 2>/dev/null || id -u)" HOME="$home/home" XDG_CONFIG_HOME="$home/config" \
         XDG_DATA_HOME="$home/data" XDG_STATE_HOME="$home/state" XDG_CACHE_HOME="$home/cache" XDG_RUNTIME_DIR="$home/run" \
         TMPDIR="$home/tmp" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$SANDLOT" ${CI:+CI="$CI"} \
-        ${FUZZ_SECONDS:+FUZZ_SECONDS="$FUZZ_SECONDS"} ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} \
+        ${FUZZ_SECONDS:+FUZZ_SECONDS="$FUZZ_SECONDS"} ${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
+        ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} \
         ${SANDLOT_TEST_SLOW:+SANDLOT_TEST_SLOW="$SANDLOT_TEST_SLOW"} \
         ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 "$@"
 }

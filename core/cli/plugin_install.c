@@ -45,8 +45,7 @@ static void install_clear(struct install *install)
     sandlot_error_clear(&install->error);
 }
 
-/* ---- the copy ------------------------------------------------------------------------------------------------------
- */
+/* ---- the copy ---------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_code code_of_errno(int number)
 {
@@ -149,8 +148,7 @@ static int make_copy(struct install *install, int source)
     return cannot_write(install);
 }
 
-/* ---- what is in it --------------------------------------------------------------------------------------------------
- */
+/* ---- what is in it ----------------------------------------------------------------------------------------------- */
 
 static int refuse(struct install *install, const char *problem)
 {
@@ -191,8 +189,7 @@ static bool provides(const struct install *install, const char *name)
     return false;
 }
 
-/* ---- what is there already ------------------------------------------------------------------------------------------
- */
+/* ---- what is there already --------------------------------------------------------------------------------------- */
 
 static bool same_file_name(const struct install *install, const struct registry_entry *entry)
 {
@@ -289,8 +286,7 @@ static void remove_replaced(const struct install *install)
                           strerror(errno));
 }
 
-/* ---- what has become of it ------------------------------------------------------------------------------------------
- */
+/* ---- what has become of it --------------------------------------------------------------------------------------- */
 
 static const struct registry_entry *find_installed(const struct registry *registry, const struct install *install,
                                                    const char *name)
@@ -381,8 +377,7 @@ static int report(struct install *install)
     return context_status(0);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Gives the copy its name. */
 static int put_in_place(struct install *install)

@@ -36,8 +36,7 @@ struct project {
     struct sandlot_error error;
 };
 
-/* ---- the name -------------------------------------------------------------------------------------------------------
- */
+/* ---- the name ---------------------------------------------------------------------------------------------------- */
 
 /* What can be chosen, and the names that are something else there already: keywords, macros, and what the scaffold
  * itself calls so. Those of C are taken everywhere: they are the names of functions that a provider may want to call.
@@ -115,8 +114,7 @@ static int find_templates(struct project *project, const char *folder)
         project->templates, strerror(errno));
 }
 
-/* ---- writing --------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* TEXT with the name in the place of the placeholder, to be freed. */
 static char *fill_in(const struct project *project, const char *text)
@@ -201,8 +199,7 @@ static int write_all(struct project *project)
     return 0;
 }
 
-/* ---- where this Sandlot lies ----------------------------------------------------------------------------------------
- */
+/* ---- where this Sandlot lies ------------------------------------------------------------------------------------- */
 
 /* TEXT as the value of a variable of make, to be freed. */
 static char *make_value(const char *text)
@@ -246,8 +243,7 @@ static int write_local_file(struct project *project)
     return text ? write_file(project, LOCAL_FILE, text, 0644) : error_no_memory(&project->error);
 }
 
-/* ---- the folder -----------------------------------------------------------------------------------------------------
- */
+/* ---- the folder -------------------------------------------------------------------------------------------------- */
 
 static bool is_empty(const char *path)
 {
@@ -289,8 +285,7 @@ static void take_back(const struct project *project)
         rmdir(project->path);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static void tell(struct project *project, const char *language)
 {

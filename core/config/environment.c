@@ -216,8 +216,7 @@ static bool add(struct environment *environment, const char *name, char *value)
     return true;
 }
 
-/* ---- one line ------------------------------------------------------------------------------------------------------
- */
+/* ---- one line ---------------------------------------------------------------------------------------------------- */
 
 static bool starts_name(char c)
 {
@@ -367,8 +366,7 @@ static bool read_line(struct environment *environment, const char *file, enum fi
     return value && add(environment, name, value);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void read_text(struct environment *environment, const char *file, enum file_kind kind, char *text)
 {

@@ -97,8 +97,7 @@ void entry_points_clear(struct entry_points *points)
     *points = (struct entry_points){0};
 }
 
-/* ---- the text ------------------------------------------------------------------------------------------------------
- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 /* One text while inih reads it. */
 struct reading {
@@ -434,8 +433,7 @@ bool entry_points_parse(const char *text, size_t length, struct entry_points *po
     return true;
 }
 
-/* ---- the ELF file --------------------------------------------------------------------------------------------------
- */
+/* ---- the ELF file ------------------------------------------------------------------------------------------------ */
 
 /* One file while it is read. */
 struct file {

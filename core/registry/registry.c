@@ -52,8 +52,7 @@ const char *registry_source_name(enum registry_source source)
     return names[source];
 }
 
-/* ---- collecting offers ---------------------------------------------------------------------------------------------
- */
+/* ---- collecting offers ------------------------------------------------------------------------------------------- */
 
 static void free_offer(struct offer *offer)
 {
@@ -184,8 +183,7 @@ static bool add_library(void *context, struct library *library)
     return true;
 }
 
-/* ---- folders -------------------------------------------------------------------------------------------------------
- */
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 /* Appends FOLDER, which is taken over, unless it is there already under this or another name. */
 static bool add_folder(struct registry *registry, char *folder)
@@ -284,8 +282,7 @@ static bool add_missing_builtins(struct registry *registry)
     return true;
 }
 
-/* ---- config entries ------------------------------------------------------------------------------------------------
- */
+/* ---- config entries ---------------------------------------------------------------------------------------------- */
 
 /* The library that LIBRARY of a class_path names: absolute, relative to the config file, or by the plugin folders. */
 static char *find_library(const struct registry *registry, const char *library)
@@ -380,8 +377,7 @@ static bool add_config_entries(struct registry *registry)
     return true;
 }
 
-/* ---- who wins, and what holds for it -------------------------------------------------------------------------------
- */
+/* ---- who wins, and what holds for it ----------------------------------------------------------------------------- */
 
 static int by_precedence(const void *a, const void *b)
 {
@@ -593,8 +589,7 @@ void registry_free(struct registry *registry)
     free(registry);
 }
 
-/* ---- questions -----------------------------------------------------------------------------------------------------
- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 /* To come before what is installed is what SANDLOT_PLUGIN_PATH is for, and needs no warning. */
 static void tell_duplicate(const struct offer *first, const struct offer *second)
@@ -709,8 +704,7 @@ const struct registry_entry *registry_find(const struct registry *registry, cons
     return unknown(registry, name, error);
 }
 
-/* ---- what a provider lacks -----------------------------------------------------------------------------------------
- */
+/* ---- what a provider lacks --------------------------------------------------------------------------------------- */
 
 static bool is_program(const char *path)
 {

@@ -76,7 +76,7 @@ static int64_t read_date(const char *text)
 {
     time_t seconds = curl_getdate(text, NULL);
 
-    return seconds < 0 || !strchr(text, ':') ? -1 : (int64_t)seconds * SECOND;
+    return seconds < 0 || seconds > INT64_MAX / SECOND || !strchr(text, ':') ? -1 : (int64_t)seconds * SECOND;
 }
 
 static int64_t ahead(int64_t time_ms, int64_t now_ms)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs every fuzz target for FUZZ_SECONDS over its seeds. What it finds is left in $BUILD/fuzz/findings/.
+# Runs every fuzz target for FUZZ_SECONDS over its seeds. What it finds is left in $BUILD/fuzz/findings/. FUZZ_SEED makes chance
+# the same each time.
 set -u
 
 seconds=${FUZZ_SECONDS:-60}
@@ -21,8 +22,9 @@ for source in tests/fuzz/*_fuzz.c; do
     seeds=(tests/fuzz/corpus/"${name%_fuzz}"/ tests/fuzz/corpus/"$name"/)
     present=()
     for folder in "${seeds[@]}"; do [ ! -d "$folder" ] || present+=("$folder"); done
-    if "$BUILD/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=131072 -print_final_stats=1 \
-        -verbosity=1 -artifact_prefix="$findings/$name-" "$grown" "${present[@]}" 2>&1 | grep -v '^#[0-9]*[[:space:]]*\(NEW\|REDUCE\|pulse\)\|# Uses: '
+    if "$BUILD/fuzz/$name" ${FUZZ_SEED:+-seed="$FUZZ_SEED"} -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+        -max_len=131072 -print_final_stats=1 -verbosity=1 -artifact_prefix="$findings/$name-" "$grown" "${present[@]}" 2>&1 |
+        grep -v '^#[0-9]*[[:space:]]*\(NEW\|REDUCE\|pulse\)\|# Uses: '
         [ "${PIPESTATUS[0]}" = 0 ]; then
         echo "ok $name"
     else

@@ -194,8 +194,7 @@ static void test_parameters(void **state)
     entry_points_clear(&points);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* Reads BYTES as a file. The result is "no note", "" or the problem with the file. */
 static char *read_bytes(const void *bytes, size_t length, struct entry_points *points)

@@ -277,8 +277,7 @@ static void test_bad_paths(void **state)
     test_sink_close(&sink);
 }
 
-/* ---- those who stop -----------------------------------------------------------------------------------------------
- */
+/* ---- those who stop ---------------------------------------------------------------------------------------------- */
 
 static void test_limit(void **state)
 {
@@ -367,8 +366,7 @@ static void test_writer_faults(void **state)
     tar_writer_free(NULL);
 }
 
-/* ---- 200 MiB, through writer and reader at once -------------------------------------------------------------------
- */
+/* ---- 200 MiB, through writer and reader at once ------------------------------------------------------------------ */
 
 static void test_large(void **state)
 {

@@ -212,8 +212,7 @@ static void test_rewind(void **state)
     http_response_clear(&response);
 }
 
-/* ---- a source that waits ------------------------------------------------------------------------------------------
- */
+/* ---- a source that waits ----------------------------------------------------------------------------------------- */
 
 static enum sandlot_status read_pipe(const struct sandlot_source *source, void *buffer, size_t capacity, size_t *length)
 {

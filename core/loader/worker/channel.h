@@ -71,8 +71,7 @@ int channel_make_memory(void);
 struct channel_memory *channel_map(int fd);
 void channel_unmap(struct channel_memory *memory);
 
-/* ---- the pulse ----------------------------------------------------------------------------------------------------
- */
+/* ---- the pulse --------------------------------------------------------------------------------------------------- */
 
 /* One of the two has put bytes into the memory, taken some out, or sent a message. */
 void channel_beat(struct channel_pulse *own);
@@ -84,8 +83,7 @@ void channel_beat(struct channel_pulse *own);
  */
 bool channel_watch(const struct channel_pulse *other, uint32_t seen);
 
-/* ---- the ring -----------------------------------------------------------------------------------------------------
- */
+/* ---- the ring ---------------------------------------------------------------------------------------------------- */
 
 /* The worker: puts BYTES for sink STREAM in, and waits for room. DOORBELL is called when the host is asleep. Returns
  * what the host has stopped the call with, 0 for nothing. */

@@ -63,8 +63,7 @@ struct crossing {
     char *created; /* the id that was told meanwhile */
 };
 
-/* ---- crossing.c ---------------------------------------------------------------------------------------------------
- */
+/* ---- crossing.c -------------------------------------------------------------------------------------------------- */
 
 /* Loads the library in PROCESS and gets what it has. */
 enum sandlot_status crossing_load(struct worker *worker, struct worker_process *process, struct sandlot_call *call,
@@ -83,8 +82,7 @@ enum sandlot_status crossing_run(struct crossing *crossing, uint64_t number, con
 /* Ends the process of a call that came to such an end, and tells the caller that it has died. */
 enum sandlot_status crossing_fail(const struct crossing *crossing, enum dialogue_end end, const char *id);
 
-/* ---- handles.c ----------------------------------------------------------------------------------------------------
- */
+/* ---- handles.c --------------------------------------------------------------------------------------------------- */
 
 struct remote *handle_new(struct worker *worker, bool is_provider);
 void handle_free(struct remote *remote);

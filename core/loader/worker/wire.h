@@ -11,8 +11,7 @@
 
 #include "loader/worker/abi.h"
 
-/* ---- memory that lives as long as one call ------------------------------------------------------------------------
- */
+/* ---- memory that lives as long as one call ----------------------------------------------------------------------- */
 
 struct wire_block;
 struct wire_arena {
@@ -23,8 +22,7 @@ struct wire_arena {
 void *wire_allocate(struct wire_arena *arena, size_t size);
 void wire_arena_clear(struct wire_arena *arena);
 
-/* ---- bytes --------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 struct wire_writer {
     unsigned char *bytes; /* to be freed */
@@ -42,8 +40,7 @@ struct wire_reader {
 void wire_put_number(struct wire_writer *writer, uint64_t number);
 uint64_t wire_get_number(struct wire_reader *reader);
 
-/* ---- values -------------------------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /*
  * What the two sides do in their own way. A function that a side has no use for may be NULL: then the value is

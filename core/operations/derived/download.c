@@ -161,6 +161,7 @@ static int fetch(struct download *download, struct sandlot_error *error)
     uint32_t flags = download->call->session->provider->table.flags;
     int chunks = flags & SANDLOT_STREAMS_OUTPUT ? CHUNKS_AT_ONCE : 1;
     const struct file_call step = transfer_step(download->call, (uint64_t)chunks * TRANSFER_CHUNK);
+    const uint64_t before = download->sums.cksum.bytes;
     CLEANUP(script_clear) struct script script;
 
     script_init(&script);
@@ -173,8 +174,8 @@ static int fetch(struct download *download, struct sandlot_error *error)
     download->last = download->came = false;
     if (frame_run(&step, &script, &receiver, error) < 0)
         return -1;
-    /* Only the last chunk is shorter, and there is one in any case, or this would go on for ever. */
-    if (!download->came || (!download->last && download->chunk.length > 0))
+    /* Only the last chunk is shorter, or empty, and there is one in any case, or this would go on for ever. */
+    if (!download->came || (!download->last && (download->chunk.length > 0 || download->sums.cksum.bytes == before)))
         return frame_damaged(error, "a chunk is missing");
     return download->chunk.length > 0 ? write_chunk(download, error) : 0;
 }

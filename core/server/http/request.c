@@ -65,8 +65,7 @@ void request_check(struct exchange *exchange, const struct http_access *access, 
         refuse(exchange, NOT_ACCEPTABLE, "Accept must list application/json and text/event-stream");
 }
 
-/* ---- the message against the header fields ------------------------------------------------------------------------
- */
+/* ---- the message against the header fields ----------------------------------------------------------------------- */
 
 /* The field FIELD and the string BODY must say the same. */
 static bool agrees(const char *field, struct piece body)
