@@ -424,7 +424,7 @@ help:
 	@echo 'make check-all   the same, then fuzzing, valgrind, kill -9 and the benchmark: what CI runs'
 	@echo 'make check-vendors  the cloud providers against their emulators, whole'
 	@echo 'make unit        only the unit tests'
-	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck, exported symbols, direction of includes'
+	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck, exported symbols, includes, manual'
 	@echo 'make format      lay the code out by .clang-format (the public headers are laid out by hand)'
 	@echo 'make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench       the figures, each as a ratio within one run'

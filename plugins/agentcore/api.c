@@ -1,10 +1,13 @@
 #include "api.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/aws_signature.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/pause.h>
 
+#include <curl/curl.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -50,8 +53,7 @@ bool api_is_session(const char *id)
            strspn(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == length;
 }
 
-/* ---- opening -----------------------------------------------------------------------------------------------------
- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* The address without a "/" at its end, to be freed. */
 static char *find_address(struct sandlot_call *call, const struct agentcore *agentcore, const char *region)
@@ -113,8 +115,7 @@ static enum sandlot_status open_credentials(struct sandlot_call *call, struct ag
     return SANDLOT_OK;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 enum sandlot_status api_status_of(const char *name)
 {
@@ -164,10 +165,8 @@ static bool is_about_time(const struct http_response *response)
            (strstr(response->body, "Signature expired") || strstr(response->body, "Signature not yet current"));
 }
 
-static const char *advice(enum sandlot_status status, const char *name, const struct http_response *response)
+const char *api_advice(enum sandlot_status status, const char *name)
 {
-    if (is_about_time(response))
-        return "set the clock of this machine";
     if (strcasecmp(name, "AccessDeniedException") == 0)
         return "allow it in IAM, where a new policy may take minutes to count";
     if (strcasecmp(name, "ExpiredTokenException") == 0)
@@ -202,21 +201,22 @@ static enum sandlot_status fail(struct sandlot_call *call, const struct agentcor
     http_error_text(response->body, response->length, said, sizeof(said));
     return sandlot_fail(call, status, "AgentCore refused %s in %s (%s%s%s; request %.64s): %s", request->operation + 1,
                         agentcore->region, name, *said ? ": " : "", said, id ? id : "without id",
-                        advice(status, name, response));
+                        is_about_time(response) ? "set the clock of this machine" : api_advice(status, name));
 }
 
 /* The request may be right at another time, or with other credentials. True: send it once more. */
 static bool mend(struct sandlot_call *call, struct agentcore *agentcore, const struct http_response *response)
 {
     const char *date = http_header(response, "Date");
-    struct tm utc = {0};
+    time_t now = date ? curl_getdate(date, NULL) : -1;
     char name[NAME_SIZE];
     bool mended = false;
 
     read_name(response, name);
-    pthread_mutex_lock(&agentcore->lock);
-    if (is_about_time(response) && date && strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &utc)) {
-        int64_t ahead_s = (int64_t)timegm(&utc) - (int64_t)time(NULL);
+    if (!pause_until_locked(call, &agentcore->lock))
+        return false;
+    if (is_about_time(response) && now != -1) {
+        int64_t ahead_s = (int64_t)now - (int64_t)time(NULL);
 
         mended = llabs(ahead_s - agentcore->ahead_s) >= LEAST_SKEW_S;
         agentcore->ahead_s = ahead_s;
@@ -231,8 +231,15 @@ static bool mend(struct sandlot_call *call, struct agentcore *agentcore, const s
     return mended;
 }
 
-/* ---- sending -----------------------------------------------------------------------------------------------------
- */
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+enum sandlot_status api_lock(struct sandlot_call *call, pthread_mutex_t *lock)
+{
+    if (pause_until_locked(call, lock))
+        return SANDLOT_OK;
+    return sandlot_fail(call, sandlot_cancelled(call) ? SANDLOT_CANCELLED : SANDLOT_TIMEOUT,
+                        "what another call waits for, such as AWS credentials, did not come in time; try again");
+}
 
 /* The headers of a request: those of the signature, then its own. */
 struct headers {
@@ -261,8 +268,11 @@ static enum sandlot_status sign(struct sandlot_call *call, struct agentcore *age
         url = NULL;
         return api_no_memory(call);
     }
-    pthread_mutex_lock(&agentcore->lock);
-    enum sandlot_status status = open_credentials(call, agentcore);
+    enum sandlot_status status = api_lock(call, &agentcore->lock);
+
+    if (status != SANDLOT_OK)
+        return status;
+    status = open_credentials(call, agentcore);
     const struct aws_request to_sign = {.method = request->method,
                                         .url = url,
                                         .region = agentcore->region,
@@ -294,10 +304,12 @@ static char *make_target(const struct agentcore *agentcore, const struct api_req
     return http_target(pattern, agentcore->parameters.interpreter, request->session);
 }
 
+/* Answers that say themselves what is wrong. */
+static const int refusals[] = {400, 402, 403, 404, 409, 0};
+
 static enum sandlot_status send_once(struct sandlot_call *call, struct agentcore *agentcore,
                                      const struct api_request *request, struct http_response *response)
 {
-    static const int refusals[] = {400, 402, 403, 404, 409, 0};
     __attribute__((cleanup(clear_headers))) struct headers headers = {0};
     bool in_header = request->session && strcmp(request->operation, "/tools/invoke") == 0;
     AUTO_FREE char *target = make_target(agentcore, request, in_header);
@@ -347,24 +359,29 @@ static void log_request_id(struct sandlot_call *call, const struct http_response
 enum sandlot_status api_send(struct sandlot_call *call, struct agentcore *agentcore, const struct api_request *request,
                              struct http_response *response)
 {
-    enum sandlot_status status = SANDLOT_OK;
+    struct attempt attempt;
+    enum sandlot_status status = api_lock(call, &agentcore->lock);
 
-    pthread_mutex_lock(&agentcore->lock);
+    if (status != SANDLOT_OK)
+        return status;
     if (!agentcore->client)
         status = open_client(call, agentcore);
     pthread_mutex_unlock(&agentcore->lock);
     if (status != SANDLOT_OK)
         return status;
-    status = send_once(call, agentcore, request, response);
+    attempt_begin(&attempt, call, 0);
+    status = send_once(&attempt.call, agentcore, request, response);
     if ((response->status == 403 || response->status == 400) && mend(call, agentcore, response)) {
         http_response_clear(response);
-        status = send_once(call, agentcore, request, response);
+        attempt_begin(&attempt, call, 0);
+        status = send_once(&attempt.call, agentcore, request, response);
     }
-    if (status != SANDLOT_OK)
-        log_request_id(call, response);
-    if (status != SANDLOT_OK || is_accepted(request->accepted, response->status))
-        return status;
-    return fail(call, agentcore, request, response);
+    if (status == SANDLOT_OK && is_accepted(request->accepted, response->status))
+        return SANDLOT_OK;
+    if (status == SANDLOT_OK || (response->status >= 400 && is_accepted(refusals, response->status)))
+        return fail(call, agentcore, request, response);
+    log_request_id(call, response);
+    return *attempt.reason ? attempt_fail(&attempt, status) : status; /* a sink's own refusal was told where it is */
 }
 
 enum sandlot_status api_ask(struct sandlot_call *call, struct agentcore *agentcore, const struct api_request *request,

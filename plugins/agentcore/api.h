@@ -55,6 +55,12 @@ enum sandlot_status api_ask(struct sandlot_call *call, struct agentcore *agentco
 /* What an error of the service called NAME means: "ThrottlingException", or "throttlingException" as in streams. */
 enum sandlot_status api_status_of(const char *name);
 
+/* What to do about it: the end of a sentence. */
+const char *api_advice(enum sandlot_status status, const char *name);
+
+/* Takes LOCK, which may be held during a request, while the call lasts. Every status but SANDLOT_OK was told. */
+enum sandlot_status api_lock(struct sandlot_call *call, pthread_mutex_t *lock);
+
 /* Can there be a session with this id? */
 bool api_is_session(const char *id);
 

@@ -11,15 +11,14 @@
 
 enum {
     HOLD_MS = 60 * 1000,
-    ANSWER_BYTES = 2 << 20, /* of output; an answer has them twice, in base64 */
+    ANSWER_BYTES = 3 << 20, /* of output; an answer has them twice, in base64 */
     OWN_SCRIPT_MS = 10 * 60 * 1000,
     SHORT_MS = 60 * 1000,
     URGENT_MS = 900,
     SEEN = 64 /* bytes at the beginning of an output, in which a missing nursery says so */
 };
 
-/* ---- one script --------------------------------------------------------------------------------------------------
- */
+/* ---- one script -------------------------------------------------------------------------------------------------- */
 
 /* Hands output on, and remembers how it began. */
 struct observed {
@@ -109,8 +108,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     return execute(call, context, nursery_direct_command(script->text), URGENT_MS, true, &observed);
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
                                const struct sandlot_source *source, uint64_t length)

@@ -12,8 +12,7 @@
 
 enum { SECOND_MS = 1000, LONGEST_S = 8 * 60 * 60, SHORTEST_S = 60, TOKEN_SIZE = 2 * SHA256_DIGEST_LENGTH + 1 };
 
-/* ---- the request -------------------------------------------------------------------------------------------------
- */
+/* ---- the request ------------------------------------------------------------------------------------------------- */
 
 /* A session's time counts from its start, whatever it does, and is never made longer: so it is no time of rest. */
 static int64_t lifetime_s(const struct sandlot_create *request)
@@ -49,8 +48,7 @@ static char *make_body(const struct parameters *parameters, const struct sandlot
     return json_finish(&body, NULL);
 }
 
-/* ---- the answer --------------------------------------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 /* The session may be there although we were not told so: it is then ours all the same. */
 static enum sandlot_status look_up(struct sandlot_call *call, struct agentcore *agentcore, const char *label,
@@ -69,6 +67,10 @@ static enum sandlot_status read_id(struct sandlot_call *call, struct json_object
 
     if (!json_read_string(answer, "sessionId", &said, &error))
         return json_fail(call, "AgentCore's answer to starting a session", &error);
+    if (!api_is_session(said))
+        return sandlot_fail(
+            call, SANDLOT_INTERNAL,
+            "AgentCore's answer to starting a session has '%.64s' where an id should be; check base_url", said);
     *id = strdup(said);
     if (!*id)
         return api_no_memory(call);

@@ -65,7 +65,6 @@ static void tell(struct download *download, const char *error)
 static enum sandlot_status take_line(struct download *download)
 {
     char *word;
-    unsigned long index = strtoul(download->line, &word, 10);
 
     download->line[download->used] = '\0';
     download->used = 0;
@@ -73,6 +72,8 @@ static enum sandlot_status take_line(struct download *download)
         tell(download, download->line[0] == '0' ? NULL : "it became shorter while it was read; download it again");
         return SANDLOT_OK;
     }
+    unsigned long index = strtoul(download->line, &word, 10);
+
     if (word == download->line || *word != ' ' || index != download->told || index >= download->count)
         return make_no_sense(download);
     word++;

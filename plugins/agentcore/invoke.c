@@ -22,12 +22,12 @@ struct answer {
     struct invoked *invoked;
     bool heard;                 /* there was a result */
     enum sandlot_status status; /* of an exception */
+    const char *advice;         /* about it */
     enum sandlot_status written;
     char said[400];
 };
 
-/* ---- events ------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static enum sandlot_status pass_on(struct answer *answer, struct json_object *result, const char *member)
 {
@@ -76,6 +76,8 @@ static void take_exception(struct answer *answer, const struct event_stream_mess
 
     http_error_text(message->payload, message->length, said, sizeof(said));
     answer->status = message->kind == EVENT_STREAM_EXCEPTION ? api_status_of(message->type) : SANDLOT_UNAVAILABLE;
+    answer->advice = answer->status == SANDLOT_NOT_FOUND ? "it has ended, so create another one"
+                                                         : api_advice(answer->status, message->type);
     answer->invoked->crowded = answer->status == SANDLOT_EXHAUSTED;
     snprintf(answer->said, sizeof(answer->said), "%.64s: %.300s", *message->type ? message->type : "an error",
              *said ? said : message->text);
@@ -96,8 +98,7 @@ static enum sandlot_status on_message(void *context, const struct event_stream_m
     return json_object_is_type(result, json_type_object) ? take_result(answer, result) : SANDLOT_OK;
 }
 
-/* ---- one use -----------------------------------------------------------------------------------------------------
- */
+/* ---- one use ----------------------------------------------------------------------------------------------------- */
 
 /* How an answer that came in full ended. A damaged end behind a result is none of ours. */
 static enum sandlot_status conclude(struct sandlot_call *call, const struct sandbox *sandbox,
@@ -107,8 +108,7 @@ static enum sandlot_status conclude(struct sandlot_call *call, const struct sand
         return answer->written;
     if (answer->status != SANDLOT_OK)
         return sandlot_fail(call, answer->status, "AgentCore's session %.40s refused (%s); %s", sandbox->id,
-                            answer->said,
-                            answer->status == SANDLOT_NOT_FOUND ? "it has ended, so create another one" : "try again");
+                            answer->said, answer->advice);
     return sandlot_fail(call, SANDLOT_UNAVAILABLE, "AgentCore's session %.40s gave no answer that is whole; try again",
                         sandbox->id);
 }
@@ -145,8 +145,7 @@ enum sandlot_status invoke(struct sandlot_call *call, struct sandbox *sandbox, c
     return status;
 }
 
-/* ---- several uses ------------------------------------------------------------------------------------------------
- */
+/* ---- several uses ------------------------------------------------------------------------------------------------ */
 
 enum sandlot_status invoke_surely(struct sandlot_call *call, struct sandbox *sandbox,
                                   const struct invocation *invocation, const char *what)

@@ -12,8 +12,7 @@ enum { PAGE = 100 };
 static const char own_names[] = "sandlot-";
 static const char listing_fault[] = "AgentCore's list of sessions";
 
-/* ---- deleting ----------------------------------------------------------------------------------------------------
- */
+/* ---- deleting ---------------------------------------------------------------------------------------------------- */
 
 /* A session that has ended is not found, in conflict, or stopped once more. */
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
@@ -26,8 +25,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     return api_is_session(id) ? api_send(call, provider, &request, &response) : SANDLOT_OK;
 }
 
-/* ---- listing -----------------------------------------------------------------------------------------------------
- */
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
 
 /* One page. Without a status there would be sessions of a whole month. */
 static enum sandlot_status ask_page(struct sandlot_call *call, struct agentcore *agentcore, const char *cursor,
@@ -90,8 +88,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
     return status;
 }
 
-/* ---- finding -----------------------------------------------------------------------------------------------------
- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 /* Looks for NAME in one page. *CURSOR, to be freed: where the next one begins; NULL: there is none. */
 static enum sandlot_status find_in_page(struct sandlot_call *call, struct agentcore *agentcore, const char *name,
@@ -109,7 +106,7 @@ static enum sandlot_status find_in_page(struct sandlot_call *call, struct agentc
         const char *found = NULL;
 
         if (json_find_string(item, "name", &found, NULL) && found && strcmp(found, name) == 0 &&
-            json_read_string(item, "sessionId", &found, NULL))
+            json_read_string(item, "sessionId", &found, NULL) && api_is_session(found))
             *id = strdup(found);
     }
     if (status == SANDLOT_OK && next && *next)

@@ -46,8 +46,7 @@ static const char task[] =
     "else $s_t sh -c \"$s_r\" sh \"$s_d\" \"$s_i\" </dev/null >/dev/null & fi\n"
     "done\n";
 
-/* ---- the task ----------------------------------------------------------------------------------------------------
- */
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status start_task(struct sandlot_call *call, struct sandbox *sandbox)
 {
@@ -60,9 +59,10 @@ static enum sandlot_status start_task(struct sandlot_call *call, struct sandbox 
 
 enum sandlot_status nursery_open(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    enum sandlot_status status = SANDLOT_OK;
+    enum sandlot_status status = api_lock(call, &sandbox->lock);
 
-    pthread_mutex_lock(&sandbox->lock);
+    if (status != SANDLOT_OK)
+        return status;
     if (sandbox->nursery != NURSERY_THERE)
         status = start_task(call, sandbox);
     if (status == SANDLOT_OK)
@@ -71,34 +71,22 @@ enum sandlot_status nursery_open(struct sandlot_call *call, struct sandbox *sand
     return status;
 }
 
-static void set_state(struct sandbox *sandbox, enum nursery_state state)
-{
-    pthread_mutex_lock(&sandbox->lock);
-    sandbox->nursery = state;
-    pthread_mutex_unlock(&sandbox->lock);
-}
-
 void nursery_forget(struct sandbox *sandbox)
 {
-    set_state(sandbox, NURSERY_NONE);
+    sandbox->nursery = NURSERY_NONE;
 }
 
 void nursery_found(struct sandbox *sandbox)
 {
-    set_state(sandbox, NURSERY_THERE);
+    sandbox->nursery = NURSERY_THERE;
 }
 
-bool nursery_is_missing(struct sandbox *sandbox)
+bool nursery_is_missing(const struct sandbox *sandbox)
 {
-    pthread_mutex_lock(&sandbox->lock);
-    bool missing = sandbox->nursery == NURSERY_NONE;
-
-    pthread_mutex_unlock(&sandbox->lock);
-    return missing;
+    return sandbox->nursery == NURSERY_NONE;
 }
 
-/* ---- orders ------------------------------------------------------------------------------------------------------
- */
+/* ---- orders ------------------------------------------------------------------------------------------------------ */
 
 char *nursery_command(const struct remote_script *script, bool fresh)
 {

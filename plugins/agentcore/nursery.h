@@ -25,7 +25,7 @@ enum sandlot_status nursery_open(struct sandlot_call *call, struct sandbox *sand
 void nursery_forget(struct sandbox *sandbox);
 
 /* Is that known? Then it is opened before it is used; otherwise the answer to the first order tells. */
-bool nursery_is_missing(struct sandbox *sandbox);
+bool nursery_is_missing(const struct sandbox *sandbox);
 
 /* The nursery has answered. */
 void nursery_found(struct sandbox *sandbox);

@@ -13,8 +13,8 @@ enum nursery_state { NURSERY_UNKNOWN, NURSERY_NONE, NURSERY_THERE };
 struct sandbox {
     struct agentcore *agentcore;
     char *id;
-    pthread_mutex_t lock; /* of what follows */
-    enum nursery_state nursery;
+    pthread_mutex_t lock; /* held while a nursery is opened: one is enough */
+    _Atomic(enum nursery_state) nursery;
 };
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,

@@ -1,9 +1,9 @@
 #include "staging.h"
 
-#include "base64.h"
 #include "command.h"
 #include "invoke.h"
 
+#include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
 
 #include <inttypes.h>
@@ -45,8 +45,7 @@ void staging_close(struct staging *staging)
     staging->body = NULL;
 }
 
-/* ---- a request ---------------------------------------------------------------------------------------------------
- */
+/* ---- a request --------------------------------------------------------------------------------------------------- */
 
 static void add_text(struct staging *staging, const char *text)
 {
@@ -84,8 +83,7 @@ static enum sandlot_status begin_file(struct staging *staging, size_t index, siz
     return status;
 }
 
-/* ---- content -----------------------------------------------------------------------------------------------------
- */
+/* ---- content ----------------------------------------------------------------------------------------------------- */
 
 /* Reads until BLOCK is full or the content ends. *LENGTH below WANTED: it has ended. */
 static enum sandlot_status read_block(const struct sandlot_source *source, unsigned char *block, size_t wanted,

@@ -1,9 +1,9 @@
 #include "upload.h"
 
-#include "base64.h"
 #include "command.h"
 #include "staging.h"
 
+#include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 #include <sandlot/sdk/quoting.h>
@@ -15,7 +15,6 @@ enum {
     NAME_SIZE = 64,
     FATES_SIZE = 16384,
     CARRIED = 48 * 1024, /* so many bytes of content fit into a command */
-    LINE = 57,           /* bytes in a line of base64 */
     GROUP = 3            /* that begin four characters of it */
 };
 
@@ -31,8 +30,7 @@ struct upload {
     char **carried; /* contents that the command brings along; NULL: they were staged */
 };
 
-/* ---- placing -----------------------------------------------------------------------------------------------------
- */
+/* ---- placing ----------------------------------------------------------------------------------------------------- */
 
 /* A shell line that joins the pieces 0 to COUNT - 1 of NAME, without ".0", to the first. */
 static void add_joining(FILE *stream, const char *name, size_t count)
@@ -46,16 +44,8 @@ static void add_joining(FILE *stream, const char *name, size_t count)
 /* Shell lines that write the file NAME.0. */
 static void add_content(FILE *stream, const char *name, const char *content, size_t length)
 {
-    char line[LINE / 3 * 4 + 1];
-
     fprintf(stream, "base64 -d >%s.0 <<'end'\n", name);
-    for (size_t at = 0; at < length; at += LINE) {
-        size_t part = length - at < LINE ? length - at : LINE;
-        size_t written = base64_write(line, (const unsigned char *)content + at, part);
-
-        line[written] = '\n';
-        fwrite(line, 1, written + 1, stream);
-    }
+    base64_print(stream, content, length);
     fputs("end\n", stream);
 }
 
@@ -113,8 +103,7 @@ static enum sandlot_status place(struct upload *upload)
     return status;
 }
 
-/* ---- upload ------------------------------------------------------------------------------------------------------
- */
+/* ---- upload ------------------------------------------------------------------------------------------------------ */
 
 /* How much there is to be sent; UINT64_MAX: nobody knows. */
 static uint64_t length_of_all(const struct sandlot_file *files, size_t count)
@@ -230,8 +219,7 @@ enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void
     return status;
 }
 
-/* ---- a file for a command ----------------------------------------------------------------------------------------
- */
+/* ---- a file for a command ---------------------------------------------------------------------------------------- */
 
 /* Its pieces go to PATH, once: whoever comes a second time finds them gone and the file there. */
 static enum sandlot_status join(struct staging *staging, const char *path, size_t pieces)

@@ -2,30 +2,13 @@
 
 #include "command.h"
 
+#include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 
 #include <string.h>
 
-enum { FATES_SIZE = 16384, PATH_SIZE = 64, LINE = 57 };
-
-static void add_base64(FILE *stream, const unsigned char *bytes, size_t length)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t at = 0; at < length; at += 3) {
-        unsigned int left = length - at < 3 ? (unsigned int)(length - at) : 3;
-        unsigned int group = (unsigned int)bytes[at] << 16 | (left > 1 ? (unsigned int)bytes[at + 1] << 8 : 0) |
-                             (left > 2 ? (unsigned int)bytes[at + 2] : 0);
-
-        putc(letters[group >> 18], stream);
-        putc(letters[group >> 12 & 63], stream);
-        putc(left > 1 ? letters[group >> 6 & 63] : '=', stream);
-        putc(left > 2 ? letters[group & 63] : '=', stream);
-        if (at % LINE == LINE - 3)
-            putc('\n', stream);
-    }
-}
+enum { FATES_SIZE = 16384, PATH_SIZE = 64 };
 
 /* Files that the command carries: to the folder, where the others have been stored. */
 static void add_contents(FILE *stream, const char *folder, const struct placing *files, size_t count)
@@ -38,8 +21,8 @@ static void add_contents(FILE *stream, const char *folder, const struct placing 
         if (files[i].left_out || !files[i].content)
             continue;
         fprintf(stream, "base64 -d >%s/%zu <<'end'\n", folder, i);
-        add_base64(stream, (const unsigned char *)files[i].content, (size_t)files[i].bytes);
-        fputs("\nend\n", stream);
+        base64_print(stream, files[i].content, (size_t)files[i].bytes);
+        fputs("end\n", stream);
     }
 }
 

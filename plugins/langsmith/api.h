@@ -105,5 +105,4 @@ char *data_target(const char *url, const char *operation, const char *path);
 /* May the key be sent there? In clear text only where the API itself is spoken to so. */
 bool data_plane_is_safe(const struct api *api, const char *url);
 
-
 #endif

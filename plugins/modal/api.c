@@ -17,7 +17,8 @@ enum {
     ROUTER_PAUSE_MS = 10,
     LONGEST_PAUSE_MS = 2000,
     ROUTER_LONGEST_PAUSE_MS = 5120,
-    FIRST_GENERATION_ID = 22
+    FIRST_GENERATION_ID = 22,
+    LONGEST_ANSWER = 4 << 20 /* two bytes of a list may be an item, of a hundred bytes in memory */
 };
 
 static const char service[] = "Modal";
@@ -128,6 +129,7 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct modal 
                                          .base_url = settings->server_url,
                                          .metadata = metadata,
                                          .silence_ms = SILENCE_MS,
+                                         .longest_asked_ms = settings->longest_asked_ms,
                                          .describe = describe,
                                          .asked_ms = asked_pause};
     enum sandlot_status status = grpc_client_open(call, &options, &modal->control);
@@ -279,9 +281,10 @@ int64_t api_token_lifetime(const char *jwt, int64_t otherwise_ms)
     return left_ms < 0 ? 0 : left_ms < 1e12 ? (int64_t)left_ms : otherwise_ms;
 }
 
+/* ACCEPTED: besides what RPC accepts. */
 static enum sandlot_status send_control(struct sandlot_call *call, const struct modal *modal, const struct rpc *rpc,
-                                        const char *token, grpc_message_function on_message, void *context,
-                                        struct grpc_answer *answer)
+                                        uint32_t accepted, const char *token, grpc_message_function on_message,
+                                        void *context, struct grpc_answer *answer)
 {
     AUTO_FREE char *method = NULL;
     AUTO_FREE char *line = NULL;
@@ -300,10 +303,11 @@ static enum sandlot_status send_control(struct sandlot_call *call, const struct 
                                          .message = message,
                                          .length = length,
                                          .metadata = metadata,
-                                         .accepted = rpc->accepted,
+                                         .accepted = rpc->accepted | accepted,
                                          .once = rpc->once,
                                          .timeout_ms = rpc->timeout_ms,
                                          .after_cancel = rpc->after_cancel,
+                                         .limit = LONGEST_ANSWER,
                                          .on_message = on_message,
                                          .context = context};
 
@@ -316,7 +320,7 @@ static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *
     const struct rpc rpc = {.name = "AuthTokenGet", .request = &request.base, .timeout_ms = TOKEN_ATTEMPT_MS};
     AUTO_ANSWER struct grpc_answer answer;
     AUTO_MESSAGE Modal__AuthTokenGetResponse *message = NULL;
-    enum sandlot_status status = send_control(call, modal, &rpc, NULL, NULL, NULL, &answer);
+    enum sandlot_status status = send_control(call, modal, &rpc, 0, NULL, NULL, NULL, &answer);
 
     if (status == SANDLOT_OK)
         status = api_unpack(call, rpc.name, &modal__auth_token_get_response__descriptor, answer.message, answer.length,
@@ -342,16 +346,15 @@ static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *
     return SANDLOT_OK;
 }
 
-/* A copy of the token, to be freed. Two threads may fetch one each at first: to wait for each other they would have to
- * outlast their own deadlines. */
-static enum sandlot_status take_token(struct sandlot_call *call, struct modal *modal, char **token)
+/* A copy of the token, to be freed; *KEPT: it has been used before. Two threads may fetch one each at first: to wait
+ * for each other they would have to outlast their own deadlines. */
+static enum sandlot_status take_token(struct sandlot_call *call, struct modal *modal, char **token, bool *kept)
 {
     pthread_mutex_lock(&modal->lock);
-    bool fresh = modal->token && sandlot_now_ms() < modal->token_until_ms;
-
-    *token = fresh ? strdup(modal->token) : NULL;
+    *kept = modal->token && sandlot_now_ms() < modal->token_until_ms;
+    *token = *kept ? strdup(modal->token) : NULL;
     pthread_mutex_unlock(&modal->lock);
-    return *token ? SANDLOT_OK : fresh ? api_no_memory(call) : fetch_token(call, modal, token);
+    return *token ? SANDLOT_OK : *kept ? api_no_memory(call) : fetch_token(call, modal, token);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -361,12 +364,22 @@ static enum sandlot_status send(struct sandlot_call *call, struct modal *modal, 
 {
     const struct settings *settings;
     AUTO_FREE char *token = NULL;
+    AUTO_FREE char *newer = NULL;
+    bool kept = false;
     enum sandlot_status status = api_settle(call, modal, &settings);
 
     *answer = (struct grpc_answer){0};
     if (status == SANDLOT_OK)
-        status = take_token(call, modal, &token);
-    return status == SANDLOT_OK ? send_control(call, modal, rpc, token, on_message, context, answer) : status;
+        status = take_token(call, modal, &token, &kept);
+    if (status == SANDLOT_OK)
+        status = send_control(call, modal, rpc, kept ? GRPC_BIT(GRPC_UNAUTHENTICATED) : 0, token, on_message, context,
+                              answer);
+    if (status != SANDLOT_OK || !kept || answer->code != GRPC_UNAUTHENTICATED)
+        return status;
+    /* This machine may have slept while the token grew old. */
+    grpc_answer_clear(answer);
+    status = fetch_token(call, modal, &newer);
+    return status == SANDLOT_OK ? send_control(call, modal, rpc, 0, newer, on_message, context, answer) : status;
 }
 
 enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc, int *code,

@@ -70,11 +70,6 @@ const char *create_working_dir(const struct modal *modal)
     return folder && *folder ? folder : WORKING_DIR;
 }
 
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
-
 /* ---- what is wanted --------------------------------------------------------------------------------------------- */
 
 /* The words of TEXT between commas and blanks, as list NUMBER. */

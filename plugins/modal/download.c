@@ -1,7 +1,7 @@
 /*
- * Each file is the standard output of a process of its own: a line that says whether there is one, the bytes, and a
- * trailer that says that these are all. A stream that breaks is taken up at the byte where it did, for the worker keeps
- * what a process has printed.
+ * Each file is the standard output of a process of its own: a line that says whether there is one and how long it is (a
+ * file of the kernel's own does not know), the bytes, and a trailer that says that these are all. A stream that breaks
+ * is taken up at the byte where it did, for the worker keeps what a process has printed.
  */
 #include "download.h"
 
@@ -19,7 +19,12 @@ static const char printing[] =
     "p=%s\n"
     "if [ -d \"$p\" ]; then echo is_directory\n"
     "elif [ -f \"$p\" ]; then\n"
-    "if [ -r \"$p\" ]; then echo file; cat \"$p\" 2>/dev/null && printf %%s %s; else echo permission_denied; fi\n"
+    "if [ -r \"$p\" ]; then\n"
+    "n=$(stat -L -c %%s \"$p\" 2>/dev/null)\n"
+    "[ \"${n:-0}\" -gt 0 ] || n=\n"
+    "echo \"file $n\"\n"
+    "{ if [ \"$n\" ]; then head -c \"$n\" \"$p\"; else cat \"$p\"; fi; } 2>/dev/null && printf %%s %s\n"
+    "else echo permission_denied; fi\n"
     "elif [ -e \"$p\" ]; then echo special\n"
     "else\n"
     "q=$p\n"
@@ -32,8 +37,8 @@ struct incoming {
     const struct sandlot_sink *sink;
     char line[LINE_SIZE];
     size_t line_length;
-    bool is_file; /* the line is over, and says so */
-    bool answered;
+    bool answered; /* the line is over */
+    bool is_file;  /* as it says */
     char held[WORD];
     size_t held_length;
     uint64_t bytes;
@@ -76,7 +81,7 @@ static enum sandlot_status take(const struct sandlot_sink *sink, const void *byt
         else if (incoming->line_length < sizeof(incoming->line) - 1)
             incoming->line[incoming->line_length++] = letter;
     }
-    incoming->is_file = incoming->answered && strcmp(incoming->line, "file") == 0;
+    incoming->is_file = incoming->answered && strncmp(incoming->line, "file ", 5) == 0;
     return incoming->is_file ? hold_back(incoming, at, length) : SANDLOT_OK;
 }
 
@@ -85,8 +90,11 @@ static const char *fate(const struct incoming *incoming, const char *word)
 {
     static const char *const codes[] = {"file_not_found", "permission_denied", "is_directory"};
 
+    uint64_t expected = incoming->is_file ? strtoull(incoming->line + 5, NULL, 10) : 0;
+
     if (incoming->is_file)
-        return incoming->held_length == WORD && memcmp(incoming->held, word, WORD) == 0
+        return incoming->held_length == WORD && memcmp(incoming->held, word, WORD) == 0 &&
+                       (expected == 0 || incoming->bytes == expected)
                    ? NULL
                    : "it could not be read to its end; look whether somebody changes it";
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)

@@ -23,11 +23,6 @@ struct build {
     size_t entries;
 };
 
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
-
 /* ---- from a registry -------------------------------------------------------------------------------------------- */
 
 /* The version of Modal's own image builder, part of every image's definition. */

@@ -33,4 +33,10 @@ struct parameters {
     MODAL_PARAMETERS(PARAMETER_FIELD_)
 };
 
+/* Is there anything in TEXT, which may be NULL? */
+static inline bool is_said(const char *text)
+{
+    return text && *text;
+}
+
 #endif

@@ -124,7 +124,9 @@ enum sandlot_status process_read(struct sandlot_call *call, struct process *proc
             breaks = 0;
             pause_ms = FIRST_PAUSE_MS;
         }
-        if (!is_transient(&refusal) || ++breaks > MOST_BREAKS)
+        bool expired = refusal.code == GRPC_UNAUTHENTICATED; /* the key, on the way */
+
+        if ((!is_transient(&refusal) && !expired) || ++breaks > MOST_BREAKS)
             return sandbox_fail(call, process->sandbox, "give the output of a command", &refusal);
         status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)

@@ -187,10 +187,11 @@ static void set_text(struct reader *reader, char **field)
 static bool read_truth(struct reader *reader)
 {
     AUTO_FREE char *word = read_word(reader);
+    bool truth = word && (strcmp(word, "true") == 0 || strcmp(word, "1") == 0);
 
-    if (word && strcmp(word, "true") != 0 && strcmp(word, "false") != 0)
+    if (word && !truth && strcmp(word, "false") != 0 && strcmp(word, "0") != 0)
         reader->fault = "true or false is expected";
-    return word && strcmp(word, "true") == 0;
+    return truth;
 }
 
 static void read_key(struct reader *reader)

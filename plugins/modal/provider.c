@@ -69,12 +69,12 @@ static const struct sandlot_provider modal_provider = {
     .fork = snapshots_fork,
 };
 
-#define MODAL_METADATA(M)                                                                                \
-    M(description, "Sandboxes of Modal (modal.com)")                                                     \
-    M(working_dir, WORKING_DIR)                                                                          \
-    M(snapshot_name, "yes")                                                                              \
-    M(capabilities, "list upload download snapshot fork streaming")                                      \
-    M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL " \
-                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 HOME")                \
+#define MODAL_METADATA(M)                                                                                         \
+    M(description, "Sandboxes of Modal (modal.com)")                                                              \
+    M(working_dir, WORKING_DIR)                                                                                   \
+    M(snapshot_name, "yes")                                                                                       \
+    M(capabilities, "list upload download snapshot fork streaming")                                               \
+    M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL "          \
+                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME") \
     M(environment, HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(modal, MODAL_METADATA, MODAL_PARAMETERS);

@@ -15,11 +15,6 @@ static const char router_path[] = "/modal.task_command_router.TaskCommandRouter/
 
 /* ---- handles ---------------------------------------------------------------------------------------------------- */
 
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
-
 /* Keeps where the router is and what opens it. */
 static enum sandlot_status take_access(struct sandlot_call *call, struct sandbox *sandbox, const char *url,
                                        const char *key)
@@ -357,11 +352,14 @@ enum sandlot_status sandbox_call(struct sandlot_call *call, struct sandbox *sand
     if (status == SANDLOT_OK)
         status = send(call, sandbox, rpc, on_message, context, &answer);
     if (status == SANDLOT_OK && answer.code == GRPC_UNAUTHENTICATED) {
-        grpc_answer_clear(&answer);
+        bool begun = on_message && answer.messages > 0;
+
         status = ask_access(call, sandbox);
-        if (status == SANDLOT_OK)
+        if (status == SANDLOT_OK && !begun) {
+            grpc_answer_clear(&answer);
             status = send(call, sandbox, rpc, on_message, context, &answer);
-        if (status == SANDLOT_OK && answer.code == GRPC_UNAUTHENTICATED)
+        }
+        if (status == SANDLOT_OK && !begun && answer.code == GRPC_UNAUTHENTICATED)
             return fail_key(call, sandbox);
     }
     if (refusal) {

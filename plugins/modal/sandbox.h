@@ -37,8 +37,9 @@ enum sandlot_status sandbox_reach(struct sandlot_call *call, struct sandbox *san
 const char *sandbox_task(struct sandbox *sandbox);
 
 /*
- * A call of its router. A key that has expired is renewed. As api_call; ON_MESSAGE as in api_stream, NULL for a unary
- * call. REFUSAL, unless NULL, gets what the router says to an accepted code.
+ * A call of its router. A key that has expired is renewed, and the call sent again; but of a stream that has begun only
+ * the caller knows where to go on: GRPC_UNAUTHENTICATED comes back, and the next call has the new key. As api_call;
+ * ON_MESSAGE as in api_stream, NULL for a unary call. REFUSAL, unless NULL, gets what the router says to such codes.
  */
 struct refusal {
     int code;

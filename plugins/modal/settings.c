@@ -21,11 +21,6 @@ void settings_clear(struct settings *settings)
     *settings = (struct settings){0};
 }
 
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
-
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
 /* The whole file; to be freed. NULL with errno. */
@@ -112,16 +107,16 @@ static enum sandlot_status pair_tokens(struct sandlot_call *call, struct setting
         return sandlot_fail(
             call, SANDLOT_AUTH,
             "Modal needs a token and there is none%s; set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, or run "
-            "modal token new",
+            "modal token new, or name a profile that has one with MODAL_PROFILE",
             settings->profile.name ? " in the profile of ~/.modal.toml" : "");
     for (const char *at = settings->token_id; *at; at++)
         if (!isgraph((unsigned char)*at))
             return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "MODAL_TOKEN_ID has a blank in it, as no token; check it");
+                                "MODAL_TOKEN_ID has a character in it that no token has; check it");
     for (const char *at = settings->token_secret; *at; at++)
         if (!isgraph((unsigned char)*at))
             return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "MODAL_TOKEN_SECRET has a blank in it, as no token; check it");
+                                "MODAL_TOKEN_SECRET has a character in it that no token has; check it");
     return SANDLOT_OK;
 }
 
@@ -130,6 +125,17 @@ static enum sandlot_status pair_tokens(struct sandlot_call *call, struct setting
 static const char *first_of(const char *one, const char *other, const char *third)
 {
     return is_said(one) ? one : is_said(other) ? other : third;
+}
+
+/* Whole seconds in all; what is no number counts nothing. */
+static int64_t read_longest_wait(const char *text)
+{
+    char *end = NULL;
+    long seconds = text ? strtol(text, &end, 10) : 0;
+
+    if (!text || *end || seconds < 0 || seconds > 24 * 3600)
+        return 0;
+    return seconds > 0 ? seconds * 1000 : -1;
 }
 
 static bool is_false(const char *text)
@@ -158,6 +164,7 @@ enum sandlot_status settings_read(struct sandlot_call *call, const struct parame
                                      first_of(profile->environment, "", ""));
     settings->builder_version =
         first_of(host->environment(call, "MODAL_IMAGE_BUILDER_VERSION"), profile->image_builder_version, NULL);
+    settings->longest_asked_ms = read_longest_wait(host->environment(call, "MODAL_MAX_THROTTLE_WAIT"));
     settings->first_generation = generation ? is_false(generation) : profile->sandbox_v1;
     return SANDLOT_OK;
 }

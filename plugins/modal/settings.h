@@ -15,6 +15,7 @@ struct settings {
     const char *server_url;
     const char *environment;     /* "": the workspace's default */
     const char *builder_version; /* of images; NULL: the service is asked */
+    int64_t longest_asked_ms;    /* for all pauses that a busy service asks for, as in grpc_options */
     bool first_generation;       /* sandboxes of Modal's older kind are wanted */
 };
 

@@ -8,9 +8,11 @@
 #include "message.h"
 #include "origin.h"
 
+#include <sandlot/sdk/attempt.h>
+
 #include <string.h>
 
-enum { SNAPSHOT_MS = 10 * 60 * 1000, KEPT_FOR_EVER = -1, PAGE = 100, FORK_LIFE_S = 24 * 3600 };
+enum { SNAPSHOT_MS = 10 * 60 * 1000, CLEANUP_MS = 900, KEPT_FOR_EVER = -1, PAGE = 100, FORK_LIFE_S = 24 * 3600 };
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
@@ -93,7 +95,10 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     status = publish(call, provider, image_id, name);
     if (status == SANDLOT_OK)
         return result->write(result, image_id, strlen(image_id));
-    remove_image(call, provider, image_id); /* what nobody can name would stay for ever */
+    struct attempt cleanup; /* what nobody can name would stay for ever */
+
+    attempt_begin_urgent(&cleanup, call, CLEANUP_MS);
+    remove_image(&cleanup.call, provider, image_id);
     return status;
 }
 

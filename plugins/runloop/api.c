@@ -18,8 +18,7 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Runloop; free some");
 }
 
-/* ---- the client ---------------------------------------------------------------------------------------------------
- */
+/* ---- the client -------------------------------------------------------------------------------------------------- */
 
 void api_init(struct runloop *runloop, const struct parameters *parameters)
 {
@@ -87,8 +86,7 @@ enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloo
     return status;
 }
 
-/* ---- requests -----------------------------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 void api_make_id(char id[API_ID_SIZE])
 {

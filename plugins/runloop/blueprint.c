@@ -25,8 +25,7 @@ static enum sandlot_status keep(struct sandlot_call *call, char **place, const c
     return *place ? SANDLOT_OK : api_no_memory(call);
 }
 
-/* ---- states -------------------------------------------------------------------------------------------------------
- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
 /* Runloop's states of a build, as far as they differ in what is to be done; the better, the higher. */
 enum build { BUILD_NONE, BUILD_FAILED, BUILD_MOVING, BUILD_COMPLETE };
@@ -45,8 +44,7 @@ static enum build build_of(struct json_object *blueprint)
     return strcmp(status, "failed") == 0 ? BUILD_FAILED : BUILD_MOVING; /* words that are new too */
 }
 
-/* ---- finding ------------------------------------------------------------------------------------------------------
- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 /* The best build of blueprints called NAME, and the id of one in that state. The service's filter may find more. */
 static enum sandlot_status find(struct sandlot_call *call, struct runloop *runloop, const char *name, enum build *best,
@@ -82,8 +80,7 @@ static enum sandlot_status find(struct sandlot_call *call, struct runloop *runlo
     }
 }
 
-/* ---- building -----------------------------------------------------------------------------------------------------
- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 /* One look at blueprint ID. SANDLOT_UNAVAILABLE with *DOCUMENT: not yet, and the call has not failed. */
 static enum sandlot_status look(struct sandlot_call *call, struct runloop *runloop, const char *name, const char *id,
@@ -175,8 +172,7 @@ static enum sandlot_status build(struct sandlot_call *call, struct runloop *runl
     return status == SANDLOT_OK ? wait_for(call, runloop, name, id) : status;
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status find_or_build(struct sandlot_call *call, struct runloop *runloop, const char *name,
                                          struct origin *origin)

@@ -22,8 +22,7 @@ enum {
     FIRST_PAUSE_MS = 250
 };
 
-/* ---- one script ---------------------------------------------------------------------------------------------------
- */
+/* ---- one script -------------------------------------------------------------------------------------------------- */
 
 /* A script under way. */
 struct script {
@@ -54,8 +53,7 @@ static enum sandlot_status pass_on(const struct sandlot_sink *output, struct jso
     return length > 0 ? output->write(output, json_object_get_string(text), length) : SANDLOT_OK;
 }
 
-/* ---- the stream ---------------------------------------------------------------------------------------------------
- */
+/* ---- the stream -------------------------------------------------------------------------------------------------- */
 
 struct stream {
     const struct script *script;
@@ -107,8 +105,7 @@ static enum sandlot_status read_stream(struct stream *stream)
     return status;
 }
 
-/* ---- without a stream ---------------------------------------------------------------------------------------------
- */
+/* ---- without a stream -------------------------------------------------------------------------------------------- */
 
 static char *wait_body(void)
 {
@@ -149,8 +146,7 @@ static enum sandlot_status wait_for_end(const struct script *script)
     return ask_again(script, "did not tell all that a command has printed");
 }
 
-/* ---- one or the other ---------------------------------------------------------------------------------------------
- */
+/* ---- one or the other -------------------------------------------------------------------------------------------- */
 
 /* All that the execution prints, from its beginning. */
 static enum sandlot_status follow(const struct script *script)
@@ -182,8 +178,7 @@ static enum sandlot_status follow(const struct script *script)
     }
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 /* The answer to an execution that has begun, perhaps ended. What it leaves out the stream has. */
 static enum sandlot_status take_answer(struct script *script, struct json_object *answer, bool urgent)
@@ -274,8 +269,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
                   : ask_again(&script, "gave an empty answer to a command");
 }
 
-/* ---- commands -----------------------------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
                                const struct sandlot_source *source, uint64_t length)

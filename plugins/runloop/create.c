@@ -25,8 +25,7 @@ enum {
 static const char create_target[] = "/v1/devboxes";
 static const char await_target[] = "/v1/devboxes/create_and_await_running";
 
-/* ---- the request --------------------------------------------------------------------------------------------------
- */
+/* ---- the request ------------------------------------------------------------------------------------------------- */
 
 static bool is_said(const char *text)
 {
@@ -152,8 +151,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     return status;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------
- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* One creation, however often it is asked for. */
 struct creation {

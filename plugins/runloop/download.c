@@ -9,8 +9,7 @@
 
 enum { WORDS_SIZE = 480, LINE_SIZE = 64 };
 
-/* ---- one file -----------------------------------------------------------------------------------------------------
- */
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
 
 /* The service says of whatever goes wrong with a file that the request is bad. NULL: its words are none that we know.
  */
@@ -85,8 +84,7 @@ static enum sandlot_status download_one(struct sandlot_call *call, struct sandbo
     return response.status == 400 ? after_refusal(call, sandbox, index, &response, transfer) : status;
 }
 
-/* ---- several files ------------------------------------------------------------------------------------------------
- */
+/* ---- several files ----------------------------------------------------------------------------------------------- */
 
 /*
  * Says for each file "NUMBER WORD"; for a small one "NUMBER file BYTES", the bytes, and "NUMBER end". So many of them

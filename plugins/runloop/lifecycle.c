@@ -17,8 +17,7 @@ enum {
     URGENT_MS = 900
 };
 
-/* ---- deleting -----------------------------------------------------------------------------------------------------
- */
+/* ---- deleting ---------------------------------------------------------------------------------------------------- */
 
 /* Shutdown was refused. SANDLOT_UNAVAILABLE: it lives, and shutdown is to be tried again. */
 static enum sandlot_status still_lives(struct sandlot_call *call, struct runloop *runloop, const char *id)
@@ -60,8 +59,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     }
 }
 
-/* ---- listing ------------------------------------------------------------------------------------------------------
- */
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
 
 /* Records of devboxes that have ended stay in the list. */
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
@@ -94,8 +92,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
     return status;
 }
 
-/* ---- pausing and resuming -----------------------------------------------------------------------------------------
- */
+/* ---- pausing and resuming ---------------------------------------------------------------------------------------- */
 
 /* Disk and id live through it, memory does not. One that is just on its way up is waited for first. */
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
@@ -128,8 +125,7 @@ enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, 
     return sandbox_bring_up(call, provider, id);
 }
 
-/* ---- forking ------------------------------------------------------------------------------------------------------
- */
+/* ---- forking ----------------------------------------------------------------------------------------------------- */
 
 /* By a snapshot that is there only for that. */
 enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,

@@ -74,8 +74,7 @@ void record_clear(struct record *record)
     *record = (struct record){0};
 }
 
-/* ---- listings -----------------------------------------------------------------------------------------------------
- */
+/* ---- listings ---------------------------------------------------------------------------------------------------- */
 
 enum sandlot_status page_get(struct sandlot_call *call, struct runloop *runloop, char *target, const char *name,
                              const char *cursor, struct page *page)

@@ -13,8 +13,7 @@ enum {
     FIRST_PAUSE_MS = 200
 };
 
-/* ---- states -------------------------------------------------------------------------------------------------------
- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
 enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct record *record)
 {
@@ -140,8 +139,7 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, const struct sandbox
                                       : sandbox_bring_up(call, sandbox->runloop, sandbox->id);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------------------
- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status open_handle(struct sandlot_call *call, struct runloop *runloop, const struct record *record,
                                        struct sandbox **made)

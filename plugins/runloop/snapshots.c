@@ -15,8 +15,7 @@ bool snapshots_is_id(const char *text)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------------------------
- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 /* The newest of that name: the list begins with it. */
 enum sandlot_status snapshots_find(struct sandlot_call *call, struct runloop *runloop, const char *name, char **id)
@@ -49,8 +48,7 @@ enum sandlot_status snapshots_find(struct sandlot_call *call, struct runloop *ru
     }
 }
 
-/* ---- making -------------------------------------------------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* What became of snapshot ID. SANDLOT_UNAVAILABLE with *DOCUMENT: it is not ready yet, and the call has not failed. */
 static enum sandlot_status look_at(struct sandlot_call *call, struct runloop *runloop, const char *name, const char *id,
@@ -171,8 +169,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     return status == SANDLOT_OK && snapshot ? result->write(result, snapshot, strlen(snapshot)) : status;
 }
 
-/* ---- listing and deleting -----------------------------------------------------------------------------------------
- */
+/* ---- listing and deleting ---------------------------------------------------------------------------------------- */
 
 /* By name where it has one, as it can be started from by either. */
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,

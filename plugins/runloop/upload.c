@@ -37,8 +37,7 @@ struct upload {
     bool *told;
 };
 
-/* ---- sending ------------------------------------------------------------------------------------------------------
- */
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 /* The service refuses a file: because it cannot store it, or because the devbox does not run. */
 static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandbox *sandbox,
@@ -90,8 +89,7 @@ enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *s
     return send_file(call, sandbox, path, source, length, NULL);
 }
 
-/* ---- bundles ------------------------------------------------------------------------------------------------------
- */
+/* ---- bundles ----------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status read_bundle(const struct sandlot_source *source, void *buffer, size_t capacity,
                                        size_t *length)
@@ -179,8 +177,7 @@ static enum sandlot_status send_all(struct upload *upload, bool *lost)
     return SANDLOT_OK;
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------------
- */
+/* ---- placing ----------------------------------------------------------------------------------------------------- */
 
 static void tell(void *context, size_t index, const char *error)
 {
@@ -216,8 +213,7 @@ static void clean_up(const struct upload *upload)
     command_clean_up(upload->call, upload->sandbox, script);
 }
 
-/* ---- upload -------------------------------------------------------------------------------------------------------
- */
+/* ---- upload ------------------------------------------------------------------------------------------------------ */
 
 static bool prepare(struct upload *upload)
 {

@@ -87,6 +87,37 @@ enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, s
     return *answer ? SANDLOT_OK : json_fail(call, "Vercel's answer", &error);
 }
 
+enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *name,
+                             const char *cursor, const struct sandlot_listing *listing,
+                             enum sandlot_status (*add)(struct sandlot_call *call,
+                                                        const struct sandlot_listing *listing,
+                                                        struct json_object *item))
+{
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_object *items = NULL;
+    const char *next = NULL;
+    struct json_error error;
+    enum sandlot_status status = api_open(call, vercel);
+
+    if (status != SANDLOT_OK)
+        return status;
+    struct api_request request = {.method = "GET", .target = http_target(path), .scope = API_LIST};
+
+    if (request.target)
+        http_target_add(&request.target, "cursor", cursor);
+    status = api_send(call, vercel, &request, &response, &answer);
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_array(answer, name, &items, &error) || !json_find_string(answer, "pagination.next", &next, &error))
+        return json_fail(call, "Vercel's list", &error);
+    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
+        status = add(call, listing, json_object_array_get_idx(items, i));
+    if (status == SANDLOT_OK && next && *next)
+        listing->next(listing, next);
+    return status;
+}
+
 void api_error_code(const char *body, size_t length, char code[64])
 {
     AUTO_DOCUMENT struct json_object *document = body ? json_read_document(body, length, NULL) : NULL;

@@ -55,6 +55,15 @@ struct api_request {
 enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
                              struct http_response *response, struct json_object **answer);
 
+/*
+ * One page of the list at PATH: ADD gets each item of its array NAME, and LISTING how it goes on.
+ */
+enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *name,
+                             const char *cursor, const struct sandlot_listing *listing,
+                             enum sandlot_status (*add)(struct sandlot_call *call,
+                                                        const struct sandlot_listing *listing,
+                                                        struct json_object *item));
+
 /* The word for an error in BODY: "sandbox_stopped"; "" for none. */
 void api_error_code(const char *body, size_t length, char code[64]);
 

@@ -10,8 +10,7 @@
 
 enum { OVERHEAD = 64 * 1024 };
 
-/* ---- in memory ----------------------------------------------------------------------------------------------------
- */
+/* ---- in memory --------------------------------------------------------------------------------------------------- */
 
 bool archive_is_small(const struct sandlot_file *files, size_t count)
 {
@@ -79,8 +78,7 @@ enum sandlot_status archive_pack(struct sandlot_call *call, const struct sandlot
     return status;
 }
 
-/* ---- by a thread --------------------------------------------------------------------------------------------------
- */
+/* ---- by a thread ------------------------------------------------------------------------------------------------- */
 
 /* One of the caller's sources, which is not waited for once nobody wants the archive any more. */
 struct guarded {

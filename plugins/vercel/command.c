@@ -41,8 +41,7 @@ struct sending {
     char message[256];
 };
 
-/* ---- answers ------------------------------------------------------------------------------------------------------
- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void take_error(struct sending *sending, struct json_object *line, const char *place)
 {
@@ -96,8 +95,7 @@ static enum sandlot_status take_line(void *context, struct json_object *line)
     return sending->sink_status;
 }
 
-/* ---- requests -----------------------------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static char *make_body(const char *script, const char *const *words, int64_t limit_ms, size_t *length)
 {
@@ -249,8 +247,7 @@ static enum sandlot_status carry_out(struct sandlot_call *call, struct course *c
     }
 }
 
-/* ---- the channel --------------------------------------------------------------------------------------------------
- */
+/* ---- the channel ------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status run_script(struct sandlot_call *call, void *context, const struct remote_script *script,
                                       const struct sandlot_sink *output, char *reason, size_t capacity)
@@ -305,8 +302,7 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
     return run(call, sandbox, command, output, result);
 }
 
-/* ---- scripts of our own -------------------------------------------------------------------------------------------
- */
+/* ---- scripts of our own ------------------------------------------------------------------------------------------ */
 
 enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
                                 size_t capacity)

@@ -12,8 +12,7 @@
 
 enum { ANSWER_SIZE = 64 };
 
-/* ---- what is the matter -------------------------------------------------------------------------------------------
- */
+/* ---- what is the matter ------------------------------------------------------------------------------------------ */
 
 /* One of the codes of sandlot_transfer in WORD, or "" if nothing is wrong with the file. */
 static enum sandlot_status ask_why(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
@@ -56,8 +55,7 @@ static bool may_be_the_file(int status)
            status == 500;
 }
 
-/* ---- one file -----------------------------------------------------------------------------------------------------
- */
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
 
 /* Vercel's answer has no length, and an empty file no bytes: the type alone tells a file from all else. */
 static bool is_file(const struct http_response *response)

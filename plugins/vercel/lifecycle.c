@@ -8,8 +8,7 @@
 
 enum { FIRST_PAUSE_MS = 200, CHANGE_MS = 300 * 1000 };
 
-/* ---- deleting -----------------------------------------------------------------------------------------------------
- */
+/* ---- deleting ---------------------------------------------------------------------------------------------------- */
 
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
@@ -43,8 +42,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     return status;
 }
 
-/* ---- listing ------------------------------------------------------------------------------------------------------
- */
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
@@ -63,36 +61,10 @@ static enum sandlot_status add_item(struct sandlot_call *call, const struct sand
 enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
-    struct vercel *vercel = provider;
-    struct api_request request = {.method = "GET", .target = http_target("/v2/sandboxes?limit=50"), .scope = API_LIST};
-    AUTO_RESPONSE struct http_response response = {0};
-    AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct json_object *items = NULL;
-    const char *next = NULL;
-    struct json_error error;
-    enum sandlot_status status = api_open(call, vercel);
-
-    if (status != SANDLOT_OK) {
-        free(request.target);
-        return status;
-    }
-    if (request.target)
-        http_target_add(&request.target, "cursor", cursor);
-    status = api_send(call, vercel, &request, &response, &answer);
-    if (status != SANDLOT_OK)
-        return status;
-    if (!json_read_array(answer, "sandboxes", &items, &error) ||
-        !json_find_string(answer, "pagination.next", &next, &error))
-        return json_fail(call, "Vercel's list of sandboxes", &error);
-    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        status = add_item(call, listing, json_object_array_get_idx(items, i));
-    if (status == SANDLOT_OK && next && *next)
-        listing->next(listing, next);
-    return status;
+    return api_list(call, provider, "/v2/sandboxes?limit=50", "sandboxes", cursor, listing, add_item);
 }
 
-/* ---- pausing and resuming ------------------------------------------------------------------------------------------
- */
+/* ---- pausing and resuming ---------------------------------------------------------------------------------------- */
 
 /* The end of a session throws the files of a sandbox away, unless it is persistent by then. */
 static enum sandlot_status make_persistent(struct sandlot_call *call, struct vercel *vercel, const char *name)
@@ -165,8 +137,7 @@ enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, 
     return status == SANDLOT_OK ? sandbox_start(call, provider, id, &record) : status;
 }
 
-/* ---- forking ------------------------------------------------------------------------------------------------------
- */
+/* ---- forking ----------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status make_fork(struct sandlot_call *call, struct vercel *vercel, const char *id,
                                      const struct sandlot_create *request, struct record *record)

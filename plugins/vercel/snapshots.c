@@ -3,8 +3,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
-/* ---- making -------------------------------------------------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* The id of the snapshot in an answer, to be freed. */
 static enum sandlot_status take_id(struct sandlot_call *call, struct json_object *answer, char **id)
@@ -104,8 +103,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     return result->write(result, snapshot, strlen(snapshot));
 }
 
-/* ---- listing and deleting -----------------------------------------------------------------------------------------
- */
+/* ---- listing and deleting ---------------------------------------------------------------------------------------- */
 
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
@@ -122,33 +120,7 @@ static enum sandlot_status add_item(struct sandlot_call *call, const struct sand
 enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
-    struct vercel *vercel = provider;
-    struct api_request request = {
-        .method = "GET", .target = http_target("/v2/sandboxes/snapshots?limit=50"), .scope = API_LIST};
-    AUTO_RESPONSE struct http_response response = {0};
-    AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct json_object *items = NULL;
-    const char *next = NULL;
-    struct json_error error;
-    enum sandlot_status status = api_open(call, vercel);
-
-    if (status != SANDLOT_OK) {
-        free(request.target);
-        return status;
-    }
-    if (request.target)
-        http_target_add(&request.target, "cursor", cursor);
-    status = api_send(call, vercel, &request, &response, &answer);
-    if (status != SANDLOT_OK)
-        return status;
-    if (!json_read_array(answer, "snapshots", &items, &error) ||
-        !json_find_string(answer, "pagination.next", &next, &error))
-        return json_fail(call, "Vercel's list of snapshots", &error);
-    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        status = add_item(call, listing, json_object_array_get_idx(items, i));
-    if (status == SANDLOT_OK && next && *next)
-        listing->next(listing, next);
-    return status;
+    return api_list(call, provider, "/v2/sandboxes/snapshots?limit=50", "snapshots", cursor, listing, add_item);
 }
 
 enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name)

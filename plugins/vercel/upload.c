@@ -9,6 +9,7 @@
 #include "archive_stream.h"
 #include "command.h"
 
+#include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
 #include <string.h>
@@ -20,7 +21,8 @@ enum {
     NEW_MODE = 0600,
     PLAIN_MODE = 0644,
     WORD_SIZE = 96 * 1024, /* of one argument; the kernel takes 128 KiB */
-    MOST_WORDS = 16        /* and 2 MiB of all together */
+    WORD_BYTES = WORD_SIZE / 4 * 3,
+    MOST_WORDS = 16 /* and 2 MiB of all together */
 };
 
 /* One file on its way. */
@@ -42,8 +44,7 @@ struct upload {
     size_t count;
 };
 
-/* ---- the archive --------------------------------------------------------------------------------------------------
- */
+/* ---- the archive ------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status read_counted(const struct sandlot_source *source, void *buffer, size_t capacity,
                                         size_t *length)
@@ -133,8 +134,7 @@ static enum sandlot_status send_stream(struct sandlot_call *call, struct sandbox
                : status;
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------------
- */
+/* ---- placing ----------------------------------------------------------------------------------------------------- */
 
 static void tell(void *context, size_t index, const char *error)
 {
@@ -193,14 +193,12 @@ static void remove_folder(struct upload *upload)
     command_clean_up(upload->call, upload->sandbox, script);
 }
 
-/* ---- all in one ---------------------------------------------------------------------------------------------------
- */
+/* ---- all in one -------------------------------------------------------------------------------------------------- */
 
 /* LENGTH bytes in base64, cut into words; the first and the array are to be freed. NULL when out of memory or too much.
  */
 static char **make_words(const char *bytes, size_t length)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t needed = (length + 2) / 3 * 4;
     size_t count = (needed + WORD_SIZE - 1) / WORD_SIZE;
     char **words = count <= MOST_WORDS ? calloc(count + 1, sizeof(*words)) : NULL;
@@ -210,23 +208,13 @@ static char **make_words(const char *bytes, size_t length)
         free(words);
         return NULL;
     }
-    words[0] = text;
-    for (size_t i = 0, put = 0; i < length; i += 3, put += 4) {
-        size_t left = length - i;
-        uint32_t bits = (uint32_t)(unsigned char)bytes[i] << 16 |
-                        (left > 1 ? (uint32_t)(unsigned char)bytes[i + 1] << 8 : 0) |
-                        (left > 2 ? (unsigned char)bytes[i + 2] : 0);
-
-        if (put > 0 && put % WORD_SIZE == 0) {
-            *text++ = '\0';
-            words[put / WORD_SIZE] = text;
-        }
-        *text++ = digits[bits >> 18];
-        *text++ = digits[bits >> 12 & 63];
-        *text++ = left > 1 ? digits[bits >> 6 & 63] : '=';
-        *text++ = left > 2 ? digits[bits & 63] : '=';
-    }
     *text = '\0';
+    words[0] = text;
+    for (size_t i = 0, at = 0; at < length; i++, at += WORD_BYTES) {
+        words[i] = text;
+        text += base64_write(text, bytes + at, length - at < WORD_BYTES ? length - at : WORD_BYTES);
+        *text++ = '\0';
+    }
     return words;
 }
 

@@ -234,8 +234,7 @@ static void check_life(const struct live *live)
     check_absent(live, "attach to an id of another shape", "no-such-sandbox");
 }
 
-/* ---- two sandboxes, setup -----------------------------------------------------------------------------------------
- */
+/* ---- two sandboxes, setup ---------------------------------------------------------------------------------------- */
 
 static void check_apart(const struct live *live)
 {

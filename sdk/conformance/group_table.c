@@ -161,8 +161,7 @@ static void check_table(const struct kit *kit)
     check_open(kit, &direct);
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------------------------
- */
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
 
 /* Tries to make a sandbox with one more PARAMETER. */
 static void refuses(const struct live *live, const char *name, const char *parameter)

@@ -4,6 +4,7 @@
 #include "aws_profile.h"
 #include "text.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/timestamp.h>
@@ -43,17 +44,19 @@ static enum sandlot_status from_program(struct sandlot_call *call, const struct 
     const char *const environment[] = {files, config, NULL};
     const struct process_options options = {
         .arguments = words, .environment = environment, .timeout_ms = PROGRAM_MS, .failure = SANDLOT_AUTH};
-    char *text = NULL;
+    struct attempt attempt;
+    AUTO_FREE char *text = NULL;
     size_t length = 0;
 
     if (!files || !config)
         return no_memory(call);
-    enum sandlot_status status = process_read(call, &options, &text, &length);
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = process_read(&attempt.call, &options, &text, &length);
 
-    if (status == SANDLOT_OK)
-        status = aws_credentials_read(call, who, text, length, "SessionToken", credentials);
-    free(text);
-    return status;
+    if (status != SANDLOT_OK)
+        return sandlot_fail(call, status, "no AWS credentials came from %s of profile '%.100s': %s", who, profile->name,
+                            attempt.reason);
+    return aws_credentials_read(call, who, text, length, "SessionToken", credentials);
 }
 
 static bool is_in_path(const char *program)
@@ -139,7 +142,7 @@ enum sandlot_status aws_credentials_find(struct sandlot_call *call, const struct
                                          struct aws_credentials *credentials)
 {
     *credentials = (struct aws_credentials){0};
-    enum sandlot_status status = from_environment(call, credentials);
+    enum sandlot_status status = profile->chosen ? SANDLOT_NOT_FOUND : from_environment(call, credentials);
 
     if (status == SANDLOT_NOT_FOUND)
         status = from_profile(call, profile, credentials);

@@ -18,8 +18,11 @@ static const char roles[] = "/latest/meta-data/iam/security-credentials/";
 static enum sandlot_status open_client(struct sandlot_call *call, const char *url, int connect_ms,
                                        struct http_client **client)
 {
-    const struct http_options options = {
-        .service = "the AWS credentials of this machine", .base_url = url, .attempts = 2, .connect_ms = connect_ms};
+    const struct http_options options = {.service = "the AWS credentials of this machine",
+                                         .base_url = url,
+                                         .attempts = 2,
+                                         .connect_ms = connect_ms,
+                                         .direct = true}; /* a proxy would read the keys */
 
     return http_client_open(call, &options, client);
 }
@@ -171,6 +174,10 @@ enum sandlot_status aws_metadata_find(struct sandlot_call *call, struct aws_cred
     const char *full = call->host->environment(call, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
     AUTO_FREE char *url = relative ? sdk_format("%s%s", container_host, relative) : NULL;
 
+    if (relative && *relative != '/')
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with \"/\", so it could lead to "
+                            "another host; set it to a path, or set AWS_CONTAINER_CREDENTIALS_FULL_URI");
     if (relative)
         return url ? from_container(call, url, credentials)
                    : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for AWS credentials; free some");

@@ -13,6 +13,8 @@
 
 enum { LARGEST_FILE = 1 << 20 };
 
+static const char byte_order_mark[] = "\357\273\277"; /* what editors of Windows may begin a file with */
+
 /* ---- reading a file --------------------------------------------------------------------------------------------- */
 
 /* Where a file is: by the variable NAME, else NAME_AT_HOME below the home folder; to be freed. */
@@ -48,7 +50,11 @@ static char *read_file(struct sandlot_call *call, const char *path)
         call->host->log(call, SANDLOT_LOG_WARNING, warning);
         sdk_buffer_clear(&text);
     }
-    return sdk_buffer_take(&text);
+    char *all = sdk_buffer_take(&text);
+
+    if (all && strncmp(all, byte_order_mark, strlen(byte_order_mark)) == 0)
+        memmove(all, all + strlen(byte_order_mark), strlen(all + strlen(byte_order_mark)) + 1);
+    return all;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
@@ -193,7 +199,7 @@ enum sandlot_status aws_profile_read(struct sandlot_call *call, const char *name
 {
     const char *said = name && *name ? name : call->host->environment(call, "AWS_PROFILE");
 
-    *profile = (struct aws_profile){.named = said != NULL};
+    *profile = (struct aws_profile){.named = said != NULL, .chosen = name && *name};
     profile->name = strdup(said ? said : "default");
     profile->credentials_path = path_of(call, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
     profile->config_path = path_of(call, "AWS_CONFIG_FILE", "config");

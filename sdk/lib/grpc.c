@@ -217,14 +217,17 @@ static bool collect_metadata(struct exchange *exchange, char lines[GRPC_ATTEMPT_
     return true;
 }
 
-/* Notes what the service says, or what is to be said in its place. */
+/* Notes what the service says, or what is to be said in its place: without secrets first, only then cut. */
 static void note(struct trial *trial, int code, const char *text, bool unanswered)
 {
     struct grpc_answer *answer = trial->exchange->answer;
+    char clean[GRPC_LONGEST_TEXT];
 
     trial->code = code;
     answer->unanswered = unanswered;
-    snprintf(answer->text, sizeof(answer->text), "%s", text);
+    snprintf(clean, sizeof(clean), "%s", text);
+    sdk_redact(&trial->exchange->client->http->secrets, clean);
+    sdk_one_line(answer->text, sizeof(answer->text), clean, strlen(clean));
 }
 
 /* The code of an answer without one. SANDLOT_OK: it is noted; any other status ends the call. */
@@ -275,12 +278,15 @@ static enum sandlot_status judge(struct trial *trial, enum sandlot_status sent, 
     if (trial->stopped != SANDLOT_OK || sent == SANDLOT_CANCELLED)
         return sandlot_fail(exchange->call, sent != SANDLOT_OK ? sent : trial->stopped, "%s",
                             *trial->inner.reason ? trial->inner.reason : "the call was ended by its receiver");
-    if (frames->status != SANDLOT_OK) {
-        note(trial, GRPC_INTERNAL, trial->inner.reason, false);
-        return SANDLOT_OK;
-    }
     grpc_verdict_read(&verdict, response->headers ? response->headers : "", response->headers_length);
-    if (verdict.code != GRPC_NO_CODE)
+    /* One that came before the messages does not know how they ended. */
+    bool judged = verdict.code != GRPC_NO_CODE && (verdict.trailing || response->bytes == 0);
+
+    if (frames->status != SANDLOT_OK && verdict.is_grpc)
+        note(trial, GRPC_INTERNAL, trial->inner.reason, false);
+    else if (frames->status != SANDLOT_OK)
+        note(trial, GRPC_UNKNOWN, "its answer was no gRPC", false);
+    else if (judged)
         note(trial, verdict.code, verdict.text, false);
     else
         status = judge_silence(trial, sent, response, verdict.is_grpc);

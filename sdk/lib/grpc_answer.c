@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { HIGHEST_CODE = GRPC_UNAUTHENTICATED, LONGEST_TEXT = 2048 };
+enum { HIGHEST_CODE = GRPC_UNAUTHENTICATED };
 
 static const char *const names[] = {
     "OK",        "CANCELLED",       "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
@@ -83,7 +83,7 @@ static int hex_digit(char digit)
 /* Percent-encoded UTF-8. What is badly escaped stays as it is. */
 static void read_text(struct grpc_verdict *verdict, const char *value, size_t length)
 {
-    char decoded[LONGEST_TEXT];
+    char decoded[GRPC_LONGEST_TEXT];
     size_t used = 0;
 
     for (size_t at = 0; at < length && used < sizeof(decoded); at++) {
@@ -180,14 +180,17 @@ static void read_line(struct grpc_verdict *verdict, const char *line, size_t len
     size_t size = 0;
     const char *value = value_of(line, length, "grpc-status", &size);
 
-    if (value)
+    verdict->first_over = verdict->first_over || length == 0 || (length == 1 && *line == '\r');
+    if (value) {
         verdict->code = read_code(value, size);
-    else if ((value = value_of(line, length, "grpc-message", &size)))
+        verdict->trailing = verdict->first_over;
+    } else if ((value = value_of(line, length, "grpc-message", &size))) {
         read_text(verdict, value, size);
-    else if ((value = value_of(line, length, "content-type", &size)))
+    } else if ((value = value_of(line, length, "content-type", &size))) {
         verdict->is_grpc = is_grpc_type(value, size);
-    else if ((value = value_of(line, length, "grpc-status-details-bin", &size)))
+    } else if ((value = value_of(line, length, "grpc-status-details-bin", &size))) {
         read_details(verdict, value, size);
+    }
 }
 
 void grpc_verdict_read(struct grpc_verdict *verdict, const char *headers, size_t length)

@@ -4,13 +4,15 @@
 
 #include <sandlot/sdk/grpc.h>
 
-enum { GRPC_NO_CODE = -1, GRPC_LONGEST_DETAILS = 8192 };
+enum { GRPC_NO_CODE = -1, GRPC_LONGEST_DETAILS = 8192, GRPC_LONGEST_TEXT = 2048 };
 
 struct grpc_verdict {
-    int code;               /* GRPC_NO_CODE: none came */
-    char text[512];         /* grpc-message, decoded, as one line */
-    bool is_grpc;           /* by its content type */
-    unsigned char *details; /* to be freed; NULL: none, or nothing that can be read */
+    int code;                     /* GRPC_NO_CODE: none came */
+    bool trailing;                /* it stands behind the first block, and so behind all messages */
+    bool first_over;              /* the first block of headers */
+    char text[GRPC_LONGEST_TEXT]; /* grpc-message, decoded, as one line */
+    bool is_grpc;                 /* by its content type */
+    unsigned char *details;       /* to be freed; NULL: none, or nothing that can be read */
     size_t details_length;
 };
 

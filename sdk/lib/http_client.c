@@ -174,7 +174,7 @@ static char *copy_variable(struct sandlot_call *call, const char *const *names, 
     return NULL;
 }
 
-static void read_environment(struct sandlot_call *call, struct http_client *client, bool *failed)
+static void read_environment(struct sandlot_call *call, struct http_client *client, bool direct, bool *failed)
 {
     /* HTTP_PROXY in capitals is left out: a CGI program would take it from a header of its request. */
     static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
@@ -182,8 +182,8 @@ static void read_environment(struct sandlot_call *call, struct http_client *clie
     static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
     static const char *const certificates[] = {"SSL_CERT_FILE", NULL};
 
-    client->proxies[0] = copy_variable(call, plain, failed);
-    client->proxies[1] = copy_variable(call, secure, failed);
+    client->proxies[0] = direct ? NULL : copy_variable(call, plain, failed);
+    client->proxies[1] = direct ? NULL : copy_variable(call, secure, failed);
     client->no_proxy = copy_variable(call, none, failed);
     if (!client->ca_file)
         client->ca_file = copy_variable(call, certificates, failed);
@@ -247,7 +247,7 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->kept_connections = positive(options->kept_connections, DEFAULT_KEPT);
     client->http2 = options->http2;
     copy_headers(client, options, &failed);
-    read_environment(call, client, &failed);
+    read_environment(call, client, options->direct, &failed);
     learn_passwords(client);
     if (!failed && client->service && open_share(client)) {
         for (size_t end = strlen(client->base_url); end > 0 && client->base_url[end - 1] == '/'; end--)

@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <poll.h>
 
+enum { LOOK_MS = 50, SECOND_NS = 1000 * 1000 * 1000 };
+
 static bool is_over(const struct sandlot_call *call)
 {
     return sandlot_cancelled(call) || (call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms);
@@ -30,4 +32,19 @@ enum sandlot_status pause_longer(struct sandlot_call *call, const char *service,
     if (sandlot_cancelled(call))
         return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for %s", service);
     return sandlot_fail(call, SANDLOT_TIMEOUT, "%s was not done in time; try again, or allow more time", service);
+}
+
+bool pause_until_locked(const struct sandlot_call *call, pthread_mutex_t *mutex)
+{
+    do {
+        struct timespec end;
+
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        end.tv_nsec += LOOK_MS * (SECOND_NS / 1000);
+        end.tv_sec += end.tv_nsec / SECOND_NS;
+        end.tv_nsec %= SECOND_NS;
+        if (pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &end) == 0)
+            return true;
+    } while (!is_over(call));
+    return false;
 }

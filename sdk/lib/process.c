@@ -40,8 +40,7 @@ struct run {
     size_t pending_length;
 };
 
-/* ---- ending it early -----------------------------------------------------------------------------------------------
- */
+/* ---- ending it early --------------------------------------------------------------------------------------------- */
 
 static void begin_end(struct run *run, enum sandlot_status status)
 {
@@ -93,8 +92,7 @@ static int wait_ms(const struct run *run)
     return run->ending ? (int)left : sandlot_remaining_ms(run->call, (int)left);
 }
 
-/* ---- input ---------------------------------------------------------------------------------------------------------
- */
+/* ---- input ------------------------------------------------------------------------------------------------------- */
 
 static void close_fd(int *fd)
 {
@@ -158,8 +156,7 @@ static void feed(struct run *run)
         run->pending_at = run->pending_length = 0;
 }
 
-/* ---- output --------------------------------------------------------------------------------------------------------
- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
 /* Passes on at most MOST bytes of *FD; false when there are none now or any more. */
 static bool pass_on(struct run *run, int *fd, const struct sandlot_sink *sink, size_t most)
@@ -198,8 +195,7 @@ static void drain(struct run *run, int *fd, const struct sandlot_sink *sink)
     }
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------------
- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static void watch(const struct run *run, struct pollfd *fds)
 {

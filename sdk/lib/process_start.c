@@ -71,8 +71,7 @@ _Noreturn static void become_program(const struct start *start)
     _exit(write(start->report, &why, sizeof(why)) == sizeof(why) ? 127 : 126);
 }
 
-/* ---- the environment ----------------------------------------------------------------------------------------------
- */
+/* ---- the environment --------------------------------------------------------------------------------------------- */
 
 static bool same_variable(const char *a, const char *b)
 {
@@ -115,8 +114,7 @@ static const char **make_environment(const struct process_options *options)
     return all;
 }
 
-/* ---- the program ---------------------------------------------------------------------------------------------------
- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 const char *sdk_program_name(const struct process_options *options)
 {
@@ -186,8 +184,7 @@ static enum sandlot_status open_folder(struct sandlot_call *call, const char *pa
                         strerror(errno));
 }
 
-/* ---- pipes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- pipes ------------------------------------------------------------------------------------------------------- */
 
 /* Moves a descriptor away from 0, 1 and 2, which the new process sets anew one after the other. */
 static bool lift(int *fd)
@@ -248,8 +245,7 @@ static bool make_pipes(const struct process_options *options, struct sdk_child *
     return made && make_pipe(&child->report, &ends->report, false);
 }
 
-/* ---- start ---------------------------------------------------------------------------------------------------------
- */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 /*
  * fork(2) with no handler of the host running in the new process, and a descriptor of that: where the host ignores

@@ -54,8 +54,7 @@ static enum sandlot_status out_of_memory(struct sandlot_call *call)
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to run a command; free some");
 }
 
-/* ---- what must be there before ------------------------------------------------------------------------------------
- */
+/* ---- what must be there before ----------------------------------------------------------------------------------- */
 
 static enum sandlot_status check_environment(struct sandlot_call *call, const char *const *variables)
 {
@@ -147,8 +146,7 @@ static enum sandlot_status prepare(struct run *run)
     return status;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------------
- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 static int64_t sooner(int64_t one_ms, int64_t other_ms)
 {
@@ -193,8 +191,7 @@ static bool may_start(const struct run *run)
     return !run->sent || (!run->known && sandlot_now_ms() - run->begun_ms < memory_ms - margin_ms);
 }
 
-/* ---- the channel ---------------------------------------------------------------------------------------------------
- */
+/* ---- the channel ------------------------------------------------------------------------------------------------- */
 
 /* Sends SCRIPT. What the channel says of a failure is kept until it is known whether the command fails by it. */
 static enum sandlot_status send_script(struct run *run, const struct remote_script *script,
@@ -223,8 +220,7 @@ static enum sandlot_status send_script(struct run *run, const struct remote_scri
     return status;
 }
 
-/* ---- ending a command before its time ------------------------------------------------------------------------------
- */
+/* ---- ending a command before its time ---------------------------------------------------------------------------- */
 
 static bool send_kill(struct run *run)
 {
@@ -303,8 +299,7 @@ static enum sandlot_status end_overdue(struct run *run)
     return SANDLOT_OK;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------
- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status conclude(struct run *run, const struct remote_answer *answer)
 {
@@ -395,8 +390,7 @@ static bool is_over(struct run *run, struct remote_answer *answer, enum sandlot_
     }
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static int64_t hold_of(const struct run *run)
 {

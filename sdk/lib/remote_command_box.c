@@ -294,6 +294,7 @@ const char remote_box_watch[] =
     "s_frame() {\n"
     "s_n=$s_have\n"
     "[ \"$s_n\" -le 1048576 ] || s_n=1048576\n"
+    "[ \"$s_n\" -le \"$((s_most - s_sent))\" ] || s_n=$((s_most - s_sent))\n"
     "s_say data \"$s_at\" \"$s_n\" \"$s_kind\"\n"
     "if [ \"$s_at\" = \"$s_first\" ] && [ \"$s_n\" = \"$s_have\" ] && [ \"$s_known\" = \"$s_first\" ]; then\n"
     "s_encode <\"$s_dir/d.$s_at\"\n"
@@ -365,9 +366,11 @@ const char remote_box_watch[] =
     "esac\n"
     "}\n"
 
-    /* Is it time to hand out what is there? Without streaming more is awaited, within reason. */
+    /* Is it time to hand out what is there? Without streaming more is awaited, within reason; not if it is there, in
+       the next file. */
     "s_due() {\n"
     "[ -z \"$s_streams$s_going$s_end\" ] && [ \"$s_have\" -lt 262144 ] || return 0\n"
+    "[ ! -s \"$s_dir/d.$((s_at + s_have))\" ] || return 0\n"
     "[ \"$s_since\" ] || s_since=$s_now\n"
     "[ \"$((s_now - s_since))\" -ge \"$s_patience\" ] || [ \"$s_now\" -ge \"$s_until\" ]\n"
     "}\n"

@@ -17,8 +17,7 @@ enum {
 /* The command's text comes from a file: read as a whole, so that `$0` and the like are as with -c. */
 static const char from_file[] = "set -- \"$(cat \"$1\" && echo .)\"; eval \"set --\n${1%.}\"";
 
-/* ---- random names -------------------------------------------------------------------------------------------------
- */
+/* ---- random names ------------------------------------------------------------------------------------------------ */
 
 static void fill_random(unsigned char *bytes, size_t length)
 {
@@ -50,8 +49,7 @@ void remote_make_id(char id[REMOTE_ID_SIZE])
              b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------
- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static bool add(struct sdk_buffer *text, const char *more)
 {
@@ -137,8 +135,7 @@ static bool add_environment(struct sdk_buffer *text, const char *const *variable
     return done && commands && add_value(text, "s_env", commands);
 }
 
-/* ---- scripts ------------------------------------------------------------------------------------------------------
- */
+/* ---- scripts ----------------------------------------------------------------------------------------------------- */
 
 static bool add_beginning(struct sdk_buffer *text, const struct remote_job *job, const struct remote_ask *ask)
 {

@@ -16,8 +16,7 @@ static enum sandlot_status keep(const struct sandlot_sink *sink, const void *byt
 
 void text_sink_init(struct text_sink *text, char *bytes, size_t capacity)
 {
-    *text = (struct text_sink){.sink = {.size = sizeof(text->sink), .context = text, .write = keep},
-                               .bytes = bytes,
-                               .capacity = capacity};
+    *text = (struct text_sink){
+        .sink = {.size = sizeof(text->sink), .context = text, .write = keep}, .bytes = bytes, .capacity = capacity};
     bytes[0] = '\0';
 }

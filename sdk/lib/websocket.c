@@ -53,8 +53,7 @@ struct websocket {
     bool out_of_memory;
 };
 
-/* ---- wslay's callbacks --------------------------------------------------------------------------------------------
- */
+/* ---- wslay's callbacks ------------------------------------------------------------------------------------------- */
 
 static bool answers_pile_up(const struct websocket *socket)
 {

@@ -175,8 +175,32 @@ static void test_environment(void **state)
     assert_string_equal(found(NULL, SANDLOT_OK), "K S -");
     set("AWS_SESSION_TOKEN", "T");
     assert_string_equal(found(NULL, SANDLOT_OK), "K S T");
+    assert_string_equal(found("default", SANDLOT_OK), "FK FS -"); /* named by the caller, it comes first */
+    found("absent", SANDLOT_AUTH);
+    set("AWS_PROFILE", "absent"); /* but not by the environment */
+    assert_string_equal(found(NULL, SANDLOT_OK), "K S T");
     variables[3].value = "K\n";
     found(NULL, SANDLOT_INVALID_ARGUMENT);
+}
+
+/* Files as other systems and other hands leave them. */
+static void test_odd_files(void **state)
+{
+    (void)state;
+    set("AWS_EC2_METADATA_DISABLED", "true");
+    write_text(credentials_path, "\xef\xbb\xbf[default]\r\nAWS_ACCESS_KEY_ID=BK\r\naws_secret_access_key=BS\r\n");
+    assert_string_equal(found(NULL, SANDLOT_OK), "BK BS -");
+    write_text(credentials_path, "\xef\xbb\xbf");
+    found(NULL, SANDLOT_AUTH);
+    write_text(credentials_path,
+               "=\n[]\n[\n]\naws_access_key_id=K\n[default\naws_secret_access_key=S\n= =\n[[default]]\n"
+               "aws_access_key_id=K\naws_secret_access_key=S");
+    found(NULL, SANDLOT_AUTH);
+    write_text(credentials_path,
+               "[default] # mine\naws_access_key_id=K1\naws_secret_access_key=\n[other]\nx=y\n[ default ]\n"
+               "aws_access_key_id=K2\naws_secret_access_key = S=2=\n  aws_access_key_id=NESTED\n"
+               "aws_session_token");
+    assert_string_equal(found(NULL, SANDLOT_OK), "K2 S=2= -");
 }
 
 static void test_files(void **state)
@@ -228,11 +252,32 @@ static void test_programs(void **state)
                "[profile p]\ncredential_process = echo '{\"Version\":1,\"AccessKeyId\":\"PK\",\"SecretAccessKey\":"
                "\"PS\",\"SessionToken\":\"PT\",\"Expiration\":\"2020-01-01T00:00:00Z\"}'\n"
                "[profile bad]\ncredential_process = echo '{}'\n"
-               "[profile worse]\ncredential_process = echo no >&2; exit 1\n");
+               "[profile worse]\ncredential_process = echo no >&2; exit 1\n"
+               "[profile torn]\ncredential_process = printf '{\"AccessKeyId\":\"K\",\"SecretAccessKey\":\"SHH'\n"
+               "[profile failing]\ncredential_process = echo '{\"SecretAccessKey\":\"SHH\"}'; exit 1\n"
+               "[profile noisy]\ncredential_process = head -c 3000000 /dev/zero\n");
     assert_string_equal(found("p", SANDLOT_OK), "PK PS PT");
     found("bad", SANDLOT_AUTH);
     assert_non_null(strstr(call.message, "AccessKeyId"));
     found("worse", SANDLOT_AUTH);
+    assert_non_null(strstr(call.message, "credential_process of profile 'worse'"));
+    found("torn", SANDLOT_AUTH);
+    assert_null(strstr(call.message, "SHH"));
+    found("failing", SANDLOT_AUTH);
+    assert_null(strstr(call.message, "SHH"));
+    found("noisy", SANDLOT_INTERNAL);
+}
+
+/* A program that waits for ever ends with the call. */
+static void test_program_hangs(void **state)
+{
+    int64_t begun_ms = sandlot_now_ms();
+
+    (void)state;
+    write_text(config_path, "[profile p]\ncredential_process = sleep 33; echo late\n");
+    call.call.deadline_ms = begun_ms + 300;
+    found("p", SANDLOT_TIMEOUT);
+    assert_true(sandlot_now_ms() - begun_ms < 1300);
 }
 
 /* A program of the name of the AWS CLI. */
@@ -309,6 +354,7 @@ static void test_container(void **state)
     snprintf(url, sizeof(url), "%s/creds?id=1", server.url);
     set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
     set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Letter a");
+    set("http_proxy", "http://127.0.0.1:1"); /* is none of its business */
     assert_string_equal(found(NULL, SANDLOT_OK), "MK MS MT");
     write_text(config_path, "Letter b\n"); /* no file of profiles, but of a token */
     set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", config_path);
@@ -335,6 +381,9 @@ static void test_container_elsewhere(void **state)
         variables[variable_count - 1].value = urls[i];
         found(NULL, SANDLOT_INVALID_ARGUMENT);
     }
+    set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "@example.com/x"); /* not 169.254.170.2@example.com */
+    found(NULL, SANDLOT_INVALID_ARGUMENT);
+    assert_non_null(strstr(call.message, "RELATIVE_URI"));
 }
 
 static void test_instance(void **state)
@@ -426,13 +475,10 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_signatures),    EACH(test_no_address),
-        EACH(test_environment),   EACH(test_files),
-        EACH(test_files_at_home), EACH(test_programs),
-        EACH(test_cli),           EACH(test_staleness),
-        EACH(test_container),     EACH(test_container_elsewhere),
-        EACH(test_instance),      EACH(test_regions),
-        EACH(test_endpoints),
+        EACH(test_signatures), EACH(test_no_address),    EACH(test_environment), EACH(test_files),
+        EACH(test_odd_files),  EACH(test_files_at_home), EACH(test_programs),    EACH(test_program_hangs),
+        EACH(test_cli),        EACH(test_staleness),     EACH(test_container),   EACH(test_container_elsewhere),
+        EACH(test_instance),   EACH(test_regions),       EACH(test_endpoints),
     };
 
     return cmocka_run_group_tests(tests, set_up_files, tear_down_files);

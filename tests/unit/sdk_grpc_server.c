@@ -22,7 +22,7 @@ struct connection {
     const struct grpc_reply *reply;
     size_t at; /* of the body */
     size_t sent;
-    bool over;
+    bool interrupted; /* by a block of headers */
 };
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------ */
@@ -117,13 +117,25 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *buff
     size_t count = add_verdict(reply, trailers, 0);
 
     (void)source;
+    nap(connection, reply->pause_ms);
     piece = left < piece ? left : piece;
     if (piece > 0)
         memcpy(buffer, (const char *)reply->body + connection->at, piece);
     connection->at += piece;
+    if (reply->middle && connection->at < reply->length && !connection->interrupted) {
+        const nghttp2_nv block = pair("grpc-status", reply->middle);
+
+        connection->interrupted = true;
+        nghttp2_submit_headers(session, NGHTTP2_FLAG_NONE, stream, NULL, &block, 1, NULL);
+    }
     if (connection->at < reply->length)
         return (ssize_t)piece;
     *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (reply->reset) {
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream, reply->reset);
+        return (ssize_t)piece;
+    }
     if (count > 0) {
         *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
         nghttp2_submit_trailer(session, stream, trailers, count);
@@ -144,6 +156,7 @@ static void answer(struct connection *connection, int32_t stream)
 
     connection->reply = reply;
     connection->at = 0;
+    connection->interrupted = false;
     nap(connection, reply->delay_ms);
     snprintf(status, sizeof(status), "%d", reply->status ? reply->status : 200);
     headers[count++] = pair(":status", status);
@@ -155,6 +168,8 @@ static void answer(struct connection *connection, int32_t stream)
     if (!reply->body)
         count = add_verdict(reply, headers, count);
     nghttp2_submit_response(connection->session, stream, headers, count, reply->body ? &body : NULL);
+    if (reply->goodbye)
+        nghttp2_submit_goaway(connection->session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR, NULL, 0);
     if (reply->early) {
         flush(connection);
         nghttp2_submit_rst_stream(connection->session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);

@@ -22,9 +22,13 @@ struct grpc_reply {
     size_t length;
     size_t piece; /* bytes of one DATA frame; 0: as many as fit */
     int delay_ms; /* before anything */
+    int pause_ms; /* before each DATA frame */
     bool early;   /* without waiting for the end of the request, which is then reset */
     bool cut;     /* the connection is closed after cut_at bytes of what the server sends */
     size_t cut_at;
+    unsigned int reset; /* behind the body the stream is reset, with this error of HTTP/2, instead of a status */
+    bool goodbye;       /* the connection takes no more requests after this one */
+    const char *middle; /* grpc-status in a block of its own in the middle of the body, where none may be */
 };
 
 struct grpc_server {

@@ -631,14 +631,23 @@ static void test_foreign_target(void **state)
     assert_null(strstr(call.log, "abcdef"));
 }
 
-/* What a request or an address brings along is as secret as what the client has, also without its scheme. */
+/* What a request or an address brings along is as secret as what the client has, also without its scheme; but what
+ * merely names a request is none: there would be no end of them. */
 static void test_secrets_of_requests(void **state)
 {
     static const char *const headers[] = {"Authorization: Bearer of-one-request",
-                                          "Proxy-Authorization: Basic dTpwLXctcC13", NULL};
-    static const char said[] = "{\"error\":\"of-one-request, p-w-p-w, dTpwLXctcC13 and in-the-address are wrong\"}";
+                                          "Proxy-Authorization: Basic dTpwLXctcC13", "X-Idempotency-Key: first-try",
+                                          NULL};
+    static const char said[] =
+        "{\"error\":\"first-try: of-one-request, p-w-p-w, dTpwLXctcC13 and in-the-address are wrong\"}";
     const struct http_request request = {
         .method = "POST", .target = "/refuse", .headers = headers, .body = {.bytes = said, .length = sizeof(said) - 1}};
+    static const char *const signature[] = {"Authorization: AWS4-HMAC-SHA256 Credential=A, Signature=0a1b2c", NULL};
+    static const char wanted[] = "{\"error\":\"Signature=0a1b2c is not the signature\"}";
+    const struct http_request signed_one = {.method = "POST",
+                                            .target = "/refuse",
+                                            .headers = signature,
+                                            .body = {.bytes = wanted, .length = sizeof(wanted) - 1}};
     struct http_client *own;
     char url[256];
 
@@ -648,7 +657,11 @@ static void test_secrets_of_requests(void **state)
 
     assert_int_equal(http_client_open(&call.call, &options, &own), SANDLOT_OK);
     assert_int_equal(http_send(&call.call, own, &request, NULL), SANDLOT_INVALID_ARGUMENT);
-    assert_has(call.message, "\"***, ***, *** and *** are wrong\"");
+    assert_has(call.message, "\"first-try: ***, ***, *** and *** are wrong\"");
+    test_call_close(&call);
+    test_call_open(&call, 20000);
+    assert_int_equal(http_send(&call.call, own, &signed_one, NULL), SANDLOT_INVALID_ARGUMENT);
+    assert_has(call.message, "0a1b2c is not the signature");
     http_client_close(own);
 }
 

@@ -247,7 +247,8 @@ static void test_http2(void **state)
 /* Calls of gRPC that follow each other share a connection. */
 static void calls_of_grpc(void **state)
 {
-    static const struct grpc_reply reply = {.code = "0", .body = "\0\0\0\0\2ok", .length = 7};
+#define OK .code = "0", .body = "\0\0\0\0\2ok", .length = 7
+    static const struct grpc_reply replies[] = {{OK}, {OK}, {OK, .goodbye = true}, {OK}};
     const struct variable variables[] = {{"SSL_CERT_FILE", certificate}, {NULL, NULL}};
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     struct grpc_server grpc;
@@ -258,9 +259,9 @@ static void calls_of_grpc(void **state)
     assert_int_equal(SSL_CTX_use_certificate_file(context, certificate, SSL_FILETYPE_PEM), 1);
     assert_int_equal(SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM), 1);
     grpc_server_open(&grpc, context);
-    grpc_server_script(&grpc, &reply, 1);
+    grpc_server_script(&grpc, replies, sizeof(replies) / sizeof(*replies));
     snprintf(url, sizeof(url), "https://localhost%s", strrchr(grpc.url, ':'));
-    const struct grpc_options options = {.base_url = url, .attempts = 1};
+    const struct grpc_options options = {.base_url = url, .attempts = 2, .pause_ms = 1};
 
     call.variables = variables;
     assert_int_equal(grpc_client_open(&call.call, &options, &client), SANDLOT_OK);
@@ -271,9 +272,9 @@ static void calls_of_grpc(void **state)
         assert_int_equal(grpc_send(&call.call, client, &request, &answer), SANDLOT_OK);
         assert_string_equal(answer.message, "ok");
         grpc_answer_clear(&answer);
+        assert_in_range(grpc.connections, i > 2 ? 2 : 1, i < 2 ? 1 : 2);
     }
-    assert_int_equal(grpc.requests, 5);
-    assert_int_equal(grpc.connections, 1);
+    assert_in_range(grpc.requests, 5, 6); /* libcurl 7 loses trailers behind a goodbye, and the third is sent again */
     grpc_client_close(client);
     grpc_server_close(&grpc);
     SSL_CTX_free(context);

@@ -95,11 +95,37 @@ static void test_grows(void **state)
     test_call_close(&call);
 }
 
+static void test_locks(void **state)
+{
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    struct test_call call;
+
+    (void)state;
+    test_call_open(&call, 30);
+    assert_true(pause_until_locked(&call.call, &mutex));
+    int64_t begun_ms = sandlot_now_ms();
+
+    assert_false(pause_until_locked(&call.call, &mutex)); /* it is taken */
+    assert_true(sandlot_now_ms() - begun_ms < 1000);
+    assert_int_equal(call.status, SANDLOT_OK);
+    pthread_mutex_unlock(&mutex);
+    assert_true(pause_until_locked(&call.call, &mutex)); /* the call is over, but nobody has to be waited for */
+    test_call_close(&call);
+
+    test_call_open(&call, 0);
+    test_call_cancel(&call);
+    assert_false(pause_until_locked(&call.call, &mutex));
+    pthread_mutex_unlock(&mutex);
+    pthread_mutex_destroy(&mutex);
+    test_call_close(&call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lasts),
         cmocka_unit_test(test_ends_with_the_call),
+        cmocka_unit_test(test_locks),
         cmocka_unit_test(test_grows),
     };
 

@@ -441,6 +441,20 @@ static void check_large(void)
     free(expected);
 }
 
+/* What is left of one file is no reason to wait for more, while the next one is there: patience has grown by then. */
+static void test_no_waiting_between_files(void **state)
+{
+    (void)state;
+    box.channel.streams = false;
+    box.channel.answer_bytes = 1000000;
+    sink.keep = false;
+    int64_t begun_ms = sandlot_now_ms();
+
+    assert_int_equal(run_text("head -c 24000000 /dev/zero"), SANDLOT_OK); /* more than is kept for us at a time */
+    assert_int_equal(sink.length, 24000000);
+    assert_true(sandlot_now_ms() - begun_ms < 9000);
+}
+
 static void test_large_output(void **state)
 {
     uint32_t sum = 0;
@@ -868,6 +882,7 @@ int main(void)
         EACH(test_environment),
         EACH(test_working_dir),
         EACH(test_large_output),
+        EACH(test_no_waiting_between_files),
         EACH(test_long_command),
         EACH(test_input),
         EACH(test_time_limit),

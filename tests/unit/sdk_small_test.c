@@ -1,4 +1,5 @@
-/* Words for a shell, keys, lines without secrets. */
+/* Words for a shell, base64, keys, lines without secrets. */
+#include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/quoting.h>
 
@@ -134,13 +135,45 @@ static void test_lines(void **state)
     check_line("\xf0\x9f\x98\x80\xed\xa0\x80", 16, "\xf0\x9f\x98\x80???");
 }
 
+static void check_base64(const char *bytes, const char *wanted)
+{
+    char text[16] = "################";
+    size_t length = base64_write(text, bytes, strlen(bytes));
+
+    assert_int_equal(length, strlen(wanted));
+    assert_memory_equal(text, wanted, length);
+    assert_int_equal(text[length], '#');
+}
+
+static void test_base64(void **state)
+{
+    char bytes[58];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+
+    (void)state;
+    check_base64("", "");
+    check_base64("f", "Zg==");
+    check_base64("fo", "Zm8=");
+    check_base64("foo", "Zm9v");
+    check_base64("\xfb\xff\xbf\xff", "+/+//w==");
+    assert_non_null(stream);
+    memset(bytes, 0, sizeof(bytes));
+    base64_print(stream, bytes, 0);
+    base64_print(stream, bytes, 57);
+    base64_print(stream, bytes, 58);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(size, 77 + 77 + 5);
+    assert_string_equal(text + 77 + 76, "\nAA==\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_redaction),
-        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_credentials), cmocka_unit_test(test_redaction),
+        cmocka_unit_test(test_lines), cmocka_unit_test(test_base64),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

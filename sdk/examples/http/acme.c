@@ -42,8 +42,7 @@ struct sandbox {
     bool running; /* has been seen to */
 };
 
-/* ---- the provider -------------------------------------------------------------------------------------------------
- */
+/* ---- the provider ------------------------------------------------------------------------------------------------ */
 
 static enum sandlot_status acme_open(struct sandlot_call *call, void **provider, const char *base_url)
 {

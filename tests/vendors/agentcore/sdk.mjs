@@ -4,6 +4,8 @@ import * as agentcore from '@aws-sdk/client-bedrock-agentcore';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { KEYS } from './signature.mjs';
+import * as cases from '../common/cases.mjs';
+import { same, test } from '../common/cases.mjs';
 
 const [url] = process.argv.slice(2);
 const [keyId, temporary, expired] = KEYS.keys();
@@ -11,31 +13,8 @@ const credentialsOf = (id) => ({ accessKeyId: id, secretAccessKey: KEYS.get(id).
 const connect = (credentials, more = {}) => new agentcore.BedrockAgentCoreClient({ endpoint: url, region: 'us-west-2', credentials, maxAttempts: 1, ...more });
 const client = connect(credentialsOf(keyId));
 const codeInterpreterIdentifier = 'aws.codeinterpreter.v1';
-let failures = 0;
-
-async function test(name, work) {
-    try {
-        const result = await work();
-        if (result === false) throw new Error('it is not so');
-        console.log(`ok sdk: ${name}`);
-    } catch (failure) {
-        failures++;
-        console.log(`not ok sdk: ${name}\n# ${failure?.stack?.replaceAll('\n', '\n# ')}`);
-    }
-}
-const same = (is, wanted) => {
-    const [one, other] = [JSON.stringify(is), JSON.stringify(wanted)];
-    if (one !== other) throw new Error(`it is ${one}, not ${other}`);
-};
-const refused = async (work, pattern) => {
-    try {
-        await work();
-    } catch (failure) {
-        if (pattern.test(`${failure.$metadata?.httpStatusCode ?? ''} ${failure.name} ${failure.message}`)) return;
-        throw failure;
-    }
-    throw new Error('it was not refused');
-};
+const refused = (work, pattern) =>
+    cases.refused(work, (failure) => pattern.test(`${failure.$metadata?.httpStatusCode ?? ''} ${failure.name} ${failure.message}`));
 
 const send = (operation, input, by = client) => by.send(new agentcore[`${operation}Command`]({ codeInterpreterIdentifier, ...input }));
 const start = (input, by) => send('StartCodeInterpreterSession', input, by);
@@ -160,4 +139,4 @@ await test('what has ended can still be looked at', async () => same((await get(
 await test('but not used', () => refused(() => tool(id, 'executeCommand', { command: 'true' }), /ResourceNotFoundException/));
 await test('stop again', () => refused(() => stop(id), /404 ResourceNotFoundException/));
 await test('an unknown session', () => refused(() => get('01ABCDEFGHJKMNPQRSTVWXYZ00'), /404 ResourceNotFoundException/));
-process.exit(failures === 0 ? 0 : 1);
+cases.finish();

@@ -54,6 +54,7 @@ credentials() {
         AWS_PROFILE=other AWS_REGION=us-west-2 works "a profile with a program, and a region that comes first"
         provider+=(--param profile=other --param region=us-west-2)
         works "profile and region by parameters"
+        AWS_ACCESS_KEY_ID=AKIDOFSOMEBODYELSE00 AWS_SECRET_ACCESS_KEY=0123456789 works "which come before keys that happen to be there"
         exit "$failures"
     )
     failures=$?
@@ -74,6 +75,14 @@ clocks() {
     refused "a clock that is wrong, and does not get better" "clock"
     check "once more with the service's time" test "$(requests_count)" = 2
     works "and works where it is right"
+    made || return
+    invoke_fault '{"status":403,"headers":{"date":"'"$date"'","x-amzn-errortype":"InvalidSignatureException"},"body":{"message":"Signature expired: 20260101T000000Z is now earlier"}}'
+    json "a command tells it too" 3 '.error == "auth" and (.message | contains("clock"))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    invoke_fault '{"status":403,"headers":{"x-amzn-errortype":"ExpiredTokenException"},"body":{"message":"expired"}}'
+    check "credentials that expire in between are looked for again" test "$(on_it 'echo on')" = on
+    invoke_fault '{"status":403,"headers":{"x-amzn-errortype":"ExpiredTokenException"},"body":{"message":"expired"}}' 2
+    json "and when there are no others" 3 '.error == "auth" and (.message | contains("new credentials"))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    gone "$id"
 }
 
 # ---- parameters ------------------------------------------------------------------------------------------------------
@@ -250,7 +259,7 @@ exceptions() {
     gone "$id"
     service EMULATOR_EXCEPTIONS=AccessDeniedException,ValidationException
     made || return
-    json "what is not allowed" 3 '.error == "auth" and (.message | contains("a fault on demand"))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    json "what is not allowed" 3 '.error == "auth" and (.message | contains("a fault on demand") and contains("allow it in IAM"))' exec "${provider[@]}" --sandbox-id "$id" -- true
     on_it true
     gone "$id"
 }

@@ -5,33 +5,12 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import * as cases from '../common/cases.mjs';
+import { same, test } from '../common/cases.mjs';
 
 const [url] = process.argv.slice(2);
 const daytona = new Daytona({ apiKey: 'dtn_0123456789abcdef0123456789abcdef', apiUrl: `${url}/api`, target: 'us' });
-let failures = 0;
-
-async function test(name, work) {
-    try {
-        const result = await work();
-        if (result === false) throw new Error('it is not so');
-        console.log(`ok sdk: ${name}`);
-    } catch (failure) {
-        failures++;
-        console.log(`not ok sdk: ${name}\n# ${failure?.stack?.replaceAll('\n', '\n# ')}`);
-    }
-}
-const same = (is, wanted) => {
-    if (is !== wanted) throw new Error(`it is ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`);
-};
-const refused = async (work, pattern) => {
-    try {
-        await work();
-    } catch (failure) {
-        if (pattern.test(`${failure.statusCode ?? ''} ${failure.message}`)) return;
-        throw failure;
-    }
-    throw new Error('it was not refused');
-};
+const refused = (work, pattern) => cases.refused(work, (failure) => pattern.test(`${failure.statusCode ?? ''} ${failure.message}`));
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'sandlot-sdk.'));
 const blob = randomBytes(300000);
@@ -174,4 +153,4 @@ await test('delete', async () => {
 
 await daytona[Symbol.asyncDispose]();
 rmSync(folder, { recursive: true });
-process.exit(failures ? 1 : 0);
+cases.finish();

@@ -4,42 +4,16 @@
 
 import { SandboxClient } from 'langsmith/sandbox';
 import { setTimeout as pause } from 'node:timers/promises';
+import * as cases from '../common/cases.mjs';
+import { same, test } from '../common/cases.mjs';
 
 const [url, what] = process.argv.slice(2);
 const KEY = 'lsv2_sk_5e1f0c77a2b94d0e_emulated';
 const client = new SandboxClient({ apiEndpoint: `${url}/v2/sandboxes`, apiKey: KEY });
-let failures = 0;
-
-async function test(name, body) {
-    try {
-        const problem = await body();
-        if (problem) throw new Error(problem);
-        console.log(`ok sdk: ${name}`);
-    } catch (problem) {
-        failures++;
-        console.log(`not ok sdk: ${name}\n# ${String(problem.stack ?? problem).split('\n').slice(0, 4).join('\n# ')}`);
-    }
-}
-const same = (is, wanted) => (JSON.stringify(is) === JSON.stringify(wanted) ? undefined : `${JSON.stringify(is)} is not ${JSON.stringify(wanted)}`);
-
-async function refused(body, name) {
-    try {
-        await body();
-    } catch (problem) {
-        return problem.name === name ? undefined : `${problem.name}: ${problem.message}`;
-    }
-    return 'it was not refused';
-}
+const refused = (work, name) => cases.refused(work, (problem) => problem.name === name);
+const counted = (name, work) => cases.counted(url, name, work);
 
 // ---- counts ----------------------------------------------------------------------------------------------------------
-
-async function counted(name, body) {
-    await fetch(`${url}/__control/requests`, { method: 'DELETE' });
-    await body();
-    const { requests } = await (await fetch(`${url}/__control/requests`)).json();
-    const messages = requests.reduce((sum, one) => sum + (one.messages ?? 0), 0);
-    console.log(`# the official SDK, ${name}: ${requests.length}${messages ? ` (${messages} messages)` : ''}`);
-}
 
 async function counts() {
     const attached = () => client.getSandbox('sdk-counts');
@@ -169,4 +143,4 @@ async function snapshots(box) {
 
 await (what === 'counts' ? counts() : life());
 await pause(0);
-process.exit(failures ? 1 : 0);
+cases.finish();

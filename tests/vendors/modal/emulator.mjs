@@ -1,8 +1,10 @@
 // An emulator of Modal's two services, at one address: what tells them apart is the path.
 //
 // EMULATOR_OLD=1: a server that knows the first generation of sandboxes alone. EMULATOR_PAGE: the longest page of a list.
-// EMULATOR_SECOND_MS: shorter seconds of lifetimes. EMULATOR_SCHEDULE_MS: how long a sandbox waits for a task. EMULATOR_KEY_MS: how long
-// a key for the router is good. EMULATOR_PIECE: bytes of output in one message. EMULATOR_BUSY=N: the first N calls are asked to wait.
+// EMULATOR_SECOND_MS: shorter seconds of lifetimes. EMULATOR_SCHEDULE_MS: how long a sandbox waits for a task. EMULATOR_TOKEN_MS: how
+// long a token really is good. EMULATOR_KEY_MS: how long a key for the router; EMULATOR_KEY_CUTS=1: it ends streams too.
+// EMULATOR_PIECE: bytes of output in one message, of which EMULATOR_LOST=N is not sent and EMULATOR_TWICE=N is sent again.
+// EMULATOR_BUSY=N: the first N calls are asked to wait.
 
 import { createEmulator } from '../common/server.mjs';
 import { code, GrpcError, grpcRoutes, loadProto } from '../common/grpc.mjs';
@@ -12,10 +14,12 @@ import { routerHandlers } from './execs.mjs';
 import { sandboxHandlers, Sandboxes } from './sandboxes.mjs';
 
 const TOKEN = { id: 'ak-0123456789abcdefEMULATED', secret: 'as-0123456789abcdefEMULATED' };
+const LIFE_MS = 20 * 60 * 1000; // of a token, as it says
+const TOKEN_MS = Number(process.env.EMULATOR_TOKEN_MS ?? LIFE_MS);
 const { service, type } = loadProto(new URL('service.proto', import.meta.url), 'emulated');
 const origins = new Origins();
 const sandboxes = new Sandboxes(origins);
-const tokens = new Set();
+const tokens = new Map(); // each until when it is good
 let busy = Number(process.env.EMULATOR_BUSY ?? 0);
 
 /** A refusal that says when to come back. */
@@ -32,24 +36,29 @@ function letIn({ headers }, method) {
     if (!(Number(headers['x-modal-client-type']) >= 1 && Number(headers['x-modal-client-type']) <= 9)) throw refuse.precondition('x-modal-client-type is not known');
     if (!/^1\.\d+\.\d+/.test(headers['x-modal-client-version'] ?? '')) throw refuse.precondition('the client is too old');
     if (headers['x-modal-token-id'] !== TOKEN.id || headers['x-modal-token-secret'] !== TOKEN.secret) throw refuse.auth('Token missing or wrong');
-    if (method.endsWith('V2') && !tokens.has(headers['x-modal-auth-token'])) throw refuse.auth('x-modal-auth-token is missing');
+    if (method.endsWith('V2') && !(tokens.get(headers['x-modal-auth-token']) > Date.now())) throw refuse.auth('x-modal-auth-token is missing or old');
     if (!UNARY_WITHOUT_RETRY.has(method) && !/^[0-9a-f-]{36}$/.test(headers['x-idempotency-key'] ?? '')) throw refuse.invalid('x-idempotency-key is missing');
     if (busy > 0 && method !== 'AuthTokenGet') beBusy();
 }
 
-/** The key is of this sandbox, and nothing of the other service's came along. */
-function letThrough({ headers }) {
-    const stray = Object.keys(headers).find((name) => name.startsWith('x-modal-'));
-    if (stray) throw refuse.invalid(`${stray} is not for a worker`);
+function checkKey({ headers }) {
     const key = headers.authorization?.replace(/^Bearer /, '');
     const owner = [...sandboxes.all.values()].find((one) => one.keys.has(key));
-    if (!owner || owner.keys.get(key) < Date.now()) throw refuse.auth('the key is not valid');
+    if (!owner || owner.keys.get(key) < Date.now()) throw refuse.auth(`the key ${key} is not valid`);
+}
+
+/** The key is of this sandbox, and nothing of the other service's came along. */
+function letThrough(request) {
+    const { headers } = request;
+    const stray = Object.keys(headers).find((name) => name.startsWith('x-modal-'));
+    if (stray) throw refuse.invalid(`${stray} is not for a worker`);
+    checkKey(request);
 }
 
 const control = {
     AuthTokenGet: () => {
-        const token = newJwt({ sub: 'emulated' }, 20 * 60 * 1000);
-        tokens.add(token);
+        const token = newJwt({ sub: 'emulated' }, LIFE_MS);
+        tokens.set(token, Date.now() + TOKEN_MS);
         return { token };
     },
     ...originHandlers(origins),
@@ -61,7 +70,7 @@ const { port } = await createEmulator({
     http2: true,
     routes: [
         ...grpcRoutes(service('Control'), '/modal.client.ModalClient', control, { before: letIn }),
-        ...grpcRoutes(service('Router'), '/modal.task_command_router.TaskCommandRouter', routerHandlers(sandboxes), { before: letThrough }),
+        ...grpcRoutes(service('Router'), '/modal.task_command_router.TaskCommandRouter', routerHandlers(sandboxes, checkKey), { before: letThrough }),
     ],
     state: () => ({
         sandboxes: sandboxes.live().map(({ id, first, name, tags, definition, variables, started, execs }) => ({

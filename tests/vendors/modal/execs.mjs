@@ -7,6 +7,9 @@ import { FS_TOOLS, runFsTool } from './fstools.mjs';
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000);
 const PIECE = Number(process.env.EMULATOR_PIECE ?? 65536); // bytes of one message
 const ARGUMENTS = 65536;
+const LOST = Number(process.env.EMULATOR_LOST ?? 0);
+const TWICE = Number(process.env.EMULATOR_TWICE ?? 0);
+const KEY_CUTS = process.env.EMULATOR_KEY_CUTS === '1';
 
 /** Output that is kept, to be read from any offset as long as it grows. */
 class Spool {
@@ -90,7 +93,7 @@ class Exec {
     }
 }
 
-export function routerHandlers(sandboxes) {
+export function routerHandlers(sandboxes, checkKey) {
     const running = (id) => {
         const sandbox = sandboxes.tasks.get(id);
         if (!sandbox || sandbox.result) throw refuse.notFound(`task ${id} is not here`);
@@ -129,10 +132,15 @@ export function routerHandlers(sandboxes) {
     };
     return {
         TaskExecStart: start,
-        TaskExecStdioRead: async function* (message) {
+        TaskExecStdioRead: async function* (message, request) {
             const exec = find(message);
             const spool = message.file_descriptor === 1 ? exec.stderr : exec.stdout;
-            for await (const data of spool.read(Number(message.offset))) yield { data };
+            let count = 0;
+            for await (const data of spool.read(Number(message.offset))) {
+                if (KEY_CUTS) checkKey(request);
+                if (++count !== LOST) yield { data };
+                if (count === TWICE) yield { data };
+            }
             if (exec.aborted) throw refuse.notFound('the task is over');
         },
         TaskExecWait: async (message) => {

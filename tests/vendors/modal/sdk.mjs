@@ -2,6 +2,9 @@
 //
 //   node sdk.mjs URL PACKAGE [counts]    PACKAGE: modal-0-9 or modal-0-11; counts: prints how many calls each operation takes instead
 
+import * as cases from '../common/cases.mjs';
+import { same, test } from '../common/cases.mjs';
+
 const [url, name, what] = process.argv.slice(2);
 process.env.MODAL_CONFIG_PATH = '/nonexistent/modal.toml';
 process.env.MODAL_SERVER_URL = url;
@@ -11,28 +14,9 @@ const { ModalClient, NotFoundError } = await import(name);
 const IMAGE = 'python:3.13-slim';
 const newest = name === 'modal-0-11';
 const modal = new ModalClient();
-let failures = 0;
-
-async function test(title, body) {
-    try {
-        const problem = await body();
-        if (problem) throw new Error(problem);
-        console.log(`ok ${name}: ${title}`);
-    } catch (problem) {
-        failures++;
-        console.log(`not ok ${name}: ${title}\n# ${String(problem.stack ?? problem).split('\n').slice(0, 6).join('\n# ')}`);
-    }
-}
-const same = (is, wanted) => (JSON.stringify(is) === JSON.stringify(wanted) ? undefined : `${JSON.stringify(is)} is not ${JSON.stringify(wanted)}`);
-
-async function refused(body, kind) {
-    try {
-        await body();
-    } catch (problem) {
-        return problem.name === kind || (typeof kind === 'function' && problem instanceof kind) ? undefined : `${problem.name}: ${problem.message}`;
-    }
-    return 'it was not refused';
-}
+const refused = (work, kind) => cases.refused(work, (problem) => problem.name === kind || (typeof kind === 'function' && problem instanceof kind));
+const counted = (title, work) => cases.counted(url, title, () => work(new ModalClient()));
+cases.callCases(name);
 
 async function make(client, params = {}) {
     const app = await client.apps.fromName('sandlot', { createIfMissing: true });
@@ -53,14 +37,6 @@ async function all(iterator) {
 }
 
 // ---- counts ----------------------------------------------------------------------------------------------------------
-
-async function counted(title, body) {
-    const client = new ModalClient();
-    await fetch(`${url}/__control/requests`, { method: 'DELETE' });
-    await body(client);
-    const { requests } = await (await fetch(`${url}/__control/requests`)).json();
-    console.log(`# ${name}, ${title}: ${requests.length}`);
-}
 
 async function counts() {
     const files = Array.from({ length: 20 }, (_, index) => `/workspace/many/${index}`);
@@ -150,4 +126,4 @@ async function life() {
 }
 
 await (what === 'counts' ? counts() : life());
-process.exit(failures ? 1 : 0);
+cases.finish();

@@ -42,6 +42,7 @@ active = true
 loglevel = "DEBUG"
 numbers = [1, 2]
 environment = "dev"
+sandbox_v2 = 1
 EOF
 }
 
@@ -54,6 +55,9 @@ tokens() {
         unset MODAL_TOKEN_ID MODAL_TOKEN_SECRET
         sed -i "s/token_id = ''/token_id = '$token'/" "$HOME/.modal.toml"
         listed "the active profile of ~/.modal.toml"
+        run -vv list "${provider[@]}"
+        check "with -vv no token is told, the service's own neither" \
+            test "$(grep -c 'AuthTokenGet: 200' "$scratch/err") $(cat "$scratch/out" "$scratch/err" | grep -c -e "$secret" -e eyJ)" = "1 0"
         MODAL_TOKEN_ID=$token listed "half a pair counts nothing"
         check "and that is told" grep -q "MODAL_TOKEN_ID is set without MODAL_TOKEN_SECRET" "$scratch/err"
         MODAL_PROFILE=other json "another profile" 3 '.error == "auth"' list "${provider[@]}"
@@ -63,7 +67,7 @@ tokens() {
         json "no token at all" 3 '.error == "auth" and (.message | contains("modal token new"))' list "${provider[@]}"
         MODAL_CONFIG_PATH=$scratch/elsewhere.toml listed "MODAL_CONFIG_PATH"
         echo 'token_id = broken' >>"$scratch/elsewhere.toml"
-        MODAL_CONFIG_PATH=$scratch/elsewhere.toml json "a file that makes no sense" 3 '.message | contains("line 13")' list "${provider[@]}"
+        MODAL_CONFIG_PATH=$scratch/elsewhere.toml json "a file that makes no sense" 3 '.message | contains("line 14")' list "${provider[@]}"
         MODAL_CONFIG_PATH=$scratch/missing.toml json "a file that is missing" 3 '.message | contains("cannot be read")' list "${provider[@]}"
         exit "$failures"
     )
@@ -214,7 +218,20 @@ snapshots() {
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
 
+# file_of SIZE: bytes, here in $scratch/bytes and there in /root/file
+file_of() {
+    head -c "$1" /dev/urandom >"$scratch/bytes"
+    run -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/bytes" /root/file
+    rm -f "$scratch/back"
+}
+
 workers() {
+    service EMULATOR_TOKEN_MS=500
+    requests_reset
+    made_with --param image=slow:900
+    check "a token that is good for less time than it says is renewed" live_is 1
+    check "once" test "$(sent AuthTokenGet)" = 2
+    gone "$id"
     service EMULATOR_SCHEDULE_MS=1200
     made
     check "a sandbox without a worker is waited for" test "$(on_it 'echo there')" = there
@@ -227,15 +244,82 @@ workers() {
     check "once" test "$(sent SandboxGetCommandRouterAccess)" = 2
     faults '[]'
     gone "$id"
+    service EMULATOR_KEY_MS=700 EMULATOR_KEY_CUTS=1 EMULATOR_PIECE=20
+    made
+    check "a key that expires in the middle of a stream: all the output, once" \
+        test "$(on_it 'i=0; while [ $i -lt 12 ]; do i=$((i + 1)); echo "line $i of it"; sleep 0.1; done' | sort -u -k2n | wc -l)" = 12
+    check "the key was renewed for that" test "$(sent SandboxGetCommandRouterAccess)" -ge 2
+    gone "$id"
+    service EMULATOR_KEY_MS=700 EMULATOR_KEY_CUTS=1 EMULATOR_PIECE=16384
+    made
+    file_of 600000
+    faults '[{"path":"/TaskExecStdioRead$","times":-1,"action":{"slow_ms":50}}]'
+    requests_reset
+    run -q download "${provider[@]}" --sandbox-id "$id" /root/file "$scratch/back"
+    check "and all of a file, once" cmp "$scratch/bytes" "$scratch/back"
+    check "from where it was" test "$(sent TaskExecStdioRead)" -ge 2
+    faults '[]'
+    gone "$id"
     service EMULATOR_BUSY=3
     made
     check "a service that wants to be left alone for a moment is" live_is 1
     gone "$id"
+    service EMULATOR_BUSY=3
+    MODAL_MAX_THROTTLE_WAIT=0 json "unless nobody wants to wait for it" 3 '.error == "quota"' create "${provider[@]}"
     service EMULATOR_SECOND_MS=10
     made_with --param ttl_s=60
     sleep 1.5
     json "one that nobody used is over" 3 '.error == "sandbox_not_found" and (.message | contains("nobody used it"))' exec "${provider[@]}" --sandbox-id "$id" -- true
     gone "$id"
+    service
+}
+
+# The first answers of these calls, cut at every byte: a command runs once and is told in full, a list is whole.
+every_byte() {
+    local bytes broken=
+    service
+    made
+    file_of 40
+    for bytes in $(seq 0 400); do
+        faults "[{\"path\":\"/TaskExecStdioRead$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
+        run -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo x >>/root/ran; echo output; exit 9'
+        [ "$status $(cat "$scratch/out")" = "9 output" ] || broken+=" $bytes"
+    done
+    check "output that is cut at any byte" test -z "$broken"
+    check "each of them ran once" test "$(on_it 'wc -l </root/ran')" = 401
+    broken=
+    for bytes in $(seq 0 120); do
+        faults "[{\"path\":\"/TaskExecStdioRead$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
+        rm -f "$scratch/back"
+        run -q download "${provider[@]}" --sandbox-id "$id" /root/file "$scratch/back"
+        [ "$status" = 0 ] && cmp -s "$scratch/bytes" "$scratch/back" || broken+=" $bytes"
+        faults "[{\"path\":\"/SandboxListV2$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
+        run -q --json list "${provider[@]}"
+        [ "$(jq ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (list)"
+        faults "[{\"path\":\"/AppGetOrCreate$\",\"action\":{\"truncate_bytes\":$((bytes % 30))}}]"
+        run -q --json list "${provider[@]}"
+        [ "$(jq ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (app)"
+    done
+    check "files and lists that are cut at any byte" test -z "$broken"
+    faults '[]'
+    gone "$id"
+}
+
+# What comes in order and in whole messages and still is not what was sent.
+dishonest() {
+    local fault
+    for fault in LOST TWICE; do
+        service EMULATOR_PIECE=1000 "EMULATOR_$fault=3"
+        made
+        file_of 9000
+        rm -f "$scratch/back"
+        json "a file of which a message is $fault" 3 '.message | contains("could not be read to its end")' \
+            download "${provider[@]}" --sandbox-id "$id" /root/file "$scratch/back"
+        check "$fault: no file" test ! -e "$scratch/back"
+        run -q exec "${provider[@]}" --sandbox-id "$id" -- 'seq 3000; exit 9'
+        check "$fault: output in full, or an error" test "$status $(wc -l <"$scratch/out") $(sort -u "$scratch/out" | wc -l)" = "9 3000 3000" -o "$status" = 3
+        gone "$id"
+    done
     service
 }
 
@@ -289,4 +373,6 @@ images
 snapshots
 workers
 streams
+[ -z "${SANDLOT_TEST_SLOW:-}" ] || every_byte
+dishonest
 vendor_sound

@@ -2,34 +2,13 @@
 
 import { RunloopSDK, toFile } from '@runloop/api-client';
 import { randomBytes } from 'node:crypto';
+import * as cases from '../common/cases.mjs';
+import { same, test } from '../common/cases.mjs';
 
 const [url] = process.argv.slice(2);
 const runloop = new RunloopSDK({ bearerToken: 'ak_0123456789abcdefEMULATED', baseURL: url, maxRetries: 0, http2: false });
 const { api } = runloop;
-let failures = 0;
-
-async function test(name, work) {
-    try {
-        const result = await work();
-        if (result === false) throw new Error('it is not so');
-        console.log(`ok sdk: ${name}`);
-    } catch (failure) {
-        failures++;
-        console.log(`not ok sdk: ${name}\n# ${failure?.stack?.replaceAll('\n', '\n# ')}`);
-    }
-}
-const same = (is, wanted) => {
-    if (is !== wanted) throw new Error(`it is ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`);
-};
-const refused = async (work, pattern) => {
-    try {
-        await work();
-    } catch (failure) {
-        if (pattern.test(`${failure.status ?? ''} ${failure.message}`)) return;
-        throw failure;
-    }
-    throw new Error('it was not refused');
-};
+const refused = (work, pattern) => cases.refused(work, (failure) => pattern.test(`${failure.status ?? ''} ${failure.message}`));
 const read = async (response) => Buffer.from(await response.arrayBuffer());
 
 const blob = randomBytes(300000);
@@ -157,4 +136,4 @@ await test('shutdown leaves a record', async () => {
 });
 
 for (const { id } of (await api.blueprints.list()).blueprints) await api.blueprints.delete(id);
-process.exit(failures ? 1 : 0);
+cases.finish();

@@ -4,44 +4,18 @@
 
 import { Sandbox, Snapshot } from '@vercel/sandbox';
 import { setTimeout as pause } from 'node:timers/promises';
+import * as cases from '../common/cases.mjs';
+import { same, test } from '../common/cases.mjs';
 
 const [url, what] = process.argv.slice(2);
 const credentials = { token: 'vcp_0123456789abcdefEMULATED', teamId: 'team_emulated', projectId: 'prj_emulated' };
 // The SDK has no setting for the address of the API, but takes a fetch.
 const there = (address, { dispatcher, ...options } = {}) => fetch(String(address).replace('https://vercel.com/api', `${url}/api`), options);
 const client = { ...credentials, fetch: there };
-let failures = 0;
-
-async function test(name, body) {
-    try {
-        const problem = await body();
-        if (problem) throw new Error(problem);
-        console.log(`ok sdk: ${name}`);
-    } catch (problem) {
-        failures++;
-        console.log(`not ok sdk: ${name}\n# ${String(problem.stack ?? problem).split('\n').slice(0, 5).join('\n# ')} ${JSON.stringify(problem.json ?? '')}`);
-    }
-}
-const same = (is, wanted) => (JSON.stringify(is) === JSON.stringify(wanted) ? undefined : `${JSON.stringify(is)} is not ${JSON.stringify(wanted)}`);
-
-/** It must be refused, with STATUS of HTTP. */
-async function refused(body, status) {
-    try {
-        await body();
-    } catch (problem) {
-        return problem.response?.status === status ? undefined : `${problem.response?.status}: ${problem.message}`;
-    }
-    return 'it was not refused';
-}
+const refused = (work, status) => cases.refused(work, (problem) => problem.response?.status === status); // of HTTP
+const counted = (name, work) => cases.counted(url, name, work);
 
 // ---- counts ----------------------------------------------------------------------------------------------------------
-
-async function counted(name, body) {
-    await fetch(`${url}/__control/requests`, { method: 'DELETE' });
-    await body();
-    const { count } = await (await fetch(`${url}/__control/requests`)).json();
-    console.log(`# the official SDK, ${name}: ${count}`);
-}
 
 async function counts() {
     const attached = () => Sandbox.get({ ...client, name: 'sdk-counts' });
@@ -214,4 +188,4 @@ async function life() {
 
 await (what === 'counts' ? counts() : life());
 await pause(0);
-process.exit(failures ? 1 : 0);
+cases.finish();

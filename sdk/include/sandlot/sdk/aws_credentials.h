@@ -8,11 +8,12 @@
  *   1. AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN
  *   2. the profile (AWS_PROFILE, else "default") in AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials, and in
  *      AWS_CONFIG_FILE or ~/.aws/config: keys; or what its credential_process prints; or, for roles and single sign-on,
- * what `aws configure export-credentials` does, if the AWS CLI is there. So too AWS_WEB_IDENTITY_TOKEN_FILE.
+ *      what `aws configure export-credentials` says, if the AWS CLI is there. So too AWS_WEB_IDENTITY_TOKEN_FILE.
  *   3. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI, with AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or _TOKEN
  *   4. the metadata of an EC2 instance, unless AWS_EC2_METADATA_DISABLED
  *
- * A profile that was named is used or fails; nothing is looked for behind it.
+ * A profile that was named is used or fails; nothing is looked for behind it. One that the caller names is looked at
+ * first, for keys of another account may happen to be in the environment.
  *
  * A provider that uses any of this names all of these variables by putting AWS_METADATA(M) into its metadata, or they
  * stay unset in a worker process.
@@ -41,6 +42,7 @@ extern "C" {
 struct aws_profile {
     char *name;
     bool named;        /* somebody asked for it */
+    bool chosen;       /* the caller did, by its name: it counts more than keys in the environment */
     bool found;        /* one of the files has it */
     char *credentials; /* text of the file; "" if it is not there */
     char *config;

@@ -1,6 +1,6 @@
 /*
- * sandlot/sdk/event_stream.h - a reader of Amazon's event streams (application/vnd.amazon.eventstream) that takes bytes as
- * they come.
+ * sandlot/sdk/event_stream.h - a reader of Amazon's event streams (application/vnd.amazon.eventstream) that takes bytes
+ * as they come.
  *
  *   struct event_stream reader;
  *   event_stream_init(&reader, call, 16 << 20, on_message, context);
@@ -11,9 +11,9 @@
  *   event_stream_clear(&reader);
  *
  * Both checksums of a message are verified before it is passed on. A message that is damaged, longer than the limit, or
- * cut off by the end of the stream is SANDLOT_INTERNAL, told to the call. An exception that the service puts into the stream
- * is a message like any other: its kind says so. Memory grows with what has come, up to the limit. One reader belongs to
- * one thread at a time.
+ * cut off by the end of the stream is SANDLOT_INTERNAL, told to the call. An exception that the service puts into the
+ * stream is a message like any other: its kind says so. Memory grows with what has come, up to the limit. One reader
+ * belongs to one thread at a time.
  */
 #ifndef SANDLOT_SDK_EVENT_STREAM_H
 #define SANDLOT_SDK_EVENT_STREAM_H

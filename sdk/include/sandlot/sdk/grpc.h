@@ -18,10 +18,10 @@
  * CONNECTION  HTTP/2, by ALPN for https:// and without asking first for http://. Calls that follow each other share one
  * connection; calls at the same time have one each. Time, cancellation, secrets, proxies and the log are as in http.h.
  *
- * ERRORS    A call is well only if its status says so, however whole the messages look: a status that never came is
- * GRPC_UNAVAILABLE, an answer that is no gRPC has the code that belongs to its HTTP status, and a status that did come
- * counts even if the connection broke after it. Every function that returns a status other than SANDLOT_OK has said why
- * through call->host->fail. The code of an answer becomes the status of the call:
+ * ERRORS    A call is well only if its status says so, however whole the messages look: a status that never came, or
+ * came before the messages, is GRPC_UNAVAILABLE, an answer that is no gRPC has the code that belongs to its HTTP
+ * status, and a status that did come counts even if the connection broke after it. Every function that returns a status
+ * other than SANDLOT_OK has said why through call->host->fail. The code of an answer becomes the status of the call:
  *
  *   UNAUTHENTICATED, PERMISSION_DENIED   SANDLOT_AUTH        NOT_FOUND           SANDLOT_NOT_FOUND
  *   RESOURCE_EXHAUSTED                   SANDLOT_EXHAUSTED   UNIMPLEMENTED       SANDLOT_UNSUPPORTED
@@ -142,7 +142,7 @@ struct grpc_request {
 /* What came of a call. Zero before grpc_send, which fills it in also when it fails. */
 struct grpc_answer {
     int code;        /* enum grpc_code */
-    char text[1024]; /* what the service says to it, as one line */
+    char text[1024]; /* what the service says to it, as one line without secrets */
     char *message;   /* of a unary call that went well: its message, never NULL after SANDLOT_OK with GRPC_OK */
     size_t length;
     size_t messages; /* that came */

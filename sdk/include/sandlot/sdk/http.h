@@ -88,6 +88,7 @@ struct http_options {
     int kept_connections;       /* default 16 */
     bool http2;                 /* HTTP/2 and nothing else: over TLS by ALPN, to an http:// address without asking first
                                    (with libcurl 7 a connection of that kind then serves one request) */
+    bool direct;                /* through no proxy, whatever the variables say: for services of this machine */
 };
 
 /*

@@ -14,6 +14,8 @@
 
 #include <sandlot/provider.h>
 
+#include <pthread.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,6 +29,10 @@ bool pause_for(const struct sandlot_call *call, int64_t milliseconds);
  * SANDLOT_TIMEOUT: the call is over, and was told that SERVICE ("Acme") was waited for.
  */
 enum sandlot_status pause_longer(struct sandlot_call *call, const char *service, int *milliseconds, int longest_ms);
+
+/* Takes MUTEX, which somebody may hold who waits for a service or a program. False: the call was over before, nothing
+ * was told, and it is not taken. One that is free is taken for a call that is over, too. */
+bool pause_until_locked(const struct sandlot_call *call, pthread_mutex_t *mutex);
 
 #ifdef __cplusplus
 }

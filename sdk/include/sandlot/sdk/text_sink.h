@@ -23,8 +23,8 @@ struct text_sink {
     size_t length;
 };
 
-/* Keeps CAPACITY - 1 bytes in BYTES, which are the caller's and end with NUL at any time; what does not fit is taken and
- * dropped. CAPACITY is at least 1. */
+/* Keeps CAPACITY - 1 bytes in BYTES, which are the caller's and end with NUL at any time; what does not fit is taken
+ * and dropped. CAPACITY is at least 1. */
 void text_sink_init(struct text_sink *text, char *bytes, size_t capacity);
 
 #ifdef __cplusplus
