@@ -80,6 +80,15 @@ static void add_ledger(struct list *list)
     ledger_free_records(records, count);
 }
 
+/* Of --all: a provider that cannot list, or that alone knows the many places of its keys, and has none. */
+static bool has_nothing_to_say(const struct context *context, const char *name, const struct sandlot_error *error)
+{
+    const struct registry_entry *entry = registry_find(context->sandlot->registry, name, NULL);
+
+    return error->code == SANDLOT_CODE_NOT_SUPPORTED ||
+           (error->code == SANDLOT_CODE_AUTH && entry && !entry->note.credentials);
+}
+
 static void list_provider(const struct context *context, const char *name, struct list *list)
 {
     struct sandlot_target target = context_target(context);
@@ -91,7 +100,7 @@ static void list_provider(const struct context *context, const char *name, struc
 
     progress_end();
     if (outcome < 0 && (context->options->given & OPTION_ALL)) {
-        if (error.code == SANDLOT_CODE_NOT_SUPPORTED) {
+        if (has_nothing_to_say(context, name, &error)) {
             progress_note("%s", error.message);
             sandlot_error_clear(&error);
         } else {
