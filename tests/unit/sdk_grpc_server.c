@@ -19,8 +19,8 @@ struct connection {
     int fd;
     SSL *ssl;
     nghttp2_session *session;
-    const struct grpc_reply *reply;
-    size_t at; /* of the body */
+    struct grpc_reply reply; /* of its own: a test may be over while the rest of its answer is sent */
+    size_t at;               /* of the body */
     size_t sent;
     bool interrupted; /* by a block of headers */
 };
@@ -52,10 +52,10 @@ static bool flush(struct connection *connection)
     ssize_t length;
 
     while ((length = nghttp2_session_mem_send(connection->session, &bytes)) > 0) {
-        const struct grpc_reply *reply = connection->reply;
+        const struct grpc_reply *reply = &connection->reply;
         size_t piece = (size_t)length;
 
-        if (reply && reply->cut && connection->sent + piece >= reply->cut_at) {
+        if (reply->cut && connection->sent + piece >= reply->cut_at) {
             put(connection, bytes, reply->cut_at > connection->sent ? reply->cut_at - connection->sent : 0);
             return false;
         }
@@ -110,7 +110,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *buff
                          nghttp2_data_source *source, void *context)
 {
     struct connection *connection = context;
-    const struct grpc_reply *reply = connection->reply;
+    const struct grpc_reply *reply = &connection->reply;
     size_t left = reply->length - connection->at;
     size_t piece = reply->piece && reply->piece < capacity ? reply->piece : capacity;
     nghttp2_nv trailers[3];
@@ -147,14 +147,14 @@ static void answer(struct connection *connection, int32_t stream)
 {
     struct grpc_server *server = connection->server;
     size_t number = (size_t)server->requests++;
-    const struct grpc_reply *reply = &server->replies[number < server->reply_count ? number : server->reply_count - 1];
+    const struct grpc_reply *reply = &connection->reply;
     nghttp2_data_provider body = {.read_callback = read_body};
     char status[16];
     char name[64] = "";
     nghttp2_nv headers[6];
     size_t count = 0;
 
-    connection->reply = reply;
+    connection->reply = server->replies[number < server->reply_count ? number : server->reply_count - 1];
     connection->at = 0;
     connection->interrupted = false;
     nap(connection, reply->delay_ms);
@@ -212,7 +212,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         connection->server->body_length = 0;
     if (head && next_reply(connection->server)->early)
         answer(connection, frame->hd.stream_id);
-    else if (ended && (head || frame->hd.type == NGHTTP2_DATA) && !(connection->reply && connection->reply->early))
+    else if (ended && (head || frame->hd.type == NGHTTP2_DATA) && !connection->reply.early)
         answer(connection, frame->hd.stream_id);
     return 0;
 }
