@@ -5,7 +5,7 @@ import { createBox } from '../common/box.mjs';
 import { has } from '../common/grpc.mjs';
 import { isFirst, NAME, newId, newJwt, newUlid, outcome, refuse } from './ids.mjs';
 
-const START_MS = 150;
+const START_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 150);
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000);
 const SCHEDULE_MS = Number(process.env.EMULATOR_SCHEDULE_MS ?? 0); // until a sandbox has a task
 const KEY_MS = Number(process.env.EMULATOR_KEY_MS ?? 3600_000); // how long a key for the router is good
