@@ -420,7 +420,7 @@ help:
 	@echo 'make             build everything below $(BUILD)/; $(BUILD)/sandlot runs in place'
 	@echo 'make deps        install the Debian packages that are missing (config/packages)'
 	@echo 'make run         the demo: a program is written, compiled and run in a sandbox'
-	@echo 'make check       all tests, as root (if you are) and as an ordinary user, with sanitizers, and lint'
+	@echo 'make check       the tests, as root (if you are) and as an ordinary user, with sanitizers, and lint but clang-tidy'
 	@echo 'make check-all   the same, then fuzzing, valgrind, kill -9 and the benchmark: what CI runs'
 	@echo 'make check-vendors  the cloud providers against their emulators, whole'
 	@echo 'make unit        only the unit tests'
