@@ -25,6 +25,7 @@ ifneq ($(filter run check check-all check-vendors bench fuzz,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(JOBS)
 endif
 
+, := ,
 VERSION := $(shell sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)
 SONAME := libsandlot.so.0
 
@@ -59,8 +60,8 @@ PACKAGES := --check build
 ifneq ($(filter run,$(MAKECMDGOALS)),)
 PACKAGES := build
 endif
-ifneq ($(filter deps check check-all check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
-PACKAGES := build unit test
+ifneq ($(filter deps clients check check-all check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
+PACKAGES := build unit quick test
 endif
 
 .PHONY: deps packages FORCE
@@ -84,8 +85,9 @@ CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
-# To find and relocate six shared objects would take the command longer than its work. -lz is libelf's.
-COMMAND_LIBRARIES := -Wl,-Bstatic -ljson-c -linih -lelf -lz -lffi -lmd -Wl,-Bdynamic -ldl -lpthread -lm
+# To find and relocate six shared objects would take the command longer than its work. libelf is one: its archive in
+# Debian 13 calls functions of elfutils that no archive has.
+COMMAND_LIBRARIES := -Wl,-Bstatic -ljson-c -linih -lffi -lmd -Wl,-Bdynamic -lelf -ldl -lpthread -lm
 # toml++ is the only C++; its runtime is linked statically because the shared one would cost start-up time.
 CXX_RUNTIME := -static-libstdc++ -static-libgcc
 
@@ -141,13 +143,22 @@ $(HTTP_MODULE): $(HTTP_OBJECTS)
 # ---- sdk: what providers may link, compiled with include/ and sdk/ only -------------------------------------------------
 
 SDK_SOURCES := $(wildcard sdk/lib/*.c)
-SDK_OBJECTS := $(SDK_SOURCES:%.c=$(BUILD)/%.o)
+# What it sends to sandboxes is shell: sdk/lib/NAME.sh becomes strings of C, NAME.sh.c in the build folder.
+SDK_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard sdk/lib/*.sh))
+SDK_OBJECTS := $(SDK_SOURCES:%.c=$(BUILD)/%.o) $(SDK_SCRIPT_OBJECTS)
 SDK_FLAGS := -Isdk/include
 SDK_LIBRARIES := -lcurl -ljson-c -larchive -lwslay -lcrypto -lpthread -lm
 
 $(BUILD)/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) -c $< -o $@
+
+$(SDK_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % sdk/lib/embed.awk
+	@mkdir -p $(@D)
+	$(call quiet,GEN )awk -f sdk/lib/embed.awk $< > $@
+
+$(SDK_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Isdk/lib -c $< -o $@
 
 $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 	@rm -f $@
@@ -194,8 +205,9 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 LOCAL_CLIENT := $(wildcard plugins/local/*.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
-# Every other folder is a provider of its own, one for each cloud.
-VENDORS := $(filter-out local,$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
+# A folder with a makefile is a project of its own, as a vendor has it; see below. Every other one is built in, one for each cloud.
+PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))
+VENDORS := $(filter-out local $(PROJECTS),$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
 VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
 BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(VENDOR_PROVIDERS)
 
@@ -213,6 +225,22 @@ vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c)) $(patsu
 $(VENDOR_PROVIDERS): $(BUILD)/builtins/%.so: $$(call vendor_objects,$$*) $(BUILD)/libsandlot-sdk.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES) -lprotobuf-c
+
+# ---- plugins that are projects of their own ---------------------------------------------------------------------
+
+# By their own makefiles, in a copy, with this tree's SDK as if it were installed, and with nothing else of the tree. Whole each
+# time, because a project knows of changes in its own folder only. They go where plugins are looked for, and run in a worker.
+PROJECT_PROVIDERS := $(PROJECTS:%=$(BUILD)/plugins/%.so)
+# clang leaves the sanitizer's symbols of a shared object to the program that loads it.
+PROJECT_LINK := $(LDFLAGS) $(SANITIZE) $(if $(and $(SANITIZE),$(findstring clang,$(CC))),-Wl$(,)-z$(,)undefs)
+project_files = $(filter-out %.o %.so %/deb,$(wildcard plugins/$1/*))
+
+$(PROJECT_PROVIDERS): $(BUILD)/plugins/%.so: $$(call project_files,$$*) $(wildcard include/sandlot/*.h sdk/include/sandlot/sdk/*.h) \
+                      $(BUILD)/libsandlot-sdk.a $(BUILD)/pkgconfig/sandlot-provider.pc $(BUILD)/flags
+	@rm -rf $(@D)/$* && mkdir -p $(@D)/$* && cp -R $(call project_files,$*) $(@D)/$*/
+	$(call quiet,MAKE)PKG_CONFIG_PATH='$(abspath $(BUILD))/pkgconfig' $(MAKE) $(if $(V),,-s) --no-print-directory -C $(@D)/$* CC='$(CC)' \
+	    CFLAGS='$(WARNINGS) $(FORTIFY) $(CFLAGS) $(SANITIZE) -ffile-prefix-map=$(abspath $(@D)/$*)=plugins/$*' LDFLAGS='$(PROJECT_LINK)'
+	@mv $(@D)/$*/$*.so $@
 
 # Messages of a vendor that speaks gRPC: plugins/NAME/NAME.proto becomes NAME.pb-c.h and .c in the build folder, which that
 # vendor's sources include.
@@ -334,7 +362,7 @@ $(BUILD)/tests/plugins/%.so: tests/plugins/%.c $(BUILD)/flags
 # npm or network the tests that need them skip; CI must have them.
 CLIENTS := $(BUILD)/node/installed
 
-$(CLIENTS): tests/mcp/package.json tests/mcp/package-lock.json tests/mcp/.npmrc
+$(CLIENTS): tests/mcp/package.json tests/mcp/package-lock.json tests/mcp/.npmrc | packages
 	@mkdir -p $(@D)
 	@cp $^ $(@D)/
 	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'MCP clients'
@@ -344,7 +372,7 @@ $(CLIENTS): tests/mcp/package.json tests/mcp/package-lock.json tests/mcp/.npmrc
 # Likewise; they run on the Node.js of the MCP clients.
 VENDOR_CLIENTS := $(BUILD)/vendors/installed
 
-$(VENDOR_CLIENTS): tests/vendors/package.json tests/vendors/package-lock.json tests/vendors/.npmrc
+$(VENDOR_CLIENTS): tests/vendors/package.json tests/vendors/package-lock.json tests/vendors/.npmrc | packages
 	@mkdir -p $(@D)
 	@cp $^ $(@D)/
 	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'SDKs of vendors'
@@ -367,6 +395,10 @@ $(BUILD)/fuzz/core/%.o: core/%.cc $(BUILD)/flags
 $(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(SDK_SCRIPT_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
 $(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES)
@@ -409,10 +441,13 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: help run unit programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall clean
+.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall clean
 
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(HTTP_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
+# Of the unit tests make check runs in this build only those that no sanitizer lets through; see tests/check.sh.
+quick-programs: $(filter-out $(UNIT_TESTS),$(TEST_PROGRAMS)) $(filter %allocation_test,$(UNIT_TESTS)) \
+                $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l failing_allocator.h tests/unit/*_test.c))
 clients: $(CLIENTS) $(VENDOR_CLIENTS)
 fuzzers: $(FUZZERS)
 
@@ -420,8 +455,8 @@ help:
 	@echo 'make             build everything below $(BUILD)/; $(BUILD)/sandlot runs in place'
 	@echo 'make deps        install the Debian packages that are missing (config/packages)'
 	@echo 'make run         the demo: a program is written, compiled and run in a sandbox'
-	@echo 'make check       the tests, as root (if you are) and as an ordinary user, with sanitizers, and lint but clang-tidy'
-	@echo 'make check-all   the same, then fuzzing, valgrind, kill -9 and the benchmark: what CI runs'
+	@echo 'make check       the tests, as root (if you are) and as an ordinary user, with sanitizers, and lint of what changed'
+	@echo 'make check-all   all of them, fuzzing, valgrind, kill -9, the other Debian and the benchmark: what CI runs'
 	@echo 'make check-vendors  the cloud providers against their emulators, whole'
 	@echo 'make unit        only the unit tests'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck, exported symbols, includes, manual'
@@ -450,7 +485,7 @@ sanitize: | packages
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' \
 	    SANITIZE_KEEPER='-fsanitize=undefined -fsanitize-undefined-trap-on-error' all programs
 
-check: all programs clients sanitize
+check: all quick-programs clients sanitize
 	@tests/check.sh $(BUILD)
 
 check-all: all programs clients sanitize fuzzers $(BENCH)
@@ -485,14 +520,15 @@ TO = $(DESTDIR)$(PREFIX)
 completion_folder = $(if $(filter %.fish,$1),fish/vendor_completions.d,$(if $(filter _%,$(notdir $1)),zsh/site-functions,bash-completion/completions))
 
 install: all
-	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot/sdk \
-	    $(TO)/share/doc/sandlot
+	$(INSTALL) -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/providers $(TO)/lib/sandlot/modules \
+	    $(TO)/include/sandlot/sdk $(TO)/share/doc/sandlot
 	$(INSTALL) -m 755 $(BUILD)/sandlot $(TO)/bin/sandlot
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
+	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/
@@ -516,18 +552,26 @@ install: all
 	for page in $(wildcard docs/*.md); do config/install-page.sh $$page $(TO)/share/doc/sandlot/$$page ../../../.. || exit 1; done
 	for file in $(EXAMPLES); do $(INSTALL) -D -m 644 sdk/$$file $(TO)/share/doc/sandlot/$$file || exit 1; done
 
+# By name, for below a PREFIX such as ~/.local the same folders hold what the user has put there.
+UNINSTALL := bin/sandlot lib/libsandlot-sdk.a lib/libsandlot.so lib/$(SONAME) lib/libsandlot.so.$(VERSION) \
+             lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc \
+             $(addprefix lib/sandlot/builtins/,$(notdir $(BUILTINS))) $(addprefix lib/sandlot/providers/,$(notdir $(PROJECT_PROVIDERS))) \
+             $(addprefix lib/sandlot/modules/,$(notdir $(HTTP_MODULE) $(KIT))) \
+             $(wildcard include/sandlot/*.h) $(patsubst sdk/%,%,$(wildcard sdk/include/sandlot/sdk/*.h)) \
+             $(patsubst $(BUILD)/%,share/sandlot/%,$(SCAFFOLD)) \
+             $(foreach page,$(MAN_PAGES),share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
+             $(foreach file,$(COMPLETIONS),share/$(call completion_folder,$(file))/$(notdir $(file))) \
+             $(addprefix share/doc/sandlot/,apparmor-profile config.example.toml README.md providers.md $(wildcard docs/*.md) $(EXAMPLES))
+# Those that are Sandlot's own, and go if nothing else is in them.
+UNINSTALL_FOLDERS := lib/sandlot include/sandlot share/sandlot share/doc/sandlot
+
 uninstall:
-	rm -f $(TO)/bin/sandlot $(TO)/lib/libsandlot-sdk.a $(TO)/lib/libsandlot.so $(TO)/lib/$(SONAME) $(TO)/lib/libsandlot.so.$(VERSION)
-	rm -f $(TO)/lib/pkgconfig/sandlot.pc $(TO)/lib/pkgconfig/sandlot-provider.pc
-	rm -rf $(TO)/lib/sandlot/builtins $(TO)/lib/sandlot/modules $(TO)/include/sandlot $(TO)/share/doc/sandlot \
-	    $(TO)/share/sandlot
-	for page in $(MAN_PAGES); do rm -f $(TO)/share/man/man$${page##*.}/$${page##*/}; done
-	$(foreach file,$(COMPLETIONS),rm -f $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
-	rmdir --ignore-fail-on-non-empty $(TO)/lib/sandlot
+	cd $(TO) && rm -f $(UNINSTALL)
+	cd $(TO) && for folder in $(UNINSTALL_FOLDERS); do [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete || exit 1; done
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
 ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
-DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES))))
+DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
 -include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

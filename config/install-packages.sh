@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages of config/packages that are missing.
 #
-#   install-packages.sh [--check] KIND...      KIND: build, unit, test
+#   install-packages.sh [--check] KIND...      KIND: build, unit, quick, test
 #
 # Quick and silent when nothing is missing. --check only looks. Ends with 1 if something without which nothing compiles is
-# missing afterwards (kinds build and unit); of kind test it is only told, because the tests that need it skip.
+# missing afterwards (kinds build and unit); of kinds quick and test it is only told, because the tests that need it skip.
 set -eu
 
 folder=$(dirname "$0")

@@ -52,7 +52,7 @@ group_is_gone() { ! pgrep -f "^sleep $1\$" >/dev/null; }
 
 # keeps_promises NAME ISOLATION: those of provider.h that a provider with three functions has to keep.
 keeps_promises() {
-    local name=$1 isolation=$2 what="$1, $2" id begin command number=$((RANDOM + 40000))
+    local name=$1 isolation=$2 what="$1, $2" id command number=$((RANDOM + 40000))
     printf '[sandboxes.providers.%s]\nisolation = "%s"\n' "$name" "$isolation" >"$config"
     expect "$what: output and error in order, and the exit code" 7 "out
 err
@@ -67,23 +67,19 @@ out" "*" exec --sandbox "$name" 'echo out; echo err >&2; echo out; exit 7'
     json "$what: a folder that is not there" 1 '.message | test("there is no folder /nothing")' \
         exec --sandbox "$name" --cwd /nothing -- true
     expect "$what: a command that closes its output goes on" 4 "" "*" exec --sandbox "$name" 'exec >&- 2>&-; sleep 0.3; exit 4'
-    begin=$SECONDS
-    expect "$what: a background child holds nothing up" 0 "done" "*" exec --sandbox "$name" "sleep 3 & echo done"
+    expect "$what: a background child holds nothing up" 0 "done" "*" exec --sandbox "$name" "sleep 70 & echo done"
     expect "$what: nor does one that writes for ever" 0 "*" "*" exec --sandbox "$name" '(timeout 3 yes &) ; echo done'
     expect "$what: a time limit" 124 "*" "*" exec --sandbox "$name" --timeout 1 "echo begun; sleep $number & sleep $number"
     check "$what: what it had printed is there" grep -qx begun "$scratch/out"
-    check "$what: none of them took long" test $((SECONDS - begin)) -lt 12
     check "$what: all that it started has ended" until_true 3 group_is_gone "$number"
     rm "$scratch/out" # "begun" must be this command's: a signal that comes before it is there would be lost
     "$SANDLOT" exec --sandbox "$name" -- "echo begun; sleep $number & sleep $number" >"$scratch/out" 2>"$scratch/err" &
     command=$!
     until_true 10 grep -qs begun "$scratch/out"
     kill -TERM "$command"
-    begin=$SECONDS
     wait "$command"
     status=$?
     check "$what: a cancelled command fails" test "$status" != 0
-    check "$what: within moments" test $((SECONDS - begin)) -lt 4
     check "$what: all that it started has ended" until_true 3 group_is_gone "$number"
     run create --sandbox "$name"
     id=$out
@@ -175,8 +171,9 @@ has_the_layout() {
         echo 'fn main() {'
         tr '\n' ' ' <tests/abi/layout_provider.c | grep -oE '(FIELD|FROZEN_SIZE|SIZE)\(sandlot_[a-z]+, [0-9]+[,)]( [a-z_]+)?' |
             sed -E 's/^FIELD\(sandlot_([a-z]+), ([0-9]+), ([a-z_]+)/place!(\u\1, \2, \3);/
-                s/^(FROZEN_)?SIZE\(sandlot_([a-z]+), ([0-9]+)\)/assert_eq!(std::mem::size_of::<\u\2>(), \3, "\2");/'
-        echo 'let mut table = NOTHING; unsafe { assert!(has!(&table, Provider, fork)); table.size = 12;'
+                s/^FROZEN_SIZE\(sandlot_([a-z]+), ([0-9]+)\)/assert_eq!(std::mem::size_of::<\u\1>(), \2, "\1");/
+                s/^SIZE\(sandlot_([a-z]+), ([0-9]+)\)/assert!(std::mem::size_of::<\u\1>() >= \2, "\1");/'
+        echo 'let mut table = NOTHING; unsafe { assert!(has!(&table, Provider, check)); table.size = 12;'
         echo 'assert!(has!(&table, Provider, abi_major)); assert!(!has!(&table, Provider, abi_minor)); }'
         echo '}'
     } >"$scratch/vendor/rust/layout.rs"

@@ -1,38 +1,33 @@
 #!/bin/bash
 # Runs test programs and counts what they found.
 #
-#   tests/run.sh -b BUILD [-j JOBS] [-t SECONDS] [-n LABEL] [-r RESULTS] PROGRAM...
+#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] PROGRAM...]...
 #
 # Every program gets HOME, XDG_* and TMPDIR folders of its own, no standard input and a time limit; see tests/README.md for
 # what it can rely on. Its output is kept in BUILD/test-logs and shown only if it failed. With -r the counts are added
 # to the file RESULTS for the caller to sum up, and what failed to RESULTS.failures; without it the closing line is printed here.
+#
+# Options hold for the programs behind them, so that one call can run those of several builds side by side, and as somebody else:
+# -u as the user UID, who owns the copy of the tree at TREE (-C); BUILD is below it then; -S is SANDLOT_TEST_SLOW. Programs start in the order given:
+# LEAST (1) run in any case, and up to MOST (LEAST) while processors are idle, because most programs mostly wait.
 set -u
 
-jobs=1
+least=1
+most=
 seconds=180
 label=
 results=
 build=build
-while getopts b:j:t:n:r: option; do
-    case $option in
-        b) build=$OPTARG ;;
-        j) jobs=$OPTARG ;;
-        t) seconds=$OPTARG ;;
-        n) label=$OPTARG ;;
-        r) results=$OPTARG ;;
-        *) exit 2 ;;
-    esac
-done
-shift $((OPTIND - 1))
+uid=
+slow=${SANDLOT_TEST_SLOW:-}
+source_tree=$(cd "$(dirname "$0")/.." && pwd) || exit 2
+tree=$source_tree
 
-cd "$(dirname "$0")/.." || exit 2
-mkdir -p "$build/test-logs" || exit 2
-BUILD=$(cd "$build" && pwd)
-export BUILD SANDLOT="$BUILD/sandlot"
 scratch=$(mktemp -d /tmp/sandlot-check.XXXXXX) || exit 2
 chmod 755 "$scratch"
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
+cd "$source_tree" || exit 2
 
 # count LOG STATUS: "passed failed skipped" of one program, from what cmocka or "ok"/"not ok" lines say, else from its status
 count() {
@@ -51,19 +46,27 @@ count() {
         }' "$1"
 }
 
-# environment FOLDER PROGRAM...: runs PROGRAM as if on a machine where nobody has configured anything
+# isolated FOLDER PROGRAM...: runs PROGRAM as if on a machine where nobody has configured anything. Without the last of ASAN_OPTIONS
+# LeakSanitizer of gcc 12 takes thread-local memory of a loaded library for another glibc's, where it happens to lie 16 bytes
+# behind a page's beginning, and crashes ("Tracer caught signal 11").
 isolated() {
-    local home=$1
+    local home=$1 user=() who
     shift
     mkdir -p "$home/home" "$home/config" "$home/data" "$home/state" "$home/cache" "$home/run" "$home/tmp" &&
         chmod 700 "$home/run" || return 1
-    env -i PATH="$PATH" LANG=C.UTF-8 USER="$(id -un 2>/dev/null || id -u)" HOME="$home/home" XDG_CONFIG_HOME="$home/config" \
+    who=$(id -un 2>/dev/null || id -u)
+    if [ -n "$uid" ]; then
+        chown -R "$uid:$uid" "$home" || return 1
+        user=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
+        who=$uid
+    fi
+    env -i PATH="$PATH" LANG=C.UTF-8 USER="$who" HOME="$home/home" XDG_CONFIG_HOME="$home/config" \
         XDG_DATA_HOME="$home/data" XDG_STATE_HOME="$home/state" XDG_CACHE_HOME="$home/cache" XDG_RUNTIME_DIR="$home/run" \
-        TMPDIR="$home/tmp" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$SANDLOT" ${CI:+CI="$CI"} \
+        TMPDIR="$home/tmp" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$BUILD/sandlot" ${CI:+CI="$CI"} \
         ${FUZZ_SECONDS:+FUZZ_SECONDS="$FUZZ_SECONDS"} ${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
         ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} \
-        ${SANDLOT_TEST_SLOW:+SANDLOT_TEST_SLOW="$SANDLOT_TEST_SLOW"} \
-        ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 "$@"
+        ${slow:+SANDLOT_TEST_SLOW="$slow"} \
+        ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1 "${user[@]}" "$@"
 }
 
 # failures LOG: what of the program failed, a line each, as far as it tells; else how it ended
@@ -71,9 +74,10 @@ failures() {
     grep -E '^(not ok |\[  ERROR   \]|\[  FAILED  \] [^0-9])' "$1" || tail -n 2 "$1"
 }
 
-# run_one NUMBER PROGRAM: runs it, writes its counts, prints one line
+# run_one NUMBER PROGRAM: runs it, writes its counts, prints one line: wall time, processor time, name, outcome
 run_one() {
-    local program=$2 name log status began passed failed skipped word took
+    local program=$2 name log status passed failed skipped word
+    cd "$tree" || exit 2
     # unit/text_test, cli/exec_test, install_test: the folder tells programs of one name apart
     name=$(realpath -m "${program%.sh}")
     name=${name#"$BUILD"/}
@@ -81,45 +85,86 @@ run_one() {
     name=${name#tests/}
     case $program in *.sh | /bin/*) ;; *) [ "$name" != "${name##*/}" ] || name=unit/$name ;; esac
     name=$label$name
-    log=$BUILD/test-logs/${name//[ \/]/_}.log
-    began=${EPOCHREALTIME/[.,]/}
+    log=$logs/${name//[ \/]/_}.log
     case $program in
         */*) ;;
         *) program=./$program ;;
     esac
-    local start=("$program")
+    local start=("$program") TIMEFORMAT='%R %U %S'
     case $program in *.sh) start=(bash "$program") ;; esac
-    isolated "$scratch/$1" timeout -k 5 "$seconds" "${start[@]}" </dev/null >"$log" 2>&1
+    { time isolated "$scratch/$1" timeout -k 5 "$seconds" "${start[@]}" </dev/null >"$log" 2>&1; } 2>"$scratch/$1.time"
     status=$?
-    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
     if [ "$status" = 124 ] || [ "$status" = 137 ]; then
         echo "not ok $name: not done after $seconds s" >>"$log"
     fi
     read -r passed failed skipped <<<"$(count "$log" "$status")"
-    echo "$passed $failed $skipped" >"$scratch/$1.counts"
     word=ok
     [ "$skipped" = 0 ] || word="ok ($skipped skipped)"
     [ "$status" != 77 ] || word="SKIP: $(grep -v '^[[:space:]]*$' "$log" | tail -n 1)"
     [ "$failed" = 0 ] || word="FAILED (status $status), log: $log"
     {
-        printf '%6d.%03d s  %-44s %s\n' $((took / 1000)) $((took % 1000)) "$name" "$word"
+        awk -v name="$name" -v word="$word" '{ printf "%8.1f s %7.1f s  %-44s %s\n", $1, $2 + $3, name, word }' "$scratch/$1.time"
         [ "$failed" = 0 ] || sed 's/^/    | /' "$log" | tail -n 60
     } >"$scratch/$1.line"
     cat "$scratch/$1.line"
     [ "$failed" = 0 ] || failures "$log" | sed "s|^|$name: |" >"$scratch/$1.failures"
     rm -rf "${scratch:?}/$1"
+    echo "$passed $failed $skipped" >"$scratch/$1.counts" # last: it says that the program has ended
 }
 
+# processor_times: total and idle time of all processors since the start, in ticks
+processor_times() {
+    local times value
+    read -ra times </proc/stat
+    total=0 idle=${times[4]}
+    for value in "${times[@]:1:8}"; do total=$((total + value)); done
+}
+
+# room: whether one more may start now. What has just been started is given a moment to show how much it needs.
+room() {
+    local ended=("$scratch"/*.counts) running
+    running=$((number - ${#ended[@]}))
+    [ "$running" -ge "$least" ] || return 0
+    [ "$running" -lt "$most" ] || return 1
+    processor_times
+    [ "$((total - total_before))" -ge $((25 * processors)) ] || return 1
+    local spare=$((100 * (idle - idle_before) / (total - total_before)))
+    total_before=$total idle_before=$idle
+    [ "$spare" -ge 15 ]
+}
+
+shopt -s nullglob
 number=0
-running=0
-for program in "$@"; do
-    number=$((number + 1))
-    if [ "$running" -ge "$jobs" ]; then
-        wait -n
-        running=$((running - 1))
-    fi
-    run_one "$number" "$program" &
-    running=$((running + 1))
+processors=$(nproc)
+processor_times
+total_before=$total idle_before=$idle
+while [ $# -gt 0 ]; do
+    OPTIND=1
+    while getopts b:j:J:t:n:r:u:C:S: option; do
+        case $option in
+            b) build=$OPTARG ;;
+            j) least=$OPTARG ;;
+            J) most=$OPTARG ;;
+            t) seconds=$OPTARG ;;
+            n) label=$OPTARG ;;
+            r) results=$OPTARG ;;
+            u) uid=$OPTARG ;;
+            C) tree=${OPTARG:-$source_tree} ;;
+            S) slow=$OPTARG ;;
+            *) exit 2 ;;
+        esac
+    done
+    shift $((OPTIND - 1))
+    most=${most:-$least}
+    BUILD=$(cd "$tree" && cd "$build" && pwd) || exit 2
+    logs=$BUILD/test-logs
+    mkdir -p "$logs" || exit 2
+    while [ $# -gt 0 ] && [[ $1 != -* ]]; do
+        until room; do sleep 0.1; done
+        number=$((number + 1))
+        run_one "$number" "$1" &
+        shift
+    done
 done
 wait
 

@@ -10,7 +10,7 @@ end
 
 set -l files read write edit ls grep glob rm upload download
 set -l works exec shell $files mcp
-set -l commands exec shell $files create list delete gc mcp providers plugin doctor help
+set -l commands exec shell $files cp create list delete gc mcp providers plugin doctor version help
 set -l none "not __fish_seen_subcommand_from $commands"
 set -l work "__fish_seen_subcommand_from $works"
 set -l creates "__fish_seen_subcommand_from $works create"
@@ -28,6 +28,7 @@ complete -c sandlot -n $none -a glob -d 'find files by a pattern'
 complete -c sandlot -n $none -a rm -d 'remove a file or a directory'
 complete -c sandlot -n $none -a upload -d 'copy files into the sandbox'
 complete -c sandlot -n $none -a download -d 'copy files out of the sandbox'
+complete -c sandlot -n $none -a cp -d 'copy into a sandbox, or out of it'
 complete -c sandlot -n $none -a create -d 'make a sandbox that stays'
 complete -c sandlot -n $none -a list -d 'list sandboxes'
 complete -c sandlot -n $none -a delete -d 'end sandboxes'
@@ -36,6 +37,7 @@ complete -c sandlot -n $none -a mcp -d 'offer a sandbox to an agent'
 complete -c sandlot -n $none -a providers -d 'list providers'
 complete -c sandlot -n $none -a plugin -d 'write, check, install and remove providers'
 complete -c sandlot -n $none -a doctor -d 'check this machine'
+complete -c sandlot -n $none -a version -d 'print the version'
 complete -c sandlot -n $none -a help -d 'print help'
 complete -c sandlot -n '__fish_seen_subcommand_from help' -a "$commands"
 complete -c sandlot -n '__fish_seen_subcommand_from providers' -a '(__sandlot_providers)'
@@ -47,7 +49,7 @@ complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l replace -d 'also 
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from remove' -l all -d 'all that the file provides'
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from check install' -F
 complete -c sandlot -n '__fish_seen_subcommand_from delete' -a '(__sandlot_ids)'
-complete -c sandlot -n '__fish_seen_subcommand_from upload download' -F
+complete -c sandlot -n '__fish_seen_subcommand_from upload download cp' -F
 
 complete -c sandlot -l sandbox -x -a '(__sandlot_providers)' -d 'the provider'
 complete -c sandlot -l param -x -d 'one parameter of the provider'
@@ -55,15 +57,15 @@ complete -c sandlot -l config -r -F -d 'the configuration file'
 complete -c sandlot -n 'not __fish_seen_subcommand_from shell mcp' -l json -d 'one JSON object on standard output'
 complete -c sandlot -s q -d 'errors only'
 complete -c sandlot -s v -d 'more messages'
-complete -c sandlot -l help -d 'print help'
+complete -c sandlot -s h -l help -d 'print help'
 complete -c sandlot -l version -d 'print the version'
 complete -c sandlot -n $creates -l sandbox-snapshot-name -x -d 'start from this snapshot'
 complete -c sandlot -n $creates -l sandbox-setup -r -F -d 'run this script first'
 complete -c sandlot -n $creates -l scope -x -d 'reuse the sandbox of this scope'
 complete -c sandlot -n $work -l sandbox-id -x -a '(__sandlot_ids)' -d 'use this sandbox'
-complete -c sandlot -n '__fish_seen_subcommand_from exec' -l timeout -x -d 'seconds'
+complete -c sandlot -n '__fish_seen_subcommand_from exec' -l timeout -x -d 'time limit'
 complete -c sandlot -n '__fish_seen_subcommand_from exec shell' -l cwd -x -d 'where it starts'
-complete -c sandlot -n '__fish_seen_subcommand_from exec shell' -l env -x -d 'set a variable'
+complete -c sandlot -n '__fish_seen_subcommand_from exec shell' -s e -l env -x -d 'set a variable'
 complete -c sandlot -n '__fish_seen_subcommand_from exec' -l stdin -d 'pass standard input through'
 complete -c sandlot -n '__fish_seen_subcommand_from read' -l offset -x -d 'lines to skip'
 complete -c sandlot -n '__fish_seen_subcommand_from read' -l limit -x -d 'lines at most'
@@ -73,8 +75,13 @@ complete -c sandlot -n '__fish_seen_subcommand_from edit' -l replace-all -d 'eve
 complete -c sandlot -n '__fish_seen_subcommand_from grep' -l glob -x -d 'only files that match'
 complete -c sandlot -n '__fish_seen_subcommand_from grep' -l max-count -x -d 'lines at most'
 complete -c sandlot -n '__fish_seen_subcommand_from glob' -l dirs -d 'directories too'
-complete -c sandlot -n '__fish_seen_subcommand_from upload download' -s r -d 'directories too'
+complete -c sandlot -n '__fish_seen_subcommand_from upload download cp' -s r -d 'directories too'
+complete -c sandlot -n '__fish_seen_subcommand_from download cp' -l max-bytes -x -d 'of all files together'
 complete -c sandlot -n '__fish_seen_subcommand_from list' -l all -d 'of every provider'
+complete -c sandlot -n '__fish_seen_subcommand_from delete' -l all -d 'all that you have made'
+complete -c sandlot -n '__fish_seen_subcommand_from delete' -l if-exists -d 'what nobody knows counts as deleted'
+complete -c sandlot -n '__fish_seen_subcommand_from delete' -l scope -x -d 'the sandbox of this scope'
+complete -c sandlot -n '__fish_seen_subcommand_from gc' -l forget -x -d 'remove it from the ledger'
 complete -c sandlot -n $mcp -l create -x -a 'lazy start' -d 'when the sandbox is made'
 complete -c sandlot -n $mcp -l idle-timeout -x -d 'seconds without a message'
 complete -c sandlot -n $mcp -l max-result-bytes -x -d 'of text in one result'

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
+enum { MOST_LINKS = 40 }; /* as the kernel follows */
+
 /* The home folder, to be freed. */
 static char *home(void)
 {
@@ -94,46 +96,117 @@ int path_make_folders(const char *path, unsigned int mode)
     return mkdir(copy, mode) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* What is wrong with one file or folder on the way; NULL: nothing. */
-static char *distrust_one(const char *path)
+/* What is wrong with one file, folder or link on the way; NULL: nothing. A link has no mode that counts. */
+static char *distrust_one(const char *path, const struct stat *status)
+{
+    if (status->st_uid != 0 && status->st_uid != geteuid())
+        return text_format("%s belongs to another user (uid %u)", path, (unsigned)status->st_uid);
+    if (S_ISLNK(status->st_mode) || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
+        return NULL;
+    if (status->st_mode & (S_IWGRP | S_IWOTH))
+        return text_format("%s is writable by %s (mode %04o)", path,
+                           status->st_mode & S_IWOTH ? "everybody" : "its group", (unsigned)status->st_mode & 07777);
+    return NULL;
+}
+
+/* A way that is walked name by name, links followed where they stand. */
+struct walk {
+    char *reached; /* without links; "" is the root */
+    char *rest;    /* what is still to be walked */
+    int links;
+};
+
+static bool set_text(char **field, char *text)
+{
+    free(*field);
+    *field = text;
+    return text != NULL;
+}
+
+/* Goes on by the link at PATH. False: with errno. */
+static bool follow_link(struct walk *walk, const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t length = readlink(path, target, sizeof(target));
+
+    if (length < 0)
+        return false;
+    if (length == (ssize_t)sizeof(target) || ++walk->links > MOST_LINKS) {
+        errno = ELOOP;
+        return false;
+    }
+    if (*target == '/')
+        *walk->reached = '\0';
+    return set_text(&walk->rest, text_format("%.*s/%s", (int)length, target, walk->rest));
+}
+
+/* Walks one NAME on. False: *REASON, or errno, says why not. */
+static bool step(struct walk *walk, const char *name, char **reason)
 {
     struct stat status;
 
-    if (lstat(path, &status) < 0)
-        return text_format("%s: %s", path, strerror(errno));
-    if (status.st_uid != 0 && status.st_uid != geteuid())
-        return text_format("%s belongs to another user (uid %u)", path, (unsigned)status.st_uid);
-    if (S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX))
-        return NULL;
-    if (status.st_mode & (S_IWGRP | S_IWOTH))
-        return text_format("%s is writable by %s (mode %04o)", path,
-                           status.st_mode & S_IWOTH ? "everybody" : "its group", (unsigned)status.st_mode & 07777);
-    return NULL;
+    if (strcmp(name, "..") == 0) {
+        char *slash = strrchr(walk->reached, '/');
+
+        if (slash)
+            *slash = '\0';
+        return true;
+    }
+    AUTO_FREE char *path = text_format("%s/%s", walk->reached, name);
+
+    if (!path || lstat(path, &status) < 0)
+        return false;
+    *reason = distrust_one(path, &status);
+    if (*reason)
+        return false;
+    return S_ISLNK(status.st_mode) ? follow_link(walk, path) : set_text(&walk->reached, TAKE(path));
+}
+
+/* The next name, to be freed; NULL at the end, or without memory. */
+static char *next_name(struct walk *walk)
+{
+    size_t skipped = strspn(walk->rest, "/");
+    size_t length = strcspn(walk->rest + skipped, "/");
+    char *name = length ? strndup(walk->rest + skipped, length) : NULL;
+
+    memmove(walk->rest, walk->rest + skipped + length, strlen(walk->rest + skipped + length) + 1);
+    return name;
 }
 
 char *path_distrust(const char *path)
 {
-    AUTO_FREE char *real = realpath(path, NULL);
+    AUTO_FREE char *absolute = path_absolute(path, NULL);
+    struct walk walk = {.reached = strdup(""), .rest = absolute ? strdup(absolute) : NULL};
+    struct stat status;
+    char *reason = stat("/", &status) == 0 ? distrust_one("/", &status) : NULL;
+    bool is_walked = walk.reached && walk.rest;
 
-    if (!real)
-        return text_format("%s: %s", path, strerror(errno));
-    char *reason = distrust_one(real);
-
-    for (char *slash; !reason && (slash = strrchr(real, '/'));) {
-        *slash = '\0';
-        reason = distrust_one(*real ? real : "/");
-        if (!*real)
-            break;
-    }
+    for (char *name; is_walked && !reason && (name = next_name(&walk)); free(name))
+        is_walked = strcmp(name, ".") == 0 || step(&walk, name, &reason);
+    if (!is_walked && !reason)
+        reason = text_format("%s: %s", path, strerror(errno));
+    free(walk.reached);
+    free(walk.rest);
     return reason;
+}
+
+int path_open_file(int folder_fd, const char *path, int flags)
+{
+    return openat(folder_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 }
 
 char *path_read_file(const char *path, size_t maximum, size_t *length)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    AUTO_CLOSE int fd = path_open_file(AT_FDCWD, path, 0);
+
+    return fd < 0 ? NULL : path_read_descriptor(fd, maximum, length);
+}
+
+char *path_read_descriptor(int fd, size_t maximum, size_t *length)
+{
     struct stat status;
 
-    if (fd < 0 || fstat(fd, &status) < 0)
+    if (fstat(fd, &status) < 0)
         return NULL;
     if (!S_ISREG(status.st_mode)) {
         errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;

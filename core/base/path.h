@@ -28,15 +28,19 @@ int path_make_folders(const char *path, unsigned int mode);
 
 /*
  * Could anybody but root and the current user have put this file there? NULL if not; else a sentence that
- * names the file or folder at fault, to be freed. Checks the file and each folder above it, links
- * resolved: owner root or the user, not writable by group or others (a folder with the sticky bit may be, as
- * long as what lies in it on the way passes).
+ * names the file or folder at fault, to be freed. Checks all that lies on the way from the root, each link with the
+ * folders that lead to it and those that it leads through: owner root or the user, not writable by group or others (a
+ * folder with the sticky bit may be, as long as what lies in it on the way passes).
  */
 char *path_distrust(const char *path);
 
 /* The whole of a file of at most MAXIMUM bytes, with NUL appended; *LENGTH may be NULL. To be freed; NULL with errno
  * (EFBIG: larger than that; EISDIR and the like: not a regular file). Never blocks on a FIFO. */
 char *path_read_file(const char *path, size_t maximum, size_t *length);
+
+/* The same in two steps, for who looks at the file in between: opens it, with further FLAGS of open(2); reads it. */
+int path_open_file(int folder_fd, const char *path, int flags);
+char *path_read_descriptor(int fd, size_t maximum, size_t *length);
 
 /* Replaces the file NAME in the folder FD by rename(2), mode 0600. DURABLE: it outlasts a power failure from then on.
  * 0, or -1 with errno. */

@@ -199,6 +199,50 @@ char *text_utf8_replace(const void *bytes, size_t length, size_t *result_length)
     return text;
 }
 
+/* The code point of a valid character of SIZE bytes. */
+static unsigned long code_point(const char *character, size_t size)
+{
+    unsigned long code = (unsigned char)character[0];
+
+    if (size > 1)
+        code &= 0x7fUL >> size;
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | ((unsigned char)character[i] & 0x3fU);
+    return code;
+}
+
+/*
+ * Invisible characters that change the order in which their neighbours are shown, end the line, or make two names look
+ * like one. Not the joiners U+200C and U+200D, without which some languages and pictures cannot be written.
+ */
+static bool deceives(unsigned long code)
+{
+    static const struct {
+        unsigned long first;
+        unsigned long last;
+    } ranges[] = {{0xad, 0xad},     {0x61c, 0x61c},   {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f},
+                  {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return true;
+    return false;
+}
+
+/* Writes one character as text_visible shows it. Returns the end of that. */
+static char *show(char *out, const char *character, size_t size)
+{
+    const unsigned long code = code_point(character, size);
+
+    if (code == '\n')
+        return out + sprintf(out, "\\n");
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
+        return out + sprintf(out, "\\x%02lx", code);
+    if (deceives(code))
+        return out + sprintf(out, code > 0xffff ? "\\U%08lx" : "\\u%04lx", code);
+    return mempcpy(out, character, size);
+}
+
 char *text_visible(const char *text)
 {
     size_t length = 0;
@@ -208,18 +252,9 @@ char *text_visible(const char *text)
 
     if (!visible)
         return NULL;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)valid[i];
-        unsigned char next = (unsigned char)valid[i + 1];
-
-        if (c == '\n')
-            out += sprintf(out, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            out += sprintf(out, "\\x%02x", c);
-        else if (c == 0xc2 && next >= 0x80 && next <= 0x9f) /* U+0080 to U+009F: terminals obey these too */
-            out += sprintf(out, "\\x%02x", (unsigned char)valid[++i]);
-        else
-            *out++ = (char)c;
+    for (size_t i = 0, size; i < length; i += size) {
+        size = utf8_character((const unsigned char *)valid + i, length - i);
+        out = show(out, valid + i, size);
     }
     *out = '\0';
     return visible;

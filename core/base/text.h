@@ -22,7 +22,8 @@ bool text_utf8_valid(const void *bytes, size_t length);
 /* BYTES with everything that is not UTF-8 replaced by U+FFFD; NUL bytes stay. *RESULT_LENGTH may be NULL. */
 char *text_utf8_replace(const void *bytes, size_t length, size_t *result_length);
 
-/* TEXT with newlines as "\n" and other control characters (C0, DEL, C1) as \xNN, fit for one line on a terminal. */
+/* TEXT with newlines as "\n", other control characters (C0, DEL, C1) as \xNN, and invisible ones that change the order
+ * of others or pass unseen (U+202E, U+200B and the like) as \uNNNN: fit for one line on a terminal. */
 char *text_visible(const char *text);
 
 /* The one of NAMES nearest to NAME by edit distance (with transpositions), NULL if none is near enough to suggest. */

@@ -61,6 +61,8 @@ int command_glob(const struct options *options);
 int command_rm(const struct options *options);
 int command_upload(const struct options *options);
 int command_download(const struct options *options);
+int command_cp(const struct options *options);
+int command_version(const struct options *options);
 int command_plugin(const struct options *options);
 int command_plugin_new(const struct options *options);
 int command_plugin_check(const struct options *options);

@@ -83,12 +83,14 @@ static const struct command table[] = {
              "is made for this command and deleted afterwards. A single word is a shell command line;\n"
              "several words are quoted and joined.\n"
              "\n"
-             "  --timeout SECONDS    end it and all that it started after so long (1800; at most 3600; 0: never)\n"
+             "  --timeout TIME       end it and all that it started after so long: 90s, 5m, 1h; a bare number is\n"
+             "                       seconds (1800; at most 3600; 0: never)\n"
              "  --cwd DIR            where it starts\n"
-             "  --env NAME=VALUE     set a variable for it; may be repeated\n"
+             "  -e, --env NAME=VALUE set a variable for it; may be repeated\n"
              "  --stdin              pass standard input through\n"
              "\n"
              "The exit status is that of the command, 124 if it timed out; with --json 0, and the object says.\n"
+             "'sandlot run' is the same.\n"
              "\n"
              "  sandlot exec -- make test\n"
              "  sandlot exec 'cd /tmp && ls | wc -l'\n"
@@ -108,7 +110,7 @@ static const struct command table[] = {
              "made for it and deleted when it ends. Needs a terminal; for scripts there is 'sandlot exec'.\n"
              "\n"
              "  --cwd DIR            where it starts\n"
-             "  --env NAME=VALUE     set a variable for it; may be repeated\n"
+             "  -e, --env NAME=VALUE set a variable for it; may be repeated\n"
              "\n"
              "Every key goes into the sandbox, Ctrl-C too. What the sandbox prints reaches your terminal unfiltered,\n"
              "since programs with a screen need that: software that you do not trust can change the terminal's title\n"
@@ -214,8 +216,10 @@ static const struct command table[] = {
     {.name = "upload",
      .summary = "copy files into the sandbox",
      .arguments = "LOCAL REMOTE [LOCAL REMOTE...]",
-     .help = "Copies files in exact bytes. REMOTE is an absolute path; missing directories are made, a file that is\n"
-             "there is replaced as a whole. One that fails does not stop the others. '-' is standard input.\n"
+     .help = "Copies files in exact bytes. A relative REMOTE begins at the working directory; missing directories\n"
+             "are made, a file that is there is replaced as a whole. One that fails does not stop the others. '-' is\n"
+             "standard input. A REMOTE that ends in '/', and any other directory, takes the file under\n"
+             "its name.\n"
              "\n"
              "  -r                   directories too, with all that is in them\n"
              "\n"
@@ -228,17 +232,35 @@ static const struct command table[] = {
     {.name = "download",
      .summary = "copy files out of the sandbox",
      .arguments = "REMOTE LOCAL [REMOTE LOCAL...]",
-     .help = "Copies files in exact bytes. REMOTE is an absolute path. A LOCAL directory takes the file under its\n"
-             "name. A file appears only when all of it is there. '-' is standard output.\n"
+     .help = "Copies files in exact bytes. A relative REMOTE begins at the working directory. A LOCAL directory\n"
+             "takes the file under its name. A file appears only when all of it is there. '-' is standard output.\n"
              "\n"
              "  -r                   directories too, with all that is in them\n"
+             "  --max-bytes N        what all files together may be, such as 500K, 20M or 2G; one that would be more "
+             "is an\n"
+             "                       error and is not written, and the others go on\n"
              "\n"
              "  sandlot download --sandbox-id ID /workspace/report.pdf .\n",
-     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_RECURSIVE,
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_RECURSIVE | OPTION_MAX_BYTES,
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the arguments are missing: pairs of REMOTE and LOCAL",
      .run = command_download},
+    {.name = "cp",
+     .summary = "copy into a sandbox, or out of it",
+     .arguments = "LOCAL ID:REMOTE | ID:REMOTE LOCAL",
+     .help = "The same as 'sandlot upload' or 'sandlot download' with --sandbox-id ID, for one pair.\n"
+             "\n"
+             "  -r                   a directory, with all that is in it\n"
+             "  --max-bytes N        out of a sandbox: no more than so many bytes, as for 'sandlot download'\n"
+             "\n"
+             "  sandlot cp notes.txt ID:\n"
+             "  sandlot cp ID:/workspace/report.pdf .\n",
+     .options = OPTIONS_COMMON | OPTION_RECURSIVE | OPTION_MAX_BYTES,
+     .minimum = 2,
+     .maximum = 2,
+     .missing = "the arguments are missing: LOCAL and ID:REMOTE, or ID:REMOTE and LOCAL",
+     .run = command_cp},
     {.name = "create",
      .summary = "make a sandbox that stays, and print its id",
      .arguments = "",
@@ -261,19 +283,28 @@ static const struct command table[] = {
     {.name = "delete",
      .summary = "end sandboxes",
      .arguments = "ID...",
-     .help = "Ends sandboxes and prints the ids that are gone. One that does not exist counts as deleted; one\n"
-             "that fails does not stop the others.\n",
-     .options = OPTIONS_COMMON,
-     .minimum = 1,
+     .help = "Ends sandboxes and prints the ids that are gone; one that fails does not stop the others. The ledger of\n"
+             "what you have made tells whose each is. An id that is not in it is looked for among the sandboxes of\n"
+             "'local', and else is an error, status 3. With --sandbox NAME that provider is asked, and one that it\n"
+             "does not have counts as deleted.\n"
+             "\n"
+             "  --if-exists          an id that nobody knows counts as deleted\n"
+             "  --all                all that you have made and that no running command uses; with --sandbox NAME\n"
+             "                       those of that provider\n"
+             "  --scope KEY          the sandbox of this scope\n",
+     .options = OPTIONS_COMMON | OPTION_ALL | OPTION_SCOPE | OPTION_IF_EXISTS,
      .maximum = SIZE_MAX,
-     .missing = "the id is missing; 'sandlot list' prints those there are",
      .run = command_delete},
     {.name = "gc",
      .summary = "delete what dead runs left behind",
      .arguments = "",
      .help = "Deletes the sandboxes of runs that were killed before they could clean up, at every provider, and\n"
-             "prints them. What 'create' or --scope left on purpose stays.\n",
-     .options = OPTIONS_COMMON,
+             "prints them. What 'create' or --scope left on purpose stays.\n"
+             "\n"
+             "  --forget ID          delete nothing, and forget this sandbox, by its id or its label, because its\n"
+             "                       provider is gone for good; may be repeated. If it still runs, nothing here will\n"
+             "                       end it any more: it costs what it costs until its vendor ends it\n",
+     .options = OPTIONS_COMMON | OPTION_FORGET,
      .no_provider = true,
      .run = command_gc},
     {.name = "mcp",
@@ -285,7 +316,7 @@ static const struct command table[] = {
              "--scope it stays.\n"
              "\n"
              "  --create lazy|start  make the sandbox for the first call, or in the background at once (lazy)\n"
-             "  --idle-timeout S     end after so many seconds without a message (0: never)\n"
+             "  --idle-timeout TIME  end after so long without a message: 90s, 5m, 1h, or seconds (0: never)\n"
              "  --max-result-bytes N of text in one result (40000)\n"
              "  --print-config HOST  print what to write into the configuration of claude, codex, cursor, vscode or\n"
              "                       langchain, with the other options given here, and do nothing else\n"
@@ -320,9 +351,11 @@ static const struct command table[] = {
     {.name = "providers",
      .summary = "list providers, or tell everything about one",
      .arguments = "[NAME]",
-     .help = "Lists the providers: where each comes from, and whether it is ready or why not. With NAME: its file,\n"
-             "what it shadows, what it can do, its variables and parameters. Runs no code of a provider.\n"
-             "With -v also the files in the plugin folders that are no providers.\n",
+     .help =
+         "Lists the providers: where each comes from, and whether it is ready or why not. With NAME: its file,\n"
+         "what it shadows, what it can do, its variables and parameters. A provider that ships with Sandlot, or the\n"
+         "one that is named, may look for its credentials where it alone knows; no other code of one is run.\n"
+         "With -v also the files in the plugin folders that are no providers.\n",
      .options = OPTIONS_COMMON,
      .maximum = 1,
      .no_provider = true,
@@ -360,6 +393,13 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON,
      .no_provider = true,
      .run = command_doctor},
+    {.name = "version",
+     .summary = "print the version",
+     .arguments = "",
+     .help = "Prints the version.\n",
+     .options = OPTIONS_COMMON,
+     .no_provider = true,
+     .run = command_version},
     {.name = "help",
      .summary = "print this, or the help of one command",
      .arguments = "[COMMAND]",
@@ -378,6 +418,8 @@ const struct command *commands(size_t *count)
 
 const struct command *command_find(const char *name)
 {
+    if (strcmp(name, "run") == 0)
+        name = "exec"; /* as it is called elsewhere */
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(table[i].name, name) == 0)
             return &table[i];

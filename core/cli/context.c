@@ -16,7 +16,8 @@ int context_open(struct context *context, const struct options *options)
         .size = sizeof(library), .config_file = options->config_file, .message = progress_message};
     struct sandlot_error error = {0};
 
-    *context = (struct context){.options = options, .cancellation = sandlot_cancellation_new()};
+    *context = (struct context){
+        .options = options, .cancellation = sandlot_cancellation_new(), .parameters = options->parameters};
     progress_init(options->verbosity);
     if (!context->cancellation)
         error_set(&error, SANDLOT_CODE_INTERNAL_ERROR,
@@ -34,6 +35,7 @@ int context_open(struct context *context, const struct options *options)
 void context_close(struct context *context)
 {
     progress_end();
+    owner_clear(&context->owner);
     sandlot_close(context->sandlot);
     /* The cancellation stays: a signal may arrive until the very end. */
 }
@@ -58,6 +60,22 @@ static int no_default(const struct context *context)
         config->file ? config->file : "config.toml", note ? note : "");
 }
 
+/* Of --sandbox-id: the provider that has it, as the run reached it that made it. */
+static int choose_owner(struct context *context)
+{
+    const struct options *options = context->options;
+    struct sandlot_error error = {0};
+    int found = owner_find(context->sandlot, options, options->sandbox_id, &context->owner, &error);
+    int status = found < 0 ? report_error(options, &error) : 0;
+
+    if (found > 0) {
+        context->provider = context->owner.provider;
+        context->parameters = context->owner.parameters;
+    }
+    sandlot_error_clear(&error);
+    return status;
+}
+
 /* The name that was meant, in context->provider. */
 static int choose_name(struct context *context)
 {
@@ -66,7 +84,7 @@ static int choose_name(struct context *context)
 
     context->provider = RUNTIME_DEFAULT_PROVIDER;
     if (!(options->given & OPTION_SANDBOX))
-        return 0;
+        return options->sandbox_id ? choose_owner(context) : 0;
     context->provider = options->sandbox ? options->sandbox : config->default_provider;
     if (!context->provider)
         return no_default(context);
@@ -107,7 +125,7 @@ int context_resolve(struct context *context)
 
     if (status)
         return status;
-    const struct registry_entry *entry = registry_find(context->sandlot->registry, context->provider, &error);
+    const struct registry_entry *entry = registry_find(context_sandlot(context)->registry, context->provider, &error);
 
     if (!entry) {
         status = unknown_provider(context, &error);
@@ -125,11 +143,16 @@ int context_resolve(struct context *context)
     return 0;
 }
 
+struct sandlot *context_sandlot(const struct context *context)
+{
+    return context->owner.sandlot ? context->owner.sandlot : context->sandlot;
+}
+
 struct sandlot_target context_target(const struct context *context)
 {
     return (struct sandlot_target){.size = sizeof(struct sandlot_target),
                                    .provider = context->provider,
-                                   .parameters = context->options->parameters,
+                                   .parameters = context->parameters,
                                    .cancellation = context->cancellation};
 }
 

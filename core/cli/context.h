@@ -3,6 +3,7 @@
 #define SANDLOT_CLI_CONTEXT_H
 
 #include "cli/options.h"
+#include "cli/owner.h"
 #include "registry/registry.h"
 #include "session/runtime.h"
 
@@ -12,17 +13,22 @@ struct context {
     const struct options *options;
     struct sandlot *sandlot;
     struct sandlot_cancellation *cancellation; /* by signals */
-    const char *provider;                      /* after context_resolve */
+    const char *provider;                      /* after context_resolve, as what follows */
+    const char *const *parameters;             /* "KEY=VALUE", ended by NULL */
+    struct owner owner;                        /* of --sandbox-id, where no --sandbox was named */
 };
 
 /* Opens the library and listens to signals. 0, or the exit status after the complaint. To be closed in any case. */
 int context_open(struct context *context, const struct options *options);
 
 /*
- * Finds the provider that --sandbox, the configuration or their absence mean, and checks what its metadata says about
- * the other options. 0, or the exit status after the complaint.
+ * Finds the provider that --sandbox, the ledger (of --sandbox-id), the configuration or their absence mean, and checks
+ * what its metadata says about the other options. 0, or the exit status after the complaint.
  */
 int context_resolve(struct context *context);
+
+/* The library for work with that provider. */
+struct sandlot *context_sandlot(const struct context *context);
 
 /* The provider and its parameters for the calls without a session. */
 struct sandlot_target context_target(const struct context *context);

@@ -49,6 +49,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
     own.cancellation = context->cancellation;
     if (sandlot_edit_file(session, request, &occurrences, error) < 0)
         return -1;
+    answer->changed = true;
     if (!context->options->json)
         return answer_with_text(answer, text_of_edit(request->path, occurrences), error);
     struct json_object *object = json_object_new_object();

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { TIMED_OUT_STATUS = 124 };
+enum { TIMED_OUT_STATUS = 124, COMMAND_NOT_FOUND = 127 };
 
 /* Where live output goes. */
 struct stream {
@@ -62,6 +62,20 @@ static int run(const struct context *context, struct sandlot_session *session, c
 
     end_stream(&stream);
     return outcome;
+}
+
+/* `exec ID COMMAND`, as other tools have it: what was not found as a command is a sandbox. */
+static void hint_at_id(const struct context *context, const struct sandlot_result *result)
+{
+    const struct options *options = context->options;
+    const char *id = options->arguments[0];
+    struct owner owner = {0};
+
+    if (result->exit_code == COMMAND_NOT_FOUND && options->argument_count > 1 && !options->sandbox_id &&
+        owner_find(context->sandlot, options, id, &owner, NULL) > 0)
+        progress_line("sandlot: %s is a sandbox; to run a command in it: sandlot exec --sandbox-id %s -- COMMAND", id,
+                      id);
+    owner_clear(&owner);
 }
 
 static struct json_object *result_object(const struct sandlot_result *result, const char *id)
@@ -118,6 +132,8 @@ static int run_and_close(const struct context *context, struct sandlot_session *
     int status = 1;
 
     sandbox_close(context, session, &closing);
+    if (outcome == 0)
+        hint_at_id(context, &result);
     if (outcome == 0)
         status = report_result(options, &result, id, &closing);
     else if (!output_failed()) /* else the broken output is what is wrong, and context_status tells */

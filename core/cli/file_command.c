@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/sandbox.h"
 #include "cli/terminal_filter.h"
 
@@ -54,6 +55,15 @@ struct task {
     const void *input;
 };
 
+/* Who names no sandbox gets a new one: what was done to its files is seldom meant to go with it. */
+static void warn_of_loss(const struct options *options)
+{
+    if (!options->sandbox_id && !options->scope)
+        progress_message(NULL, SANDLOT_MESSAGE_WARNING,
+                         "this was done in a new sandbox, which is deleted again; to keep what was done, name one with "
+                         "--sandbox-id ID ('sandlot create' makes it) or --scope KEY");
+}
+
 static int work_and_close(const struct context *context, struct sandlot_session *session, const void *input)
 {
     const struct task *task = input;
@@ -63,6 +73,8 @@ static int work_and_close(const struct context *context, struct sandlot_session 
 
     task->work(context, session, task->input, &answer, &error);
     sandbox_close(context, session, &closing);
+    if (answer.changed)
+        warn_of_loss(context->options);
     answer.told = answer.told || !error_is_set(&error); /* of what is wrong with the closing */
     int status = print_answer(context->options, &answer, error_is_set(&error) ? &error : &closing);
 

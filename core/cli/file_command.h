@@ -12,7 +12,8 @@ struct answer {
     struct json_object *object; /* also told when the work failed, with the error in it; NULL: just the error */
     char *text;                 /* to be freed */
     size_t length;
-    bool told; /* people have been told already what failed */
+    bool told;    /* people have been told already what failed */
+    bool changed; /* something in the sandbox was */
 };
 
 /* Bytes of a text: what is more is cut visibly, with the way to the rest. With --json nothing is. */

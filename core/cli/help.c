@@ -20,7 +20,7 @@ static const char common_options[] = "Everywhere:\n"
                                      "  --config FILE        instead of $SANDLOT_CONFIG or the default file\n";
 static const char json_option[] = "  --json               one JSON object on standard output\n";
 static const char last_options[] = "  -q, -v, -vv          less, more, all progress on standard error\n"
-                                   "  --help, --version\n";
+                                   "  -h, --help, --version\n";
 
 static void print_overview(void)
 {
@@ -51,7 +51,7 @@ static void print_command(const struct command *command)
                   command->arguments, command->help);
     if (!command->no_provider)
         output_format("\n%s%s%s%s", sandbox_options, command->options & OPTION_SANDBOX_ID ? attach_options : "",
-                      command->options & OPTION_SCOPE ? create_options : "", parameter_options);
+                      command->options & OPTION_SETUP ? create_options : "", parameter_options);
     else if (takes_options)
         output_format("\n");
     if (takes_options)

@@ -122,7 +122,7 @@ static void list_all(const struct context *context, struct list *list)
     for (size_t i = 0; i < count && !signals_received(); i++) {
         if (!entries[i]->winner || !entries[i]->name)
             continue;
-        AUTO_FREE char *reason = readiness_problem(entries[i], context->sandlot->environment);
+        AUTO_FREE char *reason = readiness_check(context, entries[i], false);
 
         if (reason)
             progress_note("Not asking '%s': %s", entries[i]->name, reason);
@@ -149,11 +149,13 @@ static char *age_text(int64_t created_at_ms)
                            : text_format("%lld d", (long long)age / 86400);
 }
 
-static void print_table(const struct list *list)
+static void print_table(const struct options *options, const struct list *list)
 {
     static const char *const head[] = {"ID", "STATE", "AGE", "PROVIDER", "MINE"};
     struct table table = {.columns = sizeof(head) / sizeof(head[0])};
 
+    if (list->count == 0 && options->verbosity >= 0)
+        progress_line("sandlot: there are no sandboxes; 'sandlot create' makes one");
     if (list->count == 0)
         return;
     table_add(&table, head);
@@ -205,7 +207,7 @@ static int print_list(const struct options *options, struct list *list)
     if (options->json)
         print_json(list);
     else
-        print_table(list);
+        print_table(options, list);
     return error_exit_status(list->error.code);
 }
 

@@ -69,8 +69,12 @@ static struct machine_fact landlock(void)
         return (struct machine_fact){"landlock", text_format("ABI %ld", abi), NULL};
     if (errno == EOPNOTSUPP)
         return (struct machine_fact){"landlock", strdup("disabled at boot"),
-                                     "add landlock to the lsm= list of the kernel's command line for one wall more"};
-    return (struct machine_fact){"landlock", strdup("missing"), "a kernel from 5.13 on has it and adds one wall more"};
+                                     "add landlock to the lsm= list of the kernel's command line: without it the "
+                                     "providers of plugins can read your files"};
+    return (struct machine_fact){
+        "landlock", strdup("missing"),
+        "use a kernel from 5.13 on that has it: without it the providers of plugins can read your "
+        "files"};
 }
 
 static struct machine_fact seccomp(void)

@@ -1,9 +1,8 @@
 /* The sandlot command: parse the words, run one command, leave with its status. */
 #include "cli/command.h"
-#include "cli/output.h"
+#include "loader/worker/process.h"
 
 #include <fcntl.h>
-#include <sandlot/sandlot.h>
 #include <unistd.h>
 
 /*
@@ -20,16 +19,10 @@ static void hold_standard_descriptors(void)
             _exit(1);
 }
 
-static int print_version(const struct options *options)
-{
-    output_format(options->json ? "{\"version\":\"%s\"}\n" : "sandlot %s\n", SANDLOT_VERSION);
-    return output_status(0);
-}
-
 static int run(const struct options *options)
 {
     if (options->given & OPTION_VERSION)
-        return print_version(options);
+        return command_version(options);
     if (options->given & OPTION_HELP)
         return help_print(options->command);
     return options->command->run(options);
@@ -40,6 +33,7 @@ int main(int argc, char **argv)
     struct options options;
 
     hold_standard_descriptors();
+    worker_process_hide_host();
     int status = options_parse(argc, argv, &options);
 
     if (status == 0)

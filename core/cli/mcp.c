@@ -16,6 +16,7 @@
 #include "session/setup_script.h"
 
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -57,7 +58,8 @@ static int check_provider(const struct context *context, bool *execute)
 {
     const struct options *options = context->options;
     struct sandlot_error error = {0};
-    struct provider *provider = runtime_load(context->sandlot, context->provider, options->parameters, false, &error);
+    struct provider *provider =
+        runtime_load(context_sandlot(context), context->provider, context->parameters, false, &error);
     int status = !provider && error_exit_status(error.code) == 2 ? report_error(options, &error) : 0;
 
     *execute = !provider || provider->table.execute;
@@ -71,6 +73,33 @@ static int check_provider(const struct context *context, bool *execute)
         status = report_error(options, &error);
     sandlot_error_clear(&error);
     return status;
+}
+
+/* Is the parameter NAME of LENGTH bytes given, in the config or on the command line? */
+static bool is_given(const struct context *context, const struct registry_entry *entry, const char *name, size_t length)
+{
+    AUTO_FREE char *copy = strndup(name, length);
+    const char *const *parameters = context->options->parameters;
+
+    for (size_t i = 0; parameters[i]; i++)
+        if (strncmp(parameters[i], name, length) == 0 && parameters[i][length] == '=')
+            return true;
+    return copy && entry->config && json_object_object_get_ex(entry->config->params, copy, NULL);
+}
+
+/* What the provider says of its sandboxes, unless a parameter makes it untrue; NULL: nothing. */
+static const char *inside(const struct context *context, const struct registry_entry *entry)
+{
+    if (!entry)
+        return NULL;
+    const char *at = entry->note.inside_unless ? entry->note.inside_unless : "";
+
+    for (size_t length; *(at += strspn(at, " ")); at += length) {
+        length = strcspn(at, " ");
+        if (is_given(context, entry, at, length))
+            return NULL;
+    }
+    return entry->note.inside;
 }
 
 static int status_of_end(const struct context *context, enum stdio_end end, bool left)
@@ -102,16 +131,17 @@ static int serve_pipes(const struct context *context, const struct stdio_options
 static int serve(const struct context *context, int input, int output)
 {
     const struct options *options = context->options;
-    const struct registry_entry *entry = registry_find(context->sandlot->registry, context->provider, NULL);
-    struct server_options request = {.sandbox = {.sandlot = context->sandlot,
+    const struct registry_entry *entry = registry_find(context_sandlot(context)->registry, context->provider, NULL);
+    struct server_options request = {.sandbox = {.sandlot = context_sandlot(context),
                                                  .provider = context->provider,
                                                  .sandbox_id = options->sandbox_id,
                                                  .snapshot_name = options->snapshot_name,
                                                  .setup_file = options->setup_file,
                                                  .scope = options->scope,
-                                                 .parameters = options->parameters,
+                                                 .parameters = context->parameters,
                                                  .config_file = options->config_file},
                                      .working_dir = entry ? entry->working_dir : "/workspace",
+                                     .inside = inside(context, entry),
                                      .create_at_start = options->create_at_start,
                                      .maximum_result_bytes = options->max_result_bytes};
     struct stdio_options pipes = {.input_fd = input,
@@ -162,6 +192,10 @@ int command_mcp(const struct options *options)
         progress_line("sandlot: no descriptor is left; raise the limit (ulimit -n) and try again");
         status = 1;
     }
+    bool execute;
+
+    if (status == 0 && options->print_config)
+        status = check_provider(&context, &execute);
     if (status == 0)
         status = options->print_config ? mcp_print_config(&context) : serve(&context, input, output);
     context_close(&context);

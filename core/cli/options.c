@@ -1,8 +1,10 @@
 #include "cli/options.h"
 
 #include "base/cleanup.h"
+#include "base/duration.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/hints.h"
 
 #include <sandlot/sandlot.h>
 #include <stdarg.h>
@@ -36,10 +38,12 @@ static const struct rule {
     {"-v", OPTION_VERBOSE, VALUE_NONE},
     {"-vv", OPTION_VERBOSE, VALUE_NONE},
     {"--help", OPTION_HELP, VALUE_NONE},
+    {"-h", OPTION_HELP, VALUE_NONE},
     {"--version", OPTION_VERSION, VALUE_NONE},
     {"--timeout", OPTION_TIMEOUT, VALUE_REQUIRED},
     {"--cwd", OPTION_CWD, VALUE_REQUIRED},
     {"--env", OPTION_ENV, VALUE_REQUIRED},
+    {"-e", OPTION_ENV, VALUE_REQUIRED},
     {"--stdin", OPTION_STDIN, VALUE_NONE},
     {"--all", OPTION_ALL, VALUE_NONE},
     {"--offset", OPTION_OFFSET, VALUE_REQUIRED},
@@ -64,6 +68,9 @@ static const struct rule {
     {"--directory", OPTION_DIRECTORY, VALUE_REQUIRED},
     {"--system", OPTION_SYSTEM, VALUE_NONE},
     {"--replace", OPTION_REPLACE, VALUE_NONE},
+    {"--if-exists", OPTION_IF_EXISTS, VALUE_NONE},
+    {"--forget", OPTION_FORGET, VALUE_REQUIRED},
+    {"--max-bytes", OPTION_MAX_BYTES, VALUE_REQUIRED},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -78,6 +85,7 @@ struct parser {
     size_t parameter_count;
     size_t environment_count;
     size_t origin_count;
+    size_t forgotten_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -114,7 +122,10 @@ static int unknown_option(const struct parser *parser, const char *word, size_t 
     for (size_t i = 0; i < RULE_COUNT; i++)
         names[i] = rules[i].name;
     const char *nearest = name && length > 2 ? text_nearest(name, names, RULE_COUNT) : NULL;
+    const char *hint = name ? hint_for(name) : NULL;
 
+    if (hint)
+        return usage_error(parser->options->command, "there is no option %s; %s", name, hint);
     if (nearest)
         return usage_error(parser->options->command, "there is no option %s; did you mean %s?", name, nearest);
     return usage_error(parser->options->command,
@@ -132,11 +143,14 @@ static int set_timeout(struct options *options, const char *value)
 {
     int64_t seconds;
 
-    if (!text_parse_integer(value, &seconds))
-        return usage_error(options->command, "--timeout takes whole seconds from 0 (no limit) to %d, not '%s'",
-                           LONGEST_TIMEOUT_S, value);
-    if (seconds < 0)
+    if (text_parse_integer(value, &seconds) && seconds < 0)
         return usage_error(options->command, "--timeout must not be negative; use 0 for no limit");
+    if (!duration_parse(value, &seconds))
+        return usage_error(
+            options->command,
+            "--timeout takes whole seconds from 0 (no limit) to %d, or a time such as 90s, 5m or 1h, not "
+            "'%s'",
+            LONGEST_TIMEOUT_S, value);
     if (seconds > LONGEST_TIMEOUT_S)
         return usage_error(options->command, "--timeout is at most %d seconds; use 0 for no limit", LONGEST_TIMEOUT_S);
     options->timeout_ms = seconds ? seconds * 1000 : SANDLOT_NO_TIMEOUT;
@@ -161,6 +175,26 @@ static int set_max_count(struct options *options, const struct rule *rule, const
     return status;
 }
 
+static int set_max_bytes(struct options *options, const char *value)
+{
+    static const char units[] = "KMG";
+    const size_t digits = strspn(value, "0123456789");
+    const char *unit = value[digits] ? strchr(units, value[digits]) : NULL;
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    int64_t number = 0;
+    AUTO_FREE char *text = strndup(value, digits);
+    bool right = text && text_parse_integer(text, &number) && number > 0 && number <= INT64_MAX >> shift &&
+                 (!value[digits] || (unit && !value[digits + 1]));
+
+    options->max_bytes = (uint64_t)number << shift;
+    return right
+               ? 0
+               : usage_error(options->command,
+                             "--max-bytes takes a whole number of bytes from 1, or one of units of 1024 such as 500K, "
+                             "20M or 2G, not '%s'",
+                             value);
+}
+
 static int set_create_mode(struct options *options, const char *value)
 {
     options->create_at_start = strcmp(value, "start") == 0;
@@ -173,9 +207,12 @@ static int set_idle_timeout(struct options *options, const char *value)
 {
     int64_t seconds;
 
-    if (!text_parse_integer(value, &seconds) || seconds < 0 || seconds > LONGEST_IDLE_S)
-        return usage_error(options->command, "--idle-timeout takes whole seconds from 0 (no limit) to %d, not '%s'",
-                           LONGEST_IDLE_S, value);
+    if (!duration_parse(value, &seconds) || seconds > LONGEST_IDLE_S)
+        return usage_error(
+            options->command,
+            "--idle-timeout takes whole seconds from 0 (no limit) to %d, or a time such as 90s, 5m or 1h, "
+            "not '%s'",
+            LONGEST_IDLE_S, value);
     options->idle_timeout_ms = seconds * 1000;
     return 0;
 }
@@ -292,6 +329,8 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return set_number(options, rule, value, &options->limit);
     case OPTION_MAX_COUNT:
         return set_max_count(options, rule, value);
+    case OPTION_MAX_BYTES:
+        return set_max_bytes(options, value);
     case OPTION_OLD:
         options->old_string = value; /* "" is for a file that is empty */
         return 0;
@@ -316,6 +355,8 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return set_text(parser, rule, value, &options->token_file);
     case OPTION_ALLOW_ORIGIN:
         return add_origin(parser, value);
+    case OPTION_FORGET:
+        return set_text(parser, rule, value, &options->forgotten[parser->forgotten_count++]);
     case OPTION_LANGUAGE:
         return set_text(parser, rule, value, &options->language);
     case OPTION_DIRECTORY:
@@ -371,6 +412,8 @@ static int find_command(struct options *options, const char *word)
             "there is no command '%s'; the word '%s' after --sandbox was taken as the name of a provider, "
             "so write --sandbox=NAME, or put a bare --sandbox behind the command",
             word, swallowed);
+    if (hint_for(word))
+        return usage_error(NULL, "there is no command '%s'; %s", word, hint_for(word));
     if (nearest)
         return usage_error(NULL, "there is no command '%s'; did you mean '%s'?", word, nearest);
     return usage_error(NULL, "there is no command '%s'; 'sandlot help' lists those there are", word);
@@ -476,8 +519,10 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .parameters = calloc(room, sizeof(*options->parameters)),
                                 .environment = calloc(room, sizeof(*options->environment)),
                                 .origins = calloc(room, sizeof(*options->origins)),
+                                .forgotten = calloc(room, sizeof(*options->forgotten)),
                                 .arguments = calloc(room, sizeof(*options->arguments))};
-    if (!options->parameters || !options->environment || !options->origins || !options->arguments)
+    if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
+        !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -495,5 +540,6 @@ void options_clear(struct options *options)
     free(options->parameters);
     free(options->environment);
     free(options->origins);
+    free(options->forgotten);
     free(options->arguments);
 }

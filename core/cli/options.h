@@ -47,6 +47,9 @@
 #define OPTION_DIRECTORY OPTION_BIT(36)
 #define OPTION_SYSTEM OPTION_BIT(37)
 #define OPTION_REPLACE OPTION_BIT(38)
+#define OPTION_IF_EXISTS OPTION_BIT(39)
+#define OPTION_FORGET OPTION_BIT(40)
+#define OPTION_MAX_BYTES OPTION_BIT(41)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -77,6 +80,7 @@ struct options {
     int64_t offset;
     int64_t limit;
     uint64_t max_count;
+    uint64_t max_bytes;
     const char *old_string;
     const char *new_string;
     const char *glob;
@@ -90,7 +94,8 @@ struct options {
     const char **origins; /* ended by NULL */
     const char *language;
     const char *directory;
-    char **arguments; /* ended by NULL */
+    const char **forgotten; /* ids, ended by NULL */
+    char **arguments;       /* ended by NULL */
     size_t argument_count;
 };
 

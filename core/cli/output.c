@@ -12,10 +12,11 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
-enum { POLL_MS = 100, USAGE_STATUS = 2 };
+enum { POLL_MS = 100, USAGE_STATUS = 2, DEFAULT_COLUMNS = 80, LEAST_COLUMNS = 20 /* of a last column */ };
 
 static int write_error; /* the errno of the first write that failed */
 
@@ -196,6 +197,40 @@ static void measure(const struct table *table, size_t *widest)
     }
 }
 
+/* How many columns the reader has; SIZE_MAX where that is no terminal, for programs want one line for each row. */
+static size_t window_columns(void)
+{
+    struct winsize size = {0};
+
+    if (isatty(STDOUT_FILENO) != 1)
+        return SIZE_MAX;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : DEFAULT_COLUMNS;
+}
+
+/* TEXT, which begins in column INDENT, word by word and no wider than COLUMNS but for single words. */
+static void put_words(FILE *out, const char *text, size_t indent, size_t columns)
+{
+    size_t at = indent;
+
+    while (*text) {
+        AUTO_FREE char *word = strndup(text, strcspn(text, " "));
+        size_t needed = word ? width(word) : 0;
+
+        if (at > indent && at + 1 + needed > columns) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            fputc(' ', out);
+            at++;
+        }
+        fputs(word ? word : "", out);
+        at += needed;
+        text += strcspn(text, " ");
+        text += *text == ' ';
+    }
+    fputc('\n', out);
+}
+
 /* The table as text, to be freed; NULL when out of memory. */
 static char *render(const struct table *table, size_t *length)
 {
@@ -206,12 +241,20 @@ static char *render(const struct table *table, size_t *length)
     if (!out)
         return NULL;
     measure(table, widest);
+    const size_t columns = window_columns();
+    size_t indent = 0;
+
+    for (size_t i = 0; i + 1 < table->columns; i++)
+        indent += widest[i] + 2;
     for (size_t i = 0; i < table->count; i++) {
         const char *cell = table->cells[i] ? table->cells[i] : "";
         size_t column = i % table->columns;
         bool last = column + 1 == table->columns;
 
-        fprintf(out, "%s%*s%s", cell, last ? 0 : (int)(widest[column] - width(cell) + 2), "", last ? "\n" : "");
+        if (last && columns != SIZE_MAX && indent + LEAST_COLUMNS <= columns)
+            put_words(out, cell, indent, columns);
+        else
+            fprintf(out, "%s%*s%s", cell, last ? 0 : (int)(widest[column] - width(cell) + 2), "", last ? "\n" : "");
     }
     return fclose(out) == 0 ? text : NULL;
 }

@@ -38,7 +38,8 @@ struct json_object *json_bytes(const void *bytes, size_t length);
 /* "2026-08-01T12:00:00Z", to be freed; NULL for 0, the unknown time. */
 char *time_text(int64_t utc_ms);
 
-/* A table for people: columns padded to the widest cell, text made harmless for terminals. */
+/* A table for people: columns padded to the widest cell, text made harmless for terminals; on one, what is too wide in
+ * the last column goes on below. */
 struct table {
     size_t columns;
     char **cells; /* row by row */

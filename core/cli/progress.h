@@ -17,6 +17,9 @@ void progress_begin(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* How far it is; for the provider's reports. TOTAL 0: unknown. CONTEXT is not used. */
 void progress_report(void *context, const char *what, uint64_t done, uint64_t total);
 
+/* The same for bytes that are moved: with their unit, the rate, and the time that is left. */
+void progress_transfer(uint64_t done, uint64_t total);
+
 /* The work is done, or output begins: clears the moving line. */
 void progress_end(void);
 

@@ -113,7 +113,7 @@ static struct json_object *capabilities_object(const struct registry_entry *entr
 
     json_object_object_add(object, "sandbox_id", json_object_new_boolean(entry->supports_sandbox_id));
     json_object_object_add(object, "snapshot_name", json_object_new_boolean(entry->supports_snapshot_name));
-    for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_STREAMING; bit <<= 1)
+    for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_LAST; bit <<= 1)
         json_object_object_add(object, capability_name((enum capability)bit),
                                json_object_new_boolean(entry->note.capabilities & (uint32_t)bit));
     return object;
@@ -150,10 +150,10 @@ static struct json_object *words_array(const char *list)
     return array;
 }
 
-static struct json_object *entry_object(const struct context *context, const struct registry_entry *entry)
+static struct json_object *entry_object(const struct context *context, const struct registry_entry *entry, bool named)
 {
     struct json_object *object = json_object_new_object();
-    AUTO_FREE char *reason = readiness_problem(entry, context->sandlot->environment);
+    AUTO_FREE char *reason = readiness_check(context, entry, named);
 
     json_object_object_add(object, "name", json_text(entry->name));
     json_object_object_add(object, "source", json_object_new_string(registry_source_name(entry->source)));
@@ -168,6 +168,9 @@ static struct json_object *entry_object(const struct context *context, const str
     json_object_object_add(object, "capabilities", capabilities_object(entry));
     json_object_object_add(object, "credentials", words_array(entry->note.credentials));
     json_object_object_add(object, "environment", words_array(entry->note.environment));
+    json_object_object_add(object, "project", words_array(entry->note.project));
+    json_object_object_add(object, "reads", words_array(entry->note.reads));
+    json_object_object_add(object, "writes", words_array(entry->note.writes));
     json_object_object_add(object, "parameters", parameters_array(entry));
     return object;
 }
@@ -191,7 +194,7 @@ static void print_table(const struct context *context, const struct registry_ent
 
         if (!shown(entry))
             continue;
-        AUTO_FREE char *reason = readiness_problem(entry, context->sandlot->environment);
+        AUTO_FREE char *reason = readiness_check(context, entry, false);
         /* A file that cannot be used need not say again where it lies if its reason begins so. */
         bool named = entry->name || !entry->path || (reason && strstr(reason, entry->path));
         AUTO_FREE char *text = reason && !named ? text_format("%s: %s", entry->path, reason) : NULL;
@@ -250,7 +253,7 @@ static void print_capabilities(const struct registry_entry *entry)
         complete &= add_word(&words, "sandbox_id");
     if (entry->supports_snapshot_name)
         complete &= add_word(&words, "snapshot_name");
-    for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_STREAMING; bit <<= 1)
+    for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_LAST; bit <<= 1)
         if (entry->note.capabilities & (uint32_t)bit)
             complete &= add_word(&words, capability_name((enum capability)bit));
     print_field("can", complete ? words : NULL);
@@ -258,7 +261,7 @@ static void print_capabilities(const struct registry_entry *entry)
 
 static void print_details(const struct context *context, const struct registry_entry *entry)
 {
-    AUTO_FREE char *reason = readiness_problem(entry, context->sandlot->environment);
+    AUTO_FREE char *reason = readiness_check(context, entry, true);
 
     print_field("name", entry->name);
     print_field("description", entry->note.description);
@@ -278,6 +281,9 @@ static void print_details(const struct context *context, const struct registry_e
     print_field("needs", entry->needs);
     print_field("credentials", entry->note.credentials);
     print_field("environment", entry->note.environment);
+    print_field("project", entry->note.project);
+    print_field("reads", entry->note.reads);
+    print_field("writes", entry->note.writes);
     print_capabilities(entry);
     output_format("\n");
     print_parameters(entry);
@@ -309,7 +315,7 @@ static int print_one(const struct context *context, const char *name)
         struct json_object *object = json_object_new_object();
         struct json_object *array = json_object_new_array();
 
-        json_object_array_add(array, entry_object(context, entry));
+        json_object_array_add(array, entry_object(context, entry, true));
         json_object_object_add(object, "providers", array);
         output_json(object);
     } else {
@@ -333,7 +339,7 @@ static int print_all(const struct context *context)
 
     for (size_t i = 0; i < count; i++)
         if (shown(entries[i]))
-            json_object_array_add(array, entry_object(context, entries[i]));
+            json_object_array_add(array, entry_object(context, entries[i], false));
     json_object_object_add(object, "providers", array);
     output_json(object);
     return context_status(0);

@@ -1,11 +1,16 @@
-/* Can a provider be used, as far as that is known without loading it? For `providers` and `doctor`. */
+/* Can a provider be used, as far as that is known without a request? For `providers`, `doctor` and `list --all`. */
 #ifndef SANDLOT_CLI_READINESS_H
 #define SANDLOT_CLI_READINESS_H
 
-#include "config/environment.h"
-#include "registry/registry.h"
+#include "cli/context.h"
 
-/* Why not, and what to do, to be freed; NULL: it can. */
+/* Why not, and what to do, to be freed; NULL: it can. Runs no code of the provider. */
 char *readiness_problem(const struct registry_entry *entry, const struct environment *environment);
+
+/*
+ * The same, and where all of that is well a provider that alone knows where its credentials are looks for them: one
+ * that ships with Sandlot, or one that was NAMED. Warns of bad parameters in the configuration.
+ */
+char *readiness_check(const struct context *context, const struct registry_entry *entry, bool named);
 
 #endif

@@ -85,7 +85,7 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
                                               .snapshot_name = options->snapshot_name,
                                               .setup_file = options->setup_file,
                                               .scope = options->scope,
-                                              .parameters = options->parameters,
+                                              .parameters = context->parameters,
                                               .keep = keep,
                                               .cancellation = context->cancellation,
                                               .progress = progress_report,
@@ -97,7 +97,7 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
         setup->live = options->verbosity >= 1;
     set_farewell(context, NULL);
     progress_begin(options->sandbox_id ? "Attaching to the %s sandbox" : "Starting %s sandbox", context->provider);
-    struct sandlot_session *session = sandlot_session_open(context->sandlot, &request, &error);
+    struct sandlot_session *session = sandlot_session_open(context_sandlot(context), &request, &error);
 
     progress_end();
     if (session) {
@@ -105,6 +105,8 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
         progress_note("Sandbox %s is ready", sandlot_session_id(session));
         return session;
     }
+    if (error.code == SANDLOT_CODE_SANDBOX_NOT_FOUND && options->sandbox_id && !context->owner.record)
+        owner_advise(options->sandbox_id, &error);
     if (setup && error.code == SANDLOT_CODE_SETUP_FAILED)
         print_setup_output(setup);
     *status = context_status(report_error(options, &error));

@@ -1,6 +1,6 @@
 /*
- * SIGINT, SIGTERM and SIGHUP: the first cancels what is going on, and the command cleans up; the second stops the
- * waiting.
+ * SIGINT, SIGTERM and SIGHUP: the first cancels what is going on, and the command cleans up; another that comes a
+ * second later or more stops the waiting. What comes sooner is the same signal once more.
  */
 #ifndef SANDLOT_CLI_SIGNALS_H
 #define SANDLOT_CLI_SIGNALS_H

@@ -7,7 +7,9 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What the files have come to so far. */
 struct outcome {
@@ -16,7 +18,12 @@ struct outcome {
     struct json_object *results;
     char *lines; /* for people, one per file */
     bool to_standard_output;
-    bool told; /* of a problem */
+    bool told;    /* of a problem */
+    bool changed; /* a file is in the sandbox */
+    const struct sandlot_transfer_item *items;
+    bool *into_folder; /* of each item: its path is a folder, which takes it by its name; NULL in the second round */
+    bool has_folders;
+    struct sandlot_error first; /* of the files for which that is not so */
 };
 
 static void add_result(struct outcome *outcome, const char *path, const struct sandlot_error *problem, uint64_t bytes)
@@ -41,11 +48,26 @@ static void add_line(struct outcome *outcome, const char *path, uint64_t bytes)
                 (unsigned long long)bytes);
 }
 
+static bool is_local_file(const char *path)
+{
+    struct stat status;
+
+    return path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static void on_done(void *context, size_t index, const char *path, const struct sandlot_error *problem, uint64_t bytes)
 {
     struct outcome *outcome = context;
 
-    (void)index;
+    if (problem && problem->code == SANDLOT_CODE_IS_DIRECTORY && outcome->into_folder &&
+        is_local_file(outcome->items[index].local_path)) {
+        outcome->into_folder[index] = true;
+        outcome->has_folders = true;
+        return;
+    }
+    if (problem && !error_is_set(&outcome->first))
+        error_set(&outcome->first, problem->code, "%s", problem->message);
+    outcome->changed = outcome->changed || (!problem && outcome->direction == TRANSFER_UPLOAD);
     if (outcome->options->json)
         add_result(outcome, path, problem, bytes);
     else if (problem) {
@@ -57,9 +79,39 @@ static void on_done(void *context, size_t index, const char *path, const struct 
 
 static void on_progress(void *context, uint64_t done, uint64_t total)
 {
-    const struct outcome *outcome = context;
+    (void)context;
+    progress_transfer(done, total);
+}
 
-    progress_report(NULL, outcome->direction == TRANSFER_UPLOAD ? "uploading" : "downloading", done, total);
+/* A relative path begins at the working directory; to be freed. What is refused in either form stays as it is. */
+static char *absolute_path(const struct sandlot_session *session, const char *path)
+{
+    const char *base = sandlot_session_working_dir(session);
+
+    while (strncmp(path, "./", 2) == 0)
+        path += 2;
+    if (*path == '/' || *path == '~' || !*path)
+        return strdup(path);
+    return text_format("%s/%s", strcmp(base, "/") == 0 ? "" : base, strcmp(path, ".") == 0 ? "" : path);
+}
+
+/* Where LOCAL goes in the folder FOLDER; to be freed. */
+static char *path_in_folder(const char *folder, const char *local)
+{
+    const char *slash = strrchr(local, '/');
+    size_t length = strlen(folder);
+
+    return text_format("%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", slash ? slash + 1 : local);
+}
+
+/* A folder that is written with a "/" at its end takes the file LOCAL under its name; PATH is freed, what comes back is
+ * to be. */
+static char *target_path(const char *local, char *path)
+{
+    AUTO_FREE char *given = path;
+    size_t length = given ? strlen(given) : 0;
+
+    return length && given[length - 1] == '/' && is_local_file(local) ? path_in_folder(given, local) : TAKE(given);
 }
 
 /* "-" is standard input or output. */
@@ -71,39 +123,98 @@ static void set_local(struct sandlot_transfer_item *item, const char *local, enu
         item->fd = direction == TRANSFER_UPLOAD ? STDIN_FILENO : STDOUT_FILENO;
 }
 
+/* The paths of the arguments into ITEMS and PATHS. */
+static void read_arguments(const struct sandlot_session *session, struct outcome *outcome,
+                           struct sandlot_transfer_item *items, char **paths)
+{
+    const struct options *options = outcome->options;
+    bool upload = outcome->direction == TRANSFER_UPLOAD;
+
+    for (size_t i = 0; i < options->argument_count / 2; i++) {
+        char *const *pair = options->arguments + 2 * i;
+        char *path = absolute_path(session, pair[upload ? 1 : 0]);
+
+        paths[i] = upload ? target_path(pair[0], path) : path;
+        items[i] = (struct sandlot_transfer_item){.size = sizeof(items[i]), .path = paths[i] ? paths[i] : ""};
+        set_local(&items[i], pair[upload ? 0 : 1], outcome->direction);
+        outcome->to_standard_output = outcome->to_standard_output || (!upload && !items[i].local_path);
+    }
+}
+
+/* As cp(1) does it. Only the service can tell a folder from a file, and so it is asked by the upload itself, which else
+ * would cost a request more each time. ERROR is that of the first round. */
+static int upload_into_folders(struct sandlot_session *session, struct sandlot_transfer_request *request,
+                               struct sandlot_transfer_item *items, char **paths, struct sandlot_error *error)
+{
+    struct outcome *outcome = request->context;
+    const bool *into_folder = TAKE(outcome->into_folder);
+    size_t count = 0;
+
+    for (size_t i = 0; i < request->count; i++) {
+        if (!into_folder[i])
+            continue;
+        char *path = path_in_folder(items[i].path, items[i].local_path);
+
+        free(paths[i]);
+        paths[i] = path;
+        items[count] = items[i];
+        items[count++].path = path ? path : "";
+    }
+    request->count = count;
+    sandlot_error_clear(error);
+    *error = outcome->first;
+    outcome->first = (struct sandlot_error){0};
+    struct sandlot_error later = {0};
+    int failed = sandlot_upload(session, request, &later);
+
+    if (error_is_set(error))
+        sandlot_error_clear(&later);
+    else
+        *error = later;
+    return error_is_set(error) ? -1 : failed;
+}
+
 static int transfer(const struct context *context, struct sandlot_session *session, struct answer *answer,
                     struct sandlot_error *error, enum transfer_direction direction)
 {
     const struct options *options = context->options;
+    bool upload = direction == TRANSFER_UPLOAD;
     size_t count = options->argument_count / 2;
     AUTO_FREE struct sandlot_transfer_item *items = calloc(count, sizeof(*items));
-    struct outcome outcome = {.options = options, .direction = direction, .results = json_object_new_array()};
-    const struct sandlot_transfer_request request = {.size = sizeof(request),
-                                                     .items = items,
-                                                     .count = count,
-                                                     .recursive = options->given & OPTION_RECURSIVE,
-                                                     .done = on_done,
-                                                     .progress = on_progress,
-                                                     .context = &outcome,
-                                                     .cancellation = context->cancellation};
+    AUTO_FREE char **paths = calloc(count, sizeof(*paths));
+    AUTO_FREE bool *into_folder = calloc(count, sizeof(*into_folder));
 
-    for (size_t i = 0; items && i < count; i++) {
-        char *const *pair = options->arguments + 2 * i;
-        bool upload = direction == TRANSFER_UPLOAD;
+    if (!items || !paths || !into_folder)
+        return error_no_memory(error);
+    struct outcome outcome = {.options = options,
+                              .direction = direction,
+                              .results = json_object_new_array(),
+                              .items = items,
+                              .into_folder = upload ? into_folder : NULL};
+    struct sandlot_transfer_request request = {.size = sizeof(request),
+                                               .items = items,
+                                               .count = count,
+                                               .recursive = options->given & OPTION_RECURSIVE,
+                                               .max_bytes = options->max_bytes,
+                                               .done = on_done,
+                                               .progress = on_progress,
+                                               .context = &outcome,
+                                               .cancellation = context->cancellation};
 
-        items[i] = (struct sandlot_transfer_item){.size = sizeof(items[i]), .path = pair[upload ? 1 : 0]};
-        set_local(&items[i], pair[upload ? 0 : 1], direction);
-        outcome.to_standard_output = outcome.to_standard_output || (!upload && !items[i].local_path);
-    }
-    progress_begin("%s", direction == TRANSFER_UPLOAD ? "Uploading" : "Downloading");
-    int failed = !items                         ? error_no_memory(error)
-                 : direction == TRANSFER_UPLOAD ? sandlot_upload(session, &request, error)
-                                                : sandlot_download(session, &request, error);
+    read_arguments(session, &outcome, items, paths);
+    progress_begin("%s", upload ? "Uploading" : "Downloading");
+    int failed = upload ? sandlot_upload(session, &request, error) : sandlot_download(session, &request, error);
 
+    if (outcome.has_folders)
+        failed = upload_into_folders(session, &request, items, paths, error);
     progress_end();
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    sandlot_error_clear(&outcome.first);
     answer->object = json_object_new_object();
     json_object_object_add(answer->object, "results", outcome.results);
     answer->told = outcome.told;
+    answer->changed = outcome.changed;
     answer->text = outcome.lines;
     answer->length = outcome.lines ? strlen(outcome.lines) : 0;
     return failed;
@@ -127,6 +238,9 @@ static int check(const struct options *options, enum transfer_direction directio
 {
     bool upload = direction == TRANSFER_UPLOAD;
 
+    if (upload && options->given & OPTION_MAX_BYTES)
+        return usage_error(options->command,
+                           "--max-bytes is for what comes out of a sandbox, not for what goes into it");
     if (options->argument_count % 2)
         return usage_error(options->command, "the arguments are pairs of %s, but '%s' has no partner",
                            upload ? "LOCAL and REMOTE" : "REMOTE and LOCAL",

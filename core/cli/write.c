@@ -25,6 +25,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
 
     if (sandlot_write_file(session, &request, error) < 0)
         return -1;
+    answer->changed = true;
     if (!context->options->json)
         return answer_with_text(answer, text_of_write(path), error);
     struct json_object *object = json_object_new_object();

@@ -148,11 +148,11 @@ static char *read_isolation(const struct place *place, struct json_object *value
 {
     AUTO_FREE char *text = read_text(place, "isolation", value);
 
-    if (text && strcmp(text, "process") != 0 && strcmp(text, "none") != 0) {
+    if (text && strcmp(text, "process") != 0 && strcmp(text, "unconfined") != 0 && strcmp(text, "none") != 0) {
         warn(place->file, line_of(place->lines, "isolation"),
-             "[sandboxes.providers.%s] isolation is \"%s\", but must be \"process\" or \"none\": it is ignored (it is "
-             "about "
-             "the worker process of the provider; the boxes of local are set by its parameter confinement)",
+             "[sandboxes.providers.%s] isolation is \"%s\", but must be \"process\", \"unconfined\" or \"none\": it is "
+             "ignored (it is about the worker process of the provider; the boxes of local are set by its parameter "
+             "confinement)",
              place->provider, text);
         return NULL;
     }

@@ -20,7 +20,7 @@ struct config_provider {
     char *class_path; /* as written: "lib.so:symbol" */
     char *working_dir;
     char *package;
-    char *isolation; /* "process" or "none" */
+    char *isolation; /* "process", "unconfined" or "none" */
     enum config_switch supports_sandbox_id;
     enum config_switch supports_snapshot_name;
     struct json_object *params; /* a json object, NULL where absent */

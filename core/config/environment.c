@@ -8,27 +8,29 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { LARGEST_FILE = 256 * 1024 };
+enum { LARGEST_FILE = 256 * 1024, SHORTEST_HIDDEN = 8 };
 
 #define OWN_PREFIX "SANDLOT_"
+
+/* Whose file it is decides what it may set. */
+enum file_kind { PROJECT_FILE, USER_FILE };
 
 struct variable {
     char *name;
     char *value;
+    enum file_kind kind;
 };
 
 struct environment {
     struct variable *variables; /* of the files only; the process environment is asked afresh */
     size_t count;
 };
-
-/* Whose file it is decides what it may set. */
-enum file_kind { PROJECT_FILE, USER_FILE };
 
 /*
  * What no .env file may set: these change which program or code runs, here or in what a provider starts. fnmatch(3)
@@ -117,6 +119,8 @@ static const char *const never_from_project[] = {
     "AWS_SHARED_CREDENTIALS_FILE",
     "AWS_CA_BUNDLE",
     "MODAL_CONFIG_PATH",
+    "*_HEADERS",
+    "MCP_*",
 };
 
 static bool matches(const char *name, const char *const *patterns, size_t count, int flags)
@@ -161,10 +165,11 @@ static bool is_banned(enum file_kind kind, const char *name)
            (is_own(name) && !is_credential(plain));
 }
 
-static const char *file_value(const struct environment *environment, const char *name)
+/* What the files say, FIRST and those behind it: the project's comes first. */
+static const char *file_value(const struct environment *environment, const char *name, enum file_kind first)
 {
     for (size_t i = 0; i < environment->count; i++)
-        if (strcmp(environment->variables[i].name, name) == 0)
+        if (environment->variables[i].kind >= first && strcmp(environment->variables[i].name, name) == 0)
             return environment->variables[i].value;
     return NULL;
 }
@@ -173,7 +178,7 @@ const char *environment_get(const struct environment *environment, const char *n
 {
     const char *value = getenv(name);
 
-    return value ? value : file_value(environment, name);
+    return value ? value : file_value(environment, name, PROJECT_FILE);
 }
 
 void environment_each_of_files(const struct environment *environment,
@@ -193,12 +198,14 @@ const char *environment_lookup(const struct environment *environment, const char
     return value && *value ? value : NULL;
 }
 
-/* The first writer wins. Takes VALUE over. */
-static bool add(struct environment *environment, const char *name, char *value)
+/* The first writer of a file wins. Takes VALUE over. */
+static bool add(struct environment *environment, enum file_kind kind, const char *name, char *value)
 {
-    if (file_value(environment, name)) {
-        free(value);
-        return true;
+    for (size_t i = 0; i < environment->count; i++) {
+        if (environment->variables[i].kind == kind && strcmp(environment->variables[i].name, name) == 0) {
+            free(value);
+            return true;
+        }
     }
     struct variable *grown = realloc(environment->variables, (environment->count + 1) * sizeof(*grown));
 
@@ -212,9 +219,55 @@ static bool add(struct environment *environment, const char *name, char *value)
     }
     if (is_secret(name))
         redact_add(value);
-    environment->variables[environment->count++] = (struct variable){copy, value};
+    environment->variables[environment->count++] = (struct variable){copy, value, kind};
     return true;
 }
+
+/* What is not used is as secret as the rest: a DATABASE_URL has a password. Plain paths and addresses are not, and
+ * would be missing everywhere. */
+static void hide_ignored(const char *value)
+{
+    if (strlen(value) >= SHORTEST_HIDDEN && *value != '/' && (!strstr(value, "://") || strchr(value, '@')))
+        redact_add(value);
+}
+
+/* Is NAME, or what follows SANDLOT_ in it, one of the words of LIST? */
+static bool is_listed(const char *list, const char *name)
+{
+    const char *plain = is_own(name) ? name + strlen(OWN_PREFIX) : name;
+    AUTO_FREE char *words = list ? strdup(list) : NULL;
+
+    for (char *at = words; at && *at; at++)
+        if (*at == '|')
+            *at = ' ';
+    return words && (text_has_word(words, name) || text_has_word(words, plain));
+}
+
+struct environment *environment_of_provider(const struct environment *environment, const char *credentials,
+                                            const char *project)
+{
+    struct environment *own = calloc(1, sizeof(*own));
+
+    for (size_t i = 0; own && environment && i < environment->count; i++) {
+        const struct variable *variable = &environment->variables[i];
+        bool is_allowed =
+            variable->kind == USER_FILE || is_listed(credentials, variable->name) || is_listed(project, variable->name);
+        char *value = is_allowed ? strdup(variable->value) : NULL;
+
+        if (!is_allowed || (value && add(own, variable->kind, variable->name, value)))
+            continue;
+        environment_free(own);
+        return NULL;
+    }
+    return own;
+}
+
+/* One file while it is read. */
+struct reading {
+    struct environment *environment;
+    const char *file;
+    enum file_kind kind;
+};
 
 /* ---- one line ---------------------------------------------------------------------------------------------------- */
 
@@ -248,15 +301,17 @@ static bool ends_well(const char *at)
 
 /* `${NAME}` at AT: appends its value and returns the position behind it; NULL if it is not one. An unset one is empty.
  */
-static const char *expand(const struct environment *environment, const char *at, char **value, bool *no_memory)
+static const char *expand(const struct reading *reading, const char *at, char **value, bool *no_memory)
 {
     size_t length = at[0] == '$' && at[1] == '{' ? name_length(at + 2) : 0;
 
     if (length == 0 || at[2 + length] != '}')
         return NULL;
     AUTO_FREE char *name = strndup(at + 2, length);
-    const char *found = name ? environment_get(environment, name) : NULL;
+    const char *found = name ? getenv(name) : NULL;
 
+    if (name && !found) /* the user's file does not take up what a project has written */
+        found = file_value(reading->environment, name, reading->kind);
     if (!name || !text_append(value, "%s", found ? found : ""))
         *no_memory = true;
     return at + length + 3;
@@ -280,13 +335,13 @@ static char escaped(char c)
 }
 
 /* The value after the double quote before AT; NULL if it is not closed, or more than a comment follows. */
-static char *double_quoted(const struct environment *environment, const char *at)
+static char *double_quoted(const struct reading *reading, const char *at)
 {
     AUTO_FREE char *value = strdup("");
     bool no_memory = !value;
 
     while (!no_memory && *at && *at != '"') {
-        const char *next = expand(environment, at, &value, &no_memory);
+        const char *next = expand(reading, at, &value, &no_memory);
         /* As many plain characters at once as there are. */
         size_t plain = strcspn(at, "\"\\$");
 
@@ -325,20 +380,19 @@ static char *unquoted(const char *at, bool after_blank)
     return strndup(at, length);
 }
 
-static char *parse_value(const struct environment *environment, const char *text)
+static char *parse_value(const struct reading *reading, const char *text)
 {
     const char *at = skip_blanks(text);
 
     if (*at == '"')
-        return double_quoted(environment, at + 1);
+        return double_quoted(reading, at + 1);
     if (*at == '\'')
         return single_quoted(at + 1);
     return unquoted(at, at > text);
 }
 
 /* Reads one line; false if it is malformed. */
-static bool read_line(struct environment *environment, const char *file, enum file_kind kind, int number,
-                      const char *line)
+static bool read_line(const struct reading *reading, int number, const char *line)
 {
     const char *at = skip_blanks(line);
 
@@ -355,20 +409,23 @@ static bool read_line(struct environment *environment, const char *file, enum fi
 
     if (!name)
         return false;
-    if (is_banned(kind, name)) {
+    if (is_banned(reading->kind, name)) {
         /* Said with -v only: a project's .env serves other programs too, and often has a DATABASE_URL. */
-        log_info("%s:%d: %s is ignored: %s may not set it; set it in the environment instead", file, number, name,
-                 kind == PROJECT_FILE ? "the .env file of a project" : "a .env file");
+        log_info("%s:%d: %s is ignored: %s may not set it; set it in the environment instead", reading->file, number,
+                 name, reading->kind == PROJECT_FILE ? "the .env file of a project" : "a .env file");
+        AUTO_FREE char *ignored = parse_value(reading, equals + 1);
+
+        hide_ignored(ignored ? ignored : "");
         return true;
     }
-    char *value = parse_value(environment, equals + 1);
+    char *value = parse_value(reading, equals + 1);
 
-    return value && add(environment, name, value);
+    return value && add(reading->environment, reading->kind, name, value);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void read_text(struct environment *environment, const char *file, enum file_kind kind, char *text)
+static void read_text(const struct reading *reading, char *text)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     int number = 0;
@@ -382,46 +439,78 @@ static void read_text(struct environment *environment, const char *file, enum fi
         if (length && line[length - 1] == '\r')
             line[length - 1] = '\0';
         /* The line itself is not shown: it may be half of a secret. */
-        if (!read_line(environment, file, kind, number, line))
+        if (!read_line(reading, number, line))
             log_warning("%s:%d: this line is ignored: it must have the form NAME=value, with quotes that are closed",
-                        file, number);
+                        reading->file, number);
     }
+}
+
+/*
+ * Why the open file of that STATUS is not read; NULL: it is. Somebody else could have put it above the user's folders,
+ * in /tmp say, so that the user's work lands in the stranger's account. Whoever owns the current directory may have a
+ * project's: that repository was entered on purpose.
+ */
+static const char *distrust_file(const struct stat *status, enum file_kind kind)
+{
+    struct stat here;
+
+    if (S_ISREG(status->st_mode) && (status->st_mode & S_IWOTH))
+        return "everybody can write to it";
+    if (status->st_uid == 0 || status->st_uid == geteuid())
+        return NULL;
+    if (kind == PROJECT_FILE && stat(".", &here) == 0 && status->st_uid == here.st_uid)
+        return NULL;
+    return "it belongs to another user";
+}
+
+/* What the open file FD holds, to be freed; NULL: it is not read, which the log tells. */
+static char *read_trusted(const struct reading *reading, int fd)
+{
+    struct stat status;
+    size_t length = 0;
+    const char *distrust = fstat(fd, &status) == 0 ? distrust_file(&status, reading->kind) : NULL;
+    AUTO_FREE char *text = distrust ? NULL : path_read_descriptor(fd, LARGEST_FILE, &length);
+
+    if (distrust)
+        log_warning("%s is ignored: %s", reading->file, distrust);
+    else if (!text)
+        log_warning("%s could not be read: %s; its variables are not set", reading->file,
+                    errno == EFBIG    ? "it is larger than 256 KiB"
+                    : errno == EINVAL ? "it is not a regular file"
+                                      : strerror(errno));
+    else if (strlen(text) != length || !text_utf8_valid(text, length))
+        log_warning("%s is not a text in UTF-8: its variables are not set", reading->file);
+    else
+        return TAKE(text);
+    return NULL;
+}
+
+static bool is_folder(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* Reads FILE; false if there is none, so that the search goes on. */
 static bool read_file(struct environment *environment, const char *file, enum file_kind kind)
 {
-    size_t length;
-    AUTO_FREE char *text = path_read_file(file, LARGEST_FILE, &length);
+    const struct reading reading = {environment, file, kind};
+    AUTO_CLOSE int fd = path_open_file(AT_FDCWD, file, 0);
 
-    if (!text && (errno == ENOENT || errno == ENOTDIR || errno == EISDIR))
+    if (fd < 0 ? errno == ENOENT || errno == ENOTDIR : is_folder(fd))
         return false;
-    if (!text) {
-        log_warning("%s could not be read: %s; its variables are not set", file,
-                    errno == EFBIG    ? "it is larger than 256 KiB"
-                    : errno == EINVAL ? "it is not a regular file"
-                                      : strerror(errno));
-    } else if (strlen(text) != length || !text_utf8_valid(text, length)) {
-        log_warning("%s is not a text in UTF-8: its variables are not set", file);
-    } else {
+    if (fd < 0) {
+        log_warning("%s could not be read: %s; its variables are not set", file, strerror(errno));
+        return true;
+    }
+    AUTO_FREE char *text = read_trusted(&reading, fd);
+
+    if (text) {
         log_info("reading variables from %s", file);
-        read_text(environment, file, kind, text);
+        read_text(&reading, text);
     }
     return true;
-}
-
-/*
- * Somebody else could have put FILE above the user's folders, in /tmp say, so that the user's work lands in the
- * stranger's account. Whoever owns the current directory may: that repository was entered on purpose.
- */
-static bool is_foreign(const char *file)
-{
-    struct stat status;
-    struct stat here;
-
-    if (stat(file, &status) < 0 || status.st_uid == 0 || status.st_uid == geteuid())
-        return false;
-    return stat(".", &here) < 0 || status.st_uid != here.st_uid;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -443,10 +532,6 @@ static void read_project(struct environment *environment, const char *user_file)
 
         if (!file || same_file(file, user_file))
             return;
-        if (is_foreign(file)) {
-            log_warning("%s is ignored: it belongs to another user", file);
-            return;
-        }
         if (read_file(environment, file, PROJECT_FILE) || !folder[1])
             return;
         char *parent = path_parent(folder);

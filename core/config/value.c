@@ -165,8 +165,7 @@ bool value_default_fits(enum sandlot_parameter_kind kind, const char *text)
     return fits;
 }
 
-/* The text of a JSON string, which unlike a C string may hold NUL; NULL then. */
-static const char *plain_string(struct json_object *json)
+const char *value_plain_text(struct json_object *json)
 {
     const char *text = json_object_is_type(json, json_type_string) ? json_object_get_string(json) : NULL;
 
@@ -176,7 +175,7 @@ static const char *plain_string(struct json_object *json)
 bool value_from_json(enum sandlot_parameter_kind kind, struct json_object *json, const char *folder,
                      struct value *value)
 {
-    const char *text = plain_string(json);
+    const char *text = value_plain_text(json);
     enum json_type type = json_object_get_type(json);
 
     switch (kind) {

@@ -2,14 +2,19 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/redact.h"
 #include "base/text.h"
 #include "loader/library.h"
+#include "loader/worker/view.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/landlock.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* With a sanitizer a library stays mapped, so that the stacks of its reports still have names at exit. */
 #if defined(__has_feature)
@@ -27,6 +32,7 @@
 enum {
     ENTRY_DEADLINE_MS = 10000, /* to show a table */
     OPEN_DEADLINE_MS = 30000,  /* to take the parameters; no request is sent */
+    CHECK_DEADLINE_MS = 5000,  /* to look at this machine; a second is promised */
     LARGEST_TABLE = 65536
 };
 
@@ -46,6 +52,7 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     capabilities |= table->fork ? CAPABILITY_FORK : 0;
     capabilities |= table->terminal ? CAPABILITY_TERMINAL : 0;
     capabilities |= table->flags & SANDLOT_STREAMS_OUTPUT ? CAPABILITY_STREAMING : 0;
+    capabilities |= table->check ? CAPABILITY_CHECK : 0;
     return capabilities;
 }
 
@@ -134,8 +141,11 @@ static char *trusted_path(const struct registry_entry *entry, struct sandlot_err
         refuse(entry, error, "%s; install it again, or correct its path", strerror(errno));
         return NULL;
     }
-    AUTO_FREE char *distrust = path_distrust(path);
+    /* By the way that was written, for its links lie in folders too. */
+    AUTO_FREE char *distrust = path_distrust(entry->path);
 
+    if (!distrust)
+        distrust = path_distrust(path);
     if (!distrust)
         return TAKE(path);
     refuse(entry, error,
@@ -192,16 +202,35 @@ static int64_t start_timeout_ms(void *context)
     return parameters_start_timeout_ms(provider->parameters);
 }
 
+/* How a provider is kept apart. */
+enum isolation { ISOLATION_NONE, ISOLATION_PROCESS, ISOLATION_UNCONFINED };
+
+/* The wall for files is the kernel's. */
+static bool has_landlock(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+}
+
 /* The same in a process of its own. NULL on error. */
-static const struct sandlot_provider *load_in_worker(struct provider *provider, const char *path,
+static const struct sandlot_provider *load_in_worker(struct provider *provider, const char *path, bool is_confined,
                                                      struct sandlot_error *error)
 {
     const struct registry_entry *entry = provider->entry;
     const struct worker_owner owner = {provider, reopen, start_timeout_ms};
     const struct sandlot_provider *table = NULL;
     AUTO_FREE char *why = NULL;
+    char **view =
+        is_confined ? view_new(entry, provider->environment, path, provider->config_file, provider->overrides) : NULL;
 
-    switch (worker_load(entry, provider->environment, path, &owner, &provider->worker, &table, &why, error)) {
+    if (is_confined && !view) {
+        error_no_memory(error);
+        return NULL;
+    }
+    if (is_confined && !has_landlock())
+        log_info("%s: this kernel has no Landlock: the provider's process can read your files, though not other "
+                 "processes; `sandlot doctor` says how to get it",
+                 entry->name);
+    switch (worker_load(entry, provider->environment, path, view, &owner, &provider->worker, &table, &why, error)) {
     case WORKER_LOADED:
         return table;
     case WORKER_CANNOT_LOAD:
@@ -216,8 +245,7 @@ static const struct sandlot_provider *load_in_worker(struct provider *provider, 
     return NULL;
 }
 
-/* Whose code it is: an entry of the config without a library of its own changes settings of what it shadows. */
-static bool is_builtin(const struct registry_entry *entry)
+bool provider_is_builtin(const struct registry_entry *entry)
 {
     while (entry && entry->config && !entry->config->class_path)
         entry = entry->shadows;
@@ -225,11 +253,34 @@ static bool is_builtin(const struct registry_entry *entry)
 }
 
 /* What the operator has decided; otherwise our own code runs here, and everybody else's in a process of its own. */
-static bool is_isolated(const struct registry_entry *entry)
+static enum isolation isolation_of(const struct registry_entry *entry)
 {
     const char *isolation = entry->config ? entry->config->isolation : NULL;
 
-    return isolation ? strcmp(isolation, "process") == 0 : !is_builtin(entry);
+    if (isolation ? strcmp(isolation, "none") == 0 : provider_is_builtin(entry))
+        return ISOLATION_NONE;
+    return isolation && strcmp(isolation, "unconfined") == 0 ? ISOLATION_UNCONFINED : ISOLATION_PROCESS;
+}
+
+/* Loads the library PATH where it is to run. NULL on error. */
+static const struct sandlot_provider *load_library(struct provider *provider, const char *path,
+                                                   struct sandlot_error *error)
+{
+    const struct registry_entry *entry = provider->entry;
+    enum isolation isolation = isolation_of(entry);
+    bool needs_machine = entry->note.name && !entry->note.confined;
+
+    if (isolation == ISOLATION_NONE)
+        return load_here(provider, path, error);
+    if (isolation == ISOLATION_PROCESS && needs_machine && !worker_library_is_ours(path)) {
+        refuse(
+            entry, error,
+            "its entry point says that it does not work in a confined process; if it may have all that you have, say "
+            "isolation = \"unconfined\" in [sandboxes.providers.%s]",
+            entry->name);
+        return NULL;
+    }
+    return load_in_worker(provider, path, isolation == ISOLATION_PROCESS && !needs_machine, error);
 }
 
 /* ---- the handshake ----------------------------------------------------------------------------------------------- */
@@ -301,7 +352,7 @@ static int check_capabilities(const struct registry_entry *entry, const struct s
     uint32_t present = provider_capabilities(table);
     uint32_t lies = entry->note.name ? present ^ entry->note.capabilities : 0;
 
-    for (uint32_t bit = CAPABILITY_LIST; bit <= CAPABILITY_STREAMING; bit <<= 1)
+    for (uint32_t bit = CAPABILITY_LIST; bit <= CAPABILITY_LAST; bit <<= 1)
         if (lies & bit)
             return refuse(entry, error,
                           "its entry point %s the capability \"%s\", but its table %s; install another version of it",
@@ -317,8 +368,7 @@ static int handshake(struct provider *provider, struct sandlot_error *error)
 
     if (!path)
         return -1;
-    const struct sandlot_provider *table =
-        is_isolated(entry) ? load_in_worker(provider, path, error) : load_here(provider, path, error);
+    const struct sandlot_provider *table = load_library(provider, path, error);
 
     if (!table || check_abi(entry, table, error) < 0 || check_name(entry, table, error) < 0)
         return -1;
@@ -348,6 +398,9 @@ static int open_provider(struct provider *provider, struct sandlot_error *error)
         parameters_call_open(provider->parameters, &provider->table, &call.call, &provider->instance, error);
     int result = host_call_error(&call, status, "the provider could not be opened", false, error);
 
+    if (status == SANDLOT_INVALID_ARGUMENT)
+        parameters_add_origin(provider->parameters, error);
+
     host_call_clear(&call);
     provider->opened = result == 0;
     return result;
@@ -366,7 +419,14 @@ struct provider *provider_load(const struct registry_entry *entry, const struct 
         return NULL;
     }
     provider->entry = entry;
-    provider->environment = environment;
+    provider->environment = environment_of_provider(environment, entry->note.credentials, entry->note.project);
+    if (!provider->environment) {
+        error_no_memory(error);
+        free(provider);
+        return NULL;
+    }
+    provider->config_file = config_file;
+    provider->overrides = overrides;
     hide_variables(environment, entry->note.credentials, true);
     hide_variables(environment, entry->note.environment, false);
     if (handshake(provider, error) == 0)
@@ -375,6 +435,24 @@ struct provider *provider_load(const struct registry_entry *entry, const struct 
         return provider;
     provider_unload(provider);
     return NULL;
+}
+
+int provider_check(const struct registry_entry *entry, const struct environment *environment, const char *config_file,
+                   struct sandlot_error *error)
+{
+    struct provider *provider = provider_load(entry, environment, config_file, NULL, true, error);
+    struct host_call call;
+    int result = provider ? 0 : -1;
+
+    if (provider && provider->table.check) {
+        host_call_init(&call, entry->name, environment, sandlot_now_ms() + CHECK_DEADLINE_MS, -1);
+        enum sandlot_status status = provider->table.check(&call.call, provider->instance);
+
+        result = host_call_error(&call, status, "it cannot be used", false, error);
+        host_call_clear(&call);
+    }
+    provider_unload(provider);
+    return result;
 }
 
 void provider_unload(struct provider *provider)
@@ -387,5 +465,6 @@ void provider_unload(struct provider *provider)
     worker_free(provider->worker);
     if (provider->library && !KEEP_LIBRARIES)
         dlclose(provider->library);
+    environment_free(provider->environment);
     free(provider);
 }

@@ -15,9 +15,11 @@ struct provider {
     void *instance;                /* what open stored */
     bool opened;                   /* there is something to close */
     struct parameters *parameters;
-    const struct environment *environment;
-    void *library;         /* NULL: it is loaded in a process of its own */
-    struct worker *worker; /* that process; NULL: it is loaded here */
+    struct environment *environment; /* with what it may have of a project's file */
+    void *library;                   /* NULL: it is loaded in a process of its own */
+    struct worker *worker;           /* that process; NULL: it is loaded here */
+    const char *config_file;         /* while it is loaded: what its parameters are bound from */
+    const char *const *overrides;
 };
 
 /*
@@ -31,6 +33,14 @@ struct provider {
 struct provider *provider_load(const struct registry_entry *entry, const struct environment *environment,
                                const char *config_file, const char *const *overrides, bool lenient,
                                struct sandlot_error *error);
+
+/* Whose code it is: an entry of the config without a library of its own changes settings of what it shadows. */
+bool provider_is_builtin(const struct registry_entry *entry);
+
+/* Loads ENTRY, bad parameters of the config left out with a warning, and asks it whether it could be used, without a
+ * request. 0, also of a provider that has no `check`; -1 with what it lacks. */
+int provider_check(const struct registry_entry *entry, const struct environment *environment, const char *config_file,
+                   struct sandlot_error *error);
 
 /* Closes and unloads it. NULL is fine. */
 void provider_unload(struct provider *provider);

@@ -1,6 +1,7 @@
 #include "loader/parameters.h"
 
 #include "base/cleanup.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -51,7 +52,9 @@ static const struct {
 struct parameters {
     struct sandlot_parameter *declared;
     struct value *values;
+    int *lines; /* of the config, where the values stand; 0: elsewhere */
     size_t count;
+    char *config_file;
 };
 
 /* One binding in progress. */
@@ -203,13 +206,62 @@ static int unknown_name(const struct binder *binder, const char *where, const ch
                      where, name, known);
 }
 
+/* How many of a time's own unit a second has, by the end of its name; 0: PARAMETER is no time. */
+static int64_t parts_of_second(const struct sandlot_parameter *parameter)
+{
+    static const struct {
+        const char *ending;
+        int64_t parts;
+    } units[] = {{"_s", 1}, {"_sec", 1}, {"_seconds", 1}, {"_ms", 1000}};
+    const char *ending = strrchr(parameter->name, '_');
+
+    if (!ending || (parameter->kind != SANDLOT_PARAMETER_integer && parameter->kind != SANDLOT_PARAMETER_float))
+        return 0;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(ending, units[i].ending) == 0)
+            return units[i].parts;
+    return 0;
+}
+
+/* Reads TEXT into VALUE if it is a time with units and PARAMETER takes one. A bare number is none: it would not say
+ * whether it counts seconds or what the parameter counts. */
+static bool read_time(const struct sandlot_parameter *parameter, const char *text, struct value *value)
+{
+    int64_t parts = parts_of_second(parameter);
+    int64_t seconds;
+
+    if (parts == 0 || !text[strspn(text, "0123456789")] || !duration_parse(text, &seconds))
+        return false;
+    if (parameter->kind == SANDLOT_PARAMETER_integer)
+        value->integer = seconds * parts;
+    else
+        value->number = (double)(seconds * parts);
+    value->present = true;
+    return true;
+}
+
+/* Is FOUND a number in quotes, or what type_found says of one in the config? */
+static bool is_whole_number(const char *found)
+{
+    size_t sign = strspn(found, "\"+-");
+    size_t digits = strspn(found + sign, "0123456789");
+
+    return strcmp(found, "an integer") == 0 || (digits > 0 && strcmp(found + sign + digits, "\"") == 0);
+}
+
 /* FOUND: what stands there instead, such as "a string" or a quotation; never the value of a secret. */
 static int wrong_value(const struct binder *binder, const char *where, const struct sandlot_parameter *parameter,
                        const char *found)
 {
+    if (parameter->kind == SANDLOT_PARAMETER_integer && is_whole_number(found))
+        return error_set(binder->error, SANDLOT_CODE_USAGE,
+                         "%s: %s: parameter \"%s\" is out of range: a whole number is from %" PRId64 " to %" PRId64
+                         ", and %s is not; give it a value in that range",
+                         binder->provider, where, parameter->name, -INT64_MAX, INT64_MAX, found);
     return error_set(binder->error, SANDLOT_CODE_USAGE,
-                     "%s: %s: parameter \"%s\" must be %s, and %s is not; give it %s", binder->provider, where,
-                     parameter->name, kinds[parameter->kind].noun, found, kinds[parameter->kind].form);
+                     "%s: %s: parameter \"%s\" must be %s, and %s is not; give it %s%s", binder->provider, where,
+                     parameter->name, kinds[parameter->kind].noun, found, kinds[parameter->kind].form,
+                     parts_of_second(parameter) ? " or a time with units such as \"90s\", \"5m\" or \"1h30m\"" : "");
 }
 
 /* The host's own parameters are times with limits. */
@@ -258,7 +310,8 @@ static int bind_override(const struct binder *binder, const char *override)
 
     if (parameter->flags & SANDLOT_FLAG_secret)
         value_hide_text(parameter->kind, text);
-    if (value_from_text(parameter->kind, text, NULL, &value))
+    /* The number first: without a unit it counts in the parameter's own. */
+    if (value_from_text(parameter->kind, text, NULL, &value) || read_time(parameter, text, &value))
         return store(binder, "--param", (size_t)(parameter - parameters->declared), &value);
     value_clear(&value);
     if (parameter->flags & SANDLOT_FLAG_secret)
@@ -294,9 +347,7 @@ static const char *type_found(struct json_object *json)
     case json_type_array:
         return "an array";
     case json_type_string:
-        return strlen(json_object_get_string(json)) == (size_t)json_object_get_string_len(json)
-                   ? "a string"
-                   : "a string with a NUL byte";
+        return value_plain_text(json) ? "a string" : "a string with a NUL byte";
     case json_type_null:
         break;
     }
@@ -320,8 +371,13 @@ static int bind_config_value(const struct binder *binder, const char *name, stru
 
     if (parameter->flags & SANDLOT_FLAG_secret)
         value_hide_json(json);
-    if (value_from_json(parameter->kind, json, binder->config_folder, &value))
+    const char *text = value_plain_text(json);
+
+    if (value_from_json(parameter->kind, json, binder->config_folder, &value) ||
+        (text && read_time(parameter, text, &value))) {
+        parameters->lines[parameter - parameters->declared] = line;
         return store(binder, where, (size_t)(parameter - parameters->declared), &value);
+    }
     value_clear(&value);
     return wrong_value(binder, where, parameter, type_found(json));
 }
@@ -417,9 +473,11 @@ struct parameters *parameters_bind(const struct sandlot_provider *provider, cons
         error_prefix(error, "%s: ", binder.provider);
     } else {
         parameters->values = calloc(parameters->count, sizeof(*parameters->values));
+        parameters->lines = calloc(parameters->count, sizeof(*parameters->lines));
+        parameters->config_file = config_file ? strdup(config_file) : NULL;
         for (size_t i = 0; parameters->values && i < parameters->count; i++)
             parameters->values[i] = value_absent();
-        if (!parameters->values)
+        if (!parameters->values || !parameters->lines || (config_file && !parameters->config_file))
             error_no_memory(error);
         else if (bind_all(&binder, overrides, lenient) == 0)
             return parameters;
@@ -435,8 +493,41 @@ void parameters_free(struct parameters *parameters)
     for (size_t i = 0; parameters->values && i < parameters->count; i++)
         free(parameters->values[i].text);
     free(parameters->values);
+    free(parameters->lines);
+    free(parameters->config_file);
     free(parameters->declared);
     free(parameters);
+}
+
+/* Is WORD in TEXT, and not a part of a longer name? */
+static bool has_name(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
+
+        if (begins && !isalnum((unsigned char)at[length]) && at[length] != '_')
+            return true;
+    }
+    return false;
+}
+
+void parameters_add_origin(const struct parameters *parameters, struct sandlot_error *error)
+{
+    AUTO_FREE char *origin = NULL;
+
+    for (size_t i = 0; error_is_set(error) && i < parameters->count; i++)
+        if (parameters->lines[i] > 0 && has_name(error->message, parameters->declared[i].name))
+            text_append(&origin, "; %s is from %s:%d", parameters->declared[i].name, parameters->config_file,
+                        parameters->lines[i]);
+    if (!origin)
+        return;
+    AUTO_FREE char *message = TAKE(error->message);
+    enum sandlot_code code = error->code;
+
+    sandlot_error_clear(error);
+    error_set(error, code, "%s%s", message, origin);
 }
 
 int64_t parameters_start_timeout_ms(const struct parameters *parameters)

@@ -34,6 +34,10 @@ struct parameters *parameters_bind(const struct sandlot_provider *provider, cons
 
 void parameters_free(struct parameters *parameters);
 
+/* A provider has refused a value: adds to the message of ERROR in which line of the config each parameter stands that
+ * it names. */
+void parameters_add_origin(const struct parameters *parameters, struct sandlot_error *error);
+
 /* The host's own parameters, which every provider has besides its declared ones: name, kind, default, help. A provider
  * may not declare one of these names. *COUNT of them. */
 const struct sandlot_parameter *parameters_of_host(size_t *count);

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum { NEAREST = 5, NAMES_BYTES = 600 };
@@ -263,4 +264,12 @@ int file_error_tool(struct sandlot_error *error, const struct file_call *call, c
     return error_set(error, SANDLOT_CODE_MISSING_TOOL,
                      "Cannot %s '%s': the sandbox has no '%s'. Install it, or use an image that has it.",
                      verbs[call->verb].doing, shown, tool);
+}
+
+int file_error_bound(struct sandlot_error *error, const struct file_call *call)
+{
+    return error_set(error, SANDLOT_CODE_TOO_LARGE,
+                     "'%s' was not downloaded: with it there would be more than the %" PRIu64
+                     " bytes that this download may be; raise that bound (--max-bytes), or download it alone",
+                     call->shown, call->bound->maximum);
 }

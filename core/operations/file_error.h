@@ -27,4 +27,7 @@ int file_error_kind(struct sandlot_error *error, const struct file_call *call);
 /* The sandbox lacks TOOL: missing_tool. */
 int file_error_tool(struct sandlot_error *error, const struct file_call *call, const char *tool);
 
+/* The file is more than what is left of the bound on the download: too_large. */
+int file_error_bound(struct sandlot_error *error, const struct file_call *call);
+
 #endif

@@ -31,6 +31,12 @@ enum file_verb {
 };
 
 /* One operation under way. Lives on the caller's stack. */
+/* What all files of one download may be together. */
+struct byte_bound {
+    uint64_t maximum;
+    uint64_t left;
+};
+
 struct file_call {
     struct sandlot_session *session;
     enum file_verb verb;
@@ -40,6 +46,8 @@ struct file_call {
     int cancel_fd;       /* -1: none */
     void (*moved)(void *context, uint64_t bytes); /* transfers: so many more bytes have moved; NULL: nobody asks */
     void *context;
+    const struct byte_bound *bound; /* download: no more bytes than are left are written; the one who is told of those
+                                       that have moved counts them */
 };
 
 /* What grep looks for. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct sandlot_job {
@@ -55,6 +56,22 @@ static void *run_job(void *argument)
     return NULL;
 }
 
+/*
+ * So near to the limit of open files, the commands that run already would fail in the middle of their work. A
+ * descriptor has the lowest number that is free, so that its own tells how many there are.
+ */
+static bool leaves_room(int fd)
+{
+    struct rlimit limit;
+    const rlim_t most_kept = 64;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    rlim_t kept = limit.rlim_cur / 8 < most_kept ? limit.rlim_cur / 8 : most_kept;
+
+    return (rlim_t)fd < limit.rlim_cur - kept;
+}
+
 static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct sandlot_error *error)
 {
     struct sandlot_job *job = calloc(1, sizeof(*job));
@@ -67,9 +84,16 @@ static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct 
     job->state = SANDLOT_JOB_RUNNING;
     job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     job->cancellation = sandlot_cancellation_new();
-    if (job->done_fd >= 0 && job->cancellation)
+    bool is_full = job->done_fd < 0 || !job->cancellation ? errno == EMFILE : !leaves_room(job->done_fd);
+
+    if (job->done_fd >= 0 && job->cancellation && !is_full)
         return job;
-    error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(errno));
+    if (is_full)
+        error_set(error, SANDLOT_CODE_QUOTA,
+                  "cannot start a job: this process has nearly as many files open as it may; wait until others have "
+                  "ended, or raise the limit (ulimit -n): a running command takes up to 8");
+    else
+        error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(errno));
     free_job(job);
     return NULL;
 }

@@ -15,7 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NAME_TRIES = 16 };
+enum {
+    NAME_TRIES = 16,
+    BLOCK = 4096 /* of a file system, which has it or is a hole there */
+};
 
 void local_init(struct local_file *file)
 {
@@ -301,6 +304,60 @@ int local_make_below(int folder_fd, const char *relative, struct sandlot_error *
     AUTO_CLOSE int made = open_beneath(folder, name);
 
     return made < 0 ? local_error(error, errno, "make", relative) : 0;
+}
+
+/* ---- bytes ---- */
+
+static bool is_zero(const char *bytes, size_t length)
+{
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0;
+}
+
+/* How many of BYTES, which are to stand at AT, begin with blocks, or parts of blocks, that are all ZERO, or all not. */
+static size_t measure_run(const char *bytes, size_t length, off_t at, bool *zero)
+{
+    size_t run = 0;
+
+    while (run < length) {
+        size_t block = BLOCK - (size_t)((at + (off_t)run) % BLOCK);
+        size_t part = block < length - run ? block : length - run;
+        bool nothing = is_zero(bytes + run, part);
+
+        if (run == 0)
+            *zero = nothing;
+        else if (nothing != *zero)
+            break;
+        run += part;
+    }
+    return run;
+}
+
+bool local_stands_at_end(int fd, const struct stat *status)
+{
+    return lseek(fd, 0, SEEK_CUR) >= status->st_size && !(fcntl(fd, F_GETFL) & O_APPEND);
+}
+
+int local_write(int fd, const void *bytes, size_t length)
+{
+    const char *from = bytes;
+    struct stat status;
+
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || !local_stands_at_end(fd, &status))
+        return path_write_all(fd, bytes, length);
+    off_t at = lseek(fd, 0, SEEK_CUR);
+
+    while (length > 0) {
+        bool zero = false;
+        size_t run = measure_run(from, length, at, &zero);
+
+        at += (off_t)run;
+        /* The file ends where it stands, whatever comes next, or never comes. */
+        if (zero ? ftruncate(fd, at) < 0 || lseek(fd, at, SEEK_SET) < 0 : path_write_all(fd, from, run) < 0)
+            return -1;
+        from += run;
+        length -= run;
+    }
+    return 0;
 }
 
 /* ---- the end ---- */

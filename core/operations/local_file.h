@@ -8,6 +8,7 @@
 #include <sandlot/sandlot.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define LOCAL_SIZE_UNKNOWN UINT64_MAX
 
@@ -49,6 +50,16 @@ int local_make_below(int folder_fd, const char *relative, struct sandlot_error *
 
 /* Back to the beginning, for a second try. False: that cannot be done. */
 bool local_rewind(struct local_file *file);
+
+/* Would a hole in FD, whose STATUS this is, from where it stands on, be read as zeros? It is not so where it
+ * overwrites. */
+bool local_stands_at_end(int fd, const struct stat *status);
+
+/*
+ * Writes all of BYTES where FD stands. In a regular file that ends there, blocks of zeros become holes: a sandbox could
+ * fill this machine's disk with a file that takes none of its own. 0; -1 with errno.
+ */
+int local_write(int fd, const void *bytes, size_t length);
 
 /* All has arrived: gives the file its name and mode. */
 int local_commit(struct local_file *file, const char *shown, struct sandlot_error *error);

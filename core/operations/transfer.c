@@ -22,8 +22,9 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 256,       /* files that may wait to be moved together */
-    VENDOR_BATCH = 32, /* files that a vendor is given at once: as many descriptors are open */
+    BATCH = 512,       /* files that may wait to be moved together, or that a vendor is given at once */
+    SOME = 256,        /* that are moved together by a command */
+    OPEN_AT_ONCE = 32, /* where a vendor is given more files, they are open only while they move */
     SMALL = 24 * 1024, /* bytes of a file that may go with others */
     SMALL_TOGETHER = 96 * 1024,
     LOCK_MS = 60 * 1000,      /* for another call that changes the same file */
@@ -46,7 +47,10 @@ struct moving {
     bool locked;
     struct sandlot_source source;
     struct sandlot_sink sink;
-    bool settled; /* its fate is known: PROBLEM, or all of it has moved */
+    bool takes_turns; /* its file on this machine is open only while its bytes move */
+    bool waiting;     /* and it has not been yet */
+    bool kept;        /* it is in its place on this machine, or will not be */
+    bool settled;     /* its fate is known: PROBLEM, or all of it has moved */
     struct sandlot_error problem;
     uint64_t bytes;
 };
@@ -63,6 +67,7 @@ struct transfer {
     size_t batch_size;
     size_t count;
     uint64_t done;
+    struct byte_bound bound; /* of a download */
     uint64_t total;
     size_t unknown;               /* items whose size is not part of TOTAL (yet) */
     struct sandlot_error first;   /* what goes wrong first */
@@ -77,6 +82,8 @@ static void moved(void *context, uint64_t bytes)
 
     stall_moved(&transfer->stall);
     transfer->done += bytes;
+    if (!transfer->upload)
+        transfer->bound.left -= bytes;
     if (transfer->request.progress)
         transfer->request.progress(transfer->request.context, transfer->done, transfer->unknown ? 0 : transfer->total);
 }
@@ -112,7 +119,8 @@ static struct file_call call_of(struct transfer *transfer, const char *path, con
                               .shown = shown,
                               .cancel_fd = transfer->stall.fd,
                               .moved = moved,
-                              .context = transfer};
+                              .context = transfer,
+                              .bound = transfer->upload ? NULL : &transfer->bound};
 }
 
 static int open_local(struct moving *moving, struct sandlot_error *error)
@@ -136,9 +144,20 @@ static int open_local(struct moving *moving, struct sandlot_error *error)
     return 0;
 }
 
+/* What has come of it will not be kept, or comes again: others may use its part of the bound. What went into a pipe or
+ * a descriptor of the caller stays there. */
+static void give_back(struct moving *moving)
+{
+    if (!moving->transfer->upload && (moving->takes_turns || moving->local.temporary[0]))
+        moving->transfer->bound.left += moving->bytes;
+    moving->bytes = 0;
+}
+
 static void settle(struct moving *moving)
 {
     moving->settled = true;
+    if (error_is_set(&moving->problem))
+        give_back(moving);
     stall_explain(&moving->transfer->stall, moving->path, &moving->problem);
 }
 
@@ -201,7 +220,7 @@ static int move_on_route(struct moving *moving, struct sandlot_error *error)
 struct gathered {
     char *bytes;
     size_t length;
-    struct small_file files[BATCH];
+    struct small_file files[SOME];
     size_t count;
 };
 
@@ -237,7 +256,7 @@ static bool gather(struct gathered *gathered, struct moving *moving)
  * settled then are to be moved alone. */
 static size_t move_some(struct transfer *transfer, size_t first)
 {
-    struct moving *files[BATCH];
+    struct moving *files[SOME];
     AUTO_FREE struct gathered *gathered = calloc(1, sizeof(*gathered));
     AUTO_FREE char *bytes = malloc(SMALL_TOGETHER);
     const struct file_call call = call_of(transfer, "", transfer->batch[first].path);
@@ -246,7 +265,7 @@ static size_t move_some(struct transfer *transfer, size_t first)
     if (!gathered || !bytes || error_is_set(&transfer->stopped))
         return 1;
     gathered->bytes = bytes;
-    while (first + count < transfer->count && gather(gathered, &transfer->batch[first + count])) {
+    while (first + count < transfer->count && count < SOME && gather(gathered, &transfer->batch[first + count])) {
         files[count] = &transfer->batch[first + count];
         count++;
     }
@@ -274,11 +293,59 @@ static size_t move_some(struct transfer *transfer, size_t first)
 
 /* ---- the vendor's own transfer ---- */
 
+/* Descriptors are few and files many. Where a vendor is given many, a regular file to be read is looked at, closed, and
+ * opened again when its turn comes; one to be written is opened with its first byte. */
+static void let_wait(struct moving *moving)
+{
+    uint64_t bytes = moving->local.bytes;
+
+    local_close(&moving->local);
+    moving->local.bytes = bytes;
+    moving->takes_turns = moving->waiting = true;
+}
+
+static int open_waiting(struct moving *moving)
+{
+    uint32_t mode = moving->mode; /* as the vendor was told */
+
+    moving->waiting = false;
+    local_close(&moving->local);
+    int failed = open_local(moving, &moving->problem);
+
+    moving->mode = mode;
+    return failed;
+}
+
+/* All of it has been read. */
+static void close_read(struct moving *moving)
+{
+    if (!moving->takes_turns)
+        return;
+    let_wait(moving);
+    moving->waiting = false;
+}
+
+/* It is named now rather than at the end of all. */
+static void keep_received(struct moving *moving)
+{
+    if (moving->waiting && !error_is_set(&moving->problem))
+        open_waiting(moving); /* an empty one */
+    if (!error_is_set(&moving->problem))
+        local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
+    local_close(&moving->local);
+    moving->kept = true;
+}
+
 static enum sandlot_status read_source(const struct sandlot_source *source, void *buffer, size_t capacity,
                                        size_t *length)
 {
     struct moving *moving = source->context;
 
+    *length = 0;
+    if (moving->waiting && open_waiting(moving) < 0)
+        return SANDLOT_INTERNAL;
+    if (moving->local.fd < 0)
+        return SANDLOT_OK; /* read to its end, and closed */
     for (;;) {
         struct pollfd fds[2] = {{moving->local.fd, POLLIN, 0}, {moving->transfer->stall.fd, POLLIN, 0}};
 
@@ -295,6 +362,8 @@ static enum sandlot_status read_source(const struct sandlot_source *source, void
         *length = (size_t)got;
         moving->bytes += (uint64_t)got;
         moved(moving->transfer, (uint64_t)got);
+        if (got == 0 || moving->bytes == moving->local.bytes)
+            close_read(moving);
         return SANDLOT_OK;
     }
 }
@@ -302,8 +371,18 @@ static enum sandlot_status read_source(const struct sandlot_source *source, void
 static enum sandlot_status write_sink(const struct sandlot_sink *sink, const void *bytes, size_t length)
 {
     struct moving *moving = sink->context;
+    const struct file_call call = call_of(moving->transfer, moving->remote, moving->path);
 
-    if (path_write_all(moving->local.fd, bytes, length) < 0) {
+    if (!error_is_set(&moving->problem) && length > moving->transfer->bound.left) {
+        file_error_bound(&moving->problem, &call);
+        return SANDLOT_CANCELLED;
+    }
+    /* What cannot be stored is the fault of this one file: the others come behind it. */
+    if (error_is_set(&moving->problem) || (moving->waiting && open_waiting(moving) < 0)) {
+        settle(moving);
+        return SANDLOT_OK;
+    }
+    if (local_write(moving->local.fd, bytes, length) < 0) {
         error_set(&moving->problem, errno == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
                   "cannot write what was received of '%s': %s", moving->path, strerror(errno));
         return SANDLOT_CANCELLED;
@@ -334,7 +413,7 @@ static void vendor_problem(struct moving *moving, const char *text)
 
 /* The files of one call to the vendor. */
 struct vendor_batch {
-    struct moving *files[VENDOR_BATCH];
+    struct moving *files[BATCH];
     size_t count;
 };
 
@@ -351,19 +430,22 @@ static void vendor_done(const struct sandlot_transfer *transfer, size_t index, c
     else if (moving->bytes != bytes || (moving->local.bytes != LOCAL_SIZE_UNKNOWN && bytes < moving->local.bytes))
         error_set(&moving->problem, SANDLOT_CODE_TRUNCATED_TRANSPORT, "only a part of '%s' was moved; try again",
                   moving->path);
+    if (moving->takes_turns && !moving->transfer->upload)
+        keep_received(moving);
     settle(moving);
 }
 
 /* Gives BATCH to the vendor. 0, or -1 with what concerns them all; those whose fate was not told are not settled. */
 static int ask_vendor(struct transfer *transfer, struct vendor_batch *batch, struct sandlot_error *error)
 {
-    struct sandlot_file files[VENDOR_BATCH];
+    struct sandlot_file files[BATCH];
     const struct sandlot_transfer fate = {.size = sizeof(fate), .context = batch, .done = vendor_done};
 
     for (size_t i = 0; i < batch->count; i++) {
         struct moving *moving = batch->files[i];
 
-        moving->source = (struct sandlot_source){sizeof(moving->source), moving, read_source, moving->local.fd};
+        moving->source = (struct sandlot_source){sizeof(moving->source), moving, read_source,
+                                                 moving->waiting ? -1 : moving->local.fd};
         moving->sink = (struct sandlot_sink){sizeof(moving->sink), moving, write_sink};
         files[i] = (struct sandlot_file){.size = sizeof(files[i]),
                                          .path = moving->remote,
@@ -382,14 +464,18 @@ static void ask_vendor_again(struct moving *moving)
     struct vendor_batch alone = {.files = {moving}, .count = 1};
     struct sandlot_error why = {0};
 
-    if (moving->bytes > 0 && !local_rewind(&moving->local)) {
+    if (moving->takes_turns && open_waiting(moving) < 0) {
+        settle(moving);
+        return;
+    }
+    if (!moving->takes_turns && moving->bytes > 0 && !local_rewind(&moving->local)) {
         error_set(&moving->problem, SANDLOT_CODE_NETWORK,
                   "the transfer of '%s' failed half way and cannot be begun again, because its other end is a pipe",
                   moving->path);
         settle(moving);
         return;
     }
-    moving->bytes = 0;
+    give_back(moving);
     if (ask_vendor(moving->transfer, &alone, &why) < 0 && !moving->settled)
         error_set(&moving->problem, why.code, "%s", why.message);
     else if (!moving->settled)
@@ -407,15 +493,54 @@ static void fill_batch(struct transfer *transfer, struct vendor_batch *batch)
     for (size_t i = 0; i < transfer->count; i++) {
         struct moving *moving = &transfer->batch[i];
 
-        if (open_local(moving, &moving->problem) < 0)
+        bool many = transfer->count > OPEN_AT_ONCE && (moving->local_path || moving->relative);
+
+        if (many && !transfer->upload && !error_is_set(&transfer->stopped))
+            let_wait(moving);
+        else if (open_local(moving, &moving->problem) < 0)
             settle(moving);
-        else
+        else if (many && moving->local.start >= 0)
+            let_wait(moving);
+        if (!moving->settled)
             batch->files[opened++] = moving;
     }
     lock_all(batch->files, opened);
     for (size_t i = 0; i < opened; i++)
         if (!batch->files[i]->settled)
             batch->files[batch->count++] = batch->files[i];
+}
+
+/*
+ * Files of BATCH that this machine would not take have stopped it: they are settled, and the others that are not are
+ * made ready to be asked for again. False: it was not so, or no other is left.
+ */
+static bool leave_out_refused(struct vendor_batch *batch)
+{
+    size_t left = 0;
+    bool refused = false;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct moving *moving = batch->files[i];
+
+        if (!moving->settled && moving->problem.code == SANDLOT_CODE_TOO_LARGE) {
+            settle(moving);
+            refused = true;
+        }
+    }
+    for (size_t i = 0; refused && i < batch->count; i++) {
+        struct moving *moving = batch->files[i];
+
+        if (!moving->settled && moving->bytes > 0 && !moving->takes_turns && !local_rewind(&moving->local))
+            ask_vendor_again(moving); /* which tells why it cannot */
+        if (moving->settled)
+            continue;
+        give_back(moving);
+        if (moving->takes_turns)
+            let_wait(moving);
+        batch->files[left++] = moving;
+    }
+    batch->count = refused ? left : batch->count;
+    return refused && left > 0;
 }
 
 static void move_by_vendor(struct transfer *transfer)
@@ -426,7 +551,10 @@ static void move_by_vendor(struct transfer *transfer)
     fill_batch(transfer, &batch);
     if (batch.count == 0)
         return;
-    ask_vendor(transfer, &batch, &why);
+    do {
+        sandlot_error_clear(&why);
+        ask_vendor(transfer, &batch, &why);
+    } while (why.code == SANDLOT_CODE_CANCELLED && leave_out_refused(&batch));
     for (size_t i = 0; i < batch.count; i++) {
         struct moving *moving = batch.files[i];
 
@@ -467,9 +595,11 @@ static void finish(struct moving *moving)
             move_on_route(moving, &moving->problem);
         settle(moving);
     }
-    if (!transfer->upload && !error_is_set(&moving->problem))
+    if (!transfer->upload && !moving->kept && !error_is_set(&moving->problem))
         local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
-    report(transfer, moving->index, moving->path, &moving->problem, error_is_set(&moving->problem) ? 0 : moving->bytes);
+    if (error_is_set(&moving->problem))
+        give_back(moving);
+    report(transfer, moving->index, moving->path, &moving->problem, moving->bytes);
     moving_clear(moving);
 }
 
@@ -569,6 +699,11 @@ static void add_entry(struct transfer *transfer, const struct moving *item, cons
     } else if (entry->is_dir) {
         if (transfer_tree_is_empty(entries, at))
             make_folder(transfer, item->index, remote, relative);
+    } else if (!transfer->upload && entry->bytes > transfer->bound.left) {
+        const struct file_call call = call_of(transfer, remote, remote);
+
+        file_error_bound(&problem, &call);
+        report_problem(transfer, item->index, remote, &problem);
     } else {
         struct moving file = {.index = item->index,
                               .path = strdup(remote),
@@ -766,7 +901,7 @@ static void choose_batch(struct transfer *transfer)
     const struct file_route *route = transfer->upload && !transfer->vendor ? file_route_of(&call, NULL) : NULL;
 
     transfer->some_route = route && route->upload_some ? route : NULL;
-    transfer->batch_size = transfer->vendor ? VENDOR_BATCH : transfer->some_route ? BATCH : 1;
+    transfer->batch_size = transfer->vendor || transfer->some_route ? BATCH : 1;
 }
 
 static int run(struct transfer *transfer, struct sandlot_error *error)
@@ -801,6 +936,8 @@ static int move_all(struct sandlot_session *session, const struct sandlot_transf
         return -1;
     if (own.count && !own.items)
         return error_set(error, SANDLOT_CODE_USAGE, "the list of the files to move is missing");
+    if (upload && own.max_bytes)
+        return error_set(error, SANDLOT_CODE_USAGE, "max_bytes is for downloads; leave it 0 for an upload");
     int cancel_fd = cancellation_fd(own.cancellation);
 
     if (cancellation_check(cancel_fd, error) < 0)
@@ -812,6 +949,7 @@ static int move_all(struct sandlot_session *session, const struct sandlot_transf
     transfer->session = session;
     transfer->request = own;
     transfer->upload = upload;
+    transfer->bound.maximum = transfer->bound.left = own.max_bytes ? own.max_bytes : UINT64_MAX;
     transfer->vendor = upload ? table->upload != NULL : table->download != NULL;
     transfer->folder_fd = -1;
     int failed = stall_start(&transfer->stall, cancel_fd, error) < 0 ? -1 : run(transfer, error);

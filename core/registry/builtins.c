@@ -7,20 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PACKAGE "sandlot-provider-"
-
 static const struct builtin table[] = {
-    {"agentcore", "AWS Bedrock AgentCore code interpreters", "/tmp", PACKAGE "agentcore", true, false},
-    {"daytona", "Daytona sandboxes", "/home/daytona", PACKAGE "daytona", true, false},
-    {"deno", "Deno sandboxes", "/home/app", PACKAGE "deno", true, false},
-    {"e2b", "E2B sandboxes", "/home/user", PACKAGE "e2b", true, false},
-    {"langsmith", "LangSmith sandboxes", "/root", PACKAGE "langsmith", true, true},
-    {"local", "boxes on this machine, without cloud or key", "/workspace", "sandlot", true, true},
-    {"modal", "Modal sandboxes", "/workspace", PACKAGE "modal", true, false},
-    {"runloop", "Runloop devboxes", "/home/user", PACKAGE "runloop", true, true},
-    {"sandbox0", "Sandbox0 sandboxes", "/workspace", PACKAGE "sandbox0", true, false},
-    {"vercel", "Vercel sandboxes", "/vercel/sandbox", PACKAGE "vercel", true, false},
-    {"vfs", "files in memory, without commands", "/workspace", PACKAGE "vfs", true, false},
+    {"agentcore", "AWS Bedrock AgentCore code interpreters", "/tmp", true, false, true},
+    {"daytona", "Daytona sandboxes", "/home/daytona", true, false, true},
+    {"deno", "Deno sandboxes", "/home/app", true, false, false},
+    {"e2b", "E2B sandboxes", "/home/user", true, false, false},
+    {"langsmith", "LangSmith sandboxes", "/root", true, true, true},
+    {"local", "boxes on this machine, without cloud or key", "/workspace", true, true, true},
+    {"modal", "Modal sandboxes", "/workspace", true, false, true},
+    {"runloop", "Runloop devboxes", "/home/user", true, true, true},
+    {"sandbox0", "Sandbox0 sandboxes", "/workspace", true, false, false},
+    {"vercel", "Vercel sandboxes", "/vercel/sandbox", true, false, true},
+    {"vfs", "files in memory, without commands", "/workspace", true, false, false},
 };
 
 const struct builtin *builtins(size_t *count)

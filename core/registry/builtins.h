@@ -1,4 +1,4 @@
-/* What is known of the providers that ship with Sandlot even where they are not installed (registry rules 2). */
+/* What is known of providers by their names, also where they are not installed. */
 #ifndef SANDLOT_REGISTRY_BUILTINS_H
 #define SANDLOT_REGISTRY_BUILTINS_H
 
@@ -9,9 +9,9 @@ struct builtin {
     const char *name;
     const char *description;
     const char *working_dir;
-    const char *package; /* the install hint */
     bool supports_sandbox_id;
     bool supports_snapshot_name;
+    bool ships; /* with Sandlot; else only its metadata are known, for a plugin of that name */
 };
 
 /* All of them, sorted by name. */

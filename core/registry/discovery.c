@@ -150,7 +150,28 @@ static bool list_candidates(DIR *directory, struct candidates *candidates)
     return true;
 }
 
-bool discovery_scan(const char *folder, bool (*each)(void *context, struct library *library), void *context)
+/* Takes those away that the caller does without. */
+static bool pass_over(const char *folder, struct candidates *candidates,
+                      bool (*passes)(void *context, const char *path), void *context)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < candidates->count; i++) {
+        AUTO_FREE char *path = text_format("%s/%s", folder, candidates->items[i].name);
+
+        if (!path)
+            return false;
+        if (passes(context, path))
+            free(TAKE(candidates->items[i].name));
+        else
+            candidates->items[kept++] = candidates->items[i];
+    }
+    candidates->count = kept;
+    return true;
+}
+
+bool discovery_scan(const char *folder, bool (*passes)(void *context, const char *path),
+                    bool (*each)(void *context, struct library *library), void *context)
 {
     DIR *directory AUTO_DIRECTORY = opendir(folder);
 
@@ -162,7 +183,7 @@ bool discovery_scan(const char *folder, bool (*each)(void *context, struct libra
     }
     struct candidates candidates CLEANUP(clear_candidates) = {0};
 
-    if (!list_candidates(directory, &candidates))
+    if (!list_candidates(directory, &candidates) || (passes && !pass_over(folder, &candidates, passes, context)))
         return false;
     AUTO_FREE char *distrust = candidates.count ? path_distrust(folder) : NULL;
 

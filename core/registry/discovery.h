@@ -23,9 +23,10 @@ void library_clear(struct library *library);
 
 /*
  * Reads every *.so of FOLDER, by name in byte order, and hands each to EACH, which may take parts of it by setting them
- * to NULL; the rest is cleared afterwards. A folder that is not there is as good as empty, one that cannot be read
- * gives a warning. False: out of memory.
+ * to NULL; the rest is cleared afterwards. A file for whose PATH PASSES (NULL: no file) is true is left unread. A
+ * folder that is not there is as good as empty, one that cannot be read gives a warning. False: out of memory.
  */
-bool discovery_scan(const char *folder, bool (*each)(void *context, struct library *library), void *context);
+bool discovery_scan(const char *folder, bool (*passes)(void *context, const char *path),
+                    bool (*each)(void *context, struct library *library), void *context);
 
 #endif

@@ -39,6 +39,7 @@ static const struct {
     {CAPABILITY_LIST, "list"},   {CAPABILITY_UPLOAD, "upload"},     {CAPABILITY_DOWNLOAD, "download"},
     {CAPABILITY_FILES, "files"}, {CAPABILITY_PAUSE, "pause"},       {CAPABILITY_SNAPSHOT, "snapshot"},
     {CAPABILITY_FORK, "fork"},   {CAPABILITY_TERMINAL, "terminal"}, {CAPABILITY_STREAMING, "streaming"},
+    {CAPABILITY_CHECK, "check"},
 };
 
 static const char *const kinds[] = {
@@ -76,8 +77,13 @@ static void clear_point(struct entry_point *point)
     free(point->symbol);
     free(point->description);
     free(point->working_dir);
+    free(point->inside);
+    free(point->inside_unless);
     free(point->credentials);
     free(point->environment);
+    free(point->project);
+    free(point->reads);
+    free(point->writes);
     free(point->needs);
     free(point->package);
     free(point->problem);
@@ -261,10 +267,18 @@ static bool read_key(struct reading *reading, struct entry_point *point, const c
         char **field;
         bool words;
     } texts[] = {
-        {"symbol", &point->symbol, false},           {"description", &point->description, false},
-        {"working_dir", &point->working_dir, false}, {"credentials", &point->credentials, true},
-        {"environment", &point->environment, true},  {"needs", &point->needs, true},
+        {"symbol", &point->symbol, false},
+        {"description", &point->description, false},
+        {"working_dir", &point->working_dir, false},
+        {"credentials", &point->credentials, true},
+        {"environment", &point->environment, true},
+        {"project", &point->project, true},
+        {"reads", &point->reads, true},
+        {"writes", &point->writes, true},
+        {"needs", &point->needs, true},
         {"package", &point->package, false},
+        {"inside", &point->inside, true},
+        {"inside_unless", &point->inside_unless, true},
     };
 
     for (size_t i = 0; i < COUNT(texts); i++)
@@ -277,6 +291,8 @@ static bool read_key(struct reading *reading, struct entry_point *point, const c
         read_switch(point, key, value, &point->supports_sandbox_id);
     else if (strcmp(key, "snapshot_name") == 0)
         read_switch(point, key, value, &point->supports_snapshot_name);
+    else if (strcmp(key, "confined") == 0)
+        read_switch(point, key, value, &point->confined);
     else if (strcmp(key, "capabilities") == 0)
         read_capabilities(point, value);
     else if (strncmp(key, "parameter.", 10) == 0)
@@ -344,7 +360,7 @@ static bool add_point(struct reading *reading, const char *name)
 
     if (!copy)
         return fail(reading->problem, "out of memory");
-    points->items[points->count++] = (struct entry_point){.name = copy, .supports_sandbox_id = true};
+    points->items[points->count++] = (struct entry_point){.name = copy, .supports_sandbox_id = true, .confined = true};
     return true;
 }
 

@@ -20,7 +20,9 @@ enum capability {
     CAPABILITY_SNAPSHOT = 1 << 5,
     CAPABILITY_FORK = 1 << 6,
     CAPABILITY_TERMINAL = 1 << 7,
-    CAPABILITY_STREAMING = 1 << 8
+    CAPABILITY_STREAMING = 1 << 8,
+    CAPABILITY_CHECK = 1 << 9,
+    CAPABILITY_LAST = CAPABILITY_CHECK
 };
 
 /* The word of one capability, as in the note and in `providers --json`. */
@@ -48,8 +50,14 @@ struct entry_point {
     uint32_t capabilities; /* of enum capability */
     char *credentials;
     char *environment;
+    char *project; /* the variables that the .env file of a project may set, besides the credentials */
+    char *reads;   /* files and folders that its worker may read besides its own; writes: folders that it may fill */
+    char *writes;
+    bool confined; /* it works behind the worker's wall */
     char *needs;
     char *package;
+    char *inside;
+    char *inside_unless;
     struct parameter_note *parameters;
     size_t parameter_count;
     char *problem; /* why this provider cannot be used ("its symbol acme is not exported"); NULL: usable */

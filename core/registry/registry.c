@@ -8,6 +8,7 @@
 #include "registry/builtins.h"
 #include "registry/discovery.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,8 @@ struct offer {
     bool tried_out;       /* found by SANDLOT_PLUGIN_PATH */
     const char *said_dir; /* working_dir, if anybody said one */
     atomic_bool told;     /* its duplicates were warned about */
+    pthread_mutex_t lock; /* of what follows, and of the entry until it is read */
+    bool unread;          /* the library of a built-in, which is read when somebody asks for it */
 };
 
 struct registry {
@@ -70,6 +73,7 @@ static void free_offer(struct offer *offer)
     }
     free(offer->entry.name);
     free(offer->entry.problem);
+    pthread_mutex_destroy(&offer->lock);
     free(offer);
 }
 
@@ -93,6 +97,7 @@ static struct offer *add_offer(struct registry *registry, enum registry_source s
         free(copy);
         return NULL;
     }
+    pthread_mutex_init(&offer->lock, NULL);
     offer->entry.name = copy;
     offer->entry.source = source;
     offer->order = registry->count;
@@ -146,11 +151,18 @@ static bool take_point(struct registry_entry *entry, const struct library *libra
     return !problem || set_problem(entry, "%s cannot be used: %s", library->path, problem);
 }
 
+/* The name of a file without its ".so"; to be freed. */
+static char *file_stem(const char *path)
+{
+    const char *file = strrchr(path, '/') + 1;
+
+    return strndup(file, strlen(file) - strlen(".so"));
+}
+
 /* A file that cannot be used and does not say whose it is. The files of built-ins are named after them. */
 static bool add_unusable(struct registry *registry, const struct library *library)
 {
-    const char *file = strrchr(library->path, '/') + 1;
-    AUTO_FREE char *name = strndup(file, strlen(file) - strlen(".so"));
+    AUTO_FREE char *name = file_stem(library->path);
     const bool is_builtin = registry->scanning == REGISTRY_BUILTIN && name && builtin_find(name);
     struct offer *offer = add_offer(registry, registry->scanning, is_builtin ? name : NULL);
 
@@ -243,21 +255,47 @@ static bool find_folders(struct registry *registry)
            add_folder(registry, builtins_own_plugins(registry->builtins));
 }
 
+static bool is_offered(const struct registry *registry, const char *name)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->offers[i]->entry.name && strcmp(registry->offers[i]->entry.name, name) == 0)
+            return true;
+    return config_find(registry->config, name) != NULL;
+}
+
+/*
+ * Most commands want one provider, and to read what a file says costs more than most of what they do besides. So a file
+ * that is named after a built-in which nothing else provides is read when somebody asks for it.
+ */
+static bool put_off(void *context, const char *path)
+{
+    struct registry *registry = context;
+    AUTO_FREE char *name = file_stem(path);
+
+    if (!name || !builtin_find(name) || is_offered(registry, name))
+        return false;
+    char *copy = strdup(path);
+    struct offer *offer = copy ? add_offer(registry, REGISTRY_BUILTIN, name) : NULL;
+
+    if (!offer) {
+        free(copy);
+        return false;
+    }
+    offer->entry.path = copy;
+    offer->unread = true;
+    return true;
+}
+
 static bool scan(struct registry *registry)
 {
     registry->scanning = REGISTRY_PLUGIN;
     for (size_t i = 0; i < registry->folder_count; i++) {
         registry->folder = i;
-        if (!discovery_scan(registry->folders[i], add_library, registry))
+        if (!discovery_scan(registry->folders[i], NULL, add_library, registry))
             return false;
     }
     registry->scanning = REGISTRY_BUILTIN;
-    return discovery_scan(registry->builtins, add_library, registry);
-}
-
-static bool set_not_installed(struct registry_entry *entry, const char *package)
-{
-    return set_problem(entry, "it is not installed: install the package %s", package);
+    return discovery_scan(registry->builtins, put_off, add_library, registry);
 }
 
 /* The built-ins of the table for which there is no library. */
@@ -268,7 +306,7 @@ static bool add_missing_builtins(struct registry *registry)
     const size_t found = registry->count;
 
     for (size_t i = 0; i < known; i++) {
-        bool installed = false;
+        bool installed = !table[i].ships;
 
         for (size_t j = 0; j < found && !installed; j++)
             installed = registry->offers[j]->builtin == &table[i];
@@ -276,7 +314,7 @@ static bool add_missing_builtins(struct registry *registry)
             continue;
         struct offer *offer = add_offer(registry, REGISTRY_BUILTIN, table[i].name);
 
-        if (!offer || !set_not_installed(&offer->entry, table[i].package))
+        if (!offer || !set_problem(&offer->entry, "it is not installed: it comes with Sandlot, so install that again"))
             return false;
     }
     return true;
@@ -449,7 +487,7 @@ static bool borrow(const struct registry *registry, struct offer *offer)
     entry->symbol = offer->base->entry.symbol;
     entry->note = offer->base->entry.note;
     if (!entry->path && entry->config->package && *entry->config->package)
-        return set_not_installed(entry, entry->config->package); /* the operator knows it by another name */
+        return set_problem(entry, "it is not installed: install the package %s", entry->config->package);
     return !offer->base->entry.problem || set_problem(entry, "%s", offer->base->entry.problem);
 }
 
@@ -466,7 +504,7 @@ static void resolve_from_note(struct offer *offer)
     const bool has_note = entry->note.name;
 
     offer->said_dir = first_of(entry->note.working_dir, builtin ? builtin->working_dir : NULL);
-    entry->install_hint = first_of(entry->note.package, builtin ? builtin->package : NULL);
+    entry->install_hint = first_of(entry->note.package, NULL);
     entry->needs = first_of(entry->note.needs, NULL);
     entry->supports_sandbox_id = has_note  ? entry->note.supports_sandbox_id
                                  : builtin ? builtin->supports_sandbox_id
@@ -524,6 +562,34 @@ static bool resolve(const struct registry *registry, struct offer *offer)
         resolve_from_config(offer);
     entry->working_dir = offer->said_dir ? offer->said_dir : DEFAULT_WORKING_DIR;
     return true;
+}
+
+/* What the library of a built-in says of that. */
+static bool read_builtin(struct registry_entry *entry)
+{
+    struct library library CLEANUP(library_clear) = {0};
+
+    if (!library_read(entry->path, &library))
+        return false;
+    for (size_t i = 0; i < library.points.count; i++)
+        if (strcmp(library.points.items[i].name, entry->name) == 0)
+            return take_point(entry, &library, &library.points.items[i]);
+    return set_problem(entry, "%s cannot be used: %s", library.path,
+                       library.problem ? library.problem : "it does not provide what it is named after");
+}
+
+/* Reads what was put off; several threads may ask. */
+static bool settle(const struct registry *registry, struct offer *offer)
+{
+    bool settled = true;
+
+    pthread_mutex_lock(&offer->lock);
+    if (offer->unread) {
+        settled = read_builtin(&offer->entry) && resolve(registry, offer);
+        offer->unread = !settled;
+    }
+    pthread_mutex_unlock(&offer->lock);
+    return settled;
 }
 
 static int by_path(const void *a, const void *b)
@@ -622,6 +688,9 @@ const struct registry_entry *const *registry_entries(const struct registry *regi
 
 const struct registry_entry *const *registry_entries_quietly(const struct registry *registry, size_t *count)
 {
+    for (size_t i = 0; i < registry->count; i++)
+        if (!settle(registry, registry->offers[i]))
+            log_warning("out of memory: what %s says of itself is missing", registry->offers[i]->entry.path);
     *count = registry->count;
     return registry->view;
 }
@@ -699,7 +768,10 @@ const struct registry_entry *registry_find(const struct registry *registry, cons
         if (!offer->entry.winner || strcmp(offer->entry.name, name) != 0)
             continue;
         tell_duplicates(offer);
-        return &offer->entry;
+        if (settle(registry, offer))
+            return &offer->entry;
+        error_no_memory(error);
+        return NULL;
     }
     return unknown(registry, name, error);
 }

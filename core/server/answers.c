@@ -108,12 +108,26 @@ static char *members(const char *object)
     return strndup(opening, (size_t)(closing - opening));
 }
 
+/*
+ * CONTENT with INNER as the "_meta" of its last block; NULL if it has none, or without memory. There, because some
+ * hosts hand the model the whole result as JSON once that has a "_meta" of its own, and only the text otherwise.
+ */
+static char *with_meta(const char *content, const char *inner)
+{
+    const char *end = strrchr(content, '}');
+    AUTO_FREE char *blocks = end ? strndup(content, (size_t)(end - content)) : NULL;
+
+    return blocks ? join(blocks, ",\"_meta\":{", inner, "}", end, (char *)NULL) : NULL;
+}
+
 char *answer_tool(const char *id, const char *content, const char *meta, bool is_error, const char *info)
 {
     AUTO_FREE char *inner = members(meta);
-    AUTO_FREE char *result = join("\"content\":", content, ",\"isError\":", is_error ? "true" : "false", (char *)NULL);
+    AUTO_FREE char *told = inner ? with_meta(content, inner) : NULL;
+    AUTO_FREE char *result =
+        join("\"content\":", told ? told : content, ",\"isError\":", is_error ? "true" : "false", (char *)NULL);
 
-    return result ? escape_separators(answer_result(id, result, info, inner)) : NULL;
+    return result ? escape_separators(answer_result(id, result, info, told ? NULL : inner)) : NULL;
 }
 
 char *answer_content(const char *text)

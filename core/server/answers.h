@@ -18,7 +18,8 @@ char *answer_error(const char *id, enum rpc_code code, const char *message, cons
  * that modern results carry. META: more members of "_meta"; may be NULL. */
 char *answer_result(const char *id, const char *result, const char *info, const char *meta);
 
-/* The result of a tool. CONTENT is an array, META an object or NULL. */
+/* The result of a tool. CONTENT is an array of blocks, META an object or NULL: the last block's "_meta", and the
+ * result's own where there is no block. */
 char *answer_tool(const char *id, const char *content, const char *meta, bool is_error, const char *info);
 
 /* The content of a tool's result that is one text. */

@@ -36,14 +36,25 @@ static const char *life(const struct server_options *options)
     return "The sandbox is made by the first call of a tool, and deleted with all its files when this server ends.";
 }
 
+/* Who one is, on what system, where one may write, whether there is a network. */
+static const char *inside(const struct server_options *options)
+{
+    if (options->inside)
+        return options->inside;
+    return options->execute ? "Who you are there, on what system, and where you may write, execute tells: id; cat "
+                              "/etc/os-release; df -h. Whether it has a network depends on how it was set up: try it."
+                            : "Where you may write depends on how it was set up.";
+}
+
 /* To be freed: text for the model, as JSON. */
 static char *instructions(const struct server_options *options)
 {
     AUTO_FREE char *text = text_format(
         "Tools for work in one sandbox, an isolated Linux machine (provider '%s'); nothing here touches the user's own "
-        "machine or its files. %s ls, read_file, write_file, edit_file and delete work on files, glob finds files by "
+        "machine or its files. %s %s ls, read_file, write_file, edit_file and delete work on files, glob finds files "
+        "by "
         "name, grep searches their text. The working directory is %s; relative paths start there. %s",
-        options->sandbox.provider,
+        options->sandbox.provider, inside(options),
         options->execute ? "execute runs a shell command (bash, terminal): each one is a fresh shell in the working "
                            "directory, and only files carry over to the next."
                          : "It serves files only and runs no commands.",

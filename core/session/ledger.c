@@ -28,6 +28,31 @@
 
 enum { RECORD_MAXIMUM = 64 * 1024 };
 
+/* Whoever else could write there would decide what is deleted with the user's keys. */
+static bool is_private(int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return false;
+    if (status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH)))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
+/* FD if it is the user's alone, else -1 with errno. */
+static int only_private(int fd)
+{
+    if (fd < 0 || is_private(fd))
+        return fd;
+    int error = errno;
+
+    close(fd);
+    errno = error;
+    return -1;
+}
+
 /* The folder, created if CREATE and missing; -1 with errno. */
 static int open_folder(bool create)
 {
@@ -38,9 +63,17 @@ static int open_folder(bool create)
         return -1;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd >= 0 || !create || errno != ENOENT || path_make_folders(folder, 0700) < 0)
-        return fd;
-    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && create && errno == ENOENT && path_make_folders(folder, 0700) == 0)
+        fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return only_private(fd);
+}
+
+/* What is wrong with the folder or a file of it, by errno. */
+static const char *fault(int error)
+{
+    return error == EPERM ? "it must belong to you, and nobody else may write to it: look what is in it, then take it "
+                            "over (chown, chmod go-w)"
+                          : strerror(error);
 }
 
 #define UNKNOWN_BOOT "unknown"
@@ -235,7 +268,7 @@ static int write_error(struct sandlot_error *error)
     return error_set(error, reason == ENOSPC || reason == EDQUOT ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
                      "cannot write the ledger in %s/ledger: %s; make room or access there, or set XDG_STATE_HOME to "
                      "another folder",
-                     state ? state : "?", strerror(reason));
+                     state ? state : "?", fault(reason));
 }
 
 /* The names of a record's file. */
@@ -340,12 +373,12 @@ static const char *last_line(char *text)
 
 static struct ledger_record *read_record(int folder, const char *name, const char *label, bool kept)
 {
-    AUTO_FREE char *path = text_format("/proc/self/fd/%d/%s", folder, name);
-    AUTO_FREE char *text = path ? path_read_file(path, RECORD_MAXIMUM, NULL) : NULL;
+    AUTO_CLOSE int fd = only_private(path_open_file(folder, name, O_NOFOLLOW));
+    AUTO_FREE char *text = fd >= 0 ? path_read_descriptor(fd, RECORD_MAXIMUM, NULL) : NULL;
 
     if (!text) {
         if (errno != ENOENT) /* gone since the folder was read: somebody cleaned up */
-            log_warning("the ledger's file %s cannot be read: %s", name, strerror(errno));
+            log_warning("the ledger's file %s cannot be read: %s", name, fault(errno));
         return NULL;
     }
     if (!*text) {
@@ -447,7 +480,7 @@ static int read_all(bool open_only, struct ledger_record ***records, size_t *cou
     if (folder < 0 && errno == ENOENT)
         return 0;
     if (folder < 0)
-        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot read the ledger: %s", strerror(errno));
+        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot read the ledger: %s", fault(errno));
     if (read_folder(folder, open_only, records, count, error) < 0) {
         ledger_free_records(*records, *count);
         *records = NULL;

@@ -156,6 +156,8 @@ static enum sandlot_status get_or_create(struct opening *opening, struct sandlot
     host_call_error(&call, status, request->sandbox_id ? "cannot attach to the sandbox" : "cannot create a sandbox",
                     session->id != NULL, error);
     host_call_clear(&call);
+    if (status == SANDLOT_INVALID_ARGUMENT)
+        parameters_add_origin(provider->parameters, error);
     if (status != SANDLOT_OK)
         return status;
     if (error_is_set(&opening->unrecorded)) {

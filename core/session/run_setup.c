@@ -12,14 +12,13 @@
 /* The script's own umask must be the sandbox's, hence it is put back before the script runs. */
 #define RUN_SCRIPT \
     "if command -v bash >/dev/null 2>&1; then bash \"$d/setup\" </dev/null; else sh \"$d/setup\" </dev/null; fi"
+#define FOLDER "${TMPDIR:-/tmp}/sandlot-setup.%016llx"
 #define FROM_INPUT                                                                                   \
-    "u=$(umask); umask 077; d=$(mktemp -d \"${TMPDIR:-/tmp}/sandlot-setup.XXXXXX\") || exit 125; "   \
+    "u=$(umask); umask 077; d=" FOLDER "; mkdir -- \"$d\" || exit 125; "                             \
     "trap 'rm -rf -- \"$d\"' EXIT; trap 'exit 143' TERM; trap 'exit 130' INT; trap 'exit 129' HUP; " \
     "cat >\"$d/setup\" || exit 125; umask \"$u\"; " RUN_SCRIPT
 
-#define PIECES_FOLDER "${TMPDIR:-/tmp}/sandlot-setup.%016llx"
-
-/* For removing what a setup that failed left in a sandbox that stays. */
+/* For removing what a setup that was cut off left behind. */
 enum { CLEAN_UP_MS = 10 * 1000 };
 
 /* Base64 of so much at a time stays far below the limit of one argument (128 KiB on Linux). */
@@ -99,7 +98,7 @@ static int carry_and_run(struct sandlot_session *session, const char *text, uint
     for (size_t at = 0; at == 0 || at < length; at += CHUNK) {
         AUTO_FREE char *piece = base64(text + at, length - at < CHUNK ? length - at : CHUNK);
         AUTO_FREE char *command =
-            text_format("umask 077; d=" PIECES_FOLDER "; %sprintf %%s '%s' | base64 -d >>\"$d/setup\"",
+            text_format("umask 077; d=" FOLDER "; %sprintf %%s '%s' | base64 -d >>\"$d/setup\"",
                         (unsigned long long)folder, at ? "" : "mkdir -- \"$d\" && ", piece ? piece : "");
 
         if (!piece || !command)
@@ -112,62 +111,62 @@ static int carry_and_run(struct sandlot_session *session, const char *text, uint
                              "printf and base64 there and a writable temporary folder",
                              result->exit_code);
     }
-    AUTO_FREE char *command =
-        text_format("d=" PIECES_FOLDER "; trap 'rm -rf -- \"$d\"' EXIT; trap 'exit 143' TERM; " RUN_SCRIPT,
-                    (unsigned long long)folder);
+    AUTO_FREE char *command = text_format(
+        "d=" FOLDER "; trap 'rm -rf -- \"$d\"' EXIT; trap 'exit 143' TERM; " RUN_SCRIPT, (unsigned long long)folder);
 
     return command ? run(session, command, NULL, options, SANDLOT_DEFAULT_TIMEOUT_MS, result, NULL, error)
                    : error_no_memory(error);
 }
 
-/* A sandbox that was attached to outlives what failed, and the script may hold secrets. Not cancellable, best effort.
- */
-static void remove_pieces(struct sandlot_session *session, uint64_t folder)
+/* A sandbox that was attached to outlives what was cut off, and the script may hold secrets. Not cancellable, best
+ * effort. */
+static void remove_folder(struct sandlot_session *session, uint64_t folder)
 {
     static const struct sandlot_session_options nobody = {.size = sizeof(nobody)};
-    AUTO_FREE char *command = text_format("rm -rf -- \"" PIECES_FOLDER "\"", (unsigned long long)folder);
+    AUTO_FREE char *command = text_format("rm -rf -- \"" FOLDER "\"", (unsigned long long)folder);
     struct sandlot_exit result;
 
     if (command)
         run(session, command, NULL, &nobody, CLEAN_UP_MS, &result, NULL, NULL);
 }
 
-/* For a provider that cannot feed standard input. */
-static int run_in_pieces(struct sandlot_session *session, const char *text,
+/* By standard input, or in pieces where the provider cannot feed that. */
+static int bring_and_run(struct sandlot_session *session, const char *text, uint64_t folder,
                          const struct sandlot_session_options *options, struct sandlot_exit *result,
                          struct sandlot_error *error)
 {
-    uint64_t folder;
+    struct text_source input = {.at = text, .left = strlen(text)};
+    AUTO_FREE char *command = text_format(FROM_INPUT, (unsigned long long)folder);
+    struct sandlot_error refused = {0};
+    enum sandlot_status status = SANDLOT_OK;
 
-    if (getrandom(&folder, sizeof(folder), 0) != (ssize_t)sizeof(folder))
-        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "no random numbers for the setup script's folder");
-    if (carry_and_run(session, text, folder, options, result, error) == 0)
+    if (!command)
+        return error_no_memory(error);
+    input.source = (struct sandlot_source){sizeof(input.source), &input, read_text, -1};
+    if (run(session, command, &input.source, options, SANDLOT_DEFAULT_TIMEOUT_MS, result, &status, &refused) == 0)
         return 0;
-    remove_pieces(session, folder);
-    return -1;
+    bool pieces = status == SANDLOT_UNSUPPORTED && session->provider->table.execute;
+
+    if (!pieces)
+        error_set(error, refused.code, "%s", refused.message);
+    sandlot_error_clear(&refused);
+    return pieces ? carry_and_run(session, text, folder, options, result, error) : -1;
 }
 
 int session_run_setup(struct sandlot_session *session, const char *text, const struct sandlot_session_options *options,
                       struct sandlot_error *error)
 {
-    struct text_source input = {.at = text, .left = strlen(text)};
-    struct sandlot_exit result;
-    struct sandlot_error refused = {0};
-    enum sandlot_status status = SANDLOT_OK;
+    struct sandlot_exit result = {.size = sizeof(result)};
+    uint64_t folder;
 
-    input.source = (struct sandlot_source){sizeof(input.source), &input, read_text, -1};
-    if (run(session, FROM_INPUT, &input.source, options, SANDLOT_DEFAULT_TIMEOUT_MS, &result, &status, &refused) < 0) {
-        bool pieces = status == SANDLOT_UNSUPPORTED && session->provider->table.execute;
+    if (getrandom(&folder, sizeof(folder), 0) != (ssize_t)sizeof(folder))
+        return error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "no random numbers for the setup script's folder");
+    int ran = bring_and_run(session, text, folder, options, &result, error);
 
-        if (!pieces) {
-            error_set(error, refused.code, "%s", refused.message);
-            sandlot_error_clear(&refused);
-            return -1;
-        }
-        sandlot_error_clear(&refused);
-        if (run_in_pieces(session, text, options, &result, error) < 0)
-            return -1;
-    }
+    if (ran < 0 || result.timed_out)
+        remove_folder(session, folder);
+    if (ran < 0)
+        return -1;
     if (result.timed_out)
         return error_set(
             error, SANDLOT_CODE_SETUP_FAILED,

@@ -17,10 +17,8 @@ static const struct {
     const char *name;
     const char *ours;
 } aliases[] = {
-    {"path", "file_path"},
-    {"file_path", "path"},
-    {"cmd", "command"},
-    {"max_results", "max_count"},
+    {"path", "file_path"},        {"file_path", "path"}, {"cmd", "command"},
+    {"working_directory", "cwd"}, {"workdir", "cwd"},    {"max_results", "max_count"},
 };
 
 /* Names of other tools for what ours do not do, and what to do then. Without advice they are accepted and ignored. */

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "operations/output.h"
+#include "operations/sandbox_path.h"
 #include "tools/saved_output.h"
 #include "tools/text.h"
 #include "tools/work.h"
@@ -38,14 +39,20 @@ static int64_t timeout_ms(const struct argument *timeout)
 
 static int run(const struct work *work, struct kept *kept, struct sandlot_result *result, struct sandlot_error *error)
 {
+    const struct argument *cwd = argument(work->arguments, "cwd");
+    AUTO_FREE char *directory =
+        cwd->given ? sandbox_path(cwd->text, sandlot_session_working_dir(work->session), false, error) : NULL;
     const struct sandlot_execution execution = {.size = sizeof(execution),
                                                 .command = argument(work->arguments, "command")->text,
                                                 .timeout_ms = timeout_ms(argument(work->arguments, "timeout")),
+                                                .working_dir = directory,
                                                 .output = keep,
                                                 .context = kept,
                                                 .cancellation = work->call->cancellation};
     struct sandlot_error why = {0};
 
+    if (cwd->given && !directory)
+        return -1;
     if (sandlot_execute(work->session, &execution, result, &why) == 0)
         return 0;
     if (kept->no_memory)

@@ -25,8 +25,9 @@ const struct tool tool_table[TOOLS] = {
         {.name = "read_file",
          .title = "Read file",
          .description = "Read a file inside the sandbox by pages. Each line has its number and two spaces in front, "
-                        "which are not part of the file. Where lines are left, a note at the end gives the offset to "
-                        "go on with. PNG, JPEG, GIF and WebP are shown as images.",
+                        "which are not part of the file. Long lines are split: 7, 7.1, 7.2. A note at the end gives "
+                        "the offset to go on with. Do independent reads in one go. PNG, JPEG, GIF, WebP are shown "
+                        "as images.",
          .properties = {{.name = "file_path", .type = PROPERTY_PATH, .required = true, .description = FILE_PATH},
                         {.name = "offset",
                          .type = PROPERTY_INTEGER,
@@ -105,10 +106,10 @@ const struct tool tool_table[TOOLS] = {
         {.name = "execute",
          .title = "Run command",
          .description =
-             "Run a shell command (bash or sh) inside the sandbox; returns standard output and error together, and the "
-             "exit code. Each call is a fresh shell in the working directory: only files and background processes "
-             "carry over. No standard input. Long output is shown in part and saved to a file. Start long work in the "
-             "background (cmd >log 2>&1 &) and read the log later. To read, search or edit files prefer the other "
+             "Run a shell command (bash or sh) inside the sandbox; returns its output and errors together, and the "
+             "exit code. Each call is a fresh shell in cwd: only files and background processes "
+             "carry over. No standard input. Long output is shown in part and saved to a file. Start long work with "
+             "(cmd >log 2>&1 &) and read the log later. To read, search or edit files prefer the other "
              "tools.",
          .properties =
              {{.name = "command", .type = PROPERTY_PATH, .required = true, .description = "Shell command line"},
@@ -117,7 +118,8 @@ const struct tool tool_table[TOOLS] = {
                .description = "Seconds; 0: no limit",
                .standard = "1800",
                .bounded = true,
-               .maximum = TOOL_TIMEOUT_MAXIMUM}},
+               .maximum = TOOL_TIMEOUT_MAXIMUM},
+              {.name = "cwd", .type = PROPERTY_PATH, .description = SEARCH_PATH}},
          .open_world = true,
          .always_load = true},
     [TOOL_DELETE] =

@@ -51,7 +51,7 @@ extern "C" {
 #endif
 
 #define SANDLOT_ABI_MAJOR 1
-#define SANDLOT_ABI_MINOR 0
+#define SANDLOT_ABI_MINOR 1
 
 /* Is FIELD of *POINTER inside the size that the other side gave its struct? */
 #define SANDLOT_HAS(pointer, field) \
@@ -415,6 +415,14 @@ struct sandlot_provider {
     /* Makes a second sandbox that starts with the files of ID; its id goes to host->created. */
     enum sandlot_status (*fork)(struct sandlot_call *call, void *provider, const char *id,
                                 const struct sandlot_create *request);
+
+    /*
+     * Since 1.1. For providers that look for their credentials where no list of variables tells: could a request be
+     * made? Decided by what lies on this machine, within a second: sends nothing, starts no program. SANDLOT_OK: yes, or
+     * it cannot be told; anything else, SANDLOT_AUTH mostly, says what is missing. `sandlot providers` asks it of the
+     * providers that ship with Sandlot, and of others when they are named. NULL: `credentials` tells all.
+     */
+    enum sandlot_status (*check)(struct sandlot_call *call, void *provider);
 };
 
 /* The entry function that SANDLOT_ENTRY_POINT exports: shows the provider's table to the host, or returns NULL after
@@ -443,6 +451,9 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  * Three parameters belong to the host and every provider has them: `start_timeout_s` (seconds until a new sandbox must
  * be ready, 180), `ttl_s` and `hard_ttl_s` (3600 and 2592000; they arrive as idle_ttl_ms and hard_ttl_ms of the
  * request).
+ *
+ * An integer or float whose name ends in `_s`, `_sec` or `_seconds` is a time in seconds, in `_ms` one in
+ * milliseconds: people may write it with units ("5m", "1h30m"), and open gets the number.
  */
 #define SANDLOT_C_string const char *
 #define SANDLOT_C_path const char *
@@ -484,22 +495,32 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *
  * uses the table `acme_provider` and exports the function `acme`, the SYMBOL of `class_path = "lib.so:acme"`.
  * Keys, all optional; each line at most 190 bytes (checked when you compile). Lists of words (credentials, environment,
- * needs) may stand in several lines, M(environment, ...) twice, say:
+ * project, reads, writes, needs) may stand in several lines, M(environment, ...) twice, say:
  *
  *   description    one line for `sandlot providers`
  *   working_dir    where commands start; without it /workspace
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
- *   capabilities   of: list upload download files pause snapshot fork terminal streaming. Must agree with the table
- *                  (files: open_root; pause: pause and resume); the host refuses a provider whose note disagrees.
+ *   capabilities   of: list upload download files pause snapshot fork terminal streaming check. Must agree with the
+ *                  table (files: open_root; pause: pause and resume); the host refuses a provider whose note disagrees.
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
  *   environment    other variables that the provider looks up, separated by blanks
+ *   project        those of all these that the .env file of a project may set, besides the credentials: such a file comes
+ *                  with a repository, so nothing that shapes requests (addresses, headers, files of keys)
+ *   reads          files and folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
+ *                  "$VARIABLE/PATH". In a worker it sees no others of the user's
+ *   writes         the same for folders that it fills; they are made if they are not there
+ *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other rights or
+ *                  talks to a service of this machine. A user then has to say isolation = "unconfined"
  *   needs          programs (looked up in PATH) or absolute files it cannot work without, separated by blanks
  *   package        the Debian package to install when something of it is missing
+ *   inside         what agents are told of a sandbox: who one is there, on what system, where one may write, whether
+ *                  there is a network. Sentences, which may stand in several lines
+ *   inside_unless  the parameters which, if one of them is given, make that untrue, separated by blanks
  *
  * THE NOTE  An ELF note (elf(5)) in section .note.sandlot, owner "sandlot", type 1, whose description is INI text, one
  * section per provider. Padding after the text is NUL. The host takes at most 64 KiB per file. A provider written in
- * another language writes the same bytes; the keys besides those above are `abi` ("1.0"), `symbol`, and per parameter
+ * another language writes the same bytes; the keys besides those above are `abi` ("1.1"), `symbol`, and per parameter
  * `parameter.NAME` (kind, flag, help) and `default.NAME`. No value may hold " ;", which would begin a comment.
  */
 #define SANDLOT_NOTE_OWNER "sandlot"

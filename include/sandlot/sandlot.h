@@ -26,7 +26,17 @@
  * its calls overlap unless the provider serialises them. Closing either must be the last call on it.
  *
  * BLOCKING AND ASYNCHRONOUS  Opening, executing, closing and deleting have a `submit` form that returns a job at once:
- * a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead.
+ * a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead. A running command costs one
+ * thread here, which is that of the job or the caller's, and descriptors: two for the job, two or three for a command
+ * of `local`, five for one of a provider in a process of its own, which are kept for the next. A job is refused with
+ * SANDLOT_CODE_QUOTA where the limit of open files (ulimit -n) is so near that others would fail by it: for N commands
+ * at a time let it be 100 + 8 * N.
+ *
+ * PROCESSES A provider from a plugin or the config runs in a process of its own, whose parent is yours. Landlock keeps
+ * it away from your process; where the kernel has none (`sandlot doctor` tells), its user namespace or the capabilities
+ * that it lacks do. The library leaves your process's own settings alone. A program that holds secrets can add a wall
+ * by prctl(PR_SET_DUMPABLE, 0), as the command does while such a process lives, at a price that is the program's to
+ * pay: no core dumps, no debugger, and most of its /proc/self belongs to root.
  *
  * OWNERSHIP A session that created its sandbox deletes it in sandlot_session_close, unless
  * it was opened with `keep` or `scope`. A sandbox that was attached to by id is never deleted. Before a sandbox is
@@ -86,7 +96,7 @@ enum sandlot_code {
     SANDLOT_CODE_MULTIPLE_OCCURRENCES, /* edit without replace_all */
     SANDLOT_CODE_EMPTY_OLD_STRING,     /* edit */
     SANDLOT_CODE_OFFSET_OUT_OF_RANGE,  /* read beyond the end */
-    SANDLOT_CODE_TOO_LARGE,            /* read of a large binary file */
+    SANDLOT_CODE_TOO_LARGE,            /* read of a large binary file; download beyond max_bytes */
     SANDLOT_CODE_INVALID_PATTERN,      /* glob and grep */
     SANDLOT_CODE_PATTERN_TOO_BROAD,    /* glob with more than 1000 alternatives */
     SANDLOT_CODE_MISSING_TOOL,         /* the sandbox lacks a program that the operation needs; the message names it */
@@ -335,8 +345,8 @@ struct sandlot_ls {
 /* Calls EACH for every entry, hidden ones too, in the order of their names' bytes. Strings are valid during the call
  * only; EACH returns false to stop. 0 or -1. */
 SANDLOT_API int sandlot_list_directory(struct sandlot_session *session, const struct sandlot_ls *request,
-                                       bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
-                                       struct sandlot_error *error);
+                                       bool (*each)(void *context, const struct sandlot_file_entry *entry),
+                                       void *context, struct sandlot_error *error);
 
 struct sandlot_glob {
     size_t size;
@@ -409,6 +419,9 @@ struct sandlot_transfer_request {
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
     struct sandlot_cancellation *cancellation;
+    /* download: all files together are at most so many bytes; one that would be more is SANDLOT_CODE_TOO_LARGE and is
+     * not written, whatever size it was said to have, and the others go on. 0: no bound. upload: 0. */
+    uint64_t max_bytes;
 };
 
 /*

@@ -18,6 +18,7 @@ enum {
     URGENT_MS = 900,
     LEAST_SKEW_S = 60,
     NAME_SIZE = 64,
+    KEY_NOTE_SIZE = 256,
     LONGEST_ID = 40
 };
 
@@ -81,7 +82,8 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct agentco
     if (status != SANDLOT_OK)
         return status;
     AUTO_FREE char *url = find_address(call, agentcore, region);
-    const struct http_options options = {.service = AGENTCORE_SERVICE, .base_url = url};
+    static const int repeated[] = {500, 0}; /* as AWS's own clients do */
+    const struct http_options options = {.service = AGENTCORE_SERVICE, .base_url = url, .repeated = repeated};
 
     if (!url)
         return api_no_memory(call);
@@ -185,12 +187,24 @@ const char *api_advice(enum sandlot_status status, const char *name)
     }
 }
 
-static enum sandlot_status fail(struct sandlot_call *call, const struct agentcore *agentcore,
+/* Who has been refused, ending the sentence. */
+static void name_credentials(struct sandlot_call *call, struct agentcore *agentcore, char text[KEY_NOTE_SIZE])
+{
+    text[0] = '\0';
+    if (!pause_until_locked(call, &agentcore->lock))
+        return;
+    if (agentcore->credentials.source)
+        snprintf(text, KEY_NOTE_SIZE, " (the credentials are those of %.200s)", agentcore->credentials.source);
+    pthread_mutex_unlock(&agentcore->lock);
+}
+
+static enum sandlot_status fail(struct sandlot_call *call, struct agentcore *agentcore,
                                 const struct api_request *request, struct http_response *response)
 {
     const struct http_request sent = {.method = request->method, .target = request->operation};
     const char *id = http_header(response, "x-amzn-RequestId");
     char name[NAME_SIZE];
+    char note[KEY_NOTE_SIZE] = "";
     char said[400];
 
     read_name(response, name);
@@ -199,9 +213,12 @@ static enum sandlot_status fail(struct sandlot_call *call, const struct agentcor
     enum sandlot_status status = api_status_of(name);
 
     http_error_text(response->body, response->length, said, sizeof(said));
-    return sandlot_fail(call, status, "AgentCore refused %s in %s (%s%s%s; request %.64s): %s", request->operation + 1,
-                        agentcore->region, name, *said ? ": " : "", said, id ? id : "without id",
-                        is_about_time(response) ? "set the clock of this machine" : api_advice(status, name));
+    if (status == SANDLOT_AUTH)
+        name_credentials(call, agentcore, note);
+    return sandlot_fail(call, status, "AgentCore refused %s in %s (%s%s%s; request %.64s): %s%s",
+                        request->operation + 1, agentcore->region, name, *said ? ": " : "", said,
+                        id ? id : "without id",
+                        is_about_time(response) ? "set the clock of this machine" : api_advice(status, name), note);
 }
 
 /* The request may be right at another time, or with other credentials. True: send it once more. */

@@ -12,7 +12,6 @@
 enum {
     HOLD_MS = 60 * 1000,
     ANSWER_BYTES = 3 << 20, /* of output; an answer has them twice, in base64 */
-    OWN_SCRIPT_MS = 10 * 60 * 1000,
     SHORT_MS = 60 * 1000,
     URGENT_MS = 900,
     SEEN = 64 /* bytes at the beginning of an output, in which a missing nursery says so */
@@ -110,41 +109,29 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
-                               const struct sandlot_source *source, uint64_t length)
+static struct remote_channel channel_of(void *sandbox)
 {
-    return upload_new_file(call, context, path, source, length);
-}
-
-static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbox, const char *working_dir,
-                               const struct sandlot_command *command, const struct sandlot_sink *output,
-                               struct sandlot_exit *result)
-{
-    const struct remote_channel channel = {.context = sandbox,
-                                           .run = run_script,
-                                           .put = put,
-                                           .hold_ms = HOLD_MS,
-                                           .working_dir = working_dir,
-                                           .answer_bytes = ANSWER_BYTES};
-
-    return remote_command_run(call, &channel, command, output, result);
+    return (struct remote_channel){.context = sandbox,
+                                   .run = run_script,
+                                   .put = upload_new_file,
+                                   .hold_ms = HOLD_MS,
+                                   .working_dir = WORKING_DIR,
+                                   .answer_bytes = ANSWER_BYTES};
 }
 
 enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result)
 {
+    const struct remote_channel channel = channel_of(sandbox);
+
     (void)provider;
-    return run(call, sandbox, WORKING_DIR, command, output, result);
+    return remote_command_run(call, &channel, command, output, result);
 }
 
-enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
-                                const struct sandlot_sink *output)
+struct script_place command_place(void *sandbox)
 {
-    const struct sandlot_command command = {.size = sizeof(command), .command = script, .timeout_ms = OWN_SCRIPT_MS};
-    struct sandlot_exit result = {.size = sizeof(result)};
-
-    return run(call, sandbox, NULL, &command, output, &result);
+    return (struct script_place){.sandbox = sandbox, .execute = command_execute, .folder = "."};
 }
 
 enum sandlot_status command_do(struct sandlot_call *call, struct sandbox *sandbox, const char *script, const char *done)
@@ -165,10 +152,9 @@ enum sandlot_status command_do(struct sandlot_call *call, struct sandbox *sandbo
                         sandbox->id);
 }
 
-void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)
 {
-    struct observed observed;
+    const struct remote_channel channel = channel_of(sandbox);
 
-    observe_init(&observed, NULL);
-    execute(call, sandbox, nursery_direct_command(script), URGENT_MS, true, &observed);
+    remote_clean_up(call, &channel, script);
 }

@@ -4,20 +4,20 @@
 
 #include "sandbox.h"
 
+#include <sandlot/sdk/script.h>
+
 enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result);
 
-/* Runs a script of our own once, where the service starts commands and its file tools are, and passes on what it
- * prints. */
-enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
-                                const struct sandlot_sink *output);
+/* For scripts of our own: where the service starts commands and its file tools are. */
+struct script_place command_place(void *sandbox);
 
 /* Runs a short script that may run twice; it has done its work if it prints the line DONE. */
 enum sandlot_status command_do(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
                                const char *done);
 
-/* The same after the call's end, however it goes. */
-void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script);
+/* As staged_upload.h wants it. */
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
 
 #endif

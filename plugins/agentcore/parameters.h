@@ -3,6 +3,7 @@
 #define SANDLOT_AGENTCORE_PARAMETERS_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/parameters.h>
 
 #define AGENTCORE_PARAMETERS(P)                                                                                  \
     P(string, interpreter, "aws.codeinterpreter.v1", optional,                                                   \
@@ -15,10 +16,8 @@
       "address of the API; default: AWS_ENDPOINT_URL_BEDROCK_AGENTCORE, else AgentCore's in the region")
 
 /* The same as a struct; the strings belong to the host. */
-#define AGENTCORE_FIELD(kind, name, default_, flag, help) SANDLOT_C_##kind name;
-
 struct parameters {
-    AGENTCORE_PARAMETERS(AGENTCORE_FIELD)
+    AGENTCORE_PARAMETERS(PARAMETER_FIELD)
 };
 
 #endif

@@ -4,6 +4,7 @@
  * staging.c, upload.c and download.c move files; api.c signs and sends.
  */
 #include "api.h"
+#include "check.h"
 #include "command.h"
 #include "download.h"
 #include "lifecycle.h"
@@ -14,13 +15,10 @@
 
 SANDLOT_PARAMETERS(agentcore, AGENTCORE_PARAMETERS)
 
-#define AGENTCORE_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define AGENTCORE_KEEP(kind, name, default_, flag, help) .name = (name),
-
 static enum sandlot_status agentcore_open(struct sandlot_call *call,
-                                          void **provider AGENTCORE_PARAMETERS(AGENTCORE_ARGUMENT))
+                                          void **provider AGENTCORE_PARAMETERS(PARAMETER_ARGUMENT))
 {
-    const struct parameters parameters = {AGENTCORE_PARAMETERS(AGENTCORE_KEEP)};
+    const struct parameters parameters = {AGENTCORE_PARAMETERS(PARAMETER_VALUE)};
     struct agentcore *agentcore = malloc(sizeof(*agentcore));
 
     if (!agentcore)
@@ -47,12 +45,13 @@ static const struct sandlot_provider agentcore_provider = {
     .execute = command_execute,
     .upload = upload_files,
     .download = download_files,
+    .check = check_credentials,
 };
 
 #define AGENTCORE_METADATA(M)                                              \
     M(description, "Code interpreters of Amazon Bedrock AgentCore")        \
     M(working_dir, WORKING_DIR)                                            \
-    M(capabilities, "list upload download")                                \
+    M(capabilities, "list upload download check")                          \
     M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT) \
     AWS_METADATA(M)
 SANDLOT_ENTRY_POINT(agentcore, AGENTCORE_METADATA, AGENTCORE_PARAMETERS);

@@ -1,6 +1,5 @@
 #include "staging.h"
 
-#include "command.h"
 #include "invoke.h"
 
 #include <sandlot/sdk/base64.h>
@@ -8,7 +7,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     MOST_CONTENT = 6 << 20, /* bytes in one request, a multiple of 3: 8 MiB of base64 */
@@ -25,18 +23,13 @@ static const char body_end[] = "]}}";
 enum sandlot_status staging_open(struct staging *staging, struct sandlot_call *call, struct sandbox *sandbox,
                                  uint64_t largest)
 {
-    uint64_t random;
-
     *staging = (struct staging){.call = call, .sandbox = sandbox};
     staging->capacity = largest > MOST_CONTENT    ? MOST_CONTENT
                         : largest < LEAST_CONTENT ? LEAST_CONTENT
                                                   : ((size_t)largest + 2) / 3 * 3;
     /* Each file may have an unfinished group of three bytes. */
     staging->body = malloc(sizeof(body_begin) + sizeof(body_end) + staging->capacity / 3 * 4 + MOST_FILES * FILE_ROOM);
-    if (!staging->body || getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return api_no_memory(call);
-    snprintf(staging->folder, sizeof(staging->folder), ".sandlot-%016" PRIx64, random);
-    return SANDLOT_OK;
+    return staging->body ? SANDLOT_OK : api_no_memory(call);
 }
 
 void staging_close(struct staging *staging)
@@ -67,17 +60,19 @@ enum sandlot_status staging_finish(struct staging *staging)
 }
 
 /* Begins a file in the request at hand, or in the next one if that is full. */
-static enum sandlot_status begin_file(struct staging *staging, size_t index, size_t piece)
+static enum sandlot_status begin_file(struct staging *staging, const char *path, size_t piece)
 {
     enum sandlot_status status = SANDLOT_OK;
+    char number[24] = "";
     char head[FILE_ROOM];
 
     if (staging->files == MOST_FILES || staging->capacity - staging->carried < 3 * MOST_FILES)
         status = staging_finish(staging);
     if (staging->files == 0)
         add_text(staging, body_begin);
-    snprintf(head, sizeof(head), "%s{\"path\":\"%s/%zu.%zu\",\"blob\":\"", staging->files > 0 ? "," : "",
-             staging->folder, index, piece);
+    if (piece > 0)
+        snprintf(number, sizeof(number), ".%zu", piece);
+    snprintf(head, sizeof(head), "%s{\"path\":\"%.60s%s\",\"blob\":\"", staging->files > 0 ? "," : "", path, number);
     add_text(staging, head);
     staging->files++;
     return status;
@@ -128,33 +123,25 @@ static enum sandlot_status add_piece(struct staging *staging, const struct sandl
     return SANDLOT_OK;
 }
 
-enum sandlot_status staging_add(struct staging *staging, size_t index, const struct sandlot_source *source,
-                                uint64_t length, size_t *pieces, uint64_t *bytes)
+enum sandlot_status staging_add(struct staging *staging, const char *path, const struct sandlot_source *source,
+                                uint64_t length, size_t *pieces)
 {
+    uint64_t bytes = 0;
     bool ended = false;
 
-    *bytes = 0;
     for (*pieces = 0; !ended; ++*pieces) {
         uint64_t added = 0;
-        enum sandlot_status status = begin_file(staging, index, *pieces);
+        enum sandlot_status status = begin_file(staging, path, *pieces);
 
         if (status == SANDLOT_OK)
-            status = add_piece(staging, source, length == UINT64_MAX ? length : length - *bytes, &added, &ended);
+            status = add_piece(staging, source, length == UINT64_MAX ? length : length - bytes, &added, &ended);
         if (status != SANDLOT_OK)
             return status;
-        *bytes += added;
+        bytes += added;
     }
-    if (length != UINT64_MAX && *bytes < length)
+    if (length != UINT64_MAX && bytes < length)
         return sandlot_fail(staging->call, SANDLOT_INVALID_ARGUMENT,
                             "the content of a file ended after %" PRIu64 " of its %" PRIu64 " bytes; upload it again",
-                            *bytes, length);
+                            bytes, length);
     return SANDLOT_OK;
-}
-
-void staging_drop(struct staging *staging)
-{
-    char script[STAGING_NAME + 16];
-
-    snprintf(script, sizeof(script), "rm -rf %s*\n", staging->folder);
-    command_clean_up(staging->call, staging->sandbox, script);
 }

@@ -7,12 +7,12 @@
 
 #include "sandbox.h"
 
-enum { STAGING_NAME = 32 };
+/* What the names of files that nobody looks at begin with. */
+#define STAGING_PREFIX ".sandlot-"
 
 struct staging {
     struct sandlot_call *call;
     struct sandbox *sandbox;
-    char folder[STAGING_NAME]; /* relative */
 
     /* private: the request that is being filled */
     char *body;
@@ -22,21 +22,18 @@ struct staging {
     size_t capacity; /* for content */
 };
 
-/* Makes up a folder. LARGEST: how many bytes will come at most, as far as it is known. */
+/* LARGEST: how many bytes will come at most, as far as it is known. */
 enum sandlot_status staging_open(struct staging *staging, struct sandlot_call *call, struct sandbox *sandbox,
                                  uint64_t largest);
 
-/* Reads SOURCE to its end, or LENGTH bytes of it (UINT64_MAX: unknown), into FOLDER/INDEX.0, FOLDER/INDEX.1 and so on.
- * *PIECES: how many; *BYTES: of them all. */
-enum sandlot_status staging_add(struct staging *staging, size_t index, const struct sandlot_source *source,
-                                uint64_t length, size_t *pieces, uint64_t *bytes);
+/* Reads SOURCE to its end, or LENGTH bytes of it (UINT64_MAX: unknown), into PATH, PATH.1, PATH.2 and so on. PATH is
+ * relative and plain, with at most 60 bytes. *PIECES: how many. */
+enum sandlot_status staging_add(struct staging *staging, const char *path, const struct sandlot_source *source,
+                                uint64_t length, size_t *pieces);
 
 /* Sends what has not been sent. */
 enum sandlot_status staging_finish(struct staging *staging);
 
 void staging_close(struct staging *staging);
-
-/* Removes what came, after a failure. */
-void staging_drop(struct staging *staging);
 
 #endif

@@ -20,7 +20,7 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
 
 static const char *base_url(struct sandlot_call *call, const struct daytona *daytona)
 {
-    const char *url = daytona->base_url;
+    const char *url = daytona->parameters.base_url;
 
     url = url && *url ? url : call->host->environment(call, "DAYTONA_API_URL");
     url = url ? url : call->host->environment(call, "DAYTONA_SERVER_URL");
@@ -42,122 +42,59 @@ static enum sandlot_status organization(struct sandlot_call *call, const char *n
     return asprintf(header, "X-Daytona-Organization-ID: %s", id) < 0 ? api_no_memory(call) : SANDLOT_OK;
 }
 
-static enum sandlot_status open_client(struct sandlot_call *call, const char *url, struct http_client **client)
+static enum sandlot_status open_client(struct sandlot_call *call, void *context, const char *url, void **client)
 {
+    struct http_client *made = NULL;
+
     AUTO_FREE char *header = NULL;
     const char *key;
     const char *name = key_names;
     enum sandlot_status status = credential_require(call, service, key_names, &key);
 
+    (void)context;
     if (status != SANDLOT_OK)
         return status;
     credential_find(call, key_names, &name);
     status = organization(call, name, &header);
     /* No X-Daytona-SDK-Version: it would change the form of the toolbox's answers. */
     const char *const headers[] = {"X-Daytona-Source: sandlot", header, NULL};
-    const struct http_options options = {.service = service, .base_url = url, .bearer = key, .headers = headers};
+    AUTO_FREE char *key_from = credential_source(call, key_names);
+    const struct http_options options = {
+        .service = service, .base_url = url, .bearer = key, .headers = headers, .key_from = key_from};
 
-    return status == SANDLOT_OK ? http_client_open(call, &options, client) : status;
-}
-
-enum sandlot_status api_client(struct sandlot_call *call, struct daytona *daytona, struct http_client **client)
-{
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&daytona->lock);
-    if (!daytona->api)
-        status = open_client(call, base_url(call, daytona), &daytona->api);
-    *client = daytona->api;
-    pthread_mutex_unlock(&daytona->lock);
+    if (status == SANDLOT_OK)
+        status = http_client_open(call, &options, &made);
+    *client = made;
     return status;
 }
 
-/* The key goes to where the API says that the sandbox is, but never from a connection that is safe to one that is not.
- */
-static enum sandlot_status check_proxy(struct sandlot_call *call, const struct daytona *daytona, const char *url)
+void api_init(struct daytona *daytona, const struct parameters *parameters)
 {
-    if (strncmp(url, "https://", 8) == 0 ||
-        (strncmp(url, "http://", 7) == 0 && strncmp(base_url(call, daytona), "https://", 8) != 0))
-        return SANDLOT_OK;
-    return sandlot_fail(call, SANDLOT_INTERNAL,
-                        "Daytona says that the sandbox is reached at \"%.200s\", which is no https address, and the "
-                        "key must not be sent there; check the address of the API",
-                        url);
-}
-
-/* URL without the slashes at its end. */
-static size_t trimmed_length(const char *url)
-{
-    size_t length = strlen(url);
-
-    while (length > 0 && url[length - 1] == '/')
-        length--;
-    return length;
-}
-
-static struct toolbox *find_toolbox(struct toolbox *toolbox, const char *url, size_t length)
-{
-    while (toolbox && (strncmp(toolbox->url, url, length) != 0 || toolbox->url[length]))
-        toolbox = toolbox->next;
-    return toolbox;
-}
-
-/* NULL with *STATUS if that fails. */
-static struct toolbox *open_toolbox(struct sandlot_call *call, const struct daytona *daytona, const char *proxy_url,
-                                    size_t length, enum sandlot_status *status)
-{
-    struct toolbox *toolbox = calloc(1, sizeof(*toolbox));
-
-    if (toolbox)
-        toolbox->url = strndup(proxy_url, length);
-    if (!toolbox || !toolbox->url) {
-        free(toolbox);
-        *status = api_no_memory(call);
-        return NULL;
-    }
-    *status = check_proxy(call, daytona, toolbox->url);
-    if (*status == SANDLOT_OK)
-        *status = open_client(call, toolbox->url, &toolbox->client);
-    if (*status == SANDLOT_OK)
-        return toolbox;
-    free(toolbox->url);
-    free(toolbox);
-    return NULL;
-}
-
-enum sandlot_status api_toolbox(struct sandlot_call *call, struct daytona *daytona, const char *proxy_url,
-                                struct http_client **client)
-{
-    size_t length = trimmed_length(proxy_url);
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&daytona->lock);
-    struct toolbox *toolbox = find_toolbox(daytona->toolboxes, proxy_url, length);
-
-    if (!toolbox) {
-        toolbox = open_toolbox(call, daytona, proxy_url, length, &status);
-        if (toolbox) {
-            toolbox->next = daytona->toolboxes;
-            daytona->toolboxes = toolbox;
-        }
-    }
-    *client = toolbox ? toolbox->client : NULL;
-    pthread_mutex_unlock(&daytona->lock);
-    return status;
+    daytona->parameters = *parameters;
+    clients_init(&daytona->clients, NULL, open_client, clients_close_http);
 }
 
 void api_clear(struct daytona *daytona)
 {
-    http_client_close(daytona->api);
-    while (daytona->toolboxes) {
-        struct toolbox *toolbox = daytona->toolboxes;
+    clients_clear(&daytona->clients);
+}
 
-        daytona->toolboxes = toolbox->next;
-        http_client_close(toolbox->client);
-        free(toolbox->url);
-        free(toolbox);
-    }
-    pthread_mutex_destroy(&daytona->lock);
+enum sandlot_status api_client(struct sandlot_call *call, struct daytona *daytona, struct http_client **client)
+{
+    return clients_get(call, &daytona->clients, base_url(call, daytona), client);
+}
+
+/* The key goes to where the API says that the sandbox is, but never from a connection that is safe to one that is not.
+ */
+enum sandlot_status api_toolbox(struct sandlot_call *call, struct daytona *daytona, const char *proxy_url,
+                                struct http_client **client)
+{
+    if (clients_are_as_safe(base_url(call, daytona), proxy_url))
+        return clients_get(call, &daytona->clients, proxy_url, client);
+    return sandlot_fail(call, SANDLOT_INTERNAL,
+                        "Daytona says that the sandbox is reached at \"%.200s\", which is no https address, and the "
+                        "key must not be sent there; check the address of the API",
+                        proxy_url);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------------- */

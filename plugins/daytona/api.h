@@ -5,46 +5,20 @@
 #ifndef SANDLOT_DAYTONA_API_H
 #define SANDLOT_DAYTONA_API_H
 
+#include "parameters.h"
+
 #include <sandlot/provider.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
 
-#include <pthread.h>
-
-/* The parameters that describe a sandbox to be made. The strings are the host's. */
-struct wanted {
-    const char *image;
-    const char *snapshot;
-    const char *target;
-    const char *user;
-    int64_t cpu; /* SANDLOT_ABSENT_INTEGER: not said; so are the next three */
-    int64_t memory_gb;
-    int64_t disk_gb;
-    int64_t gpu;
-    const char *environment; /* JSON, as are the next two */
-    const char *secrets;
-    const char *volumes;
-    bool public_ports;
-    bool network_block;
-    const char *network_allow_list;
-    const char *domain_allow_list;
-};
-
-/* A proxy of a region, and the connections to it. */
-struct toolbox {
-    struct toolbox *next;
-    char *url;
-    struct http_client *client;
-};
-
 /* What open makes. */
 struct daytona {
-    struct wanted wanted;
-    const char *base_url; /* the parameter */
-    pthread_mutex_t lock; /* of the two below, which are made when they are needed first and stay until close */
-    struct http_client *api;
-    struct toolbox *toolboxes;
+    struct parameters parameters;
+    struct clients clients; /* of the control API, and of each region's proxy */
 };
+
+void api_init(struct daytona *daytona, const struct parameters *parameters);
 
 /* Closes all connections. */
 void api_clear(struct daytona *daytona);

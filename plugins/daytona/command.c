@@ -4,7 +4,6 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
-#include <sandlot/sdk/text_sink.h>
 #include <string.h>
 
 enum {
@@ -12,7 +11,6 @@ enum {
     GRACE_S = 10,          /* for the daemon's own limit, which loses the output: ours comes first */
     ANSWER_MS = 20 * 1000, /* for the answer after the script's end */
     URGENT_MS = 900,
-    OWN_SCRIPT_MS = 10 * 60 * 1000,
     LONGEST_ANSWER = 64 << 20
 };
 
@@ -52,8 +50,8 @@ static enum sandlot_status pass_on(const struct http_response *response, const s
 
 /* The toolbox has refused. SANDLOT_UNAVAILABLE: it will hardly do so again. */
 static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandbox *sandbox,
-                                         const struct http_request *request, const struct http_response *response,
-                                         char *reason, size_t capacity)
+                                         const struct remote_script *script, const struct http_request *request,
+                                         const struct http_response *response, char *reason, size_t capacity)
 {
     snprintf(reason, capacity, "the toolbox of Daytona's sandbox %s did not take a command (status %d); try again",
              sandbox->id, response->status);
@@ -61,8 +59,12 @@ static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandb
         return SANDLOT_UNAVAILABLE;
     if (!sandbox_trouble(response))
         return http_response_fail(call, sandbox->toolbox, request, response);
+    if (script->urgent)
+        return SANDLOT_UNAVAILABLE; /* what does not run has nothing to be ended */
+    remote_wait_begin(call);
     enum sandlot_status status = sandbox_wake(call, sandbox);
 
+    remote_wait_end(call);
     return status == SANDLOT_OK ? SANDLOT_UNAVAILABLE : status;
 }
 
@@ -94,54 +96,27 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     if (status != SANDLOT_OK)
         return status;
     return response.status < 300 ? pass_on(&response, output, reason, capacity)
-                                 : after_refusal(call, sandbox, &request, &response, reason, capacity);
+                                 : after_refusal(call, sandbox, script, &request, &response, reason, capacity);
 }
 
-static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
-                               const struct sandlot_source *source, uint64_t length)
+static struct remote_channel channel_of(void *sandbox)
 {
-    return upload_new_file(call, context, path, source, length);
-}
-
-static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbox,
-                               const struct sandlot_command *command, const struct sandlot_sink *output,
-                               struct sandlot_exit *result)
-{
-    const struct remote_channel channel = {.context = sandbox, .run = run_script, .put = put, .hold_ms = HOLD_MS};
-
-    return remote_command_run(call, &channel, command, output, result);
+    return (struct remote_channel){.context = sandbox, .run = run_script, .put = upload_new_file, .hold_ms = HOLD_MS};
 }
 
 enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result)
 {
+    const struct remote_channel channel = channel_of(sandbox);
+
     (void)provider;
-    return run(call, sandbox, command, output, result);
+    return remote_command_run(call, &channel, command, output, result);
 }
 
-/* ---- scripts of our own --------------------------------------------------------------------------------------- */
-
-enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
-                                size_t capacity)
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)
 {
-    struct text_sink kept;
-    const struct sandlot_command command = {
-        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
-    struct sandlot_exit result = {.size = sizeof(result)};
+    const struct remote_channel channel = channel_of(sandbox);
 
-    text_sink_init(&kept, text, capacity);
-    return run(call, sandbox, &command, &kept.sink, &result);
-}
-
-void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
-{
-    char reason[256];
-    char nothing[1];
-    struct text_sink kept;
-    const struct remote_script last = {
-        .text = script, .id = "00000000-0000-4000-8000-000000000000", .longest_ms = 1000, .urgent = true};
-
-    text_sink_init(&kept, nothing, sizeof(nothing));
-    run_script(call, sandbox, &last, &kept.sink, reason, sizeof(reason));
+    remote_clean_up(call, &channel, script);
 }

@@ -6,7 +6,11 @@
  */
 #include "create.h"
 
+#include "snapshots.h"
+
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/parameters.h>
 
 #include <ctype.h>
 #include <string.h>
@@ -20,12 +24,7 @@ int64_t create_minutes(int64_t milliseconds)
 
 /* ---- the request ---------------------------------------------------------------------------------------------- */
 
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
-
-static enum sandlot_status check_resources(struct sandlot_call *call, const struct wanted *wanted)
+static enum sandlot_status check_resources(struct sandlot_call *call, const struct parameters *wanted)
 {
     const struct {
         const char *name;
@@ -36,7 +35,7 @@ static enum sandlot_status check_resources(struct sandlot_call *call, const stru
     for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++) {
         if (resources[i].value == SANDLOT_ABSENT_INTEGER)
             continue;
-        if (!is_said(wanted->image))
+        if (!parameter_is_said(wanted->image))
             return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                                 "%s needs image: a snapshot fixes its resources; leave it out, or name an image",
                                 resources[i].name);
@@ -46,9 +45,10 @@ static enum sandlot_status check_resources(struct sandlot_call *call, const stru
     return SANDLOT_OK;
 }
 
-static enum sandlot_status check_wanted(struct sandlot_call *call, const struct wanted *wanted, const char *snapshot)
+static enum sandlot_status check_wanted(struct sandlot_call *call, const struct parameters *wanted,
+                                        const char *snapshot)
 {
-    if (is_said(wanted->image) && snapshot)
+    if (parameter_is_said(wanted->image) && snapshot)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "image and snapshot exclude each other: a sandbox starts from one of them; leave one out");
     /* The image stands in a Dockerfile, where a blank or a newline would begin something else. */
@@ -59,49 +59,21 @@ static enum sandlot_status check_wanted(struct sandlot_call *call, const struct 
     return check_resources(call, wanted);
 }
 
-static void set_number(struct json_builder *body, const char *name, int64_t number)
+/* The secrets of Daytona are an array of objects with one member each. */
+static enum sandlot_status set_secrets(struct sandlot_call *call, struct json_builder *body,
+                                       const struct parameters *wanted)
 {
-    if (number != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(body, name, number);
-}
+    AUTO_DOCUMENT struct json_object *table = NULL;
+    enum sandlot_status status = parameter_variables(call, "secrets", wanted->secrets, &table);
 
-static void set_text(struct json_builder *body, const char *name, const char *text)
-{
-    if (is_said(text))
-        json_set_string(body, name, text);
-}
-
-/* The text of a scalar of a parameter; NULL: it is none. */
-static const char *scalar(struct json_object *value)
-{
-    return !value || json_object_is_type(value, json_type_object) || json_object_is_type(value, json_type_array)
-               ? NULL
-               : json_object_get_string(value);
-}
-
-/* Variables are an object in the request; the secrets of Daytona an array of objects with one member each. */
-static enum sandlot_status set_variables(struct sandlot_call *call, struct json_builder *body, const char *parameter,
-                                         const char *text, const char *path)
-{
-    struct json_error error;
-    AUTO_DOCUMENT struct json_object *table =
-        text && *text ? json_read_document(text, strlen(text), &error) : json_object_new_object();
-
-    if (!table)
-        return json_fail(call, parameter, &error);
+    if (status != SANDLOT_OK || !table)
+        return status;
     json_object_object_foreach(table, name, value)
     {
-        if (!scalar(value))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s.%.100s must be a text, a number or a boolean",
-                                parameter, name);
-        if (strcmp(path, "secrets") != 0) {
-            json_set_member(body, path, name, scalar(value));
-            continue;
-        }
         struct json_object *pair = json_object_new_object();
 
         if (pair)
-            json_object_object_add(pair, name, json_object_new_string(scalar(value)));
+            json_object_object_add(pair, name, json_object_get(value));
         json_set_value(body, "secrets[]", pair);
     }
     return SANDLOT_OK;
@@ -117,25 +89,28 @@ static void set_lifetimes(struct json_builder *body, const struct sandlot_create
         json_set_integer(body, "ttlMinutes", create_minutes(request->hard_ttl_ms));
 }
 
-static void set_origin(struct sandlot_call *call, struct json_builder *body, const struct wanted *wanted,
+static void set_origin(struct sandlot_call *call, struct json_builder *body, const struct parameters *wanted,
                        const char *snapshot)
 {
-    const char *target = is_said(wanted->target) ? wanted->target : call->host->environment(call, "DAYTONA_TARGET");
+    const char *target =
+        parameter_is_said(wanted->target) ? wanted->target : call->host->environment(call, "DAYTONA_TARGET");
     AUTO_FREE char *dockerfile = NULL;
 
-    set_text(body, "target", target);
-    set_text(body, "snapshot", snapshot);
-    if (is_said(wanted->image))
+    parameter_set_text(body, "target", target);
+    parameter_set_text(body, "snapshot", snapshot);
+    if (parameter_is_said(wanted->image))
         body->failed |= asprintf(&dockerfile, "FROM %s\n", wanted->image) < 0;
-    set_text(body, "buildInfo.dockerfileContent", dockerfile);
-    if (is_said(wanted->image) || snapshot)
+    parameter_set_text(body, "buildInfo.dockerfileContent", dockerfile);
+    if (parameter_is_said(wanted->image) || snapshot)
         json_set_member(body, "labels", LABEL_CUSTOM, "1");
 }
 
-static enum sandlot_status make_body(struct sandlot_call *call, const struct wanted *wanted,
+static enum sandlot_status make_body(struct sandlot_call *call, const struct parameters *wanted,
                                      const struct sandlot_create *request, char **text, size_t *length)
 {
-    const char *snapshot = request->snapshot ? request->snapshot : is_said(wanted->snapshot) ? wanted->snapshot : NULL;
+    const char *snapshot = request->snapshot                     ? request->snapshot
+                           : parameter_is_said(wanted->snapshot) ? wanted->snapshot
+                                                                 : NULL;
     struct json_builder body = {0};
     enum sandlot_status status = check_wanted(call, wanted, snapshot);
 
@@ -145,21 +120,21 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct wan
     for (size_t i = 0; i < request->label_count; i++)
         json_set_member(&body, "labels", request->labels[i].key, request->labels[i].value);
     set_origin(call, &body, wanted, snapshot);
-    set_text(&body, "user", wanted->user);
-    set_number(&body, "cpu", wanted->cpu);
-    set_number(&body, "memory", wanted->memory_gb);
-    set_number(&body, "disk", wanted->disk_gb);
-    set_number(&body, "gpu", wanted->gpu);
-    json_set_boolean(&body, "public", wanted->public_ports);
+    parameter_set_text(&body, "user", wanted->user);
+    parameter_set_integer(&body, "cpu", wanted->cpu);
+    parameter_set_integer(&body, "memory", wanted->memory_gb);
+    parameter_set_integer(&body, "disk", wanted->disk_gb);
+    parameter_set_integer(&body, "gpu", wanted->gpu);
+    json_set_boolean(&body, "public", wanted->public);
     if (wanted->network_block)
         json_set_boolean(&body, "networkBlockAll", true);
-    set_text(&body, "networkAllowList", wanted->network_allow_list);
-    set_text(&body, "domainAllowList", wanted->domain_allow_list);
-    json_set_text(&body, "volumes", is_said(wanted->volumes) ? wanted->volumes : NULL);
+    parameter_set_text(&body, "networkAllowList", wanted->network_allow_list);
+    parameter_set_text(&body, "domainAllowList", wanted->domain_allow_list);
+    parameter_set_json(&body, "volumes", wanted->volumes);
     set_lifetimes(&body, request);
-    status = set_variables(call, &body, "environment", wanted->environment, "env");
+    status = parameter_set_variables(call, &body, "env", "environment", wanted->environment);
     if (status == SANDLOT_OK)
-        status = set_variables(call, &body, "secrets", wanted->secrets, "secrets");
+        status = set_secrets(call, &body, wanted);
     *text = json_finish(&body, length);
     if (status == SANDLOT_OK && !*text)
         status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
@@ -239,16 +214,39 @@ static enum sandlot_status send(struct sandlot_call *call, struct daytona *dayto
     return status;
 }
 
+/* A snapshot that nobody used for two weeks is inactive: then it is activated, and asked for once more. */
+static enum sandlot_status send_patiently(struct sandlot_call *call, struct daytona *daytona,
+                                          const struct sandlot_create *request, const char *text, size_t length,
+                                          struct record *record)
+{
+    const char *snapshot = request->snapshot ? request->snapshot : daytona->parameters.snapshot;
+    struct attempt attempt;
+    bool active = false;
+
+    if (!parameter_is_said(snapshot))
+        return send(call, daytona, request->run_label, text, length, record);
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = send(&attempt.call, daytona, request->run_label, text, length, record);
+
+    if (status != SANDLOT_INVALID_ARGUMENT)
+        return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
+    enum sandlot_status activated = snapshots_activate(call, daytona, snapshot, &active);
+
+    if (activated != SANDLOT_OK)
+        return activated;
+    return active ? send(call, daytona, request->run_label, text, length, record) : attempt_fail(&attempt, status);
+}
+
 enum sandlot_status create_sandbox(struct sandlot_call *call, struct daytona *daytona,
                                    const struct sandlot_create *request, struct record *record)
 {
     AUTO_FREE char *text = NULL;
     size_t length = 0;
-    enum sandlot_status status = make_body(call, &daytona->wanted, request, &text, &length);
+    enum sandlot_status status = make_body(call, &daytona->parameters, request, &text, &length);
 
     *record = (struct record){0};
     if (status == SANDLOT_OK)
-        status = send(call, daytona, request->run_label, text, length, record);
+        status = send_patiently(call, daytona, request, text, length, record);
     if (status != SANDLOT_OK)
         record_clear(record);
     return status;

@@ -1,7 +1,11 @@
 #include "download.h"
 
+#include "command.h"
+
 #include "multipart.h"
 
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
 
 #include <string.h>
@@ -165,8 +169,9 @@ static char *make_body(const struct sandlot_file *files, size_t count, size_t *l
     return json_finish(&body, length);
 }
 
+/* *AGAIN: the toolbox had nothing to give because of the sandbox, which has been brought to run since. */
 static enum sandlot_status download_some(struct sandlot_call *call, struct sandbox *sandbox, struct download *download,
-                                         struct multipart *reader)
+                                         struct multipart *reader, bool *again)
 {
     static const struct multipart_receiver receiver = {
         .begin = begin_part, .data = take_part, .end = end_part, .text = take_error};
@@ -182,6 +187,7 @@ static enum sandlot_status download_some(struct sandlot_call *call, struct sandb
                                          .repeatable = true,
                                          .sink = &reader->sink};
 
+    *again = false;
     if (!body)
         return api_no_memory(call);
     parts.context = download;
@@ -191,16 +197,17 @@ static enum sandlot_status download_some(struct sandlot_call *call, struct sandb
     if (status != SANDLOT_OK && response.status >= 400 && sandbox_trouble(&response)) {
         enum sandlot_status woken = sandbox_wake(call, sandbox);
 
-        return woken == SANDLOT_OK ? SANDLOT_UNAVAILABLE : woken;
+        *again = woken == SANDLOT_OK; /* an error has passed nothing on */
+        return *again ? status : woken;
     }
     if (status == SANDLOT_OK && !reader->finished)
         return sandlot_fail(call, SANDLOT_UNAVAILABLE, "Daytona's answer with files was cut; try again");
     return status;
 }
 
-enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer)
+static enum sandlot_status download_some_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                               const struct sandlot_file *files, size_t count,
+                                               const struct sandlot_transfer *transfer)
 {
     (void)provider;
     if (count == 0)
@@ -216,5 +223,26 @@ enum sandlot_status download_files(struct sandlot_call *call, void *provider, vo
     download->files = files;
     download->count = count;
     download->transfer = transfer;
-    return download_some(call, sandbox, download, reader);
+    bool again;
+    struct attempt attempt; /* its failure need not be that of the download */
+
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = download_some(&attempt.call, sandbox, download, reader, &again);
+
+    if (again)
+        return download_some(call, sandbox, download, reader, &again);
+    return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
+}
+
+enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_file *files, size_t count,
+                                   const struct sandlot_transfer *transfer)
+{
+    const struct batch_vendor vendor = {.provider = provider,
+                                        .sandbox = sandbox,
+                                        .execute = command_execute,
+                                        .move = download_some_files,
+                                        .least = BATCH_MOVED + 1};
+
+    return batch_download(call, &vendor, files, count, transfer);
 }

@@ -2,6 +2,9 @@
 #ifndef SANDLOT_DAYTONA_PARAMETERS_H
 #define SANDLOT_DAYTONA_PARAMETERS_H
 
+#include <sandlot/provider.h>
+#include <sandlot/sdk/parameters.h>
+
 #define DAYTONA_PARAMETERS(P)                                                                                  \
     P(string, image, "", optional, "container image to start from, such as python:3.12; not with snapshot")    \
     P(string, snapshot, "", optional, "snapshot to start from, by name or id; default: the organization's")    \
@@ -19,5 +22,10 @@
     P(string, network_allow_list, "", optional, "networks that the sandbox may reach, as CIDR, comma between") \
     P(string, domain_allow_list, "", optional, "domains that the sandbox may reach, comma between")            \
     P(string, base_url, "", optional, "address of the API; default: DAYTONA_API_URL, else https://app.daytona.io/api")
+
+/* The same as a struct; the strings belong to the host. */
+struct parameters {
+    DAYTONA_PARAMETERS(PARAMETER_FIELD)
+};
 
 #endif

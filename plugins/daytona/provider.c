@@ -16,36 +16,15 @@
 
 SANDLOT_PARAMETERS(daytona, DAYTONA_PARAMETERS)
 
-static enum sandlot_status daytona_open(struct sandlot_call *call, void **provider, const char *image,
-                                        const char *snapshot, const char *target, const char *user, int64_t cpu,
-                                        int64_t memory_gb, int64_t disk_gb, int64_t gpu, const char *environment,
-                                        const char *secrets, const char *volumes, bool public, bool network_block,
-                                        const char *network_allow_list, const char *domain_allow_list,
-                                        const char *base_url)
+static enum sandlot_status daytona_open(struct sandlot_call *call,
+                                        void **provider DAYTONA_PARAMETERS(PARAMETER_ARGUMENT))
 {
+    const struct parameters parameters = {DAYTONA_PARAMETERS(PARAMETER_VALUE)};
     struct daytona *daytona = calloc(1, sizeof(*daytona));
 
     if (!daytona)
         return api_no_memory(call);
-    daytona->wanted = (struct wanted){
-        .image = image,
-        .snapshot = snapshot,
-        .target = target,
-        .user = user,
-        .cpu = cpu,
-        .memory_gb = memory_gb,
-        .disk_gb = disk_gb,
-        .gpu = gpu,
-        .environment = environment,
-        .secrets = secrets,
-        .volumes = volumes,
-        .public_ports = public,
-        .network_block = network_block,
-        .network_allow_list = network_allow_list,
-        .domain_allow_list = domain_allow_list,
-    };
-    daytona->base_url = base_url;
-    pthread_mutex_init(&daytona->lock, NULL);
+    api_init(daytona, &parameters);
     *provider = daytona;
     return SANDLOT_OK;
 }
@@ -68,8 +47,10 @@ static const struct sandlot_provider daytona_provider = {
 #define DAYTONA_METADATA(M)                                                                     \
     M(description, "Sandboxes of Daytona (daytona.io)")                                         \
     M(working_dir, "/home/daytona")                                                             \
+    M(snapshot_name, "yes")                                                                     \
     M(capabilities, "list upload download pause snapshot fork")                                 \
     M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                         \
     M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET " \
-                   "TMPDIR " HTTP_ENVIRONMENT)
+                   "TMPDIR " HTTP_ENVIRONMENT)                                                  \
+    M(project, "DAYTONA_ORGANIZATION_ID DAYTONA_TARGET")
 SANDLOT_ENTRY_POINT(daytona, DAYTONA_METADATA, DAYTONA_PARAMETERS);

@@ -110,6 +110,52 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     return status;
 }
 
+/* ---- activating ----------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status find_state(struct sandlot_call *call, struct daytona *daytona, const char *name,
+                                      struct json_object **document, const char **id, const char **state)
+{
+    static const int not_there[] = {404, 0};
+    struct json_error error;
+    int code = 0;
+    enum sandlot_status status =
+        api_order(call, daytona, "GET", http_target("/snapshots/{}", name), not_there, &code, document);
+
+    if (status != SANDLOT_OK || code == 404)
+        return status;
+    return json_read_string(*document, "id", id, &error) && json_find_string(*document, "state", state, &error)
+               ? SANDLOT_OK
+               : json_fail(call, "Daytona's answer about a snapshot", &error);
+}
+
+enum sandlot_status snapshots_activate(struct sandlot_call *call, struct daytona *daytona, const char *name,
+                                       bool *active)
+{
+    static const int refusals[] = {400, 409, 0}; /* somebody else has activated it */
+    int pause_ms = FIRST_PAUSE_MS;
+
+    *active = false;
+    for (bool asked = false;; asked = true) {
+        AUTO_DOCUMENT struct json_object *document = NULL;
+        const char *id = NULL;
+        const char *state = "";
+        enum sandlot_status status = find_state(call, daytona, name, &document, &id, &state);
+
+        *active = asked && strcmp(state, "active") == 0;
+        if (status != SANDLOT_OK || *active || !id || strcmp(state, "error") == 0 ||
+            (!asked && strcmp(state, "inactive") != 0))
+            return status;
+        if (!asked) {
+            call->host->progress(call, "activating the snapshot", 0, 0);
+            status = api_order(call, daytona, "POST", http_target("/snapshots/{}/activate", id), refusals, NULL, NULL);
+        }
+        if (status == SANDLOT_OK)
+            status = api_pause(call, &pause_ms);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
 /* ---- listing and deleting ------------------------------------------------------------------------------------- */
 
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,

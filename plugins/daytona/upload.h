@@ -9,7 +9,7 @@ enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void
                                  const struct sandlot_transfer *transfer);
 
 /* Writes SOURCE to PATH, where nothing is yet. */
-enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,
                                     const struct sandlot_source *source, uint64_t length);
 
 #endif

@@ -1,7 +1,5 @@
 #include "api.h"
 
-#include "parameters.h"
-
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 
@@ -22,7 +20,7 @@ static const int judged[] = {400, 401, 403, 404, 405, 408, 409, 413, 416, 422, 4
 
 void api_init(struct api *api, const struct parameters *parameters)
 {
-    *api = (struct api){.parameters = parameters};
+    *api = (struct api){.parameters = *parameters};
     pthread_mutex_init(&api->lock, NULL);
 }
 
@@ -43,7 +41,7 @@ static bool is_blank(const char *text)
 /* The address of the control plane, to be freed. */
 static char *control_plane(struct sandlot_call *call, const struct api *api)
 {
-    const char *const candidates[] = {api->parameters->base_url, call->host->environment(call, "LANGSMITH_ENDPOINT"),
+    const char *const candidates[] = {api->parameters.base_url, call->host->environment(call, "LANGSMITH_ENDPOINT"),
                                       call->host->environment(call, "LANGCHAIN_ENDPOINT"), PUBLIC_ROOT};
     size_t chosen = 0;
     char *address;
@@ -63,7 +61,7 @@ static char *control_plane(struct sandlot_call *call, const struct api *api)
 
 static enum sandlot_status open_client(struct sandlot_call *call, struct api *api)
 {
-    const char *workspace = api->parameters->workspace_id;
+    const char *workspace = api->parameters.workspace_id;
     const char *key;
     enum sandlot_status status = credential_require(call, SERVICE, LANGSMITH_CREDENTIALS, &key);
 
@@ -82,7 +80,9 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct api *ap
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to reach " SERVICE "; free some");
     }
     const char *const headers[] = {key_header, workspace_header, NULL};
-    const struct http_options options = {.service = SERVICE, .base_url = address, .headers = headers};
+    AUTO_FREE char *key_from = credential_source(call, LANGSMITH_CREDENTIALS);
+    const struct http_options options = {
+        .service = SERVICE, .base_url = address, .headers = headers, .key_from = key_from};
 
     status = http_client_open(call, &options, &api->client);
     if (status != SANDLOT_OK) {
@@ -95,7 +95,8 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct api *ap
     return SANDLOT_OK;
 }
 
-enum sandlot_status api_open(struct sandlot_call *call, struct api *api)
+/* Finds the key and the address, unless that was done. */
+static enum sandlot_status open_once(struct sandlot_call *call, struct api *api)
 {
     enum sandlot_status status = SANDLOT_OK;
 
@@ -175,6 +176,12 @@ enum sandlot_status api_send(struct sandlot_call *call, struct api *api, struct 
 {
     AUTO_FREE char *target = request->target;
     AUTO_FREE char *body = request->body;
+    enum sandlot_status status = open_once(call, api);
+
+    *answer = (struct api_answer){0};
+    request->target = request->body = NULL;
+    if (status != SANDLOT_OK)
+        return status;
     /* The data plane is another origin to the client, which does not send its own headers there. */
     const char *headers[] = {api->key_header, request->range, request->range ? request->if_range : NULL, NULL};
     const struct http_request sent = {.method = request->method,
@@ -191,9 +198,7 @@ enum sandlot_status api_send(struct sandlot_call *call, struct api *api, struct 
                                       .silence_ms = request->silence_ms,
                                       .error_hint = request->hint};
 
-    *answer = (struct api_answer){0};
-    request->target = request->body = NULL;
-    enum sandlot_status status = http_send(call, api->client, &sent, &answer->response);
+    status = http_send(call, api->client, &sent, &answer->response);
 
     answer->status = answer->response.status;
     bool refused = answer->status >= 300;

@@ -5,6 +5,8 @@
 #ifndef SANDLOT_LANGSMITH_API_H
 #define SANDLOT_LANGSMITH_API_H
 
+#include "parameters.h"
+
 #include <sandlot/provider.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
@@ -13,10 +15,9 @@
 
 #define LANGSMITH_CREDENTIALS "LANGSMITH_SANDBOX_API_KEY|LANGSMITH_API_KEY|LANGCHAIN_API_KEY"
 
-struct parameters;
-
+/* What open makes. */
 struct api {
-    const struct parameters *parameters;
+    struct parameters parameters;
     pthread_mutex_t lock;       /* for the opening of the client */
     struct http_client *client; /* NULL until the first request */
     char *key_header;
@@ -25,9 +26,6 @@ struct api {
 
 void api_init(struct api *api, const struct parameters *parameters);
 void api_clear(struct api *api);
-
-/* Finds the key and the address, unless that was done. Comes before any request. */
-enum sandlot_status api_open(struct sandlot_call *call, struct api *api);
 
 /* ---- requests --------------------------------------------------------------------------------------------------- */
 
@@ -57,8 +55,9 @@ struct api_answer {
     struct http_response response; /* without the body where a sink took it */
 };
 
-/* Sends REQUEST. SANDLOT_OK: 2xx, or one of the expected statuses. Otherwise the call has failed; with a sink, which
- * must not get what an error says, it has been told of a failure in either case. */
+/* Sends REQUEST; the first time the key and the address are looked up. SANDLOT_OK: 2xx, or one of the expected
+ * statuses. Otherwise the call has failed; with a sink, which must not get what an error says, it has been told of a
+ * failure in either case. */
 enum sandlot_status api_send(struct sandlot_call *call, struct api *api, struct api_request *request,
                              struct api_answer *answer);
 

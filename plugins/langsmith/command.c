@@ -23,6 +23,7 @@ enum {
     HOLD_PLAIN_MS = 120 * SECOND, /* over a POST */
     GRACE_MS = 15 * SECOND,       /* for the end of a script to arrive */
     OPEN_MS = 30 * SECOND,        /* for one handshake */
+    STATE_MS = 3 * SECOND,        /* to say whether it is waking */
     REFUSED_MS = 25 * SECOND,     /* for a service that has no time */
     QUOTA_MS = 4 * SECOND,        /* for one that says that there were too many requests */
     WAKE_MS = 120 * SECOND,       /* for a sandbox that is waking */
@@ -169,12 +170,20 @@ static enum sandlot_status open_socket(struct sandlot_call *call, struct sandbox
     return websocket_open(call, sandbox->api->client, &request, socket);
 }
 
+static bool is_waking(struct sandlot_call *call, const struct course *course)
+{
+    struct attempt attempt;
+    char state[32];
+
+    attempt_begin(&attempt, call, STATE_MS);
+    return sandbox_state(&attempt.call, course->sandbox->api, course->sandbox->name, state) == SANDLOT_OK &&
+           (strcmp(state, "provisioning") == 0 || strcmp(state, "stopped") == 0);
+}
+
 /* How long a service that answers with STATUS is asked again, in all. */
 static int64_t patience_ms(struct sandlot_call *call, const struct course *course, enum sandlot_status status,
                            int64_t so_far_ms)
 {
-    char state[32];
-
     if (status == SANDLOT_EXHAUSTED)
         return QUOTA_MS;
     if (status != SANDLOT_UNAVAILABLE && status != SANDLOT_TIMEOUT)
@@ -182,13 +191,7 @@ static int64_t patience_ms(struct sandlot_call *call, const struct course *cours
     if (so_far_ms < REFUSED_MS)
         return REFUSED_MS;
     /* A sandbox that is waking is worth more patience than a gateway that is overloaded. */
-    struct attempt attempt;
-
-    attempt_begin(&attempt, call, OPEN_MS);
-    bool waking = sandbox_state(&attempt.call, course->sandbox->api, course->sandbox->name, state) == SANDLOT_OK &&
-                  (strcmp(state, "provisioning") == 0 || strcmp(state, "stopped") == 0);
-
-    return waking ? WAKE_MS : 0;
+    return is_waking(call, course) ? WAKE_MS : 0;
 }
 
 /*
@@ -199,6 +202,7 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct course *
                                       struct websocket **socket)
 {
     int64_t begun_ms = sandlot_now_ms();
+    bool waited = false; /* for a sandbox that is waking, beyond the time of a script */
 
     for (int pause_ms = FIRST_PAUSE_MS;; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
         attempt_begin(attempt, call, OPEN_MS);
@@ -208,7 +212,20 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct course *
         if (status == SANDLOT_OK) {
             course->connected = true;
             sandbox_seen_awake(course->sandbox);
+            if (waited)
+                remote_wait_end(call);
             return SANDLOT_OK;
+        }
+        if (!waited && !course->connected && (status == SANDLOT_UNAVAILABLE || status == SANDLOT_TIMEOUT) &&
+            sandlot_remaining_ms(call, SECOND) <= pause_ms) {
+            int64_t deadline_ms = call->deadline_ms;
+
+            remote_wait_begin(call);
+            waited = is_waking(call, course);
+            if (!waited) {
+                call->deadline_ms = deadline_ms;
+                return status;
+            }
         }
         if (course->connected || so_far_ms >= patience_ms(call, course, status, so_far_ms) ||
             !pause_for(call, pause_ms))
@@ -380,11 +397,12 @@ static enum sandlot_status put(struct sandlot_call *call, void *context, const c
     return files_put(call, course->sandbox, path, source, length);
 }
 
-enum sandlot_status command_execute(struct sandlot_call *call, struct sandbox *sandbox,
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result)
 {
-    struct course course = {.sandbox = sandbox};
+    const struct sandbox *sandbox = handle;
+    struct course course = {.sandbox = handle};
     const struct remote_channel channel = {.context = &course,
                                            .run = run,
                                            .put = put,
@@ -392,5 +410,6 @@ enum sandlot_status command_execute(struct sandlot_call *call, struct sandbox *s
                                            .streams = !sandbox->no_websocket,
                                            .working_dir = WORKING_DIR};
 
+    (void)provider;
     return remote_command_run(call, &channel, command, output, result);
 }

@@ -4,7 +4,7 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, struct sandbox *sandbox,
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result);
 

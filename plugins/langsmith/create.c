@@ -1,7 +1,6 @@
 #include "create.h"
 
-#include "parameters.h"
-
+#include <sandlot/sdk/parameters.h>
 #include <string.h>
 
 enum {
@@ -37,32 +36,29 @@ static enum sandlot_status check_range(struct sandlot_call *call, const char *na
                         (long long)least, (long long)most, (long long)value);
 }
 
-/* A table whose values are all text. */
-static enum sandlot_status check_texts(struct sandlot_call *call, const char *name, const char *table, size_t longest)
+static enum sandlot_status check_labels(struct sandlot_call *call, struct json_object *labels)
 {
-    struct json_object *document = table ? json_read_document(table, strlen(table), NULL) : NULL;
-    enum sandlot_status status = SANDLOT_OK;
-
-    if (table && !json_object_is_type(document, json_type_object))
-        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the parameter `%s` is no table", name);
-    if (document && status == SANDLOT_OK) {
-        json_object_object_foreach(document, key, value)
-        {
-            if (status == SANDLOT_OK && !json_object_is_type(value, json_type_string))
-                status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                      "`%s` in the parameter `%s` must be a text; write it in quotes", key, name);
-            else if (status == SANDLOT_OK && longest > 0 &&
-                     (strlen(key) > LONGEST_KEY || (size_t)json_object_get_string_len(value) > longest))
-                status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                      "the label `%.40s` is too long: a key has at most %d bytes, a value %zu", key,
-                                      LONGEST_KEY, longest);
-        }
+    if (!labels)
+        return SANDLOT_OK;
+    json_object_object_foreach(labels, key, value)
+    {
+        if (strlen(key) > LONGEST_KEY || json_object_get_string_len(value) > LONGEST_VALUE)
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "the label `%.40s` is too long: a key has at most %d bytes, a value %d", key,
+                                LONGEST_KEY, LONGEST_VALUE);
     }
-    json_object_put(document);
-    return status;
+    return SANDLOT_OK;
 }
 
-enum sandlot_status creation_check(struct sandlot_call *call, const struct parameters *parameters)
+void creation_clear(struct creation *creation)
+{
+    json_object_put(creation->environment);
+    json_object_put(creation->labels);
+    creation->environment = creation->labels = NULL;
+}
+
+enum sandlot_status creation_check(struct sandlot_call *call, const struct parameters *parameters,
+                                   struct creation *creation)
 {
     const struct {
         const char *name;
@@ -80,10 +76,10 @@ enum sandlot_status creation_check(struct sandlot_call *call, const struct param
     for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges) && status == SANDLOT_OK; i++)
         status = check_range(call, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
     if (status == SANDLOT_OK)
-        status = check_texts(call, "environment", parameters->environment, 0);
+        status = parameter_variables(call, "environment", parameters->environment, &creation->environment);
     if (status == SANDLOT_OK)
-        status = check_texts(call, "labels", parameters->labels, LONGEST_VALUE);
-    return status;
+        status = parameter_texts(call, "labels", parameters->labels, &creation->labels);
+    return status == SANDLOT_OK ? check_labels(call, creation->labels) : status;
 }
 
 /* ---- building --------------------------------------------------------------------------------------------------- */
@@ -115,10 +111,16 @@ static void set_lifetime(struct json_builder *body, const struct parameters *par
                          stopped_s < LONGEST_STOPPED_S ? stopped_s : LONGEST_STOPPED_S);
 }
 
-static void set_labels(struct json_builder *body, const struct parameters *parameters,
-                       const struct sandlot_create *request)
+static void set_labels(struct json_builder *body, const struct creation *creation)
 {
-    json_set_text(body, "labels", parameters->labels);
+    const struct sandlot_create *request = creation->request;
+
+    if (creation->labels) {
+        json_object_object_foreach(creation->labels, key, value)
+        {
+            json_set_member(body, "labels", key, json_object_get_string(value));
+        }
+    }
     json_set_member(body, "labels", RUN_LABEL, request->run_label);
     for (size_t i = 0; i < request->label_count; i++)
         json_set_member(body, "labels", request->labels[i].key, request->labels[i].value);
@@ -134,12 +136,13 @@ char *creation_body(const struct parameters *parameters, const struct creation *
     json_set_boolean(&body, "wait_for_ready", true);
     json_set_integer(&body, "timeout", creation->wait_s);
     set_lifetime(&body, parameters, creation->request);
-    set_labels(&body, parameters, creation->request);
+    set_labels(&body, creation);
     set_if_said(&body, "vcpus", parameters->vcpus, 1);
     set_if_said(&body, "cpu_millicores", parameters->cpu_millicores, 1);
     set_if_said(&body, "mem_bytes", parameters->memory_mb, MIB);
     set_if_said(&body, "fs_capacity_bytes", parameters->disk_gib, GIB);
-    json_set_text(&body, "env_vars", parameters->environment);
+    if (creation->environment)
+        json_set_value(&body, "env_vars", json_object_get(creation->environment));
     json_set_string(&body, "run_config.user", parameters->user);
     if (parameters->keep_memory)
         json_set_boolean(&body, "preserve_memory_on_stop", true);

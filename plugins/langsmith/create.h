@@ -13,11 +13,16 @@ struct creation {
     const char *name;
     const char *snapshot_id; /* one of the two */
     const char *snapshot_name;
+    struct json_object *environment; /* of the parameters; NULL: none */
+    struct json_object *labels;
     int64_t wait_s; /* how long the service may wait for the sandbox to be ready before it answers */
 };
 
-/* Refuses parameters that LangSmith would refuse, before anything is sent. */
-enum sandlot_status creation_check(struct sandlot_call *call, const struct parameters *parameters);
+/* Refuses parameters that LangSmith would refuse, before anything is sent, and reads the tables among them into
+ * CREATION, which is to be cleared, whatever is returned. */
+enum sandlot_status creation_check(struct sandlot_call *call, const struct parameters *parameters,
+                                   struct creation *creation);
+void creation_clear(struct creation *creation);
 
 /* The request's body, to be freed; NULL when out of memory. */
 char *creation_body(const struct parameters *parameters, const struct creation *creation);

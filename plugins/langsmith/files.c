@@ -3,16 +3,19 @@
 #include "command.h"
 
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/printed_download.h>
 #include <sandlot/sdk/quoting.h>
-#include <sandlot/sdk/text_sink.h>
+#include <sandlot/sdk/random.h>
+#include <sandlot/sdk/script.h>
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 enum {
+    LEAST_TOGETHER = 16, /* files that are moved by one command */
     SMALL = 1024 * 1024, /* a file of so many bytes is held in memory, and can be sent again */
     DOWNLOADS = 4        /* attempts to get the rest of a file whose download broke */
 };
@@ -175,15 +178,11 @@ static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *
 static char *path_beside(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    uint64_t random;
+    char digits[17];
     char *beside;
 
-    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        random = (uint64_t)sandlot_now_ms();
-    return asprintf(&beside, "%.*s/.sandlot-%016llx", (int)(slash ? slash - path : 0), path,
-                    (unsigned long long)random) < 0
-               ? NULL
-               : beside;
+    random_digits(digits, sizeof(digits) - 1);
+    return asprintf(&beside, "%.*s/.sandlot-%s", (int)(slash ? slash - path : 0), path, digits) < 0 ? NULL : beside;
 }
 
 /*
@@ -197,26 +196,26 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
     AUTO_FREE char *to = shell_word(path);
     AUTO_FREE char *script = NULL;
     char said[64];
-    struct text_sink answer;
-    struct sandlot_exit result = {.size = sizeof(result)};
 
     if (from && to &&
         asprintf(&script,
-                 "if [ -d %s ]; then rm -f %s; echo is_directory; elif [ -e %s ]; then cat %s >%s && rm -f %s || "
-                 "{ rm -f %s; echo permission_denied; }; else chmod %o %s && mv -f %s %s || echo permission_denied; fi "
-                 "2>/dev/null",
-                 to, from, to, from, to, from, from, mode & 07777, from, from, to) < 0)
+                 "f=%s t=%s\n"
+                 "exec 2>/dev/null\n"
+                 "if [ -d \"$t\" ]; then echo is_directory\n"
+                 "elif [ -e \"$t\" ] && cat \"$f\" >\"$t\"; then echo placed\n"
+                 "elif [ ! -e \"$t\" ] && chmod %o \"$f\" && mv -f \"$f\" \"$t\"; then echo placed\n"
+                 "else echo permission_denied; fi\n"
+                 "rm -f \"$f\"\n",
+                 from, to, mode & 07777) < 0)
         script = NULL;
     if (!script)
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
-    const struct sandlot_command command = {
-        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = 60000};
-    text_sink_init(&answer, said, sizeof(said));
-    enum sandlot_status status = command_execute(call, sandbox, &command, &answer.sink, &result);
+    const struct script_place place = {.sandbox = sandbox, .execute = command_execute};
+    enum sandlot_status status = script_read(call, &place, script, said, sizeof(said));
 
     said[strcspn(said, "\n")] = '\0';
-    if (status == SANDLOT_OK && (said[0] || result.exit_code != 0))
-        fail_file(fate, said[0] ? said : "the file could not be put in its place");
+    if (status == SANDLOT_OK && strcmp(said, "placed") != 0)
+        fail_file(fate, *said ? said : "the file could not be put in its place");
     return status;
 }
 
@@ -236,9 +235,11 @@ static enum sandlot_status upload_one(struct sandlot_call *call, struct sandbox 
     return status;
 }
 
-enum sandlot_status files_upload(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *files,
-                                 size_t count, const struct sandlot_transfer *transfer)
+static enum sandlot_status upload_some(struct sandlot_call *call, void *provider, void *sandbox,
+                                       const struct sandlot_file *files, size_t count,
+                                       const struct sandlot_transfer *transfer)
 {
+    (void)provider;
     for (size_t i = 0; i < count; i++) {
         struct fate fate = {0};
         uint64_t bytes = 0;
@@ -249,6 +250,19 @@ enum sandlot_status files_upload(struct sandlot_call *call, struct sandbox *sand
         transfer->done(transfer, i, fate.error[0] ? fate.error : NULL, bytes);
     }
     return SANDLOT_OK;
+}
+
+enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *sandbox,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer)
+{
+    const struct batch_vendor vendor = {.provider = provider,
+                                        .sandbox = sandbox,
+                                        .execute = command_execute,
+                                        .move = upload_some,
+                                        .least = LEAST_TOGETHER};
+
+    return batch_upload(call, &vendor, files, count, transfer);
 }
 
 enum sandlot_status files_put(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
@@ -331,10 +345,11 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
     return SANDLOT_OK;
 }
 
-static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
-                                        const struct sandlot_file *file, struct fate *fate, uint64_t *bytes)
+static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox, const struct sandlot_file *file,
+                                        size_t index, const struct sandlot_transfer *transfer)
 {
     struct arriving arriving = {.to = file->sink};
+    struct fate fate = {0};
     AUTO_FREE char *tag = NULL;
     struct attempt attempt;
     enum sandlot_status status;
@@ -342,28 +357,24 @@ static enum sandlot_status download_one(struct sandlot_call *call, struct sandbo
     arriving.sink = (struct sandlot_sink){.size = sizeof(arriving.sink), .context = &arriving, .write = write_counted};
     for (int i = 1;; i++) {
         attempt_begin(&attempt, call, 0);
-        status = fetch(&attempt.call, sandbox, file->path, &tag, &arriving, fate);
+        status = fetch(&attempt.call, sandbox, file->path, &tag, &arriving, &fate);
         if (status != SANDLOT_UNAVAILABLE || arriving.status != SANDLOT_OK || !tag || arriving.bytes == 0 ||
             i == DOWNLOADS)
             break;
     }
-    *bytes = arriving.bytes;
-    if (status == SANDLOT_OK || arriving.status != SANDLOT_OK)
-        return status;
-    return attempt_fail(&attempt, status);
+    if (status == SANDLOT_OK)
+        transfer->done(transfer, index, fate.error[0] ? fate.error : NULL, arriving.bytes);
+    return status == SANDLOT_OK || arriving.status != SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }
 
-enum sandlot_status files_download(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *files,
-                                   size_t count, const struct sandlot_transfer *transfer)
+enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_file *files, size_t count,
+                                   const struct sandlot_transfer *transfer)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct fate fate = {0};
-        uint64_t bytes = 0;
-        enum sandlot_status status = download_one(call, sandbox, &files[i], &fate, &bytes);
+    const struct printed_download_vendor vendor = {
+        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
+        .one = download_one,
+        .least = LEAST_TOGETHER};
 
-        if (status != SANDLOT_OK)
-            return status;
-        transfer->done(transfer, i, fate.error[0] ? fate.error : NULL, bytes);
-    }
-    return SANDLOT_OK;
+    return printed_download(call, &vendor, files, count, transfer);
 }

@@ -3,6 +3,7 @@
 #define SANDLOT_LANGSMITH_PARAMETERS_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/parameters.h>
 
 #define LANGSMITH_PARAMETERS(P)                                                                                        \
     P(string, snapshot, "", optional, "snapshot to start from, NAME or NAME:TAG; made from image where it is missing") \
@@ -25,10 +26,8 @@
     P(string, base_url, "", optional, "address of the API; default: LANGSMITH_ENDPOINT, then LangSmith's own")
 
 /* The same as a struct; the strings belong to the host. */
-#define LANGSMITH_FIELD(kind, name, default_, flag, help) SANDLOT_C_##kind name;
-
 struct parameters {
-    LANGSMITH_PARAMETERS(LANGSMITH_FIELD)
+    LANGSMITH_PARAMETERS(PARAMETER_FIELD)
 };
 
 #endif

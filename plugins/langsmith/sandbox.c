@@ -1,7 +1,6 @@
 #include "sandbox.h"
 
 #include "create.h"
-#include "parameters.h"
 #include "snapshot.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -35,12 +34,15 @@ static struct sandbox *sandbox_new(struct api *api, const char *name)
     sandbox->name = strdup(name);
     if (sandbox->name)
         return sandbox;
-    sandbox_free(sandbox);
+    sandbox_release(api, sandbox);
     return NULL;
 }
 
-void sandbox_free(struct sandbox *sandbox)
+void sandbox_release(void *provider, void *handle)
 {
+    struct sandbox *sandbox = handle;
+
+    (void)provider;
     if (!sandbox)
         return;
     free(sandbox->name);
@@ -237,7 +239,7 @@ static enum sandlot_status ask(struct sandlot_call *call, struct sandbox *sandbo
     creation->wait_s = wait_s(call);
     struct api_request request = {.method = "POST",
                                   .target = http_target("/boxes"),
-                                  .body = creation_body(sandbox->api->parameters, creation),
+                                  .body = creation_body(&sandbox->api->parameters, creation),
                                   .repeatable = true,
                                   .expected = creation->snapshot_name ? by_name : by_id,
                                   .silence_ms = (creation->wait_s + ANSWER_S) * 1000};
@@ -311,8 +313,8 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
     return ask(call, sandbox, creation, &refused);
 }
 
-enum sandlot_status sandbox_create(struct sandlot_call *call, struct api *api, const struct sandlot_create *request,
-                                   struct sandbox **sandbox)
+static enum sandlot_status create_new(struct sandlot_call *call, struct api *api, const struct sandlot_create *request,
+                                      struct sandbox **sandbox)
 {
     AUTO_FREE char *name = NULL;
 
@@ -325,21 +327,22 @@ enum sandlot_status sandbox_create(struct sandlot_call *call, struct api *api, c
 
     if (!made)
         return no_memory(call);
-    enum sandlot_status status = creation_check(call, api->parameters);
+    enum sandlot_status status = creation_check(call, &api->parameters, &creation);
 
     if (status == SANDLOT_OK) {
-        choose_snapshot(call, api->parameters, &creation);
+        choose_snapshot(call, &api->parameters, &creation);
         status = create(call, made, &creation);
     }
+    creation_clear(&creation);
     if (status == SANDLOT_OK)
         *sandbox = made;
     else
-        sandbox_free(made);
+        sandbox_release(api, made);
     return status;
 }
 
-enum sandlot_status sandbox_attach(struct sandlot_call *call, struct api *api, const char *name,
-                                   struct sandbox **sandbox)
+static enum sandlot_status attach(struct sandlot_call *call, struct api *api, const char *name,
+                                  struct sandbox **sandbox)
 {
     AUTO_ANSWER struct api_answer answer = {0};
     enum sandlot_status status = get(call, api, name, &answer);
@@ -354,14 +357,27 @@ enum sandlot_status sandbox_attach(struct sandlot_call *call, struct api *api, c
     if (status == SANDLOT_OK)
         *sandbox = made;
     else
-        sandbox_free(made);
+        sandbox_release(api, made);
     return status;
 }
 
-enum sandlot_status sandbox_ready(struct sandlot_call *call, struct sandbox *sandbox)
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *api, const struct sandlot_create *request,
+                                          void **sandbox)
 {
+    struct sandbox *made = NULL;
+    enum sandlot_status status =
+        request->sandbox_id ? attach(call, api, request->sandbox_id, &made) : create_new(call, api, request, &made);
+
+    *sandbox = made;
+    return status;
+}
+
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle)
+{
+    struct sandbox *sandbox = handle;
     char state[32];
 
+    (void)provider;
     if (sandbox->ready)
         return SANDLOT_OK;
     enum sandlot_status status = sandbox_state(call, sandbox->api, sandbox->name, state);
@@ -392,7 +408,7 @@ static enum sandlot_status out_of_time(struct sandlot_call *call, const char *na
     return sandlot_fail(call, SANDLOT_TIMEOUT, "LangSmith did not %s the sandbox '%s' in time; try again", doing, name);
 }
 
-enum sandlot_status sandbox_delete(struct sandlot_call *call, struct api *api, const char *name)
+enum sandlot_status sandbox_delete(struct sandlot_call *call, void *api, const char *name)
 {
     static const int expected[] = {404, 409, 423, 0};
 
@@ -467,7 +483,7 @@ static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, 
     }
 }
 
-enum sandlot_status sandbox_stop(struct sandlot_call *call, struct api *api, const char *name)
+enum sandlot_status sandbox_stop(struct sandlot_call *call, void *api, const char *name)
 {
     bool there;
     enum sandlot_status status = change_state(call, api, name, "stop", "stopped", &there);
@@ -475,7 +491,7 @@ enum sandlot_status sandbox_stop(struct sandlot_call *call, struct api *api, con
     return status != SANDLOT_OK || there ? status : wait_for(call, api, name, "stopped", "stop");
 }
 
-enum sandlot_status sandbox_start(struct sandlot_call *call, struct api *api, const char *name)
+enum sandlot_status sandbox_start(struct sandlot_call *call, void *api, const char *name)
 {
     bool there;
     enum sandlot_status status = change_state(call, api, name, "start", "ready", &there);
@@ -527,7 +543,7 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *do
     return listing->add(listing, &listed);
 }
 
-enum sandlot_status sandbox_list(struct sandlot_call *call, struct api *api, const char *cursor,
+enum sandlot_status sandbox_list(struct sandlot_call *call, void *api, const char *cursor,
                                  const struct sandlot_listing *listing)
 {
     return api_list(call, api, "boxes", "sandboxes", cursor, add, listing);

@@ -19,14 +19,11 @@ struct sandbox {
     _Atomic int64_t awake_at_ms; /* when it was last seen awake, 0: never; an idle one falls asleep */
 };
 
-enum sandlot_status sandbox_create(struct sandlot_call *call, struct api *api, const struct sandlot_create *request,
-                                   struct sandbox **sandbox);
-enum sandlot_status sandbox_attach(struct sandlot_call *call, struct api *api, const char *name,
-                                   struct sandbox **sandbox);
-void sandbox_free(struct sandbox *sandbox);
-
-/* One look. */
-enum sandlot_status sandbox_ready(struct sandlot_call *call, struct sandbox *sandbox);
+/* For the table of the provider, as are those at the end. */
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *api, const struct sandlot_create *request,
+                                          void **sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
+void sandbox_release(void *provider, void *handle);
 
 /* An operation at the data plane as a target; NULL when out of memory or without an address. */
 char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path);
@@ -43,10 +40,10 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
 
 void sandbox_seen_awake(struct sandbox *sandbox);
 
-enum sandlot_status sandbox_delete(struct sandlot_call *call, struct api *api, const char *name);
-enum sandlot_status sandbox_stop(struct sandlot_call *call, struct api *api, const char *name);
-enum sandlot_status sandbox_start(struct sandlot_call *call, struct api *api, const char *name);
-enum sandlot_status sandbox_list(struct sandlot_call *call, struct api *api, const char *cursor,
+enum sandlot_status sandbox_delete(struct sandlot_call *call, void *api, const char *name);
+enum sandlot_status sandbox_stop(struct sandlot_call *call, void *api, const char *name);
+enum sandlot_status sandbox_start(struct sandlot_call *call, void *api, const char *name);
+enum sandlot_status sandbox_list(struct sandlot_call *call, void *api, const char *cursor,
                                  const struct sandlot_listing *listing);
 
 #endif

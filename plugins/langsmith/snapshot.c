@@ -1,7 +1,5 @@
 #include "snapshot.h"
 
-#include "parameters.h"
-
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/timestamp.h>
@@ -193,11 +191,11 @@ static enum sandlot_status build(struct sandlot_call *call, struct api *api, str
     AUTO_ANSWER struct api_answer answer = {0};
     struct api_request request = {.method = "POST",
                                   .target = http_target("/snapshots"),
-                                  .body = build_body(api->parameters, search),
+                                  .body = build_body(&api->parameters, search),
                                   .never_repeat = true};
     char what[512];
 
-    snprintf(what, sizeof(what), "making the snapshot %s from the image %s", search->name, api->parameters->image);
+    snprintf(what, sizeof(what), "making the snapshot %s from the image %s", search->name, api->parameters.image);
     call->host->log(call, SANDLOT_LOG_INFO, what);
     enum sandlot_status status = api_send(call, api, &request, &answer);
 
@@ -245,7 +243,7 @@ static char *capture_body(const struct search *search)
     return json_finish(&body, NULL);
 }
 
-enum sandlot_status snapshot_capture(struct sandlot_call *call, struct api *api, const char *box, const char *name,
+enum sandlot_status snapshot_capture(struct sandlot_call *call, void *api, const char *box, const char *name,
                                      const struct sandlot_sink *result)
 {
     static const int expected[] = {404, 0};
@@ -312,7 +310,7 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *sn
     return listing->add(listing, &listed);
 }
 
-enum sandlot_status snapshot_list(struct sandlot_call *call, struct api *api, const char *cursor,
+enum sandlot_status snapshot_list(struct sandlot_call *call, void *api, const char *cursor,
                                   const struct sandlot_listing *listing)
 {
     return api_list(call, api, "snapshots", "snapshots", cursor, add, listing);
@@ -335,7 +333,7 @@ static enum sandlot_status delete_by(struct sandlot_call *call, struct api *api,
     return answer.status == 422 ? SANDLOT_OK : api_refuse(call, &answer, "to delete the snapshot");
 }
 
-enum sandlot_status snapshot_delete(struct sandlot_call *call, struct api *api, const char *name)
+enum sandlot_status snapshot_delete(struct sandlot_call *call, void *api, const char *name)
 {
     struct search search;
     bool gone;

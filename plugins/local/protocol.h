@@ -44,6 +44,7 @@ enum message_kind {
     MESSAGE_ENDED = 48, /* struct run_result: the command is over */
     MESSAGE_ROOT_IS,
     MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
+    MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */

@@ -108,8 +108,8 @@ static bool note_confinement(struct sandbox *sandbox, struct sandlot_call *call,
     call->host->log(
         call, SANDLOT_LOG_WARNING,
         "confinement is \"landlock\": weaker than a full sandbox; commands can read the machine's system folders, and "
-        "look up "
-        "and change mode and times of any file that their user owns; they write in the sandbox's own folders only");
+        "look up and change mode and times of any file that their user owns; they write in the sandbox's own folders "
+        "only");
     return asprintf(&sandbox->working_dir, "%s/boxes/%s/storage/upper", sandbox->client->state_path, sandbox->id) >= 0;
 }
 

@@ -2,7 +2,7 @@
 
 #include "message.h"
 
-#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/pause.h>
 
 #include <ctype.h>
@@ -130,6 +130,7 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct modal 
                                          .metadata = metadata,
                                          .silence_ms = SILENCE_MS,
                                          .longest_asked_ms = settings->longest_asked_ms,
+                                         .key_from = settings->token_from,
                                          .describe = describe,
                                          .asked_ms = asked_pause};
     enum sandlot_status status = grpc_client_open(call, &options, &modal->control);
@@ -166,14 +167,10 @@ static char *router_address(const struct modal *modal, const char *url)
     return asprintf(&address, "http://%s", url + strlen("https://")) < 0 ? NULL : address;
 }
 
-static struct router *open_router(struct sandlot_call *call, const struct modal *modal, const char *url,
-                                  enum sandlot_status *status)
+static enum sandlot_status open_router(struct sandlot_call *call, void *context, const char *url, void **client)
 {
-    struct router *router = calloc(1, sizeof(*router));
+    const struct modal *modal = context;
     AUTO_FREE char *address = router_address(modal, url);
-
-    if (router)
-        router->url = strdup(url);
     const struct grpc_options options = {.service = "Modal's worker",
                                          .base_url = address,
                                          .silence_ms = SILENCE_MS,
@@ -181,53 +178,40 @@ static struct router *open_router(struct sandlot_call *call, const struct modal 
                                          .pause_ms = ROUTER_PAUSE_MS,
                                          .longest_pause_ms = ROUTER_LONGEST_PAUSE_MS,
                                          .asked_ms = asked_pause};
+    struct grpc_client *made = NULL;
+    enum sandlot_status status = address ? grpc_client_open(call, &options, &made) : api_no_memory(call);
 
-    *status =
-        router && router->url && address ? grpc_client_open(call, &options, &router->client) : api_no_memory(call);
-    if (*status == SANDLOT_OK)
-        return router;
-    if (router)
-        free(router->url);
-    free(router);
-    return NULL;
+    *client = made;
+    return status;
+}
+
+static void close_router(void *client)
+{
+    grpc_client_close(client);
 }
 
 enum sandlot_status api_router(struct sandlot_call *call, struct modal *modal, const char *url,
                                struct grpc_client **client)
 {
-    enum sandlot_status status = SANDLOT_OK;
+    if (strncasecmp(url, "https://", 8) == 0)
+        return clients_get(call, &modal->routers, url, client);
+    return sandlot_fail(call, SANDLOT_INTERNAL,
+                        "Modal says that the sandbox is reached at \"%.200s\", which is no https address; check the "
+                        "address of the API",
+                        url);
+}
 
-    if (strncasecmp(url, "https://", 8) != 0)
-        return sandlot_fail(
-            call, SANDLOT_INTERNAL,
-            "Modal says that the sandbox is reached at \"%.200s\", which is no https address; check the "
-            "address of the API",
-            url);
-    pthread_mutex_lock(&modal->lock);
-    struct router *router = modal->routers;
-
-    while (router && strcmp(router->url, url) != 0)
-        router = router->next;
-    if (!router && (router = open_router(call, modal, url, &status))) {
-        router->next = modal->routers;
-        modal->routers = router;
-    }
-    *client = router ? router->client : NULL;
-    pthread_mutex_unlock(&modal->lock);
-    return status;
+void api_init(struct modal *modal, const struct parameters *parameters)
+{
+    modal->parameters = *parameters;
+    pthread_mutex_init(&modal->lock, NULL);
+    clients_init(&modal->routers, modal, open_router, close_router);
 }
 
 void api_clear(struct modal *modal)
 {
     grpc_client_close(modal->control);
-    while (modal->routers) {
-        struct router *router = modal->routers;
-
-        modal->routers = router->next;
-        grpc_client_close(router->client);
-        free(router->url);
-        free(router);
-    }
+    clients_clear(&modal->routers);
     free(modal->token);
     free(modal->app_id);
     free(modal->builder_version);
@@ -236,50 +220,6 @@ void api_clear(struct modal *modal)
 }
 
 /* ---- tokens ----------------------------------------------------------------------------------------------------- */
-
-static int letter_value(char letter)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const char *found = letter ? strchr(letters, letter) : NULL;
-
-    return found ? (int)(found - letters) : -1;
-}
-
-/* The middle part of a JWT as text, to be freed; NULL if there is none. */
-static char *read_claims(const char *jwt)
-{
-    const char *middle = strchr(jwt, '.');
-    size_t length = middle ? strcspn(middle + 1, ".") : 0;
-    char *text = length > 0 ? malloc(length + 1) : NULL;
-    unsigned int group = 0;
-    size_t used = 0;
-
-    for (size_t i = 0; text && i < length; i++) {
-        int value = letter_value(middle[1 + i]);
-
-        if (value < 0)
-            break;
-        group = group << 6 | (unsigned int)value;
-        if (i % 4 != 0)
-            text[used++] = (char)(group >> (6 - 2 * (i % 4)));
-    }
-    if (text)
-        text[used] = '\0';
-    return text;
-}
-
-int64_t api_token_lifetime(const char *jwt, int64_t otherwise_ms)
-{
-    AUTO_FREE char *claims = read_claims(jwt);
-    AUTO_DOCUMENT struct json_object *document = claims ? json_read_document(claims, strlen(claims), NULL) : NULL;
-    double expiry = 0;
-
-    if (!document || !json_read_number(document, "exp", &expiry, NULL))
-        return otherwise_ms;
-    double left_ms = (expiry - (double)time(NULL)) * 1000;
-
-    return left_ms < 0 ? 0 : left_ms < 1e12 ? (int64_t)left_ms : otherwise_ms;
-}
 
 /* ACCEPTED: besides what RPC accepts. */
 static enum sandlot_status send_control(struct sandlot_call *call, const struct modal *modal, const struct rpc *rpc,
@@ -341,7 +281,7 @@ static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *
     free(modal->token);
     modal->token = kept;
     /* Renewed when a bit more than half of its life is over. */
-    modal->token_until_ms = sandlot_now_ms() + api_token_lifetime(kept, TOKEN_MS) * 11 / 20;
+    modal->token_until_ms = sandlot_now_ms() + jwt_lifetime_ms(kept, TOKEN_MS) * 11 / 20;
     pthread_mutex_unlock(&modal->lock);
     return SANDLOT_OK;
 }

@@ -10,25 +10,19 @@
 #include "settings.h"
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/grpc.h>
 
 #include <pthread.h>
 
-/* A worker, and the connections to it. */
-struct router {
-    struct router *next;
-    char *url;
-    struct grpc_client *client;
-};
-
 /* What open makes. */
 struct modal {
     struct parameters parameters;
-    pthread_mutex_t lock; /* of all below, which is made when it is needed first and stays until close */
+    struct clients routers; /* of workers, by their addresses */
+    pthread_mutex_t lock;   /* of all below, which is made when it is needed first and stays until close */
     bool settled;
     struct settings settings;
     struct grpc_client *control;
-    struct router *routers;
     char *token;            /* of AuthTokenGet */
     int64_t token_until_ms; /* when it is to be renewed */
     char *app_id;           /* of the app that sandboxes are made in */
@@ -45,6 +39,8 @@ struct rpc {
     int64_t timeout_ms;
     bool after_cancel;
 };
+
+void api_init(struct modal *modal, const struct parameters *parameters);
 
 /* Closes all connections. */
 void api_clear(struct modal *modal);
@@ -76,9 +72,6 @@ enum sandlot_status api_unpack(struct sandlot_call *call, const char *name, cons
 
 /* The app that sandboxes belong to. *ID is "" if it is missing and MAKE is not said. Lives as long as MODAL. */
 enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool make, const char **id);
-
-/* Milliseconds until the expiry that stands in JWT, at least 0; OTHERWISE if none does. */
-int64_t api_token_lifetime(const char *jwt, int64_t otherwise_ms);
 
 /* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);

@@ -10,6 +10,7 @@
 #include "create.h"
 #include "message.h"
 #include "process.h"
+#include "sandbox.h"
 #include "upload.h"
 
 #include <sandlot/sdk/remote_command.h>
@@ -35,8 +36,14 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
 
     (void)reason;
     (void)capacity;
+    bool booting = !script->urgent && sandbox->made_here && !sandbox->proven;
+
+    if (booting)
+        remote_wait_begin(call);
     enum sandlot_status status = process_start(call, sandbox, words, script->id, timeout_s, !script->urgent, &process);
 
+    if (booting)
+        remote_wait_end(call);
     for (size_t at = 0; !fits && at < length && status == SANDLOT_OK; at += PROCESS_PIECE) {
         size_t piece = length - at < PROCESS_PIECE ? length - at : PROCESS_PIECE;
 
@@ -45,19 +52,13 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     return status == SANDLOT_OK && !script->urgent ? process_read(call, &process, output) : status;
 }
 
-static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
-                               const struct sandlot_source *source, uint64_t length)
-{
-    return upload_new_file(call, context, path, source, length);
-}
-
 enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result)
 {
     const struct remote_channel channel = {.context = sandbox,
                                            .run = run_script,
-                                           .put = put,
+                                           .put = upload_new_file,
                                            .hold_ms = HOLD_MS,
                                            .streams = true,
                                            .working_dir = create_working_dir(provider)};

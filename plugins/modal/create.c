@@ -10,6 +10,7 @@
 #include "origin.h"
 
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/parameters.h>
 
 #include <ctype.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static enum sandlot_status set_resources(struct sandlot_call *call, struct defin
         (parameters->memory_mb < 1 || parameters->memory_mb > INT32_MAX))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "memory_mb must be at least 1");
     resources->memory_mb = parameters->memory_mb == SANDLOT_ABSENT_INTEGER ? 0 : (uint32_t)parameters->memory_mb;
-    if (!is_said(parameters->gpu))
+    if (!parameter_is_said(parameters->gpu))
         return SANDLOT_OK;
     char *end = NULL;
     long count = colon ? strtol(colon + 1, &end, 10) : 1;
@@ -154,7 +155,7 @@ static enum sandlot_status set_placement(struct sandlot_call *call, struct defin
         return api_no_memory(call);
     if (definition->placement.n_regions > 0)
         definition->sandbox.scheduler_placement = &definition->placement;
-    if (is_said(parameters->cloud))
+    if (parameter_is_said(parameters->cloud))
         definition->sandbox.cloud_provider_str = (char *)parameters->cloud;
     return SANDLOT_OK;
 }
@@ -169,39 +170,11 @@ static uint32_t seconds(int64_t milliseconds, uint32_t otherwise)
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
-/* The table in a parameter, NULL if there is none. */
-static enum sandlot_status read_table(struct sandlot_call *call, const char *name, const char *text,
-                                      struct json_object **table)
-{
-    struct json_error error;
-
-    *table = is_said(text) ? json_read_document(text, strlen(text), &error) : NULL;
-    if (is_said(text) && !*table)
-        return json_fail(call, name, &error);
-    if (!*table)
-        return SANDLOT_OK;
-    json_object_object_foreach(*table, key, value)
-    {
-        if (!value || json_object_is_type(value, json_type_object) || json_object_is_type(value, json_type_array))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s.%.100s must be a text, a number or a boolean", name,
-                                key);
-    }
-    return SANDLOT_OK;
-}
-
-static bool is_variable(const char *name)
-{
-    const char *at = name;
-
-    while (isalnum((unsigned char)*at) || *at == '_')
-        at++;
-    return *name && !*at && !isdigit((unsigned char)*name);
-}
-
 static enum sandlot_status set_variables(struct sandlot_call *call, struct definition *definition,
                                          const struct parameters *parameters)
 {
-    enum sandlot_status status = read_table(call, "environment", parameters->environment, &definition->variable_table);
+    enum sandlot_status status =
+        parameter_variables(call, "environment", parameters->environment, &definition->variable_table);
     size_t count = 0;
 
     if (status != SANDLOT_OK || !definition->variable_table)
@@ -214,9 +187,6 @@ static enum sandlot_status set_variables(struct sandlot_call *call, struct defin
         return api_no_memory(call);
     json_object_object_foreach(definition->variable_table, key, value)
     {
-        if (!is_variable(key))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "environment.%.100s is no name for a variable; use letters, digits and \"_\"", key);
         definition->entries[count] = (Modal__Entry)MODAL__ENTRY__INIT;
         definition->entries[count].key = key;
         definition->entries[count].value = (char *)json_object_get_string(value);
@@ -252,7 +222,7 @@ static void add_tag(struct definition *definition, const char *name, const char 
 static enum sandlot_status set_tags(struct sandlot_call *call, struct definition *definition,
                                     const struct parameters *parameters, const struct sandlot_create *request)
 {
-    enum sandlot_status status = read_table(call, "tags", parameters->tags, &definition->tag_table);
+    enum sandlot_status status = parameter_texts(call, "tags", parameters->tags, &definition->tag_table);
 
     if (status != SANDLOT_OK)
         return status;
@@ -329,10 +299,11 @@ static enum sandlot_status set_secrets(struct sandlot_call *call, struct modal *
 {
     const char *text = modal->parameters.secrets;
     struct json_error error;
-    AUTO_DOCUMENT struct json_object *names = is_said(text) ? json_read_document(text, strlen(text), &error) : NULL;
+    AUTO_DOCUMENT struct json_object *names =
+        parameter_is_said(text) ? json_read_document(text, strlen(text), &error) : NULL;
     enum sandlot_status status = SANDLOT_OK;
 
-    if (is_said(text) && !json_object_is_type(names, json_type_array))
+    if (parameter_is_said(text) && !json_object_is_type(names, json_type_array))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "secrets must be an array of names");
     for (size_t i = 0; names && i < json_object_array_length(names) && status == SANDLOT_OK; i++) {
         struct json_object *name = json_object_array_get_idx(names, i);
@@ -475,7 +446,8 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct modal *moda
     definition.request.app_id = (char *)app_id;
     definition.sandbox.image_id = definition.image_id;
     /* The newer kind has no graphics processors. */
-    status = make(call, modal, &definition, settings->first_generation || is_said(modal->parameters.gpu), &answer, &id);
+    status = make(call, modal, &definition, settings->first_generation || parameter_is_said(modal->parameters.gpu),
+                  &answer, &id);
     if (status != SANDLOT_OK || !sandbox)
         return status;
     const Modal__CommandRouterAccess *access = answer ? answer->command_router_access : NULL;

@@ -5,10 +5,14 @@
  */
 #include "download.h"
 
+#include "command.h"
+
 #include "message.h"
 #include "process.h"
 
+#include <sandlot/sdk/printed_download.h>
 #include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/random.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -103,22 +107,18 @@ static const char *fate(const struct incoming *incoming, const char *word)
     return strcmp(incoming->line, "special") == 0 ? "it is no regular file" : "";
 }
 
-static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
-                                        const struct sandlot_file *file, size_t index,
-                                        const struct sandlot_transfer *transfer)
+static enum sandlot_status download_one(struct sandlot_call *call, void *handle, const struct sandlot_file *file,
+                                        size_t index, const struct sandlot_transfer *transfer)
 {
+    struct sandbox *sandbox = handle;
     AUTO_FREE char *path = shell_word(file->path);
     AUTO_FREE char *script = NULL;
-    char key[GRPC_KEY_SIZE];
-    char word[WORD + 1] = "";
+    char word[WORD + 1];
     struct incoming incoming = {.sink = file->sink};
     const struct sandlot_sink sink = {.size = sizeof(sink), .context = &incoming, .write = take};
     struct process process;
 
-    grpc_new_key(key);
-    for (size_t i = 0, used = 0; key[i]; i++)
-        if (key[i] != '-')
-            word[used++] = key[i];
+    random_digits(word, WORD);
     if (!path || asprintf(&script, printing, path, word) < 0)
         return api_no_memory(call);
     const char *const words[] = {"sh", "-c", script, NULL};
@@ -142,10 +142,10 @@ enum sandlot_status download_files(struct sandlot_call *call, void *provider, vo
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer)
 {
-    enum sandlot_status status = SANDLOT_OK;
+    const struct printed_download_vendor vendor = {
+        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
+        .one = download_one,
+        .least = 16};
 
-    (void)provider;
-    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
-        status = download_one(call, sandbox, &files[i], i, transfer);
-    return status;
+    return printed_download(call, &vendor, files, count, transfer);
 }

@@ -226,9 +226,9 @@ enum sandlot_status origin_find(struct sandlot_call *call, struct modal *modal, 
 
     *image_id = NULL;
     snapshot = snapshot ? snapshot : parameters->snapshot;
-    if (is_said(snapshot))
+    if (parameter_is_said(snapshot))
         return origin_by_name(call, modal, snapshot, image_id);
-    if (!is_said(image))
+    if (!parameter_is_said(image))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "image is empty; name one, such as debian:12");
     /* The image stands in a Dockerfile, where a blank or a newline would begin something else. */
     for (const char *at = image; *at; at++)

@@ -3,6 +3,7 @@
 #define SANDLOT_MODAL_PARAMETERS_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/parameters.h>
 
 #define WORKING_DIR "/workspace"
 
@@ -26,17 +27,9 @@
     P(string, domain_allow_list, "", optional, "domains that the sandbox may reach, comma between")              \
     P(string, base_url, "", optional, "address of the API; default: MODAL_SERVER_URL, else https://api.modal.com:443")
 
-#define PARAMETER_FIELD_(kind, name, default_, flag, help) SANDLOT_C_##kind name;
-
 /* The parameters as they were given. The strings are the host's. */
 struct parameters {
-    MODAL_PARAMETERS(PARAMETER_FIELD_)
+    MODAL_PARAMETERS(PARAMETER_FIELD)
 };
-
-/* Is there anything in TEXT, which may be NULL? */
-static inline bool is_said(const char *text)
-{
-    return text && *text;
-}
 
 #endif

@@ -5,6 +5,7 @@
  * snapshots.c do the rest; api.c talks. The messages are modal.proto's.
  */
 #include "api.h"
+#include "check.h"
 #include "command.h"
 #include "create.h"
 #include "download.h"
@@ -19,17 +20,14 @@
 
 SANDLOT_PARAMETERS(modal, MODAL_PARAMETERS)
 
-#define MODAL_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define MODAL_KEEP(kind, name, default_, flag, help) .name = (name),
-
-static enum sandlot_status modal_open(struct sandlot_call *call, void **provider MODAL_PARAMETERS(MODAL_ARGUMENT))
+static enum sandlot_status modal_open(struct sandlot_call *call, void **provider MODAL_PARAMETERS(PARAMETER_ARGUMENT))
 {
+    const struct parameters parameters = {MODAL_PARAMETERS(PARAMETER_VALUE)};
     struct modal *modal = calloc(1, sizeof(*modal));
 
     if (!modal)
         return api_no_memory(call);
-    modal->parameters = (struct parameters){MODAL_PARAMETERS(MODAL_KEEP)};
-    pthread_mutex_init(&modal->lock, NULL);
+    api_init(modal, &parameters);
     *provider = modal;
     return SANDLOT_OK;
 }
@@ -67,14 +65,17 @@ static const struct sandlot_provider modal_provider = {
     .list_snapshots = snapshots_list,
     .delete_snapshot = snapshots_delete,
     .fork = snapshots_fork,
+    .check = check_credentials,
 };
 
 #define MODAL_METADATA(M)                                                                                         \
     M(description, "Sandboxes of Modal (modal.com)")                                                              \
     M(working_dir, WORKING_DIR)                                                                                   \
     M(snapshot_name, "yes")                                                                                       \
-    M(capabilities, "list upload download snapshot fork streaming")                                               \
+    M(capabilities, "list upload download snapshot fork streaming check")                                         \
     M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL "          \
                    "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME") \
-    M(environment, HTTP_ENVIRONMENT)
+    M(environment, HTTP_ENVIRONMENT)                                                                              \
+    M(project, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_ENVIRONMENT")                               \
+    M(reads, "~/.modal.toml $MODAL_CONFIG_PATH")
 SANDLOT_ENTRY_POINT(modal, MODAL_METADATA, MODAL_PARAMETERS);

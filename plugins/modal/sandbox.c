@@ -48,10 +48,10 @@ enum sandlot_status sandbox_open(struct sandlot_call *call, struct modal *modal,
     sandbox->first_generation = api_is_first_generation(id);
     pthread_mutex_init(&sandbox->lock, NULL);
     sandbox->id = strdup(id);
-    sandbox->task_id = is_said(task_id) ? strdup(task_id) : NULL;
-    if (!sandbox->id || (is_said(task_id) && !sandbox->task_id))
+    sandbox->task_id = parameter_is_said(task_id) ? strdup(task_id) : NULL;
+    if (!sandbox->id || (parameter_is_said(task_id) && !sandbox->task_id))
         status = api_no_memory(call);
-    else if (is_said(task_id) && is_said(url) && is_said(key))
+    else if (parameter_is_said(task_id) && parameter_is_said(url) && parameter_is_said(key))
         status = take_access(call, sandbox, url, key);
     if (status == SANDLOT_OK)
         *made = sandbox;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sandlot/sdk/attempt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +57,7 @@ static enum sandlot_status read_profile(struct sandlot_call *call, const struct 
     const char *path = call->host->environment(call, "MODAL_CONFIG_PATH");
     const char *home = call->host->environment(call, "HOME");
     const char *wanted =
-        is_said(parameters->profile) ? parameters->profile : call->host->environment(call, "MODAL_PROFILE");
+        parameter_is_said(parameters->profile) ? parameters->profile : call->host->environment(call, "MODAL_PROFILE");
     AUTO_FREE char *own = NULL;
     char reason[160];
     size_t length = 0;
@@ -66,7 +67,7 @@ static enum sandlot_status read_profile(struct sandlot_call *call, const struct 
     AUTO_FREE char *text = path || own ? read_file(path ? path : own, &length) : NULL;
 
     if (!text && errno == ENOENT && !path)
-        return is_said(parameters->profile)
+        return parameter_is_said(parameters->profile)
                    ? sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                                   "there is no ~/.modal.toml with the profile \"%.100s\"; make it with modal token new",
                                   parameters->profile)
@@ -80,10 +81,30 @@ static enum sandlot_status read_profile(struct sandlot_call *call, const struct 
     if (!read)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Modal's file %.300s makes no sense in %s; mend it",
                             path ? path : "~/.modal.toml", reason);
-    if (is_said(wanted) && !profile->name)
+    if (parameter_is_said(wanted) && !profile->name)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "Modal's file %.300s has no profile \"%.100s\"; check the name",
                             path ? path : "~/.modal.toml", wanted);
+    return SANDLOT_OK;
+}
+
+/* Who has a token in the environment needs no file: one that is of no use is told, and passed over. */
+static enum sandlot_status read_optional_profile(struct sandlot_call *call, const struct parameters *parameters,
+                                                 struct profile *profile)
+{
+    struct attempt attempt;
+    char line[1200];
+
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = read_profile(&attempt.call, parameters, profile);
+
+    if (status == SANDLOT_OK)
+        return SANDLOT_OK;
+    if (!call->host->environment(call, "MODAL_TOKEN_ID") || !call->host->environment(call, "MODAL_TOKEN_SECRET"))
+        return attempt_fail(&attempt, status);
+    snprintf(line, sizeof(line), "%s (MODAL_TOKEN_ID and MODAL_TOKEN_SECRET are used without it)", attempt.reason);
+    call->host->log(call, SANDLOT_LOG_WARNING, line);
+    profile_clear(profile);
     return SANDLOT_OK;
 }
 
@@ -103,7 +124,9 @@ static enum sandlot_status pair_tokens(struct sandlot_call *call, struct setting
 
     settings->token_id = both ? id : settings->profile.token_id;
     settings->token_secret = both ? secret : settings->profile.token_secret;
-    if (!is_said(settings->token_id) || !is_said(settings->token_secret))
+    settings->token_from = both ? "MODAL_TOKEN_ID and MODAL_TOKEN_SECRET"
+                                : "the profile of Modal's file (~/.modal.toml, or MODAL_CONFIG_PATH)";
+    if (!parameter_is_said(settings->token_id) || !parameter_is_said(settings->token_secret))
         return sandlot_fail(
             call, SANDLOT_AUTH,
             "Modal needs a token and there is none%s; set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, or run "
@@ -124,7 +147,7 @@ static enum sandlot_status pair_tokens(struct sandlot_call *call, struct setting
 
 static const char *first_of(const char *one, const char *other, const char *third)
 {
-    return is_said(one) ? one : is_said(other) ? other : third;
+    return parameter_is_said(one) ? one : parameter_is_said(other) ? other : third;
 }
 
 /* Whole seconds in all; what is no number counts nothing. */
@@ -150,7 +173,7 @@ enum sandlot_status settings_read(struct sandlot_call *call, const struct parame
     const struct profile *profile = &settings->profile;
 
     *settings = (struct settings){0};
-    enum sandlot_status status = read_profile(call, parameters, &settings->profile);
+    enum sandlot_status status = read_optional_profile(call, parameters, &settings->profile);
 
     if (status == SANDLOT_OK)
         status = pair_tokens(call, settings);

@@ -12,6 +12,7 @@ struct settings {
     struct profile profile;
     const char *token_id;
     const char *token_secret;
+    const char *token_from; /* where they came from, for messages */
     const char *server_url;
     const char *environment;     /* "": the workspace's default */
     const char *builder_version; /* of images; NULL: the service is asked */

@@ -9,10 +9,14 @@
  */
 #include "upload.h"
 
+#include "command.h"
+
 #include "message.h"
 #include "process.h"
 
+#include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/placing.h>
+#include <sandlot/sdk/random.h>
 #include <sandlot/sdk/text_sink.h>
 
 #include <inttypes.h>
@@ -144,16 +148,11 @@ struct upload {
 
 static void name_upload(struct upload *upload)
 {
-    char key[GRPC_KEY_SIZE];
-    size_t used = 0;
+    char key[RANDOM_UUID_SIZE];
 
-    grpc_new_key(key);
+    random_uuid(key);
     snprintf(upload->prefix, sizeof(upload->prefix), "/tmp/.sandlot-%s", key);
-    grpc_new_key(key);
-    for (const char *at = key; *at; at++)
-        if (*at != '-')
-            upload->word[used++] = *at;
-    upload->word[used] = '\0';
+    random_digits(upload->word, sizeof(upload->word) - 1);
 }
 
 static enum sandlot_status send_files(struct feed *feed, struct upload *upload)
@@ -261,9 +260,9 @@ static enum sandlot_status upload_all(struct sandlot_call *call, struct sandbox 
     return status;
 }
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
+static enum sandlot_status upload_some_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                             const struct sandlot_file *files, size_t count,
+                                             const struct sandlot_transfer *transfer)
 {
     size_t fates_size = count * LONGEST_FATE + 1;
     AUTO_FREE struct placing_file *places = calloc(count + 1, sizeof(*places));
@@ -293,9 +292,10 @@ static const char writing[] =
     "head -c \"$(($(wc -c <\"$p.new\") - 32))\" \"$p.new\" >\"$p.cut\" && mv \"$p.cut\" \"$p\" && echo written\n"
     "rm -f \"$p.new\" \"$p.cut\"\n";
 
-enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+enum sandlot_status upload_new_file(struct sandlot_call *call, void *handle, const char *path,
                                     const struct sandlot_source *source, uint64_t length)
 {
+    struct sandbox *sandbox = handle;
     struct upload names;
     AUTO_FREE char *script = NULL;
     struct feed feed = {0};
@@ -325,4 +325,14 @@ enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *s
                          "its disk is full",
                          sandbox->id);
     return status;
+}
+
+enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer)
+{
+    const struct batch_vendor vendor = {
+        .provider = provider, .sandbox = sandbox, .execute = command_execute, .move = upload_some_files, .least = 16};
+
+    return batch_upload(call, &vendor, files, count, transfer);
 }

@@ -10,7 +10,7 @@ enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void
                                  const struct sandlot_transfer *transfer);
 
 /* One new file that only we may read; LENGTH bytes, or UINT64_MAX for all of SOURCE. */
-enum sandlot_status upload_new_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+enum sandlot_status upload_new_file(struct sandlot_call *call, void *handle, const char *path,
                                     const struct sandlot_source *source, uint64_t length);
 
 #endif

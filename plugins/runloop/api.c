@@ -1,11 +1,9 @@
 #include "api.h"
 
-#include <errno.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/pause.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum { LONGEST_PAUSE_MS = 2000, SAID = 512, MOST_HEADERS = 32 };
 
@@ -19,20 +17,6 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
 }
 
 /* ---- the client -------------------------------------------------------------------------------------------------- */
-
-void api_init(struct runloop *runloop, const struct parameters *parameters)
-{
-    runloop->parameters = *parameters;
-    runloop->client = NULL;
-    runloop->cannot_await = false;
-    pthread_mutex_init(&runloop->lock, NULL);
-}
-
-void api_clear(struct runloop *runloop)
-{
-    http_client_close(runloop->client);
-    pthread_mutex_destroy(&runloop->lock);
-}
 
 static const char *base_url(struct sandlot_call *call, const struct runloop *runloop)
 {
@@ -56,64 +40,60 @@ static void split_headers(char *text, const char *headers[MOST_HEADERS + 1])
     headers[count] = NULL;
 }
 
-static enum sandlot_status open_client(struct sandlot_call *call, const char *url, struct http_client **client)
+static enum sandlot_status open_client(struct sandlot_call *call, void *context, const char *url, void **client)
 {
+    struct http_client *made = NULL;
     const char *custom = call->host->environment(call, "RUNLOOP_CUSTOM_HEADERS");
     AUTO_FREE char *text = strdup(custom ? custom : "");
     const char *headers[MOST_HEADERS + 1];
     const char *key;
     enum sandlot_status status = credential_require(call, service, key_name, &key);
 
+    (void)context;
     if (status != SANDLOT_OK)
         return status;
     if (!text)
         return api_no_memory(call);
     split_headers(text, headers);
-    const struct http_options options = {.service = service, .base_url = url, .bearer = key, .headers = headers};
+    static const int repeated[] = {408, 409, 500, 0}; /* as Runloop's own clients do */
+    AUTO_FREE char *key_from = credential_source(call, key_name);
+    const struct http_options options = {.service = service,
+                                         .base_url = url,
+                                         .bearer = key,
+                                         .headers = headers,
+                                         .repeated = repeated,
+                                         .repeat_header = "x-should-retry",
+                                         .key_from = key_from};
 
-    return http_client_open(call, &options, client);
+    status = http_client_open(call, &options, &made);
+    *client = made;
+    return status;
+}
+
+void api_init(struct runloop *runloop, const struct parameters *parameters)
+{
+    runloop->parameters = *parameters;
+    runloop->cannot_await = false;
+    clients_init(&runloop->clients, NULL, open_client, clients_close_http);
+}
+
+void api_clear(struct runloop *runloop)
+{
+    clients_clear(&runloop->clients);
 }
 
 enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloop, struct http_client **client)
 {
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&runloop->lock);
-    if (!runloop->client)
-        status = open_client(call, base_url(call, runloop), &runloop->client);
-    *client = runloop->client;
-    pthread_mutex_unlock(&runloop->lock);
-    return status;
+    return clients_get(call, &runloop->clients, base_url(call, runloop), client);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-void api_make_id(char id[API_ID_SIZE])
-{
-    unsigned char b[16];
-    struct timespec now;
-
-    for (size_t got = 0; got < sizeof(b);) {
-        ssize_t more = getrandom(b + got, sizeof(b) - got, 0);
-
-        got += more > 0 ? (size_t)more : 0;
-    }
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t milliseconds = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-
-    for (int i = 0; i < 6; i++)
-        b[i] = (unsigned char)(milliseconds >> (40 - 8 * i));
-    b[6] = (unsigned char)((b[6] & 0x0f) | 0x70);
-    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    snprintf(id, API_ID_SIZE, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
-             b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
-
 enum sandlot_status api_send(struct sandlot_call *call, struct runloop *runloop, const struct http_request *request,
                              const char *id, struct http_response *response, struct json_object **answer)
 {
-    char id_header[16 + API_ID_SIZE];
-    char own_id[API_ID_SIZE];
+    char id_header[16 + RANDOM_UUID_SIZE];
+    char own_id[RANDOM_UUID_SIZE];
     bool special = request->headers && request->headers[0]; /* at most one: which answer is wanted */
     const char *const headers[] = {id_header, special ? request->headers[0] : "Accept: application/json", NULL};
     struct http_request sent = *request;
@@ -125,7 +105,7 @@ enum sandlot_status api_send(struct sandlot_call *call, struct runloop *runloop,
     if (status != SANDLOT_OK)
         return status;
     if (!id)
-        api_make_id(own_id);
+        random_uuid_by_time(own_id);
     snprintf(id_header, sizeof(id_header), "x-request-id: %s", id ? id : own_id);
     sent.headers = strcmp(request->method, "GET") == 0 ? headers + 1 : headers;
     status = http_send(call, client, &sent, response);

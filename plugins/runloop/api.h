@@ -5,19 +5,17 @@
 #include "parameters.h"
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/random.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
-
-enum { API_ID_SIZE = 37 };
 
 /* What open makes. */
 struct runloop {
     struct parameters parameters;
-    pthread_mutex_t lock; /* of the client, which is made when it is needed first */
-    struct http_client *client;
+    struct clients clients;
     atomic_bool cannot_await; /* the server cannot create a devbox and wait for it at once */
 };
 
@@ -27,9 +25,6 @@ void api_init(struct runloop *runloop, const struct parameters *parameters);
 void api_clear(struct runloop *runloop);
 
 enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloop, struct http_client **client);
-
-/* A UUID of version 7. */
-void api_make_id(char id[API_ID_SIZE]);
 
 /*
  * Sends REQUEST. Whatever is no GET carries ID (NULL: a new one) as its x-request-id. *ANSWER: the document of a 2xx

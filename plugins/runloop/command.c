@@ -6,7 +6,6 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/sse.h>
-#include <sandlot/sdk/text_sink.h>
 #include <string.h>
 
 enum {
@@ -14,7 +13,6 @@ enum {
     OPTIMISTIC_S = 2,      /* what ends so soon needs one request; the rest is streamed */
     ANSWER_MS = 20 * 1000, /* for the answer after the script's end */
     URGENT_MS = 900,
-    OWN_SCRIPT_MS = 10 * 60 * 1000,
     LONGEST_ANSWER = 64 << 20,
     LONGEST_EVENT = 16 << 20,
     BREAKS = 4,    /* of a stream, without a byte between them */
@@ -29,7 +27,7 @@ struct script {
     struct sandlot_call *call;
     struct sandbox *sandbox;
     const struct sandlot_sink *output;
-    char id[API_ID_SIZE]; /* of the command, and so of its execution */
+    char id[RANDOM_UUID_SIZE]; /* of the command, and so of its execution */
     int64_t end_ms;
     char *reason; /* of a failure that need not be one */
     size_t capacity;
@@ -204,8 +202,11 @@ static enum sandlot_status after_refusal(const struct script *script, const stru
 {
     struct http_client *client;
     bool running;
+
+    remote_wait_begin(script->call);
     enum sandlot_status status = sandbox_wake(script->call, script->sandbox, &running);
 
+    remote_wait_end(script->call);
     if (status == SANDLOT_OK && !running)
         return ask_again(script, "was not running");
     if (status == SANDLOT_OK)
@@ -235,7 +236,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
                             .reason = reason,
                             .capacity = capacity};
 
-    api_make_id(script.id);
+    random_uuid_by_time(script.id);
     AUTO_FREE char *target = http_target("/v1/devboxes/{}/execute?last_n=9999", sandbox->id);
     AUTO_FREE char *body = make_body(&script, wanted->text);
     AUTO_RESPONSE struct http_response response = {0};
@@ -262,7 +263,8 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     if (status != SANDLOT_OK)
         return status;
     if (response.status == 400)
-        return after_refusal(&script, &request, &response);
+        return wanted->urgent ? ask_again(&script, "refused to end a command")
+                              : after_refusal(&script, &request, &response);
     if (response.status == 408) /* it runs, but for this request the time is up */
         return wanted->urgent ? SANDLOT_OK : follow(&script);
     return answer ? take_answer(&script, answer, wanted->urgent)
@@ -271,47 +273,25 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status put(struct sandlot_call *call, void *context, const char *path,
-                               const struct sandlot_source *source, uint64_t length)
+static struct remote_channel channel_of(void *sandbox)
 {
-    return upload_new_file(call, context, path, source, length);
-}
-
-static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbox,
-                               const struct sandlot_command *command, const struct sandlot_sink *output,
-                               struct sandlot_exit *result)
-{
-    const struct remote_channel channel = {
-        .context = sandbox, .run = run_script, .put = put, .hold_ms = HOLD_MS, .streams = true};
-
-    return remote_command_run(call, &channel, command, output, result);
+    return (struct remote_channel){
+        .context = sandbox, .run = run_script, .put = upload_new_file, .hold_ms = HOLD_MS, .streams = true};
 }
 
 enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result)
 {
+    const struct remote_channel channel = channel_of(sandbox);
+
     (void)provider;
-    return run(call, sandbox, command, output, result);
+    return remote_command_run(call, &channel, command, output, result);
 }
 
-enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
-                                const struct sandlot_sink *sink)
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)
 {
-    const struct sandlot_command command = {
-        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
-    struct sandlot_exit result = {.size = sizeof(result)};
+    const struct remote_channel channel = channel_of(sandbox);
 
-    return run(call, sandbox, &command, sink, &result);
-}
-
-void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
-{
-    char reason[256];
-    char nothing[1];
-    struct text_sink dropped;
-    const struct remote_script last = {.text = script, .longest_ms = 1000, .urgent = true};
-
-    text_sink_init(&dropped, nothing, sizeof(nothing));
-    run_script(call, sandbox, &last, &dropped.sink, reason, sizeof(reason));
+    remote_clean_up(call, &channel, script);
 }

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/parameters.h>
 #include <string.h>
 
 enum {
@@ -27,11 +28,6 @@ static const char await_target[] = "/v1/devboxes/create_and_await_running";
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
 
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
-
 static bool has_own_size(const struct parameters *wanted)
 {
     return !isnan(wanted->cpu_cores) || wanted->memory_gb != SANDLOT_ABSENT_INTEGER ||
@@ -40,47 +36,15 @@ static bool has_own_size(const struct parameters *wanted)
 
 static enum sandlot_status check_wanted(struct sandlot_call *call, const struct parameters *wanted)
 {
-    if (is_said(wanted->size) && has_own_size(wanted))
+    if (parameter_is_said(wanted->size) && has_own_size(wanted))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "size and cpu_cores, memory_gb or disk_gb exclude each other; leave one of them out");
     if (has_own_size(wanted) && (isnan(wanted->cpu_cores) || wanted->memory_gb == SANDLOT_ABSENT_INTEGER))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "a size of your own needs both cpu_cores and memory_gb; add the other");
-    if (is_said(wanted->user) != (wanted->uid != SANDLOT_ABSENT_INTEGER))
+    if (parameter_is_said(wanted->user) != (wanted->uid != SANDLOT_ABSENT_INTEGER))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "user and uid belong together; say both, such as user=root and uid=0");
-    return SANDLOT_OK;
-}
-
-static void set_text(struct json_builder *body, const char *path, const char *text)
-{
-    if (is_said(text))
-        json_set_string(body, path, text);
-}
-
-/* A parameter of kind array or table, as it is. */
-static void set_json(struct json_builder *body, const char *path, const char *text)
-{
-    json_set_text(body, path, is_said(text) ? text : NULL);
-}
-
-/* A table of scalars becomes an object of texts. */
-static enum sandlot_status set_texts(struct sandlot_call *call, struct json_builder *body, const char *parameter,
-                                     const char *text, const char *path)
-{
-    struct json_error error;
-    AUTO_DOCUMENT struct json_object *table =
-        is_said(text) ? json_read_document(text, strlen(text), &error) : json_object_new_object();
-
-    if (!table)
-        return json_fail(call, parameter, &error);
-    json_object_object_foreach(table, name, value)
-    {
-        if (!value || json_object_is_type(value, json_type_object) || json_object_is_type(value, json_type_array))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s.%.100s must be a text, a number or a boolean",
-                                parameter, name);
-        json_set_member(body, path, name, json_object_get_string(value));
-    }
     return SANDLOT_OK;
 }
 
@@ -107,41 +71,39 @@ static void set_lifetimes(struct json_builder *body, const struct sandlot_create
 
 static void set_launch(struct json_builder *body, const struct parameters *wanted)
 {
-    set_text(body, "launch_parameters.resource_size_request", has_own_size(wanted) ? "CUSTOM_SIZE" : wanted->size);
+    parameter_set_text(body, "launch_parameters.resource_size_request",
+                       has_own_size(wanted) ? "CUSTOM_SIZE" : wanted->size);
     if (!isnan(wanted->cpu_cores))
         json_set_number(body, "launch_parameters.custom_cpu_cores", wanted->cpu_cores);
-    if (wanted->memory_gb != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(body, "launch_parameters.custom_gb_memory", wanted->memory_gb);
-    if (wanted->disk_gb != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(body, "launch_parameters.custom_disk_size", wanted->disk_gb);
-    set_text(body, "launch_parameters.architecture", wanted->architecture);
-    set_text(body, "launch_parameters.provisioning_tier", wanted->tier);
-    set_text(body, "launch_parameters.network_policy_id", wanted->network_policy_id);
-    set_json(body, "launch_parameters.launch_commands", wanted->launch_commands);
-    set_text(body, "launch_parameters.user_parameters.username", wanted->user);
-    if (wanted->uid != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(body, "launch_parameters.user_parameters.uid", wanted->uid);
+    parameter_set_integer(body, "launch_parameters.custom_gb_memory", wanted->memory_gb);
+    parameter_set_integer(body, "launch_parameters.custom_disk_size", wanted->disk_gb);
+    parameter_set_text(body, "launch_parameters.architecture", wanted->architecture);
+    parameter_set_text(body, "launch_parameters.provisioning_tier", wanted->tier);
+    parameter_set_text(body, "launch_parameters.network_policy_id", wanted->network_policy_id);
+    parameter_set_json(body, "launch_parameters.launch_commands", wanted->launch_commands);
+    parameter_set_text(body, "launch_parameters.user_parameters.username", wanted->user);
+    parameter_set_integer(body, "launch_parameters.user_parameters.uid", wanted->uid);
 }
 
 static enum sandlot_status make_body(struct sandlot_call *call, const struct parameters *wanted,
                                      const struct sandlot_create *request, const struct origin *origin, char **text)
 {
     struct json_builder body = {0};
-    enum sandlot_status status = set_texts(call, &body, "metadata", wanted->metadata, "metadata");
+    enum sandlot_status status = parameter_set_texts(call, &body, "metadata", "metadata", wanted->metadata);
 
     if (status == SANDLOT_OK)
-        status = set_texts(call, &body, "environment", wanted->environment, "environment_variables");
+        status = parameter_set_variables(call, &body, "environment_variables", "environment", wanted->environment);
     if (status == SANDLOT_OK)
-        status = set_texts(call, &body, "secrets", wanted->secrets, "secrets");
+        status = parameter_set_texts(call, &body, "secrets", "secrets", wanted->secrets);
     json_set_string(&body, "name", request->run_label);
     for (size_t i = 0; i < request->label_count; i++)
         json_set_member(&body, "metadata", request->labels[i].key, request->labels[i].value);
-    set_text(&body, "blueprint_id", origin->blueprint_id);
-    set_text(&body, "blueprint_name", origin->blueprint_name);
-    set_text(&body, "snapshot_id", origin->snapshot_id);
+    parameter_set_text(&body, "blueprint_id", origin->blueprint_id);
+    parameter_set_text(&body, "blueprint_name", origin->blueprint_name);
+    parameter_set_text(&body, "snapshot_id", origin->snapshot_id);
     set_launch(&body, wanted);
     set_lifetimes(&body, request);
-    set_json(&body, "mounts", wanted->mounts);
+    parameter_set_json(&body, "mounts", wanted->mounts);
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
         status =
@@ -159,7 +121,7 @@ struct creation {
     struct runloop *runloop;
     const char *run_label;
     const char *body;
-    char id[API_ID_SIZE]; /* the same in all attempts */
+    char id[RANDOM_UUID_SIZE]; /* the same in all attempts */
     int pause_ms;
 };
 
@@ -307,7 +269,7 @@ static enum sandlot_status create(struct sandlot_call *call, struct runloop *run
     if (status != SANDLOT_OK)
         return status;
     creation.body = body;
-    api_make_id(creation.id);
+    random_uuid_by_time(creation.id);
     status = ask_until_known(&creation, record);
     if (status == SANDLOT_OK)
         create_tell(call, record);

@@ -3,6 +3,7 @@
 #define SANDLOT_RUNLOOP_PARAMETERS_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/parameters.h>
 
 #define RUNLOOP_PARAMETERS(P)                                                                                   \
     P(string, snapshot, "", optional,                                                                           \
@@ -26,10 +27,8 @@
     P(string, base_url, "", optional, "address of the API; default: RUNLOOP_BASE_URL, else https://api.runloop.ai")
 
 /* The same as a struct; the strings belong to the host. */
-#define RUNLOOP_FIELD(kind, name, default_, flag, help) SANDLOT_C_##kind name;
-
 struct parameters {
-    RUNLOOP_PARAMETERS(RUNLOOP_FIELD)
+    RUNLOOP_PARAMETERS(PARAMETER_FIELD)
 };
 
 #endif

@@ -17,12 +17,10 @@
 
 SANDLOT_PARAMETERS(runloop, RUNLOOP_PARAMETERS)
 
-#define RUNLOOP_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define RUNLOOP_VALUE(kind, name, default_, flag, help) (name),
-
-static enum sandlot_status runloop_open(struct sandlot_call *call, void **provider RUNLOOP_PARAMETERS(RUNLOOP_ARGUMENT))
+static enum sandlot_status runloop_open(struct sandlot_call *call,
+                                        void **provider RUNLOOP_PARAMETERS(PARAMETER_ARGUMENT))
 {
-    const struct parameters parameters = {RUNLOOP_PARAMETERS(RUNLOOP_VALUE)}; /* in the same order */
+    const struct parameters parameters = {RUNLOOP_PARAMETERS(PARAMETER_VALUE)};
     struct runloop *runloop = calloc(1, sizeof(*runloop));
 
     if (!runloop)

@@ -113,12 +113,12 @@ static enum sandlot_status begin(struct sandlot_call *call, struct runloop *runl
                                          .target = target,
                                          .body = {.bytes = body, .length = body ? strlen(body) : 0},
                                          .never_repeat = true};
-    char request_id[API_ID_SIZE];
+    char request_id[RANDOM_UUID_SIZE];
     int pause_ms = FIRST_PAUSE_MS;
 
     if (!body)
         return api_no_memory(call);
-    api_make_id(request_id);
+    random_uuid_by_time(request_id);
     for (int attempt = 1;; attempt++) {
         AUTO_RESPONSE struct http_response response = {0};
         AUTO_DOCUMENT struct json_object *document = NULL;

@@ -1,6 +1,7 @@
 #include "api.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/pause.h>
 #include <string.h>
 
@@ -31,8 +32,13 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct vercel 
 
     if (!url || !*url)
         url = call->host->environment(call, "VERCEL_SANDBOX_BASE_URL");
-    const struct http_options options = {
-        .service = VERCEL_SERVICE, .base_url = url ? url : default_url, .bearer = credentials.token};
+    static const int repeated[] = {500, 0}; /* as Vercel's own client does */
+    AUTO_FREE char *key_from = credentials.name ? credential_source(call, credentials.name) : NULL;
+    const struct http_options options = {.service = VERCEL_SERVICE,
+                                         .base_url = url ? url : default_url,
+                                         .bearer = credentials.token,
+                                         .repeated = repeated,
+                                         .key_from = key_from};
 
     if (status == SANDLOT_OK)
         status = http_client_open(call, &options, &vercel->client);

@@ -19,7 +19,6 @@ enum {
     GRACE_MS = 10 * 1000,  /* for Vercel's own time limit of a script, which kills */
     ANSWER_MS = 20 * 1000, /* for the answer after the script's end */
     URGENT_MS = 900,
-    OWN_SCRIPT_MS = 10 * 60 * 1000,
     LONGEST_LINE = 4 << 20
 };
 
@@ -181,6 +180,7 @@ struct order {
     const char *const *words; /* NULL: none */
     int64_t longest_ms;
     bool urgent;
+    bool of_command; /* a script of remote_command's */
 };
 
 static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *sandbox, const struct order *order,
@@ -233,7 +233,11 @@ static enum sandlot_status carry_out(struct sandlot_call *call, struct course *c
         }
         if (order->urgent)
             return SANDLOT_UNAVAILABLE;
+        if (order->of_command)
+            remote_wait_begin(call);
         sent = sandbox_wake(call, course->sandbox, session);
+        if (order->of_command)
+            remote_wait_end(call);
         if (sent != SANDLOT_OK)
             return sent;
         if (course->sent)
@@ -253,7 +257,8 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
                                       const struct sandlot_sink *output, char *reason, size_t capacity)
 {
     struct sending sending = {.output = output};
-    const struct order order = {.script = script->text, .longest_ms = script->longest_ms, .urgent = script->urgent};
+    const struct order order = {
+        .script = script->text, .longest_ms = script->longest_ms, .urgent = script->urgent, .of_command = true};
     enum sandlot_status status = carry_out(call, context, &order, &sending);
 
     if (*sending.code && (status == SANDLOT_OK || status == SANDLOT_UNAVAILABLE))
@@ -270,14 +275,16 @@ static enum sandlot_status put(struct sandlot_call *call, void *context, const c
     return upload_new_file(call, course->sandbox, path, source, length);
 }
 
-static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbox,
-                               const struct sandlot_command *command, const struct sandlot_sink *output,
-                               struct sandlot_exit *result)
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result)
 {
+    struct sandbox *sandbox = handle;
     struct course course = {.sandbox = sandbox};
     int64_t lasts_ms = sandbox_lasts_ms(sandbox) / 2; /* so that no session ends in the middle of a script */
     int64_t hold_ms = lasts_ms > 0 && lasts_ms < HOLD_MS ? lasts_ms : HOLD_MS;
 
+    (void)provider;
     pthread_mutex_lock(&sandbox->lock);
     AUTO_FREE char *folder = strdup(sandbox->working_dir);
 
@@ -294,27 +301,7 @@ static enum sandlot_status run(struct sandlot_call *call, struct sandbox *sandbo
     return remote_command_run(call, &channel, command, output, result);
 }
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result)
-{
-    (void)provider;
-    return run(call, sandbox, command, output, result);
-}
-
 /* ---- scripts of our own ------------------------------------------------------------------------------------------ */
-
-enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
-                                size_t capacity)
-{
-    struct text_sink kept;
-    const struct sandlot_command command = {
-        .size = sizeof(command), .command = script, .working_dir = "/", .timeout_ms = OWN_SCRIPT_MS};
-    struct sandlot_exit result = {.size = sizeof(result)};
-
-    text_sink_init(&kept, text, capacity);
-    return run(call, sandbox, &command, &kept.sink, &result);
-}
 
 enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
                                      const char *const *words, char *text, size_t capacity)
@@ -332,14 +319,10 @@ enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *
                : status;
 }
 
-void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)
 {
-    char nothing[1];
-    struct text_sink kept;
-    struct sending sending = {.output = &kept.sink};
     struct course course = {.sandbox = sandbox};
-    const struct order order = {.script = script, .longest_ms = 1000, .urgent = true};
+    const struct remote_channel channel = {.context = &course, .run = run_script};
 
-    text_sink_init(&kept, nothing, sizeof(nothing));
-    carry_out(call, &course, &order, &sending);
+    remote_clean_up(call, &channel, script);
 }

@@ -4,23 +4,19 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
                                     const struct sandlot_command *command, const struct sandlot_sink *output,
                                     struct sandlot_exit *result);
 
-/* Runs a script of our own and keeps the first CAPACITY - 1 bytes of what it prints. */
-enum sandlot_status command_run(struct sandlot_call *call, struct sandbox *sandbox, const char *script, char *text,
-                                size_t capacity);
-
 /*
- * Hands WORDS to sh as "$1", "$2", ... of SCRIPT and does the same, in one request, which may be carried out twice,
- * even at the same time. SANDLOT_UNAVAILABLE: SCRIPT may be running still. SANDLOT_UNSUPPORTED and
- * SANDLOT_INVALID_ARGUMENT: Vercel does not take so much in one request.
+ * Runs a script of our own with WORDS as "$1", "$2", ..., and keeps the first CAPACITY - 1 bytes of what it prints: in
+ * one request, which may be carried out twice, even at the same time. SANDLOT_UNAVAILABLE: SCRIPT may be running still.
+ * SANDLOT_UNSUPPORTED and SANDLOT_INVALID_ARGUMENT: Vercel does not take so much in one request.
  */
 enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
                                      const char *const *words, char *text, size_t capacity);
 
-/* Runs SCRIPT in less than a second although the call may be over, and never mind what comes of it. */
-void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script);
+/* As staged_upload.h wants it. */
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/parameters.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,11 +21,6 @@ enum {
     SMALL_PLAN_MS = 45 * 60 * 1000, /* the longest session that every plan allows */
     FIVE_MINUTES_MS = 5 * 60 * 1000
 };
-
-static bool is_said(const char *text)
-{
-    return text && *text;
-}
 
 /* ---- lifetimes ------------------------------------------------------------------------------------------------- */
 
@@ -59,29 +55,29 @@ static void write_until(const struct parameters *parameters, const struct sandlo
 static enum sandlot_status set_tags(struct sandlot_call *call, const struct parameters *parameters,
                                     const struct sandlot_create *request, int64_t longest_ms, struct json_builder *body)
 {
-    struct json_error error;
     char until[24];
     int count = 2;
-    AUTO_DOCUMENT struct json_object *own = is_said(parameters->tags)
-                                                ? json_read_document(parameters->tags, strlen(parameters->tags), &error)
-                                                : json_object_new_object();
+    AUTO_DOCUMENT struct json_object *own = NULL;
+    enum sandlot_status status = parameter_texts(call, "tags", parameters->tags, &own);
 
-    if (!own)
-        return json_fail(call, "the parameter tags", &error);
+    if (status != SANDLOT_OK)
+        return status;
     write_until(parameters, request, longest_ms, until);
     json_set_member(body, "tags", TAG_RUN, request->run_label);
     json_set_member(body, "tags", TAG_MARK, "1");
     if (*until)
         json_set_member(body, "tags", TAG_UNTIL, until);
     count += *until != '\0';
-    if (json_object_object_length(own) > MOST_TAGS - count)
+    if (own && json_object_object_length(own) > MOST_TAGS - count)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "a Vercel sandbox has %d tags at most, of which Sandlot needs %d; leave some of `tags` out",
                             MOST_TAGS, count);
-    json_object_object_foreach(own, name, value)
-    {
-        json_set_member(body, "tags", name, json_object_get_string(value));
-        count++;
+    if (own) {
+        json_object_object_foreach(own, name, value)
+        {
+            json_set_member(body, "tags", name, json_object_get_string(value));
+            count++;
+        }
     }
     for (size_t i = 0; i < request->label_count && count < MOST_TAGS; i++) {
         const struct sandlot_label *label = &request->labels[i];
@@ -105,17 +101,17 @@ enum sandlot_status create_set_name(struct sandlot_call *call, const struct verc
 
 static enum sandlot_status check(struct sandlot_call *call, const struct parameters *parameters, const char *snapshot)
 {
-    bool image = is_said(parameters->image);
-    bool runtime = is_said(parameters->runtime);
+    bool image = parameter_is_said(parameters->image);
+    bool runtime = parameter_is_said(parameters->runtime);
 
     if (image && runtime)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "image and runtime exclude each other: a sandbox starts from one of them; leave one out");
-    if (snapshot && (image || runtime || is_said(parameters->source)))
+    if (snapshot && (image || runtime || parameter_is_said(parameters->source)))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "a sandbox that starts from a snapshot has everything from there; leave image, runtime and "
                             "source out, or the snapshot");
-    if (parameters->network_block && is_said(parameters->network_policy))
+    if (parameters->network_block && parameter_is_said(parameters->network_policy))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "network_block and network_policy exclude each other; leave one out");
     if (parameters->vcpus != SANDLOT_ABSENT_INTEGER && parameters->vcpus < 1)
@@ -125,33 +121,6 @@ static enum sandlot_status check(struct sandlot_call *call, const struct paramet
     return SANDLOT_OK;
 }
 
-/* Variables are texts; a number or a boolean of the parameter becomes one. */
-static enum sandlot_status set_environment(struct sandlot_call *call, const char *text, struct json_builder *body)
-{
-    struct json_error error;
-
-    if (!is_said(text))
-        return SANDLOT_OK;
-    AUTO_DOCUMENT struct json_object *table = json_read_document(text, strlen(text), &error);
-
-    if (!table)
-        return json_fail(call, "the parameter environment", &error);
-    json_object_object_foreach(table, name, value)
-    {
-        if (!value || json_object_is_type(value, json_type_object) || json_object_is_type(value, json_type_array))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "environment.%.100s must be a text, a number or a boolean", name);
-        json_set_member(body, "env", name, json_object_get_string(value));
-    }
-    return SANDLOT_OK;
-}
-
-static void set_text(struct json_builder *body, const char *path, const char *text)
-{
-    if (is_said(text))
-        json_set_string(body, path, text);
-}
-
 static void set_origin(const struct parameters *parameters, const char *snapshot, struct json_builder *body)
 {
     if (snapshot) {
@@ -159,9 +128,24 @@ static void set_origin(const struct parameters *parameters, const char *snapshot
         json_set_string(body, "source.snapshotId", snapshot);
         return;
     }
-    set_text(body, "image", parameters->image);
-    set_text(body, "runtime", parameters->runtime);
-    json_set_text(body, "source", is_said(parameters->source) ? parameters->source : NULL);
+    parameter_set_text(body, "image", parameters->image);
+    parameter_set_text(body, "runtime", parameters->runtime);
+    parameter_set_json(body, "source", parameters->source);
+}
+
+static enum sandlot_status set_tables(struct sandlot_call *call, const struct parameters *parameters,
+                                      struct json_builder *body)
+{
+    struct json_object *ports = NULL;
+    enum sandlot_status status = parameter_set_variables(call, body, "env", "environment", parameters->environment);
+
+    if (status == SANDLOT_OK)
+        status = parameter_ports(call, "ports", parameters->ports, &ports);
+    if (ports)
+        json_set_value(body, "ports", ports);
+    else
+        json_set_array(body, "ports");
+    return status;
 }
 
 static void set_network(const struct parameters *parameters, struct json_builder *body)
@@ -169,8 +153,7 @@ static void set_network(const struct parameters *parameters, struct json_builder
     if (parameters->network_block)
         json_set_string(body, "networkPolicy.mode", "deny-all");
     else
-        json_set_text(body, "networkPolicy", is_said(parameters->network_policy) ? parameters->network_policy : NULL);
-    json_set_text(body, "ports", is_said(parameters->ports) ? parameters->ports : "[]");
+        parameter_set_json(body, "networkPolicy", parameters->network_policy);
 }
 
 /* The body of the request, to be freed. */
@@ -179,26 +162,25 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct ver
                                      char **text)
 {
     const struct parameters *parameters = &vercel->parameters;
-    const char *snapshot = request->snapshot               ? request->snapshot
-                           : is_said(parameters->snapshot) ? parameters->snapshot
-                                                           : NULL;
+    const char *snapshot = request->snapshot                         ? request->snapshot
+                           : parameter_is_said(parameters->snapshot) ? parameters->snapshot
+                                                                     : NULL;
     struct json_builder body = {0};
     enum sandlot_status status = check(call, parameters, snapshot);
 
     json_set_string(&body, "projectId", vercel->credentials.project);
     json_set_integer(&body, "timeout", timeout_ms);
     json_set_boolean(&body, "persistent", parameters->persistent);
-    set_text(&body, "region", parameters->region);
+    parameter_set_text(&body, "region", parameters->region);
     set_origin(parameters, snapshot, &body);
     set_network(parameters, &body);
-    if (parameters->vcpus != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(&body, "resources.vcpus", parameters->vcpus);
+    parameter_set_integer(&body, "resources.vcpus", parameters->vcpus);
     if (parameters->snapshot_expiration_s != SANDLOT_ABSENT_INTEGER)
         json_set_integer(&body, "snapshotExpiration", api_milliseconds(parameters->snapshot_expiration_s));
     if (status == SANDLOT_OK)
         status = create_set_name(call, vercel, request, longest_ms, &body);
     if (status == SANDLOT_OK)
-        status = set_environment(call, parameters->environment, &body);
+        status = set_tables(call, parameters, &body);
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
         status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
@@ -272,7 +254,7 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct vercel *ver
 {
     const int64_t wanted_ms = create_timeout_ms(&vercel->parameters, request);
     const int64_t lengths_ms[] = {wanted_ms, SMALL_PLAN_MS, FIVE_MINUTES_MS};
-    const char *path = is_said(vercel->parameters.runtime) ? "/v2/sandboxes" : "/v3/sandboxes";
+    const char *path = parameter_is_said(vercel->parameters.runtime) ? "/v2/sandboxes" : "/v3/sandboxes";
     char refusal[64] = "";
 
     for (size_t i = 0; i < sizeof(lengths_ms) / sizeof(*lengths_ms); i++) {

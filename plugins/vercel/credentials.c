@@ -3,6 +3,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/jwt.h>
 #include <string.h>
 #include <time.h>
 
@@ -25,53 +26,10 @@ struct claims {
 
 /* ---- tokens that speak for themselves -------------------------------------------------------------------------- */
 
-static int digit_of(char character)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const char *at = character ? strchr(digits, character) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* LENGTH characters of base64url without padding; to be freed. NULL: they are none. */
-static char *decode(const char *text, size_t length, size_t *decoded)
-{
-    char *bytes = malloc(length + 1);
-    uint32_t bits = 0;
-    int count = 0;
-
-    *decoded = 0;
-    for (size_t i = 0; bytes && i < length; i++) {
-        int digit = digit_of(text[i]);
-
-        if (digit < 0) {
-            free(bytes);
-            return NULL;
-        }
-        bits = bits << 6 | (uint32_t)digit;
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            bytes[(*decoded)++] = (char)(bits >> count);
-        }
-    }
-    return bytes;
-}
-
 /* Reads the claims of TOKEN, which nobody but Vercel can verify. False: it is no JWT of an owner. */
 static bool read_claims(const char *token, struct claims *claims)
 {
-    const char *first = strchr(token, '.');
-    const char *second = first ? strchr(first + 1, '.') : NULL;
-    size_t length = 0;
-
-    *claims = (struct claims){0};
-    if (!second || strchr(second + 1, '.'))
-        return false;
-    AUTO_FREE char *text = decode(first + 1, (size_t)(second - first - 1), &length);
-
-    if (text)
-        claims->document = json_read_document(text, length, NULL);
+    *claims = (struct claims){.document = jwt_claims(token)};
     if (!claims->document)
         return false;
     json_find_string(claims->document, "owner_id", &claims->team, NULL);
@@ -105,6 +63,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct credentials *c
 
     if (status != SANDLOT_OK)
         return status;
+    credentials->name = name;
     credentials->team = strdup(team);
     credentials->project = strdup(project);
     return credentials->team && credentials->project

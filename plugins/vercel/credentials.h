@@ -11,6 +11,7 @@
 
 struct credentials {
     const char *token; /* the host's */
+    const char *name;  /* of the variable that has it */
     char *team;
     char *project;
 };

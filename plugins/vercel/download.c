@@ -7,37 +7,8 @@
 #include "command.h"
 
 #include <sandlot/sdk/cleanup.h>
-#include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/printed_download.h>
 #include <string.h>
-
-enum { ANSWER_SIZE = 64 };
-
-/* ---- what is the matter ------------------------------------------------------------------------------------------ */
-
-/* One of the codes of sandlot_transfer in WORD, or "" if nothing is wrong with the file. */
-static enum sandlot_status ask_why(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
-                                   char word[ANSWER_SIZE])
-{
-    AUTO_FREE char *quoted = shell_word(path);
-    AUTO_FREE char *script = NULL;
-
-    if (!quoted || asprintf(&script,
-                            "export LC_ALL=C\n"
-                            "f=%s\n"
-                            "if [ -d \"$f\" ]; then echo is_directory\n"
-                            "elif [ -r \"$f\" ]; then [ -f \"$f\" ] || echo invalid_path\n"
-                            "else case $({ cat <\"$f\"; } 2>&1) in\n"
-                            "*[Pp]ermission*) echo permission_denied ;;\n"
-                            "*symbolic*|*too\\ long*) echo invalid_path ;;\n"
-                            "*) echo file_not_found ;;\n"
-                            "esac; fi\n",
-                            quoted) < 0)
-        return api_no_memory(call);
-    enum sandlot_status status = command_run(call, sandbox, script, word, ANSWER_SIZE);
-
-    word[strcspn(word, "\n")] = '\0';
-    return status;
-}
 
 /* Has Vercel said itself that there is no such file? */
 static bool is_missing(const struct http_response *response)
@@ -98,8 +69,10 @@ static enum sandlot_status explain(struct sandlot_call *call, struct sandbox *sa
                                    const struct http_response *response, size_t index,
                                    const struct sandlot_transfer *transfer, bool *explained)
 {
-    char word[ANSWER_SIZE] = "file_not_found";
-    enum sandlot_status status = is_missing(response) ? SANDLOT_OK : ask_why(call, sandbox, file->path, word);
+    const struct script_place place = {.sandbox = sandbox, .execute = command_execute};
+    char word[PRINTED_DOWNLOAD_WORD] = "file_not_found";
+    enum sandlot_status status =
+        is_missing(response) ? SANDLOT_OK : printed_download_why(call, &place, file->path, word);
 
     *explained = status == SANDLOT_OK && *word;
     if (*explained)
@@ -107,9 +80,8 @@ static enum sandlot_status explain(struct sandlot_call *call, struct sandbox *sa
     return status;
 }
 
-static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
-                                        const struct sandlot_file *file, size_t index,
-                                        const struct sandlot_transfer *transfer)
+static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox, const struct sandlot_file *file,
+                                        size_t index, const struct sandlot_transfer *transfer)
 {
     for (int attempt = 1;; attempt++) {
         AUTO_RESPONSE struct http_response response = {0};
@@ -139,10 +111,10 @@ enum sandlot_status download_files(struct sandlot_call *call, void *provider, vo
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer)
 {
-    enum sandlot_status status = SANDLOT_OK;
+    const struct printed_download_vendor vendor = {
+        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
+        .one = download_one,
+        .least = 16};
 
-    (void)provider;
-    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
-        status = download_one(call, sandbox, &files[i], i, transfer);
-    return status;
+    return printed_download(call, &vendor, files, count, transfer);
 }

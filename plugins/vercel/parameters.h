@@ -3,6 +3,7 @@
 #define SANDLOT_VERCEL_PARAMETERS_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/parameters.h>
 
 #define VERCEL_PARAMETERS(P)                                                                                           \
     P(string, image, "", optional, "container image to start from; default: Vercel's universal one, an Ubuntu")        \
@@ -25,10 +26,8 @@
       "address of the API; default: VERCEL_SANDBOX_BASE_URL, else https://vercel.com/api")
 
 /* The same as a struct; the strings belong to the host. */
-#define VERCEL_FIELD(kind, name, default_, flag, help) SANDLOT_C_##kind name;
-
 struct parameters {
-    VERCEL_PARAMETERS(VERCEL_FIELD)
+    VERCEL_PARAMETERS(PARAMETER_FIELD)
 };
 
 #endif

@@ -14,12 +14,9 @@
 
 SANDLOT_PARAMETERS(vercel, VERCEL_PARAMETERS)
 
-#define VERCEL_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
-#define VERCEL_KEEP(kind, name, default_, flag, help) .name = (name),
-
-static enum sandlot_status vercel_open(struct sandlot_call *call, void **provider VERCEL_PARAMETERS(VERCEL_ARGUMENT))
+static enum sandlot_status vercel_open(struct sandlot_call *call, void **provider VERCEL_PARAMETERS(PARAMETER_ARGUMENT))
 {
-    const struct parameters parameters = {VERCEL_PARAMETERS(VERCEL_KEEP)};
+    const struct parameters parameters = {VERCEL_PARAMETERS(PARAMETER_VALUE)};
     struct vercel *vercel = malloc(sizeof(*vercel));
 
     if (!vercel)
@@ -56,10 +53,12 @@ static const struct sandlot_provider vercel_provider = {
     .fork = lifecycle_fork,
 };
 
-#define VERCEL_METADATA(M)                                                \
-    M(description, "Sandboxes of Vercel")                                 \
-    M(working_dir, WORKING_DIR)                                           \
-    M(capabilities, "list upload download pause snapshot fork streaming") \
-    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                      \
-    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)
+#define VERCEL_METADATA(M)                                                                              \
+    M(description, "Sandboxes of Vercel")                                                               \
+    M(working_dir, WORKING_DIR)                                                                         \
+    M(snapshot_name, "yes")                                                                             \
+    M(capabilities, "list upload download pause snapshot fork streaming")                               \
+    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                    \
+    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT) \
+    M(project, "VERCEL_TEAM_ID VERCEL_PROJECT_ID")
 SANDLOT_ENTRY_POINT(vercel, VERCEL_METADATA, VERCEL_PARAMETERS);

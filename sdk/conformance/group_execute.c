@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -398,6 +399,64 @@ static void check_parallel(const struct live *live, struct sandlot_session *sess
             live_close(sessions[i], true, NULL);
 }
 
+/* ---- what does not belong there ---------------------------------------------------------------------------------- */
+
+/* Environment, the first process, and small files where commands start and live. */
+static const char look_around[] =
+    "env; export -p; { tr '\\000' '\\n' </proc/1/environ; tr '\\000' '\\n' </proc/1/cmdline; } 2>/dev/null; "
+    "for d in . \"${HOME:-.}\"; do find \"$d\" -xdev -maxdepth 3 -type f -size -129 2>/dev/null | head -n 500; done | "
+    "while IFS= read -r f; do cat \"$f\" 2>/dev/null; done | head -c 16000000";
+
+static bool sounds_secret(const char *name, size_t length)
+{
+    static const char *const endings[] = {"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"};
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        size_t size = strlen(endings[i]);
+
+        if (length >= size && memcmp(name + length - size, endings[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name of a declared variable whose value is in the BYTES, in BUFFER; NULL: none is. Short values would be
+ * anywhere.
+ */
+static const char *credential_in(const struct kit *kit, const char *bytes, size_t length, char *buffer, size_t size)
+{
+    const char *words = note_value(kit->provider, "environment");
+    const char *value;
+
+    for (size_t i = 0; kit_credential(kit, i, buffer, size, &value); i++)
+        if (value && strlen(value) >= 6 && memmem(bytes, length, value, strlen(value)))
+            return buffer;
+    for (const char *word = words ? words : ""; *(word += strspn(word, " ")); word += strcspn(word, " ")) {
+        size_t name = strcspn(word, " ");
+
+        snprintf(buffer, size, "%.*s", (int)name, word);
+        value = sounds_secret(word, name) ? getenv(buffer) : NULL;
+        if (value && strlen(value) >= 6 && memmem(bytes, length, value, strlen(value)))
+            return buffer;
+    }
+    return NULL;
+}
+
+static void check_no_credentials(const struct kit *kit, struct sandlot_session *session)
+{
+    struct outcome outcome = live_run(session, look_around);
+    char buffer[128];
+    const char *found =
+        outcome.ran ? credential_in(kit, outcome.result.output, outcome.result.output_length, buffer, sizeof(buffer))
+                    : NULL;
+
+    tap_check(outcome.ran && !found, "no credential is in the sandbox",
+              "environment, first process and files of a new sandbox do not hold the value of one",
+              found ? say("the value of %s is there", found) : outcome_shown(&outcome),
+              "Give commands only the environment that the request names; whoever runs code there would have the key.");
+    outcome_clear(&outcome);
+}
+
 void group_execute(const struct kit *kit)
 {
     struct live live;
@@ -409,6 +468,7 @@ void group_execute(const struct kit *kit)
     if (session && !sandlot_session_can_execute(session)) {
         tap_skip("commands", "the provider serves files only");
     } else if (session) {
+        check_no_credentials(kit, session);
         check_exit_codes(session);
         check_output(session);
         check_streaming(kit, session);

@@ -45,6 +45,7 @@ static void check_capabilities(const struct kit *kit, const struct sandlot_provi
     check_capability(kit, "snapshot", HAS_FUNCTION(snapshot));
     check_capability(kit, "fork", HAS_FUNCTION(fork));
     check_capability(kit, "terminal", HAS_FUNCTION(terminal));
+    check_capability(kit, "check", HAS_FUNCTION(check));
     check_capability(kit, "streaming", table->flags & SANDLOT_STREAMS_OUTPUT);
 #undef HAS_FUNCTION
 }

@@ -56,6 +56,7 @@ bool kit_has(const struct kit *kit, const char *capability);
 
 /* The groups. Each runs in a process of its own. */
 void group_static(const struct kit *kit);
+void group_loading(const struct kit *kit); /* the last part of it alone */
 void group_table(const struct kit *kit);
 void group_lifecycle(const struct kit *kit);
 void group_execute(const struct kit *kit);

@@ -27,6 +27,7 @@ static const struct group groups[] = {
     {"robustness", group_robustness, LIVE_QUIET_S, true, false},
     {"secrets", group_secrets, LIVE_QUIET_S, false, false},
 };
+static const struct group loading = {"loading", group_loading, QUIET_S, false, false};
 static const struct group leftovers = {"leftovers", group_leftovers, LIVE_QUIET_S, true, true};
 
 /* The one that was asked for, else the first. */
@@ -65,13 +66,29 @@ static bool is_asked_for(const struct kit *kit, const struct group *group)
     return !(kit->static_only && group->run != group_static) && !(kit->only && strcmp(kit->only, group->name) != 0);
 }
 
+/* Without the group static nobody has seen whether loading comes to an end; a result only if it does not. */
+static void try_loading(struct run *run, struct kit *kit)
+{
+    if (!kit->only || strcmp(kit->only, "static") == 0 || !kit->object.fits_machine || !kit->provider)
+        return;
+    run->quiet = true;
+    runner_run(run, kit, &loading);
+    run->quiet = false;
+    if (!run->never_loads)
+        return;
+    omit_group(run, &loading, NULL);
+    runner_result(run, false, "loading: it comes to an end", "dlopen(3) returns", "it did not",
+                  "Do nothing in constructors.");
+}
+
 /* TO_SET: what has to be done before the groups that need the vendor can run; NULL: nothing. */
 static void run_groups(struct run *run, struct kit *kit, const char *to_set)
 {
     const char *ended = NULL; /* why no more groups are run */
 
+    try_loading(run, kit);
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        const char *why = obstacle(kit, &groups[i], to_set);
+        const char *why = run->never_loads ? "loading the library does not end" : obstacle(kit, &groups[i], to_set);
 
         if (!is_asked_for(kit, &groups[i])) {
             omit_group(run, &groups[i], SUMMARY_NOT_ASKED_FOR);

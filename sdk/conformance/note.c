@@ -44,7 +44,13 @@ static size_t find_key(const struct note_provider *provider, const char *key)
 /* Keys whose words may stand in several lines. */
 static bool is_list(const char *key)
 {
-    return strcmp(key, "credentials") == 0 || strcmp(key, "environment") == 0 || strcmp(key, "needs") == 0;
+    static const char *const lists[] = {"credentials", "environment", "project", "reads",
+                                        "writes",      "needs",       "inside",  "inside_unless"};
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        if (strcmp(key, lists[i]) == 0)
+            return true;
+    return false;
 }
 
 static int add_words(struct note_key *key, const char *value)

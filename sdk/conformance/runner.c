@@ -117,6 +117,8 @@ static void take_record(struct watched *watched, char *line)
         mark_gone(&watched->kit->sandboxes, value);
     else if (strcmp(line, "abandoned") == 0)
         watched->kit->sandboxes.settled_ms = sandlot_now_ms() + ALL_IS_TOLD_MS;
+    else if (strcmp(line, "never_loads") == 0)
+        run->never_loads = true;
     else if (strcmp(line, "ledger") == 0)
         run->keeps_ledger = true;
     else if (strcmp(line, "left") == 0)
@@ -271,6 +273,37 @@ static void take_rest(struct watched *watched, int fd)
 
 /* ---- the process of a group -------------------------------------------------------------------------------------- */
 
+/*
+ * What was written to standard output, where a pipe kept the beginning of it. In a host that runs the provider in its
+ * own process that is where results go.
+ */
+static void check_standard_output(int fd)
+{
+    char bytes[256];
+    int waiting = 0;
+
+    fflush(stdout);
+    ioctl(fd, FIONREAD, &waiting);
+    ssize_t length = waiting > 0 ? read(fd, bytes, sizeof(bytes)) : 0;
+
+    tap_check(waiting == 0, "nothing is written to standard output", "no byte",
+              say("%d bytes or more: %s", waiting, named(shown(bytes, length > 0 ? (size_t)length : 0))),
+              "Use host->log; standard output belongs to the program that loads the provider.");
+}
+
+/* Standard output without a reader: it never blocks, and what does not fit is lost. The other end; -1: there is none.
+ */
+static int catch_standard_output(void)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[1]);
+    return ends[0];
+}
+
 __attribute__((noreturn)) static void be_group(const struct kit *kit, const struct group *group, int fd)
 {
     sigset_t set;
@@ -292,7 +325,11 @@ __attribute__((noreturn)) static void be_group(const struct kit *kit, const stru
     stop_begin();
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     tap_begin(fd, kit->token, group->name);
+    int written = group->cleans ? -1 : catch_standard_output();
+
     group->run(kit);
+    if (written >= 0)
+        check_standard_output(written);
     tap_record("end", "");
     _exit(0);
 }
@@ -418,6 +455,7 @@ bool runner_run(struct run *run, struct kit *kit, const struct group *group)
     *watched.total = (struct total){.group = group->name};
     watched.line = malloc(LONGEST_LINE + 1);
     bool started = watched.line && start(kit, group, &child, &process, &fd);
+    const char *obstacle = started ? NULL : strerror(watched.line ? errno : ENOMEM);
     bool in_time = started && watch(&watched, child, process, fd);
 
     if (child > 0 && !in_time)
@@ -429,7 +467,13 @@ bool runner_run(struct run *run, struct kit *kit, const struct group *group)
     run->in_peace = in_time && watched.complete;
     if (watched.stopping || *run->bailed)
         return false;
-    tell_end(&watched, how, in_time);
+    if (obstacle)
+        tell_result(run, watched.total, false, say("%s: ran to its end", group->name), "a process for the group",
+                    say("it cannot be started and watched: %s", obstacle),
+                    "Free memory, processes or descriptors; pidfd_open(2) needs Linux 5.3, and no tool around it that "
+                    "lacks it.");
+    else
+        tell_end(&watched, how, in_time);
     return !runner_interrupted;
 }
 

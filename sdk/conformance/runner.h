@@ -49,6 +49,7 @@ struct run {
     bool show_progress;
     bool quiet;             /* results become remarks: what goes wrong after the end is no failure of the provider */
     bool in_peace;          /* the last group ended by itself */
+    bool never_loads;       /* loading the library does not come to an end */
     bool keeps_ledger;      /* the private folder still knows of sandboxes */
     char bailed[64];        /* the error for which nothing can be made; "": none */
     char left[512];         /* what is left at the vendor, beside the ids that are not gone; "": nothing is known */

@@ -182,13 +182,29 @@ const char *quoted(const char *plain)
     return text;
 }
 
+/* Hundreds of checks would fail by the same crash of the provider's process. The sandbox is deleted with the leftovers.
+ */
+static void give_up(void)
+{
+    tap_remark("the rest of this group is left out: mend the crash first");
+    tap_record("end", "");
+    _exit(0);
+}
+
 bool tap_check(bool passed, const char *name, const char *expected, const char *came, const char *advice)
 {
+    bool crashed = !passed && (strstr(came, "the provider crashed") || strstr(came, "ended its process by itself"));
+
+    if (crashed)
+        advice =
+            "The provider's code ended its process: let it crash under a debugger, which isolation = \"none\" is for.";
     if (passed)
         put_line("ok - %s: %s\n", group_name, named(name));
     else
         put_line("not ok - %s: %s\n  ---\n  expected: '%s'\n  came: '%s'\n  advice: '%s'\n  ...\n", group_name,
                  named(name), quoted(expected), quoted(came), quoted(advice));
+    if (crashed)
+        give_up();
     return passed;
 }
 

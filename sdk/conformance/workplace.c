@@ -44,6 +44,14 @@ static bool move_state(const struct kit *kit)
            unsetenv("SANDLOT_CONFIG") == 0;
 }
 
+/* What does not work behind the wall of a worker is checked without it: that is how people will use it. */
+static const char *isolation_of(const struct kit *kit)
+{
+    const char *confined = note_value(kit->provider, "confined");
+
+    return confined && strcmp(confined, "no") == 0 ? "unconfined" : "process";
+}
+
 bool workplace_make(struct kit *kit)
 {
     const char *parent = getenv("TMPDIR");
@@ -58,8 +66,8 @@ bool workplace_make(struct kit *kit)
     }
     if (!kit->provider || !note_value(kit->provider, "symbol"))
         return true;
-    if (write_configuration(kit, "process.toml", "process") && write_configuration(kit, "in_process.toml", "none") &&
-        move_state(kit))
+    if (write_configuration(kit, "process.toml", isolation_of(kit)) &&
+        write_configuration(kit, "in_process.toml", "none") && move_state(kit))
         return true;
     fprintf(stderr, "sandlot plugin check: cannot write below %s: %s; make room there\n", kit->folder, strerror(errno));
     return false;

@@ -2,6 +2,7 @@
 #include <sandlot/sdk/cleanup.h>
 
 #include "archive_names.h"
+#include "archive_raw.h"
 #include "text.h"
 
 #include <archive.h>
@@ -52,8 +53,8 @@ static enum sandlot_status fail(struct tar_writer *writer)
     return writer->status;
 }
 
-enum sandlot_status tar_writer_open(struct sandlot_call *call, const struct sandlot_sink *sink, bool gzip,
-                                    struct tar_writer **writer)
+static enum sandlot_status open_writer(struct sandlot_call *call, const struct sandlot_sink *sink,
+                                       int (*set_format)(struct archive *), bool gzip, struct tar_writer **writer)
 {
     struct tar_writer *made = calloc(1, sizeof(*made));
 
@@ -64,7 +65,7 @@ enum sandlot_status tar_writer_open(struct sandlot_call *call, const struct sand
     made->sink = sink;
     made->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     made->archive = archive_write_new();
-    if (made->utf8 && made->archive && archive_write_set_format_pax_restricted(made->archive) == ARCHIVE_OK &&
+    if (made->utf8 && made->archive && set_format(made->archive) == ARCHIVE_OK &&
         (!gzip || archive_write_add_filter_gzip(made->archive) == ARCHIVE_OK) &&
         archive_write_set_bytes_in_last_block(made->archive, 1) == ARCHIVE_OK &&
         archive_write_open(made->archive, made, NULL, on_write, NULL) == ARCHIVE_OK) {
@@ -74,6 +75,18 @@ enum sandlot_status tar_writer_open(struct sandlot_call *call, const struct sand
     tar_writer_free(made);
     return sandlot_fail(call, SANDLOT_INTERNAL,
                         "an archive could not be begun; check the memory, and that the locale C.UTF-8 is installed");
+}
+
+enum sandlot_status tar_writer_open(struct sandlot_call *call, const struct sandlot_sink *sink, bool gzip,
+                                    struct tar_writer **writer)
+{
+    return open_writer(call, sink, archive_write_set_format_pax_restricted, gzip, writer);
+}
+
+enum sandlot_status tar_writer_open_raw(struct sandlot_call *call, const struct sandlot_sink *sink,
+                                        struct tar_writer **writer)
+{
+    return open_writer(call, sink, archive_write_set_format_gnutar, false, writer);
 }
 
 static struct archive_entry *new_entry(const struct tar_writer *writer, const char *path, uint32_t mode, bool folder)

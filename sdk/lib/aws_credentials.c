@@ -6,6 +6,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/timestamp.h>
 
@@ -28,8 +29,10 @@ static enum sandlot_status from_environment(struct sandlot_call *call, struct aw
 
     if (!key_id || !secret)
         return SANDLOT_NOT_FOUND;
+    AUTO_FREE char *source = credential_source(call, "AWS_ACCESS_KEY_ID");
+
     credentials->expires_at_ms = timestamp_read(call->host->environment(call, "AWS_CREDENTIAL_EXPIRATION"));
-    return aws_credentials_take(call, "the environment", key_id, secret,
+    return aws_credentials_take(call, source ? source : "the environment", key_id, secret,
                                 call->host->environment(call, "AWS_SESSION_TOKEN"), credentials);
 }
 
@@ -104,7 +107,9 @@ static enum sandlot_status from_keys(struct sandlot_call *call, const struct aws
 
     if (!key_id || !secret)
         return SANDLOT_NOT_FOUND;
-    return aws_credentials_take(call, profile->credentials_path, key_id, secret, token, credentials);
+    AUTO_FREE char *source = sdk_format("profile '%.100s' of %s", profile->name, profile->credentials_path);
+
+    return aws_credentials_take(call, source ? source : profile->credentials_path, key_id, secret, token, credentials);
 }
 
 static enum sandlot_status from_profile(struct sandlot_call *call, const struct aws_profile *profile,

@@ -15,6 +15,7 @@ void aws_credentials_clear(struct aws_credentials *credentials)
     free(credentials->key_id);
     free(credentials->secret);
     free(credentials->token);
+    free(credentials->source);
     *credentials = (struct aws_credentials){0};
 }
 
@@ -50,8 +51,10 @@ enum sandlot_status aws_credentials_take(struct sandlot_call *call, const char *
     credentials->key_id = strdup(key_id);
     credentials->secret = strdup(secret);
     credentials->token = tokened ? strdup(token) : NULL;
-    return credentials->key_id && credentials->secret && (credentials->token || !tokened) ? SANDLOT_OK
-                                                                                          : no_memory(call);
+    credentials->source = strdup(place);
+    bool complete = credentials->key_id && credentials->secret && (credentials->token || !tokened);
+
+    return complete && credentials->source ? SANDLOT_OK : no_memory(call);
 }
 
 enum sandlot_status aws_credentials_read(struct sandlot_call *call, const char *who, const char *text, size_t length,

@@ -21,6 +21,21 @@ const char *credential_find(struct sandlot_call *call, const char *names, const 
     return NULL;
 }
 
+char *credential_source(struct sandlot_call *call, const char *names)
+{
+    const char *found = NULL;
+    char *own = NULL;
+
+    if (!credential_find(call, names, &found) || asprintf(&own, "SANDLOT_%.*s", (int)strcspn(found, "|"), found) < 0)
+        return NULL;
+    const char *value = call->host->environment(call, own);
+    const char *plain = getenv(own + strlen("SANDLOT_"));
+
+    if (!value || (plain && strcmp(plain, value) == 0)) /* a worker has each variable by both of its names */
+        memmove(own, own + strlen("SANDLOT_"), strlen(own) - strlen("SANDLOT_") + 1);
+    return own;
+}
+
 /* "A", "A or B", "A, B or C" into TEXT of CAPACITY bytes. */
 static void spell(char *text, size_t capacity, const char *names)
 {

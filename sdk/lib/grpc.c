@@ -8,11 +8,11 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/frames.h>
+#include <sandlot/sdk/random.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     DEFAULT_ATTEMPTS = 4,
@@ -80,6 +80,7 @@ enum sandlot_status grpc_client_open(struct sandlot_call *call, const struct grp
                                       .headers = options->metadata,
                                       .attempts = 1,
                                       .silence_ms = options->silence_ms,
+                                      .key_from = options->key_from,
                                       .http2 = true};
     struct grpc_client *made = calloc(1, sizeof(*made));
 
@@ -115,23 +116,7 @@ void grpc_client_add_secret(struct grpc_client *client, const char *text)
 
 void grpc_new_key(char key[GRPC_KEY_SIZE])
 {
-    unsigned char random[16] = {0};
-    size_t used = 0;
-
-    while (used < sizeof(random)) {
-        ssize_t got = getrandom(random + used, sizeof(random) - used, 0);
-
-        if (got > 0)
-            used += (size_t)got;
-    }
-    random[6] = (unsigned char)((random[6] & 0x0f) | 0x40);
-    random[8] = (unsigned char)((random[8] & 0x3f) | 0x80);
-    for (size_t i = 0, at = 0; i < sizeof(random); i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            key[at++] = '-';
-        snprintf(key + at, 3, "%02x", random[i]);
-        at += 2;
-    }
+    random_uuid(key);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
@@ -390,26 +375,6 @@ static int64_t next_pause(struct exchange *exchange, const struct trial *trial)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------- */
 
-static const char *hint_after(enum sandlot_status status)
-{
-    switch (status) {
-    case SANDLOT_AUTH:
-        return "check that the credentials are right, have not expired, and may do this";
-    case SANDLOT_NOT_FOUND:
-        return "check the name or id, or whether it has been deleted";
-    case SANDLOT_EXHAUSTED:
-        return "wait before trying again, or ask for a higher limit";
-    case SANDLOT_UNSUPPORTED:
-        return "do without it, or look for a newer version of the provider";
-    case SANDLOT_INVALID_ARGUMENT:
-        return "check the parameters of the request";
-    case SANDLOT_TIMEOUT:
-        return "try again, or allow more time";
-    default:
-        return "try again later";
-    }
-}
-
 static enum sandlot_status fail_answer(struct sandlot_call *call, struct grpc_client *client,
                                        const struct grpc_request *request, const struct grpc_answer *answer,
                                        int64_t asked_ms)
@@ -419,7 +384,9 @@ static enum sandlot_status fail_answer(struct sandlot_call *call, struct grpc_cl
     bool said = *answer->text != '\0';
     char tries[64] = "";
     char wait[96] = "";
+    char about_key[HTTP_KEY_HINT];
 
+    http_key_hint(about_key, sizeof(about_key), client->http->key_from);
     if (answer->unanswered)
         return http_fail(call, client->http, status, "%s", answer->text);
     if (answer->attempts > 1)
@@ -428,7 +395,8 @@ static enum sandlot_status fail_answer(struct sandlot_call *call, struct grpc_cl
         snprintf(wait, sizeof(wait), "; it wants to be left alone for %" PRId64 " s", (asked_ms + 999) / 1000);
     return http_fail(call, client->http, status, "%s answered %s with %s (%d)%s%s%s%s%s; %s", client->http->service,
                      name ? name + 1 : request->method, grpc_code_name(answer->code), answer->code, said ? ": \"" : "",
-                     answer->text, said ? "\"" : "", tries, wait, hint_after(status));
+                     answer->text, said ? "\"" : "", tries, wait,
+                     status == SANDLOT_AUTH ? about_key : grpc_hint_after(status));
 }
 
 enum sandlot_status grpc_answer_fail(struct sandlot_call *call, struct grpc_client *client,

@@ -210,3 +210,23 @@ void grpc_verdict_clear(struct grpc_verdict *verdict)
     free(verdict->details);
     *verdict = (struct grpc_verdict){.code = GRPC_NO_CODE};
 }
+
+const char *grpc_hint_after(enum sandlot_status status)
+{
+    switch (status) {
+    case SANDLOT_AUTH:
+        return "check that the key is right, has not expired, and may do this";
+    case SANDLOT_NOT_FOUND:
+        return "check the name or id, or whether it has been deleted";
+    case SANDLOT_EXHAUSTED:
+        return "wait before trying again, or ask for a higher limit";
+    case SANDLOT_UNSUPPORTED:
+        return "do without it, or look for a newer version of the provider";
+    case SANDLOT_INVALID_ARGUMENT:
+        return "check the parameters of the request";
+    case SANDLOT_TIMEOUT:
+        return "try again, or allow more time";
+    default:
+        return "try again later";
+    }
+}

@@ -25,4 +25,7 @@ int grpc_code_of_http(int status);
 
 enum sandlot_status grpc_status_of(int code);
 
+/* What a user can do after a call that ended with STATUS. */
+const char *grpc_hint_after(enum sandlot_status status);
+
 #endif

@@ -63,17 +63,37 @@ bool http_is_repeatable(const struct http_request *request)
     return false;
 }
 
+static bool is_passing(const struct http_client *client, int status)
+{
+    for (const int *repeated = client->repeated; *repeated; repeated++)
+        if (*repeated == status)
+            return true;
+    return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+/* After an answer: the service may decide itself. */
+static bool is_asked_for(const struct exchange *exchange, int status)
+{
+    const char *header = exchange->client->repeat_header;
+    const char *said = header && status >= 400 ? http_header(exchange->response, header) : NULL;
+
+    if (said && strcasecmp(said, "true") == 0)
+        return true;
+    if (said && strcasecmp(said, "false") == 0)
+        return false;
+    return is_passing(exchange->client, status) && http_is_repeatable(exchange->request);
+}
+
 static bool may_repeat(const struct exchange *exchange, const struct http_attempt *attempt)
 {
     const struct http_request *request = exchange->request;
-    bool asked = attempt->status == 429 || attempt->status == 502 || attempt->status == 503 || attempt->status == 504;
 
     if (request->never_repeat || attempt->passed_on || attempt->source_spent ||
         exchange->response->attempts >= exchange->client->attempts)
         return false;
     if (attempt->outcome != SANDLOT_OK)
         return attempt->broken && (!attempt->arrived || http_is_repeatable(request));
-    return asked && !http_is_accepted(request, attempt->status) && http_is_repeatable(request);
+    return !http_is_accepted(request, attempt->status) && is_asked_for(exchange, attempt->status);
 }
 
 static bool rewind_sources(const struct http_request *request)

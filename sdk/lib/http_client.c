@@ -211,6 +211,20 @@ static void copy_headers(struct http_client *client, const struct http_options *
     }
 }
 
+static int *copy_statuses(const int *statuses, bool *failed)
+{
+    size_t count = 0;
+
+    while (statuses && statuses[count])
+        count++;
+    int *copied = calloc(count + 1, sizeof(*copied));
+
+    *failed |= !copied;
+    if (copied && count)
+        memcpy(copied, statuses, count * sizeof(*copied));
+    return copied;
+}
+
 static void learn_passwords(struct http_client *client)
 {
     const char *const urls[] = {client->base_url, client->proxies[0], client->proxies[1]};
@@ -246,6 +260,9 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->silence_ms = options->silence_ms > 0 ? options->silence_ms : DEFAULT_SILENCE_MS;
     client->kept_connections = positive(options->kept_connections, DEFAULT_KEPT);
     client->http2 = options->http2;
+    client->repeated = copy_statuses(options->repeated, &failed);
+    client->repeat_header = copy(options->repeat_header, &failed);
+    client->key_from = copy(options->key_from, &failed);
     copy_headers(client, options, &failed);
     read_environment(call, client, options->direct, &failed);
     learn_passwords(client);
@@ -312,6 +329,9 @@ void http_client_close(struct http_client *client)
     for (size_t i = 0; i < CURL_LOCK_DATA_LAST; i++)
         pthread_mutex_destroy(&client->share_locks[i]);
     pthread_mutex_destroy(&client->lock);
+    free(client->key_from);
+    free(client->repeat_header);
+    free(client->repeated);
     free(client->proxies[0]);
     free(client->proxies[1]);
     free(client->no_proxy);

@@ -42,6 +42,9 @@ struct http_client {
     int connect_ms;
     int64_t silence_ms;
     bool http2;
+    int *repeated; /* ended by 0 */
+    char *repeat_header;
+    char *key_from;
     struct sdk_secrets secrets;
 
     pthread_mutex_t lock; /* of what follows */
@@ -106,6 +109,11 @@ bool http_is_repeatable(const struct http_request *request);
 
 enum sandlot_status http_status_of(int status);
 bool http_is_accepted(const struct http_request *request, int status);
+
+enum { HTTP_KEY_HINT = 176 };
+
+/* What to do about a key that was refused, into TEXT; KEY_FROM: the variable that it came from, or NULL. */
+void http_key_hint(char *text, size_t capacity, const char *key_from);
 
 /* Fails the call with TEXT after redaction. */
 enum sandlot_status http_fail(struct sandlot_call *call, struct http_client *client, enum sandlot_status status,

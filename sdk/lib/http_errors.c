@@ -137,8 +137,20 @@ void http_trace(struct sandlot_call *call, struct http_client *client, const cha
     call->host->log(call, SANDLOT_LOG_DEBUG, line);
 }
 
-static const char *hint(const struct http_request *request, int status)
+void http_key_hint(char *text, size_t capacity, const char *key_from)
 {
+    snprintf(text, capacity, "check that the key%s%.100s is right, has not expired, and may do this",
+             key_from ? " in " : "", key_from ? key_from : "");
+}
+
+/* ABOUT_KEY: see http_key_hint. */
+static const char *hint(const struct http_client *client, const struct http_request *request, int status,
+                        const char *about_key)
+{
+    bool refused = http_status_of(status) == SANDLOT_AUTH;
+
+    if (refused && (client->key_from || !request->error_hint))
+        return about_key;
     if (request->error_hint)
         return request->error_hint;
     if (status >= 300 && status < 400)
@@ -146,8 +158,6 @@ static const char *hint(const struct http_request *request, int status)
     if (status == 402)
         return "check the plan and balance of the account";
     switch (http_status_of(status)) {
-    case SANDLOT_AUTH:
-        return "check that the key is right, has not expired, and may do this";
     case SANDLOT_NOT_FOUND:
         return strcmp(request->method, "POST") == 0
                    ? "check names and ids, and whether the base address is the right one"
@@ -173,7 +183,9 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
     char said[HTTP_LONGEST_MESSAGE + 1] = "";
     char tries[64] = "";
     char wait[96] = "";
+    char about_key[HTTP_KEY_HINT];
 
+    http_key_hint(about_key, sizeof(about_key), client->key_from);
     if (raw) {
         sdk_redact(&client->secrets, raw);
         sdk_one_line(said, sizeof(said), raw, strlen(raw));
@@ -185,5 +197,5 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
                  (long long)(response->retry_ms + 999) / 1000);
     return http_fail(call, client, http_status_of(response->status), "%s answered %s %s with status %d%s%s%s%s%s; %s",
                      client->service, request->method, url ? url : "?", response->status, *said ? ": \"" : "", said,
-                     *said ? "\"" : "", tries, wait, hint(request, response->status));
+                     *said ? "\"" : "", tries, wait, hint(client, request, response->status, about_key));
 }

@@ -392,6 +392,9 @@ static enum sandlot_status status_of_code(CURLcode code)
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_BAD_FUNCTION_ARGUMENT:
     case CURLE_FAILED_INIT:
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:
+#endif
         return SANDLOT_INTERNAL;
     default:
         return SANDLOT_UNAVAILABLE;
@@ -514,7 +517,9 @@ void http_attempt_run(struct http_attempt *attempt)
     curl_mime_free(transfer.form);
     curl_slist_free_all(transfer.headers);
     free(transfer.streams);
-    if (attempt->broken) /* after a failed name lookup libcurl 7.88 refuses the options of another request */
+    /* After a failed name lookup libcurl 7.88 refuses the options of another request. And a connection of HTTP/2, which
+     * outlives the request that was given up, may be what is dead. */
+    if (attempt->broken || attempt->outcome == SANDLOT_TIMEOUT)
         http_connection_free(transfer.connection);
     else
         http_connection_give_back(attempt->client, transfer.connection);

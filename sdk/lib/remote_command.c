@@ -3,15 +3,16 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/remote_command.h>
+#include <sandlot/sdk/text_sink.h>
 
 #include "remote_command_answer.h"
 #include "remote_command_pace.h"
 #include "remote_command_script.h"
 
 #include <ctype.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     DEFAULT_HOLD_MS = 20000,
@@ -20,6 +21,8 @@ enum {
     LONGEST_PATIENCE_MS = 10000,
     KILL_MS = 900, /* what a cancelled call has left */
     START_MARGIN_MS = 5000,
+    LAST_HOLD_MS = 1000,        /* of the last script, beyond the command's limit */
+    SLOWEST_BYTES_PER_MS = 256, /* of a line on which input is carried */
     TIMED_OUT_CODE = 124
 };
 
@@ -28,7 +31,8 @@ static const struct remote_pace default_pace = {.linger_s = 45,
                                                 .longest_pause_ms = 10000,
                                                 .give_up_ms = 60000,
                                                 .most_failures = 9,
-                                                .grace_ms = 15000};
+                                                .grace_ms = 15000,
+                                                .answer_ms = 6000};
 
 static const char note_lost[] = "the sandbox was restarted, or ended all processes, while the command ran";
 
@@ -41,17 +45,154 @@ struct run {
     struct remote_job job;
     struct remote_output output;
     int64_t begun_ms;    /* when the first script was sent */
+    int64_t limited_ms;  /* from when on the command's time limit counts: the same, or the end of the last wait */
     int64_t progress_ms; /* when something last came */
     int64_t patience_ms;
     int failures;      /* since then */
     bool sent;         /* a script that starts the job: from here on it may run */
     bool known;        /* the sandbox has told of the job */
+    bool stalled;      /* the last script had no answer within its limit */
     char reason[1024]; /* of the last answer that was lost */
 };
 
 static enum sandlot_status out_of_memory(struct sandlot_call *call)
 {
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to run a command; free some");
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+static int64_t sooner(int64_t one_ms, int64_t other_ms)
+{
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
+/* What is left of the command's time limit; INT64_MAX: it has none. */
+static int64_t limit_left_ms(const struct run *run)
+{
+    int64_t limit_ms = run->job.command->timeout_ms;
+    int64_t left_ms = limit_ms - (sandlot_now_ms() - run->limited_ms);
+
+    return limit_ms <= 0 ? INT64_MAX : left_ms > 0 ? left_ms : 0;
+}
+
+static bool is_overdue(const struct run *run)
+{
+    int64_t limit_ms = run->job.command->timeout_ms;
+    int64_t grace_ms = run->stalled ? 0 : run->pace->grace_ms;
+
+    return limit_ms > 0 && sandlot_now_ms() - run->limited_ms > limit_ms + grace_ms;
+}
+
+static bool is_past_deadline(const struct sandlot_call *call)
+{
+    return call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms;
+}
+
+/* Waits before asking again. False: the call is over. */
+static bool pause_after_failure(const struct run *run)
+{
+    int64_t most_ms = run->pace->first_pause_ms;
+    uint32_t random;
+
+    for (int i = 1; i < run->failures && most_ms < run->pace->longest_pause_ms; i++)
+        most_ms *= 2;
+    most_ms = sooner(most_ms, run->pace->longest_pause_ms);
+    random_bytes(&random, sizeof(random));
+    return pause_for(run->call, most_ms / 2 + (int64_t)(random % (uint64_t)(most_ms / 2 + 1)));
+}
+
+/*
+ * May the next script start the job? Not when the sandbox could already have forgotten it: then it would run twice. And
+ * not when the job has been heard of.
+ */
+static bool may_start(const struct run *run)
+{
+    int64_t memory_ms = (int64_t)run->pace->linger_s * 1000;
+    int64_t margin_ms = sooner(START_MARGIN_MS, memory_ms / 4);
+
+    return !run->sent || (!run->known && sandlot_now_ms() - run->begun_ms < memory_ms - margin_ms);
+}
+
+/* ---- the channel ------------------------------------------------------------------------------------------------- */
+
+/* The call that a channel's `run` gets. */
+struct sending {
+    struct attempt attempt; /* first, so that the call leads here */
+    int64_t limit_ms;       /* for the script and its answer; 0: none of its own */
+    int64_t waited_ms;      /* until when a wait lasted; 0: there was none */
+};
+
+void remote_wait_begin(struct sandlot_call *call)
+{
+    call->deadline_ms = ((struct sending *)call)->attempt.outer->deadline_ms;
+}
+
+void remote_wait_end(struct sandlot_call *call)
+{
+    struct sending *sending = (struct sending *)call;
+    int64_t outer_ms = sending->attempt.outer->deadline_ms;
+
+    sending->waited_ms = sandlot_now_ms();
+    if (sending->limit_ms > 0)
+        call->deadline_ms = sooner(sending->waited_ms + sending->limit_ms, outer_ms != 0 ? outer_ms : INT64_MAX);
+}
+
+/* What a channel's `put` reads, and the call that it gets: the service has the command's own time limit and a little
+ * more to take what it was given, but what the source takes is not its fault. */
+struct carried {
+    struct sending sending; /* first, as above */
+    struct sandlot_source source;
+    const struct sandlot_source *own;
+    uint64_t bytes;
+};
+
+/* Whose turn is it? Without a source that can be waited for, the service's. */
+static void give_turn(struct carried *carried)
+{
+    struct sending *sending = &carried->sending;
+    struct pollfd more = {carried->own->poll_fd, POLLIN, 0};
+    int64_t limit_ms = sending->limit_ms + (int64_t)(carried->bytes / SLOWEST_BYTES_PER_MS);
+    int64_t outer_ms = sending->attempt.outer->deadline_ms;
+    int64_t end_ms = sandlot_now_ms() + limit_ms;
+    bool waits_for_source = more.fd >= 0 && poll(&more, 1, 0) == 0;
+
+    if (sending->limit_ms > 0)
+        sending->attempt.call.deadline_ms =
+            waits_for_source ? outer_ms : sooner(end_ms, outer_ms != 0 ? outer_ms : INT64_MAX);
+}
+
+static enum sandlot_status read_carried(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                        size_t *length)
+{
+    struct carried *carried = source->context;
+    enum sandlot_status status = carried->own->read(carried->own, buffer, capacity, length);
+
+    carried->bytes += status == SANDLOT_OK ? *length : 0;
+    give_turn(carried);
+    return status;
+}
+
+/* Writes OWN, of LENGTH bytes, to the file PATH of the sandbox. */
+static enum sandlot_status carry(struct run *run, const char *path, const struct sandlot_source *own, uint64_t length)
+{
+    int64_t limit_ms = run->job.command->timeout_ms;
+    struct carried carried = {.sending.limit_ms = limit_ms > 0 ? limit_ms + run->pace->answer_ms : 0, .own = own};
+
+    attempt_begin(&carried.sending.attempt, run->call, 0);
+    carried.source = (struct sandlot_source){
+        .size = sizeof(carried.source), .context = &carried, .read = read_carried, .poll_fd = own->poll_fd};
+    give_turn(&carried);
+    enum sandlot_status status =
+        run->channel->put(&carried.sending.attempt.call, run->channel->context, path, &carried.source, length);
+    const char *reason = carried.sending.attempt.reason;
+
+    if (status == SANDLOT_TIMEOUT && !is_past_deadline(run->call))
+        return sandlot_fail(run->call, SANDLOT_UNAVAILABLE,
+                            "the sandbox did not take the command's input in time%s%.400s; the command was not "
+                            "started, try again or allow more time",
+                            *reason ? ": " : "", reason);
+    return status != SANDLOT_OK && *reason ? attempt_fail(&carried.sending.attempt, status) : status;
 }
 
 /* ---- what must be there before ----------------------------------------------------------------------------------- */
@@ -105,7 +246,7 @@ static void name_file(char path[64])
 {
     char token[REMOTE_TOKEN_SIZE];
 
-    remote_make_token(token);
+    random_digits(token, REMOTE_TOKEN_DIGITS);
     snprintf(path, 64, "/tmp/.sandlot-%s", token);
 }
 
@@ -122,7 +263,7 @@ static enum sandlot_status put_command(struct run *run)
                             REMOTE_SCRIPT_MAXIMUM);
     text.source =
         (struct sandlot_source){.size = sizeof(text.source), .context = &text, .read = read_text, .poll_fd = -1};
-    return run->channel->put(run->call, run->channel->context, run->job.text, &text.source, text.left);
+    return carry(run, run->job.text, &text.source, text.left);
 }
 
 /* Files that must be in the sandbox before the command. */
@@ -142,82 +283,56 @@ static enum sandlot_status prepare(struct run *run)
     if (!fits(&run->job))
         status = put_command(run);
     if (status == SANDLOT_OK && command->input)
-        status = run->channel->put(run->call, run->channel->context, run->job.input, command->input, UINT64_MAX);
+        status = carry(run, run->job.input, command->input, UINT64_MAX);
     return status;
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------- */
-
-static int64_t sooner(int64_t one_ms, int64_t other_ms)
-{
-    return one_ms < other_ms ? one_ms : other_ms;
-}
-
-static bool is_overdue(const struct run *run)
-{
-    int64_t limit_ms = run->job.command->timeout_ms;
-
-    return limit_ms > 0 && sandlot_now_ms() - run->begun_ms > limit_ms + run->pace->grace_ms;
-}
-
-static bool is_past_deadline(const struct sandlot_call *call)
-{
-    return call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms;
-}
-
-/* Waits before asking again. False: the call is over. */
-static bool pause_after_failure(const struct run *run)
-{
-    int64_t most_ms = run->pace->first_pause_ms;
-    uint32_t random = 0;
-
-    for (int i = 1; i < run->failures && most_ms < run->pace->longest_pause_ms; i++)
-        most_ms *= 2;
-    most_ms = sooner(most_ms, run->pace->longest_pause_ms);
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
-        random = (uint32_t)sandlot_now_ms();
-    return pause_for(run->call, most_ms / 2 + (int64_t)(random % (uint64_t)(most_ms / 2 + 1)));
-}
-
-/*
- * May the next script start the job? Not when the sandbox could already have forgotten it: then it would run twice. And
- * not when the job has been heard of.
- */
-static bool may_start(const struct run *run)
-{
-    int64_t memory_ms = (int64_t)run->pace->linger_s * 1000;
-    int64_t margin_ms = sooner(START_MARGIN_MS, memory_ms / 4);
-
-    return !run->sent || (!run->known && sandlot_now_ms() - run->begun_ms < memory_ms - margin_ms);
-}
-
-/* ---- the channel ------------------------------------------------------------------------------------------------- */
+/* ---- scripts ----------------------------------------------------------------------------------------------------- */
 
 /* Sends SCRIPT. What the channel says of a failure is kept until it is known whether the command fails by it. */
-static enum sandlot_status send_script(struct run *run, const struct remote_script *script,
+static enum sandlot_status send_script(struct run *run, const struct remote_script *script, int64_t limit_ms,
                                        struct remote_answer *answer)
 {
-    struct attempt attempt;
+    struct sending sending = {.limit_ms = limit_ms};
     char reason[sizeof(run->reason)] = "";
 
     if (script->urgent)
-        attempt_begin_urgent(&attempt, run->call, KILL_MS);
+        attempt_begin_urgent(&sending.attempt, run->call, KILL_MS);
     else
-        attempt_begin(&attempt, run->call, 0);
+        attempt_begin(&sending.attempt, run->call, limit_ms);
     enum sandlot_status status =
-        run->channel->run(&attempt.call, run->channel->context, script, &answer->sink, reason, sizeof(reason));
+        run->channel->run(&sending.attempt.call, run->channel->context, script, &answer->sink, reason, sizeof(reason));
 
     remote_answer_finish(answer);
     if (script->urgent)
         return status;
+    run->stalled = limit_ms > 0 && status != SANDLOT_OK && is_past_deadline(&sending.attempt.call);
+    if (sending.waited_ms > 0)
+        run->limited_ms = sending.waited_ms;
     if (status == SANDLOT_TIMEOUT && !is_past_deadline(run->call))
         status = SANDLOT_UNAVAILABLE; /* it was this request's own limit */
-    if (*reason || *attempt.reason)
-        snprintf(run->reason, sizeof(run->reason), "%s", *reason ? reason : attempt.reason);
+    if (*reason || *sending.attempt.reason)
+        snprintf(run->reason, sizeof(run->reason), "%s", *reason ? reason : sending.attempt.reason);
     if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE && run->output.status == SANDLOT_OK)
         run->call->host->fail(run->call, status,
                               *run->reason ? run->reason : "the sandbox refused to run the command; try again");
     return status;
+}
+
+/* Its own kind of call, for what a channel may do with it. */
+void remote_clean_up(struct sandlot_call *call, const struct remote_channel *channel, const char *script)
+{
+    struct sending sending = {0};
+    char id[RANDOM_UUID_SIZE];
+    char reason[128];
+    char nothing[1];
+    struct text_sink dropped;
+    const struct remote_script last = {.text = script, .id = id, .longest_ms = KILL_MS, .urgent = true};
+
+    random_uuid(id);
+    text_sink_init(&dropped, nothing, sizeof(nothing));
+    attempt_begin_urgent(&sending.attempt, call, KILL_MS);
+    channel->run(&sending.attempt.call, channel->context, &last, &dropped.sink, reason, sizeof(reason));
 }
 
 /* ---- ending a command before its time ---------------------------------------------------------------------------- */
@@ -228,13 +343,13 @@ static bool send_kill(struct run *run)
     struct remote_answer answer;
     struct sdk_buffer text = {.limit = REMOTE_SCRIPT_MAXIMUM};
 
-    remote_make_id(ask.id);
-    remote_make_token(ask.token);
+    random_uuid(ask.id);
+    random_digits(ask.token, REMOTE_TOKEN_DIGITS);
     remote_answer_init(&answer, &run->output, ask.token);
     if (remote_script_kill(&text, &run->job, &ask)) {
         const struct remote_script script = {.text = text.bytes, .id = ask.id, .longest_ms = KILL_MS, .urgent = true};
 
-        send_script(run, &script, &answer);
+        send_script(run, &script, 0, &answer);
     }
     sdk_buffer_clear(&text);
     return answer.verdict == REMOTE_KILLED;
@@ -400,6 +515,18 @@ static int64_t hold_of(const struct run *run)
     return hold_ms < SHORTEST_HOLD_MS ? SHORTEST_HOLD_MS : hold_ms;
 }
 
+/* A command with a time limit is not waited for much longer than that, though the line be dead: its last script ends
+ * with the limit, and the answer has some seconds to come. The limit of sending; 0: none of its own. */
+static int64_t limit_hold(const struct run *run, int64_t *hold_ms)
+{
+    int64_t left_ms = limit_left_ms(run);
+
+    if (run->pace->answer_ms <= 0 || left_ms >= *hold_ms - LAST_HOLD_MS)
+        return 0;
+    *hold_ms = left_ms + LAST_HOLD_MS;
+    return *hold_ms + run->pace->answer_ms;
+}
+
 /* One script and its answer. */
 static enum sandlot_status ask_once(struct run *run, struct remote_answer *answer)
 {
@@ -410,11 +537,12 @@ static enum sandlot_status ask_once(struct run *run, struct remote_answer *answe
                              .from = run->output.offset,
                              .hold_ms = hold_of(run),
                              .patience_ms = run->patience_ms};
+    int64_t limit_ms = limit_hold(run, &ask.hold_ms);
     struct sdk_buffer text = {.limit = REMOTE_SCRIPT_MAXIMUM};
     enum sandlot_status status;
 
-    remote_make_id(ask.id);
-    remote_make_token(ask.token);
+    random_uuid(ask.id);
+    random_digits(ask.token, REMOTE_TOKEN_DIGITS);
     remote_answer_init(answer, &run->output, ask.token);
     if (!remote_script_ask(&text, &run->job, &ask)) {
         status = out_of_memory(run->call);
@@ -422,7 +550,7 @@ static enum sandlot_status ask_once(struct run *run, struct remote_answer *answe
         const struct remote_script script = {.text = text.bytes, .id = ask.id, .longest_ms = ask.hold_ms};
 
         run->sent = run->sent || ask.start;
-        status = send_script(run, &script, answer);
+        status = send_script(run, &script, limit_ms, answer);
     }
     answer->token = ""; /* it was this function's */
     sdk_buffer_clear(&text);
@@ -482,13 +610,13 @@ enum sandlot_status remote_command_run_at(struct sandlot_call *call, const struc
                               .linger_s = pace->linger_s},
                       .patience_ms = FIRST_PATIENCE_MS};
 
-    remote_make_id(run.job.id);
-    remote_make_token(run.job.seal);
+    random_uuid(run.job.id);
+    random_digits(run.job.seal, REMOTE_TOKEN_DIGITS);
     if (!remote_output_open(&run.output, output, run.job.seal))
         return out_of_memory(call);
     enum sandlot_status status = prepare(&run);
 
-    run.begun_ms = run.progress_ms = sandlot_now_ms();
+    run.begun_ms = run.limited_ms = run.progress_ms = sandlot_now_ms();
     if (status == SANDLOT_OK)
         status = ask_until_over(&run);
     else
@@ -501,5 +629,10 @@ enum sandlot_status remote_command_run(struct sandlot_call *call, const struct r
                                        const struct sandlot_command *command, const struct sandlot_sink *output,
                                        struct sandlot_exit *result)
 {
-    return remote_command_run_at(call, channel, command, output, result, &default_pace);
+    const char *sooner_ms = getenv("SANDLOT_TEST_GIVE_UP_MS"); /* tests of a service that never answers need not wait */
+    struct remote_pace pace = default_pace;
+
+    if (sooner_ms && strtoll(sooner_ms, NULL, 10) > 0)
+        pace.give_up_ms = sooner(strtoll(sooner_ms, NULL, 10), default_pace.give_up_ms);
+    return remote_command_run_at(call, channel, command, output, result, &pace);
 }

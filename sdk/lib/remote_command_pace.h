@@ -11,6 +11,8 @@ struct remote_pace {
     int64_t give_up_ms; /* without progress */
     int most_failures;  /* in a row */
     int64_t grace_ms;   /* beyond a command's time limit, which the sandbox itself keeps */
+    int64_t answer_ms;  /* how long the answer to the last script of a command with a time limit may take beyond that
+                           script's end; 0: as long as the channel waits */
 };
 
 /* remote_command_run at another pace: for tests. */

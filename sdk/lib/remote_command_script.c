@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     MOST_STREAMED = 8 * 1024 * 1024, /* bytes of output in one answer, so that what was received is let go of */
@@ -16,38 +15,6 @@ enum {
 
 /* The command's text comes from a file: read as a whole, so that `$0` and the like are as with -c. */
 static const char from_file[] = "set -- \"$(cat \"$1\" && echo .)\"; eval \"set --\n${1%.}\"";
-
-/* ---- random names ------------------------------------------------------------------------------------------------ */
-
-static void fill_random(unsigned char *bytes, size_t length)
-{
-    for (size_t got = 0; got < length;) {
-        ssize_t more = getrandom(bytes + got, length - got, 0);
-
-        if (more > 0)
-            got += (size_t)more;
-    }
-}
-
-void remote_make_token(char token[REMOTE_TOKEN_SIZE])
-{
-    unsigned char bytes[REMOTE_TOKEN_SIZE / 2];
-
-    fill_random(bytes, sizeof(bytes));
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
-}
-
-void remote_make_id(char id[REMOTE_ID_SIZE])
-{
-    unsigned char b[16];
-
-    fill_random(b, sizeof(b));
-    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40); /* version 4: random */
-    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    snprintf(id, REMOTE_ID_SIZE, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 

@@ -2,14 +2,12 @@
 #ifndef SANDLOT_SDK_REMOTE_COMMAND_SCRIPT_H
 #define SANDLOT_SDK_REMOTE_COMMAND_SCRIPT_H
 
+#include <sandlot/sdk/random.h>
 #include <sandlot/sdk/remote_command.h>
 
 #include "text.h"
 
-enum {
-    REMOTE_TOKEN_SIZE = 33, /* 32 hexadecimal digits */
-    REMOTE_ID_SIZE = 37     /* a UUID */
-};
+enum { REMOTE_TOKEN_DIGITS = 32, REMOTE_TOKEN_SIZE = REMOTE_TOKEN_DIGITS + 1, REMOTE_ID_SIZE = RANDOM_UUID_SIZE };
 
 /* One job: what does not change from script to script. */
 struct remote_job {
@@ -34,9 +32,6 @@ struct remote_ask {
     int64_t hold_ms;     /* answer within this time */
     int64_t patience_ms; /* without streaming: hand out what has waited for so long */
 };
-
-void remote_make_token(char token[REMOTE_TOKEN_SIZE]);
-void remote_make_id(char id[REMOTE_ID_SIZE]);
 
 /* Write the script to TEXT, whose limit is set. False: out of memory or beyond the limit. */
 bool remote_script_ask(struct sdk_buffer *text, const struct remote_job *job, const struct remote_ask *ask);

@@ -278,9 +278,53 @@ static enum sandlot_status read_head(struct sandlot_call *call, struct websocket
     }
 }
 
+/* What the other side has answered with, of which nothing is to be freed. */
+static struct http_response answer_of(const struct websocket *socket, const char *url, int status, size_t head_length)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (struct http_response){
+        .status = status,
+        .body = socket->early.bytes + head_length,
+        .length = status == 101 ? 0 : socket->early.length - head_length,
+        .headers = socket->early.bytes,
+        .headers_length = head_length,
+        .url = (char *)url,
+        .attempts = 1,
+        .retry_ms =
+            http_retry_after(socket->early.bytes, head_length, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000),
+    };
+}
+
+/* LENGTH bytes with a NUL after them, to be freed. */
+static char *copy(const char *bytes, size_t length)
+{
+    char *made = malloc(length + 1);
+
+    if (made) {
+        memcpy(made, bytes, length);
+        made[length] = '\0';
+    }
+    return made;
+}
+
+/* The same for somebody who clears it. False: out of memory. */
+static bool hand_over(const struct http_response *from, struct http_response *answer)
+{
+    if (!answer)
+        return true;
+    *answer = *from;
+    answer->body = copy(from->body, from->length);
+    answer->headers = copy(from->headers, from->headers_length);
+    answer->url = strdup(from->url);
+    return answer->body && answer->headers && answer->url;
+}
+
 /* An answer that is not the upgrade is told as http_send would. Its body is worth a short wait. */
 static enum sandlot_status refuse(struct sandlot_call *call, struct websocket *socket,
-                                  const struct http_request *request, const char *url, int status, size_t head_length)
+                                  const struct http_request *request, struct http_response *answer, const char *url,
+                                  int status, size_t head_length)
 {
     struct sandlot_call patience = *call;
     int64_t end_ms = sandlot_now_ms() + GOODBYE_MS;
@@ -289,15 +333,9 @@ static enum sandlot_status refuse(struct sandlot_call *call, struct websocket *s
     patience.deadline_ms = call->deadline_ms != 0 && call->deadline_ms < end_ms ? call->deadline_ms : end_ms;
     while (socket->early.length < whole && read_more(&patience, socket) == SANDLOT_OK)
         continue;
-    const struct http_response response = {
-        .status = status,
-        .body = socket->early.bytes + head_length,
-        .length = socket->early.length - head_length,
-        .url = (char *)url,
-        .attempts = 1,
-        .retry_ms = -1,
-    };
+    const struct http_response response = answer_of(socket, url, status, head_length);
 
+    hand_over(&response, answer); /* what is missing of it is missed less than the reason */
     return http_response_fail(call, socket->client, request, &response);
 }
 
@@ -325,10 +363,13 @@ static enum sandlot_status shake_hands(struct sandlot_call *call, struct websock
 
     socket->early_read = head_length;
     if (answered != 0 && answered != 101)
-        return refuse(call, socket, request, url, answered, head_length);
+        return refuse(call, socket, request, wanted->answer, url, answered, head_length);
     if (!handshake_accepted(socket->early.bytes, head_length, key, wanted->protocols, &socket->protocol))
         return fail(call, socket, SANDLOT_INTERNAL, "the answer to the handshake is none of WebSocket");
-    return SANDLOT_OK;
+    const struct http_response response = answer_of(socket, url, answered, head_length);
+
+    return hand_over(&response, wanted->answer) ? SANDLOT_OK
+                                                : fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
 }
 
 /* ws and wss are http and https to libcurl. */

@@ -168,6 +168,9 @@ FIELD(sandlot_provider, 168, list_snapshots,
 FIELD(sandlot_provider, 176, delete_snapshot, enum sandlot_status (*)(struct sandlot_call *, void *, const char *));
 FIELD(sandlot_provider, 184, fork,
       enum sandlot_status (*)(struct sandlot_call *, void *, const char *, const struct sandlot_create *));
+#if SANDLOT_ABI_MINOR >= 1
+FIELD(sandlot_provider, 192, check, enum sandlot_status (*)(struct sandlot_call *, void *));
+#endif
 SIZE(sandlot_provider, 192);
 
 VALUE(SANDLOT_OK, 0);

@@ -41,7 +41,7 @@ void bench_worker(const struct bench *bench);
 
 enum { ROUNDS_MAXIMUM = 600 };
 
-/* Something could not be measured: says so and ends with status 1. */
+/* Something could not be measured: says so in a line "not ok ..." and ends with status 1. */
 void give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 double now_us(void);
@@ -61,12 +61,18 @@ void compete(struct contender *contenders, size_t count, size_t rounds);
 /* The same, several times, with what the quietest of these (the one with the lowest median) showed. */
 void compete_quietest(struct contender *contenders, size_t count, size_t rounds, size_t times);
 
-/* One line of the table. */
+/* One line of the table: a time, a ratio of times, or what the whole machine has a part in. Above its target it is
+ * marked "over", and that is all: other work on the machine makes it so. */
 void row(const char *what, double measured, double target, const char *unit, const char *detail, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* How many lines were over three times their target. */
-int gross_misses(void);
+/* One line of what is the same on every machine, such as the memory of our own processes: above its target it is
+ * BROKEN, and told again in a line "not ok ...". */
+void steady_row(const char *what, double measured, double target, const char *unit, const char *detail, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* How many lines were BROKEN. */
+int broken_rows(void);
 
 /* ---- processes ---- */
 
@@ -96,6 +102,11 @@ void in_box(struct sandlot_session *session, const char *command);
 
 /* Makes BENCH's file or folder NAME into a path; to be freed. */
 char *bench_path(const struct bench *bench, const char *name);
+
+/* The plugins of the tests are found, and only_execute, which uses the local provider from within, runs without the
+ * wall of a worker. */
+void test_plugins_begin(const struct bench *bench);
+void test_plugins_end(void);
 
 /* LENGTH bytes of text in lines of 64, ended by a NUL; to be freed. */
 char *make_text(size_t length);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EDGE = 20 };
+enum { EDGE = 20, MOST_KIB = 512 };
 
 /* Sum of Pss of the keeper and the inits of its boxes, in KiB: what they do not share, and their part of what they
  * share. */
@@ -65,6 +65,18 @@ static void delete_all(struct sandlot *sandlot, char **ids, size_t count)
     }
 }
 
+/* Of each of ALIVE boxes, in KiB: OF_MACHINE with what the kernel keeps for them, and with what else the machine did
+ * meanwhile; OF_PROCESSES alone. */
+static void show_memory(size_t alive, double of_machine, double of_processes)
+{
+    char what[64];
+
+    snprintf(what, sizeof(what), "memory of an idle box, of %zu alive", alive);
+    row(what, of_machine, MOST_KIB, "KiB", "of the machine");
+    snprintf(what, sizeof(what), "Pss of an idle box, of %zu alive", alive);
+    steady_row(what, of_processes, MOST_KIB, "KiB", "of the processes alone");
+}
+
 void bench_boxes(const struct bench *bench, size_t boxes)
 {
     char **ids = calloc(boxes, sizeof(*ids));
@@ -78,10 +90,7 @@ void bench_boxes(const struct bench *bench, size_t boxes)
         took[i] = create_kept(bench->sandlot, &ids[i]);
         if (i + 1 == boxes / 10 || i + 1 == boxes) {
             double each = (double)(available - kilobytes("/proc/meminfo", "MemAvailable")) / (double)(i + 1);
-            char what[64];
-            snprintf(what, sizeof(what), "memory of an idle box, of %zu alive", i + 1);
-            row(what, each, 512, "KiB", "of the machine; Pss of the processes alone: %.0f KiB",
-                (double)(keeper_pss() - pss) / (double)(i + 1));
+            show_memory(i + 1, each, (double)(keeper_pss() - pss) / (double)(i + 1));
         }
     }
     char what[64];

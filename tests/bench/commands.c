@@ -59,90 +59,6 @@ static void once_life(void *context)
     run((const char *const[]){sandlot, "delete", id, NULL});
 }
 
-/* The same command with a view and an environment like those of a box. */
-static const char *const BWRAP[] = {"/usr/bin/bwrap",
-                                    "--unshare-all",
-                                    "--die-with-parent",
-                                    "--new-session",
-                                    "--cap-drop",
-                                    "ALL",
-                                    "--clearenv",
-                                    "--setenv",
-                                    "PATH",
-                                    "/usr/bin:/bin",
-                                    "--setenv",
-                                    "LC_CTYPE",
-                                    "C.UTF-8",
-                                    "--ro-bind",
-                                    "/usr",
-                                    "/usr",
-                                    "--symlink",
-                                    "usr/bin",
-                                    "/bin",
-                                    "--symlink",
-                                    "usr/lib",
-                                    "/lib",
-                                    "--symlink",
-                                    "usr/lib64",
-                                    "/lib64",
-                                    "--ro-bind-try",
-                                    "/etc/alternatives",
-                                    "/etc/alternatives",
-                                    "--ro-bind-try",
-                                    "/etc/bash.bashrc",
-                                    "/etc/bash.bashrc",
-                                    "--ro-bind-try",
-                                    "/etc/fonts",
-                                    "/etc/fonts",
-                                    "--ro-bind-try",
-                                    "/etc/ld.so.cache",
-                                    "/etc/ld.so.cache",
-                                    "--ro-bind-try",
-                                    "/etc/ld.so.conf",
-                                    "/etc/ld.so.conf",
-                                    "--ro-bind-try",
-                                    "/etc/ld.so.conf.d",
-                                    "/etc/ld.so.conf.d",
-                                    "--ro-bind-try",
-                                    "/etc/mime.types",
-                                    "/etc/mime.types",
-                                    "--ro-bind-try",
-                                    "/etc/perl",
-                                    "/etc/perl",
-                                    "--ro-bind-try",
-                                    "/etc/protocols",
-                                    "/etc/protocols",
-                                    "--ro-bind-try",
-                                    "/etc/services",
-                                    "/etc/services",
-                                    "--ro-bind-try",
-                                    "/etc/ssl/certs",
-                                    "/etc/ssl/certs",
-                                    "--ro-bind-try",
-                                    "/etc/ssl/openssl.cnf",
-                                    "/etc/ssl/openssl.cnf",
-                                    "--ro-bind-try",
-                                    "/etc/terminfo",
-                                    "/etc/terminfo",
-                                    "--proc",
-                                    "/proc",
-                                    "--dev",
-                                    "/dev",
-                                    "--tmpfs",
-                                    "/tmp",
-                                    "--tmpfs",
-                                    "/run",
-                                    "--tmpfs",
-                                    "/home/sandlot",
-                                    "--tmpfs",
-                                    "/workspace",
-                                    "--chdir",
-                                    "/workspace",
-                                    "/bin/bash",
-                                    "-c",
-                                    "true",
-                                    NULL};
-
 static void measure_version(const char *sandlot)
 {
     const char *version[] = {sandlot, "--version", NULL};
@@ -188,18 +104,34 @@ static void measure_execute(struct sandlot_session *session)
         "%.0f us and %.0f us", turns[0].median_us, turns[2].median_us);
 }
 
-static void measure_command(const char *sandlot, const char *id)
+static void measure_command(const struct bench *bench, const char *id)
 {
+    /* The same command in bubblewrap with a plain view: /usr, /proc, /dev, /tmp, and FOLDER to work in. It has the
+     * namespaces and the environment of a box, and no capabilities. */
+    char words[] = "/usr/bin/bwrap --unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv "
+                   "--setenv PATH /usr/bin:/bin --setenv LC_CTYPE C.UTF-8 --ro-bind /usr /usr --symlink usr/bin /bin "
+                   "--symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev --tmpfs /tmp "
+                   "--bind FOLDER /workspace --chdir /workspace /bin/bash -c true";
+    const char *bwrap[sizeof(words) / 2] = {NULL};
+    const char *sandlot = bench->command;
+    size_t count = 0;
+
+    for (const char *word = strtok(words, " "); word; word = strtok(NULL, " "))
+        bwrap[count++] = strcmp(word, "FOLDER") == 0 ? bench->folder : word;
     const char *in_live_box[] = {sandlot, "exec", "--sandbox-id", id, "--", "true", NULL};
+    const char *in_own_box[] = {sandlot, "exec", "--", "true", NULL};
     struct contender turns[] = {{.once = once_run, .context = in_live_box},
-                                {.once = once_run, .context = (void *)BWRAP},
+                                {.once = once_run, .context = bwrap},
+                                {.once = once_run, .context = in_own_box},
                                 {.once = once_life, .context = (void *)sandlot}};
 
-    compete(turns, 3, 60);
+    compete(turns, 4, 60);
     row("sandlot exec in a live box / bwrap", turns[0].median_us / turns[1].median_us, 0.6, "x", "%.2f ms and %.2f ms",
         turns[0].median_us / 1e3, turns[1].median_us / 1e3);
-    row("create + exec + delete, three processes / bwrap", turns[2].median_us / turns[1].median_us, 2.5, "x",
+    row("create + exec + delete, one process / bwrap", turns[2].median_us / turns[1].median_us, 1.2, "x",
         "%.2f ms and %.2f ms", turns[2].median_us / 1e3, turns[1].median_us / 1e3);
+    row("create + exec + delete, three processes / bwrap", turns[3].median_us / turns[1].median_us, 2.5, "x",
+        "%.2f ms and %.2f ms", turns[3].median_us / 1e3, turns[1].median_us / 1e3);
 }
 
 void bench_execute(const struct bench *bench)
@@ -207,6 +139,6 @@ void bench_execute(const struct bench *bench)
     struct sandlot_session *session = open_box(bench->sandlot, NULL, NULL);
 
     measure_execute(session);
-    measure_command(bench->command, sandlot_session_id(session));
+    measure_command(bench, sandlot_session_id(session));
     close_box(session);
 }

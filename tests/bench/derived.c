@@ -204,7 +204,7 @@ void bench_derived(const struct bench *bench)
 {
     struct sandlot_error error = {0};
 
-    setenv("SANDLOT_PLUGIN_PATH", bench->test_plugins, 1);
+    test_plugins_begin(bench);
     struct sandlot *sandlot = sandlot_open(NULL, &error);
 
     if (!sandlot)
@@ -215,5 +215,5 @@ void bench_derived(const struct bench *bench)
     measure_operations(session);
     close_box(session);
     sandlot_close(sandlot);
-    unsetenv("SANDLOT_PLUGIN_PATH");
+    test_plugins_end();
 }

@@ -214,8 +214,8 @@ static void measure_junk(const struct bench *bench)
 
     send_junk(&server);
     ask(&server, PING);
-    row("memory of the MCP server after a line of 64 MiB", (double)kilobytes(status, "VmRSS") / 1024, 20, "MiB",
-        "%.1f before, %.1f at most meanwhile", (double)before / 1024, (double)kilobytes(status, "VmHWM") / 1024);
+    steady_row("memory of the MCP server after a line of 64 MiB", (double)kilobytes(status, "VmRSS") / 1024, 20, "MiB",
+               "%.1f before, %.1f at most meanwhile", (double)before / 1024, (double)kilobytes(status, "VmHWM") / 1024);
     stop_server(&server);
 }
 

@@ -201,8 +201,8 @@ static void show_peaks(const char *what, const char *route, uint64_t mib, const 
     long more = peaks->command > peaks->inside ? peaks->command : peaks->inside;
 
     snprintf(text, sizeof(text), "%s of %" PRIu64 " MiB, %s: peak of memory", what, mib, route);
-    row(text, (double)more / 1024, 32, "MiB", "command %.1f, in the box %.1f; %.0f MiB/s",
-        (double)peaks->command / 1024, (double)peaks->inside / 1024, (double)mib / peaks->seconds);
+    steady_row(text, (double)more / 1024, 32, "MiB", "command %.1f, in the box %.1f; %.0f MiB/s",
+               (double)peaks->command / 1024, (double)peaks->inside / 1024, (double)mib / peaks->seconds);
 }
 
 static void measure_memory(const struct bench *bench, const char *provider, const char *route, uint64_t mib)
@@ -246,7 +246,7 @@ void bench_transfers(const struct bench *bench)
     if (!bench->slow)
         return;
     measure_memory(bench, "local", "files reached directly", LARGE_MIB);
-    setenv("SANDLOT_PLUGIN_PATH", bench->test_plugins, 1);
+    test_plugins_begin(bench);
     measure_memory(bench, "only_execute", "through commands", DERIVED_MIB);
-    unsetenv("SANDLOT_PLUGIN_PATH");
+    test_plugins_end();
 }

@@ -3,8 +3,9 @@
 #
 #   tests/bench/vendors.sh BUILD [NAME...]      every vendor that has tests/vendors/NAME/bench.mjs, but the made-up one
 #
-# Each line: what, measured, at most, unit, ok or OVER or MISS (over three times the limit), details. Status 1 after a MISS, or if
-# something could not be measured; 77 without what is measured against.
+# Each line: what, measured, at most, unit, ok or over, details. A time may be over: a busy machine does that. What is the same on every
+# machine (requests, memory) is BROKEN then, and told in a line "not ok ...", as is what could not be measured; status 1 after these,
+# 77 without what is measured against.
 # shellcheck disable=SC1091,SC2034,SC2154
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -24,7 +25,11 @@ LARGE_MIB=${LARGE_MIB:-256}
 # One vendor per process: lib.sh has one emulator, and cleans up at the end.
 if [ "${#names[@]}" -ne 1 ]; then
     result=0
-    for name in "${names[@]}"; do "$0" "$BUILD" "$name" || result=$?; done
+    for name in "${names[@]}"; do
+        status=0
+        "$0" "$BUILD" "$name" || status=$?
+        [ "$status" != 0 ] && [ "$result" != 1 ] && result=$((status == 77 ? 77 : 1))
+    done
     exit "$result"
 fi
 
@@ -33,18 +38,25 @@ export EMULATOR_CHANGE_MS=10 # what a service itself takes is not measured
 vendor_start "${names[0]}"
 # shellcheck disable=SC1090
 . "tests/vendors/$vendor/bench.sh"
-misses=0
+broken=0
 
-# row WHAT MEASURED AT-MOST UNIT DETAIL
+# row WHAT MEASURED AT-MOST UNIT DETAIL: a time
 row() {
-    awk -v what="$vendor: $1" -v measured="$2" -v most="$3" -v unit="$4" -v detail="$5" 'BEGIN {
-        word = measured + 0 <= most + 0 ? "ok" : measured > 3 * most ? "MISS" : "OVER"
+    awk -v what="$vendor: $1" -v measured="$2" -v most="$3" -v unit="$4" -v detail="$5" -v otherwise="${6:-over}" 'BEGIN {
+        word = measured + 0 <= most + 0 ? "ok" : otherwise
         printf "%-58s %9.2f %9.2f %-4s %-5s %s\n", what, measured, most, unit, word, detail
-        exit word == "MISS"
-    }' || misses=$((misses + 1))
+        exit word != "ok"
+    }'
+}
+# steady_row WHAT MEASURED AT-MOST UNIT DETAIL: what no other work on the machine has a part in
+steady_row() {
+    row "$@" BROKEN || {
+        echo "not ok $vendor: $1: $2 $4, at most $3"
+        broken=1
+    }
 }
 give_up() {
-    echo "$vendor: $1" >&2
+    echo "not ok $vendor: $1"
     exit 1
 }
 
@@ -89,7 +101,7 @@ compare() {
         [ "$round" = 0 ] || echo "$took" >>"$scratch/them"
     done
     us=$(median <"$scratch/us") them=$(median <"$scratch/them")
-    row "requests of $what" "$us_count" "$them_count" "" "by the SDK: $them_count"
+    steady_row "requests of $what" "$us_count" "$them_count" "" "by the SDK: $them_count"
     row "time of $what, of the SDK's" "$(awk "BEGIN { print $us / $them }")" "$limit" x "$((us / 1000)) ms, the SDK: $((them / 1000)) ms"
 }
 
@@ -131,7 +143,7 @@ large() {
             ;;
     esac
     them=$peak
-    row "memory of $1, $LARGE_MIB MiB" "$(awk "BEGIN { print $us / 1024 }")" 40 MiB "in $seconds s; the SDK: $((them / 1024)) MiB"
+    steady_row "memory of $1, $LARGE_MIB MiB" "$(awk "BEGIN { print $us / 1024 }")" 40 MiB "in $seconds s; the SDK: $((them / 1024)) MiB"
 }
 
 head -c 1048576 /dev/urandom >"$scratch/small"
@@ -144,4 +156,4 @@ compare "download, 1 MiB" 1 download small
 compare "list" 1 list
 large upload
 large download
-[ "$misses" = 0 ]
+exit "$broken"

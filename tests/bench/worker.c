@@ -119,7 +119,7 @@ static void measure_bytes(const struct bench *bench, struct sandlot_session *her
 
     for (size_t i = 0; i < 2; i++)
         snprintf(moves[i].inside, sizeof(moves[i].inside), "/%llu", (unsigned long long)GIB);
-    compete(down, 2, 5);
+    compete(down, 2, 9); /* a file of this size meets the disk now and then */
     row("worker: a download of 1 GiB / in-process", down[0].median_us / down[1].median_us, 1.25, "x",
         "%.2f GB/s and %.2f GB/s", (double)GIB / 1e3 / down[0].median_us, (double)GIB / 1e3 / down[1].median_us);
     compete(up, 2, 5);

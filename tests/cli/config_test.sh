@@ -112,6 +112,19 @@ rm -f "$config"
 usage "an unknown --param, with the nearest" "memory_mb\b" exec --param memory_mbs=100 -- true
 usage "a --param of the wrong type" "memory_mb" exec --param memory_mb=much -- true
 usage "a --param out of range" "memory_mb" exec --param memory_mb=-5 -- true
+for number in -9223372036854775808 9223372036854775808 -99999999999999999999; do
+    usage "a --param that no integer holds: $number" "\"memory_mb\" is out of range" exec --param "memory_mb=$number" -- true
+done
+printf '[sandboxes.providers.local.params]\nttl_s = 60\nmemory_mb = 5\ncolour = 1\n' >"$scratch/refused.toml"
+expect "providers warns of a bad parameter, with its line" 0 "*" "refused.toml:4: there is no parameter .colour.*left out" \
+    --config "$scratch/refused.toml" providers
+expect "providers NAME too" 0 "*" "refused.toml:4: there is no parameter .colour" --config "$scratch/refused.toml" providers local
+check "once" test "$(grep -c colour "$scratch/err")" = 1
+sed -i '/colour/d' "$scratch/refused.toml"
+usage "a value that the provider refuses names its line" "memory_mb = 5 is out of range.*; memory_mb is from .*/refused.toml:3" \
+    --config "$scratch/refused.toml" exec -- true
+usage "but not if it comes from elsewhere" "memory_mb = 6 is out of range; it must be between 16 and [0-9]*$" \
+    --config "$scratch/refused.toml" exec --param memory_mb=6 -- true
 configure '[sandboxes.providers.local.params]
 unheard = "se/cret-value"'
 run exec -- true

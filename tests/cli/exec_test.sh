@@ -38,6 +38,10 @@ expect "--cwd" 0 "/tmp" "*" exec --cwd /tmp -- pwd
 expect "a --cwd that is missing is not a missing sandbox" 1 "" "/nowhere is not found" exec --cwd /nowhere -- pwd
 expect "a command that begins with a dash" 9 "" "*" exec -- "-x 2>/dev/null; exit 9"
 expect "--env" 0 "one two three" "*" exec --env A=one --env "B=two three" 'echo "$A $B"'
+expect "-e is --env" 0 "one" "*" exec -e A=one 'echo "$A"'
+expect "run is exec" 3 "x" "*" run 'echo x; exit 3'
+expect "a time with units" 0 "x" "*" exec --timeout 1m30s -- echo x
+expect "a time of the host's parameters too" 0 "x" "*" exec --param ttl_s=2h --param start_timeout_s=3m -- echo x
 expect "--env with the last word" 0 "2" "*" exec --env A=1 --env A=2 'echo $A'
 
 # ---- bytes ----
@@ -56,18 +60,13 @@ long=$(head -c 120000 /dev/zero | tr '\0' x)
 expect "a command of 120 kB" 0 "120001" "*" exec "echo $long | wc -c"
 
 # ---- time ----
-begin=$SECONDS
-expect "time limit" 124 "*" "*" exec --timeout 1 'echo before; sleep 30'
-check "the time limit is kept" test $((SECONDS - begin)) -lt 8
+# What must not be waited for sleeps longer than the limit that lib.sh has for each run.
+expect "time limit" 124 "*" "*" exec --timeout 1 'echo before; sleep 3000'
 check "what was printed is there" test "$(head -n 1 "$scratch/out")" = before
 check "a line says that it timed out" grep -qi "timed out" "$scratch/out"
-begin=$SECONDS
-expect "a command that ignores SIGTERM" 124 "*" "*" exec --timeout 1 'trap "" TERM; echo x; sleep 30; sleep 30'
-check "is ended all the same" test $((SECONDS - begin)) -lt 8
+expect "a command that ignores SIGTERM is ended all the same" 124 "*" "*" exec --timeout 1 'trap "" TERM; echo x; sleep 3000; sleep 3000'
 expect "no limit" 0 "x" "*" exec --timeout 0 -- echo x
-begin=$SECONDS
-expect "a background child holds nothing up" 0 "done" "*" exec 'sleep 20 & echo done'
-check "and costs no time" test $((SECONDS - begin)) -lt 8
+expect "a background child holds nothing up" 0 "done" "*" exec 'sleep 3000 & echo done'
 
 # ---- output that cannot be written ----
 run_to() { "$SANDLOT" exec -- echo x >"$1" 2>"$scratch/err"; }
@@ -81,11 +80,9 @@ check "closed standard output: status 1" test "$status" = 1
 "$SANDLOT" providers >/dev/full 2>"$scratch/err"
 status=$?
 check "providers to a full disk: status 1" test "$status" = 1
-begin=$SECONDS
-"$SANDLOT" exec --timeout 20 -- yes | head -n 1 >"$scratch/out"
+timeout "$LIMIT" "$SANDLOT" exec -- yes | head -n 1 >"$scratch/out"
 status=${PIPESTATUS[0]}
 check "reader goes away: 141" test "$status" = 141
-check "reader goes away: at once" test $((SECONDS - begin)) -lt 8
 
 # ---- a live sandbox ----
 id=$("$SANDLOT" create)

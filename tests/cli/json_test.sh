@@ -8,10 +8,37 @@ json "version" 0 '.version | test("^[0-9]+[.][0-9]+[.][0-9]+$")' --version
 json "providers" 0 '.providers | length > 5 and all(has("name") and has("path") and has("reason") and has("shadows"))' providers
 json "capabilities are booleans" 0 '.providers | all(.capabilities | [.sandbox_id, .snapshot_name, .list, .upload, .download,
     .files, .pause, .snapshot, .fork, .terminal, .streaming] | all(type == "boolean"))' providers
-json "sources" 0 '.providers | all(.source == "builtin")' providers
+json "sources" 0 '.providers | all(.source == if .path | contains("/builtins/") then "builtin" else "plugin" end)' providers
 json "names are sorted" 0 '[.providers[].name] | . == sort' providers
-json "what is not installed is not ready" 0 '.providers[] | select(.name == "e2b") | .ready == false and (.reason | length > 10)
-    and .working_dir == "/home/user"' providers
+json "what nobody can have is not listed" 0 '[.providers[].name] | index("vfs") == null' providers
+if command -v script >/dev/null; then
+    columns=$(script -qec "stty cols 80; $SANDLOT providers" /dev/null </dev/null | tr -d '\r' | wc -L)
+    check "providers fits a terminal of 80 columns ($columns)" test "$columns" -le 80 -a "$columns" -gt 40
+fi
+run providers
+check "and has a line for each elsewhere" test "$(wc -l <"$scratch/out")" = "$("$SANDLOT" providers --json | jq '.providers | length + 1')"
+# Where credentials are, some providers alone know; they look without a request.
+export AWS_EC2_METADATA_DISABLED=true
+ready() { json "$1" 0 "[.providers[] | select(.name == \"$2\") | .ready] == [$3]" providers; }
+unset "${!AWS_@}" "${!MODAL_@}"
+export AWS_EC2_METADATA_DISABLED=true
+ready "agentcore without credentials is not ready" agentcore false
+ready "nor is modal" modal false
+json "the reason says what to set" 0 '.providers[0].reason | test("AWS_ACCESS_KEY_ID")' providers agentcore
+json "doctor says so too" 0 '[.providers[] | select(.name == "agentcore" or .name == "modal") | .ready] == [false, false]' doctor
+run -v list --all
+check "list --all does not ask them" grep -q "Not asking 'agentcore': .*AWS_ACCESS_KEY_ID" "$scratch/err"
+AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b ready "keys in the environment make it ready" agentcore true
+AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:9 AWS_EC2_METADATA_DISABLED=false ready "so may the machine" agentcore true
+AWS_PROFILE=nobody ready "a profile that is named and missing does not" agentcore false
+mkdir "$HOME/.aws"
+printf '[default]\ncredential_process = /no/such/program\n' >"$HOME/.aws/config"
+ready "a program that would be asked is not run" agentcore true
+rm -r "$HOME/.aws"
+MODAL_TOKEN_ID=a MODAL_TOKEN_SECRET=b ready "a token makes modal ready" modal true
+printf '[default]\ntoken_id = "a"\ntoken_secret = "b"\n' >"$HOME/.modal.toml"
+ready "so does one in its file" modal true
+rm "$HOME/.modal.toml"
 json "nor is what has no key" 0 '.providers[] | select(.name == "daytona") | .ready == false and
     (.reason | contains("DAYTONA_API_KEY")) and .working_dir == "/home/daytona"' providers
 json "one provider" 0 '.providers | length == 1 and .[0].name == "local" and .[0].working_dir == "/workspace"' providers local
@@ -20,7 +47,8 @@ json "every parameter is described" 0 '.providers[0].parameters | length > 3 and
     (.secret | type == "boolean") and (.help | length > 0))' providers local
 json "defaults have the type" 0 '.providers[0].parameters | map(select(.name == "ttl_s" or .name == "memory_mb")) |
     length == 2 and all(.default | type == "number")' providers local
-json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --sandbox e2b list
+printf '[sandboxes.providers.vfs]\n' >"$scratch/broken.toml"
+json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --config "$scratch/broken.toml" --sandbox vfs list
 json "gc without leftovers" 0 '. == {"results": []}' gc
 json "list --all with nothing" 0 '. == {"sandboxes": [], "cursor": null}' list --all
 
@@ -48,8 +76,12 @@ json "list" 0 ".cursor == null and (.sandboxes | length == 1) and (.sandboxes[0]
 json "list --all" 0 ".sandboxes | length == 1 and .[0].id == \"$id\"" list --all
 json "attach" 0 ".sandbox_id == \"$id\" and .exit_code == 0" exec --sandbox-id "$id" -- true
 json "delete" 0 ". == {\"deleted\": \"$id\"}" delete "$id"
-json "delete again" 0 ". == {\"deleted\": \"$id\"}" delete "$id"
-json "delete several" 0 '.results | length == 2 and all(.error == null and (.id | length > 0))' delete "$id" other
+json "delete again" 3 '.error == "sandbox_not_found" and (.message | test("nothing was deleted"))' delete "$id"
+json "delete again, where one is asked" 0 ". == {\"deleted\": \"$id\"}" delete --sandbox local "$id"
+json "delete again, if it exists" 0 ". == {\"deleted\": \"$id\"}" delete --if-exists "$id"
+json "delete several" 0 '.results | length == 2 and all(.error == null and (.id | length > 0))' delete --if-exists "$id" other
+json "delete several that nobody knows" 3 '.error == "sandbox_not_found" and (.results | length == 2 and all(.error == "sandbox_not_found"))' \
+    delete "$id" other
 json "doctor" 0 '.local.works == true and (.local.create_ms > 0) and (.machine | has("kernel")) and (.providers | length > 5)' doctor
 printf 'echo "why it failed"; exit 7\n' >"$scratch/setup.sh"
 json "a failed setup script" 1 '.error == "setup_failed" and (.message | test("7"))' exec --sandbox-setup "$scratch/setup.sh" -- true

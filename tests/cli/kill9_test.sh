@@ -81,13 +81,14 @@ check "delete works" test "$status" = 0
 nothing_left "nothing is left after delete"
 check "no process is left" until_true 20 no_process
 check "no mount is left" test "$(mounts)" = 0
-# Boxes of other tests may come and go meanwhile; a group without a process that stays is one left behind.
+# Boxes and keepers of other tests come and go meanwhile: one left behind is a group without any process that stays.
 empty_cgroups() {
     local group
     comm -13 <(echo "$cgroups_before") <(cgroups) | while read -r group; do
-        [ -n "$(cat "$group/cgroup.procs" 2>/dev/null)" ] || [ ! -d "$group" ] || echo "$group"
+        [ -n "$(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null)" ] || [ ! -d "$group" ] || echo "$group"
     done
 }
-no_new_cgroup() { [ -z "$(empty_cgroups)" ]; }
-check "no cgroup is left" until_true 10 no_new_cgroup
+left=$(empty_cgroups)
+no_cgroup_stays() { left=$(comm -12 <(echo "$left") <(empty_cgroups)) && [ -z "$left" ]; }
+check "no cgroup is left" until_true 60 no_cgroup_stays
 check "no state is left" test -z "$(find "$XDG_STATE_HOME/sandlot" -path '*/boxes/*' 2>/dev/null)"

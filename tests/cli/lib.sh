@@ -7,7 +7,7 @@
 set -u
 SANDLOT=${SANDLOT:-$PWD/build/sandlot}
 BUILD=${BUILD:-$(dirname "$SANDLOT")}
-LIMIT=${LIMIT:-60} # seconds for one run of the command
+LIMIT=${LIMIT:-240} # seconds for one run of the command: only what hangs takes so long, also on a busy machine
 failures=0
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/sandlot-cli.XXXXXX") || exit 2
@@ -96,9 +96,13 @@ usage() {
 
 # json NAME STATUS FILTER ARGUMENT...: one line that is an object for which the jq FILTER is true.
 json() {
+    run --json "${@:4}"
+    judge_json "$1" "$2" "$3"
+}
+
+# judge_json NAME STATUS FILTER: what was run last printed that
+judge_json() {
     local name=$1 want_status=$2 filter=$3
-    shift 3
-    run --json "$@"
     if [ "$status" != "$want_status" ]; then
         not_ok "$name" "wanted status $want_status
 $(show)"
@@ -113,9 +117,9 @@ $(show)"
     fi
 }
 
-# until_true SECONDS COMMAND...: waits until the command succeeds.
+# until_true SECONDS COMMAND...: waits until the command succeeds. What should take moments gets a minute: the machine may be busy.
 until_true() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + ($1 < 60 ? 60 : $1)))
     shift
     until "$@"; do
         [ "$SECONDS" -lt "$end" ] || return 1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Who makes, finds and deletes a sandbox, and what happens in between: create, attach, scope, setup script, ownership.
-# shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 need_local
 
@@ -20,8 +20,10 @@ run list
 check "list shows it" grep -q "^$id .*local" "$scratch/out"
 check "list has a head" grep -q "^ID  *STATE  *AGE  *PROVIDER  *MINE" "$scratch/out"
 expect "delete prints the id" 0 "$id" "*" delete "$id"
-expect "delete is idempotent" 0 "$id" "*" delete "$id"
-expect "list is empty" 0 "" "*" list
+expect "delete of what is gone" 3 "" "nothing was deleted: neither the ledger nor 'local' knows a sandbox $id" delete "$id"
+expect "delete is idempotent where one is asked" 0 "$id" "*" delete --sandbox local "$id"
+expect "and with --if-exists" 0 "$id" "*" delete --if-exists "$id"
+expect "list is empty" 0 "" "there are no sandboxes" list
 expect "it is gone" 3 "" "." exec --sandbox-id "$id" -- true
 nothing_left "no record stays"
 first=$("$SANDLOT" create)
@@ -30,6 +32,119 @@ check "two creations are two sandboxes" test "$first" != "$second"
 expect "several are deleted" 0 "$first
 $second" "*" delete "$first" "$second"
 nothing_left "both are gone"
+
+# ---- the ledger knows whose an id is ----
+cp "$BUILD/tests/plugins/fake.so" "$plugins/" || exit 2
+vendor=$scratch/vendor
+journal=$scratch/journal
+mkdir "$vendor"
+fake=(--sandbox fake --param "folder=$vendor" --param "journal=$journal")
+run create "${fake[@]}"
+id=$out
+expect "exec asks the provider that made the sandbox" 0 "there" "*" exec --sandbox-id "$id" -- echo there
+expect "a file command too" 0 "*" "*" write --sandbox-id "$id" file
+expect "a near miss is no sandbox" 3 "" "did you mean $id?" delete "${id}x"
+expect "nor is the beginning of an id" 3 "" "did you mean $id?" delete "${id%?}"
+expect "nor a pattern" 3 "" "nothing was deleted" delete '*'
+expect "the near id is told to others" 3 "" "did you mean $id?" exec --sandbox-id "${id%?}" -- true
+check "none of that deletes it" test -d "$vendor/$id"
+expect "another provider that is named is asked" 0 "$id" "*" delete --sandbox local "$id"
+check "and this one is not" test -d "$vendor/$id"
+expect "one that is known and one that is not" 3 "$id" "knows a sandbox other" delete other "$id"
+check "the known one is deleted at its provider" test ! -e "$vendor/$id"
+nothing_left "and forgotten"
+printf '[sandboxes.providers.fake.params]\nfolder = "%s"\n' "$vendor" >"$scratch/other.toml"
+run create --config "$scratch/other.toml" --sandbox fake
+id=$out
+expect "with the configuration of that run" 0 "$id" "*" delete "$id"
+check "it is deleted" test ! -e "$vendor/$id"
+
+# ---- delete --all, --scope ----
+run create "${fake[@]}"
+first=$out
+second=$("$SANDLOT" create --scope mine)
+mkfifo "$scratch/go"
+"$SANDLOT" exec --stdin -- cat <"$scratch/go" >/dev/null &
+exec 9>"$scratch/go"
+three_boxes() { [ "$(ledger_files | wc -l)" = 3 ] && [ "$(sandbox_count)" = 2 ]; }
+until_true 10 three_boxes
+expect "--all with a provider is that provider's" 0 "$first" "*" delete --all --sandbox fake
+expect "a scope that nobody has" 3 "" "no sandbox of the scope 'other'" delete --scope other
+expect "if it exists" 0 "" "*" delete --scope other --if-exists
+json "a scope" 0 ". == {\"deleted\": \"$second\"}" delete --scope mine
+second=$("$SANDLOT" create)
+json "--all is all that the ledger owns" 0 ".results == [{id: \"$second\", error: null}]" delete --all
+check "but what a running command uses stays" grep -q "1 sandbox in use" "$scratch/err"
+check "and is there" test "$(sandbox_count)" = 1
+exec 9>&-
+wait
+json "nothing is left to delete" 0 '.results == []' delete --all
+usage "ids and --all" "exclude each other" delete --all x
+usage "--scope and ids" "exclude each other" delete --scope k x
+nothing_left "all are gone"
+
+# ---- cp, and paths as cp has them ----
+printf 'some\nbytes' >"$scratch/one"
+printf 'other bytes' >"$scratch/two"
+id=$("$SANDLOT" create)
+expect "exec ID COMMAND is told what it is called" 127 "*" "$id is a sandbox; .*exec --sandbox-id $id -- COMMAND" exec "$id" true
+expect "cp into the working directory" 0 "*" "*" cp "$scratch/one" "$id:"
+expect "under another name" 0 "*" "*" cp "$scratch/one" "$id:folder/name"
+expect "into a folder that is there" 0 "*" "*" cp "$scratch/two" "$id:folder"
+expect "all is where it belongs" 0 "/workspace/folder/name
+/workspace/folder/two
+/workspace/one" "*" exec --sandbox-id "$id" 'find "$PWD" -type f | sort'
+expect "cp out of it, by a relative path" 0 "*" "*" cp "$id:folder/name" "$scratch/back"
+check "the bytes are the same" cmp "$scratch/one" "$scratch/back"
+expect "cp into a folder of this machine" 0 "*" "*" cp "$id:one" "$scratch/work"
+check "takes the file's name" cmp "$scratch/one" "$scratch/work/one"
+mkdir "$scratch/tree" && cp "$scratch/one" "$scratch/tree/"
+head -c 3000000 /dev/zero >"$scratch/large"
+expect "progress has units" 0 "*" "^2\.9 MiB of 2\.9 MiB" -v upload --sandbox-id "$id" "$scratch/large" large
+check "and one verb" test "$(grep -ci upload "$scratch/err")" = 1
+expect "cp -r" 0 "*" "*" cp -r "$scratch/tree" "$id:tree"
+expect "and back" 0 "*" "*" cp -r "$id:tree" "$scratch/back.tree"
+check "is the same" diff -r "$scratch/tree" "$scratch/back.tree"
+expect "upload of several into a folder" 0 "*" "*" upload --sandbox-id "$id" "$scratch/one" new/ "$scratch/two" ./new/
+json "download by relative paths" 0 '.results == [{path: "/workspace/new/one", error: null, bytes: 10}, {path: "/workspace/new/two", error: null, bytes: 11}]' \
+    download --sandbox-id "$id" new/one "$scratch/a" new/two "$scratch/b"
+# shellcheck disable=SC2088 # as it is
+json "what is refused is refused still" 1 '[.results[].error] == ["invalid_path", "invalid_path"]' \
+    upload --sandbox-id "$id" "$scratch/one" ../up "$scratch/one" '~/x'
+expect "an id that is not there" 3 "" "did you mean $id" cp "$scratch/one" "${id}x:"
+"$SANDLOT" -q delete "$id" >/dev/null
+
+# ---- gc --forget ----
+run create "${fake[@]}"
+id=$out
+rm "$plugins/fake.so"
+expect "a provider that is gone" 3 "" "not there any more" delete "$id"
+expect "what nobody knows cannot be forgotten" 3 "" "did you mean $id" gc --forget "${id}x"
+expect "what a provider that is gone has left can" 0 "fake $id" "forgotten; if it still runs .* costs" gc --forget "$id"
+check "the ledger has nothing of it" no_ledger
+json "twice is an error" 3 '.error == "sandbox_not_found" and .results == []' gc --forget "$id"
+json "forgetting by the label" 3 '.error == "sandbox_not_found"' gc --forget sandlot-abc --forget sandlot-abd
+rm -rf "${vendor:?}"
+
+# ---- what is written into a box that is thrown away ----
+input=$scratch/other.toml
+echo 'echo a >/workspace/file' >"$scratch/file.sh"
+expect "write without a sandbox says that it is lost" 0 "*" "warning: this was done in a new sandbox, which is deleted again" write file
+expect "upload too" 0 "*" "which is deleted again" upload "$scratch/other.toml" /workspace/file
+expect "rm too" 0 "*" "which is deleted again" rm --sandbox-setup "$scratch/file.sh" file
+expect "edit too" 0 "*" "which is deleted again" edit --sandbox-setup "$scratch/file.sh" file --old a --new b
+expect "once" 0 "*" "*" write file
+check "in one line" test "$(wc -l <"$scratch/err")" = 1
+run -q write file
+check "but not with -q" test -z "$err"
+run write --scope lost file
+check "nor where it stays" test -z "$err"
+run write --sandbox-id "$("$SANDLOT" list --json | jq -r '.sandboxes[0].id')" file
+check "nor in one that is named" test "$status$err" = 0
+run ls
+check "nor where nothing was written" test "$status$err" = 0
+unset input
+delete_all
 
 # ---- standard output that cannot take the id ----
 "$SANDLOT" create >/dev/full 2>"$scratch/err"

@@ -48,6 +48,11 @@ for each in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
     answers "initialize with $each" ".[0].result | .protocolVersion == \"$each\" and .capabilities == {tools:{}} and
         .serverInfo.name == \"sandlot\" and (.instructions | length < 1500) and (has(\"resultType\") | not)" "${initialize/2025-06-18/$each}"
 done
+instructions() { printf '%s\n' "$initialize" | "$SANDLOT" mcp "$@" | jq -r .result.instructions; }
+check "instructions say who, where and what" grep -q "uid 1000.* Linux .*may write in .*no network .*working directory is /workspace" <(instructions)
+for each in fake_root=true confinement=landlock; do
+    check "and with $each how to find out" grep -q "execute tells: id; " <(instructions --param "$each")
+done
 for each in 2026-07-28 1.0 nonsense; do
     answers "initialize with $each gets the newest" '.[0].result.protocolVersion == "2025-11-25"' "${initialize/2025-06-18/$each}"
 done
@@ -98,6 +103,10 @@ usage "an unknown parameter" "colour" mcp --param colour=red
 usage "a missing setup script" "missing.sh" mcp --sandbox-setup "$scratch/missing.sh"
 usage "a wrong way to create" "lazy or start" mcp --create later
 usage "a wrong host" "claude" mcp --print-config emacs
+usage "no configuration for an unknown provider" "no provider|unknown" mcp --print-config claude --sandbox nope
+usage "nor with an unknown parameter" "colour" mcp --print-config claude --param colour=red
+usage "nor with a bad value" "memory_mb" mcp --print-config codex --param memory_mb=much
+usage "nor without its setup script" "missing.sh" mcp --print-config claude --sandbox-setup "$scratch/missing.sh"
 usage "arguments" "takes no argument" mcp x
 for each in claude cursor vscode; do
     run mcp --scope "a b" --print-config "$each"
@@ -113,9 +122,15 @@ check "the watcher is not in the help" test -z "$("$SANDLOT" help | grep -F mcp-
 
 need_local
 answers "a command and its meta" '.[-1] | .id == 1 and .result.isError == false and (.result.content[0].text | startswith("hello\n")) and
-    .result._meta["sandlot/exit_code"] == 0 and (.result | has("resultType") | not)' "$initialize" "$(call 1 execute '{"command":"echo hello"}')"
+    .result.content[-1]._meta["sandlot/exit_code"] == 0 and (.result | has("resultType") or has("_meta") | not)' "$initialize" "$(call 1 execute '{"command":"echo hello"}')"
 nothing_left "the sandbox is deleted at the end of input"
-answers "a modern call" '.[0].result | .resultType == "complete" and ._meta["io.modelcontextprotocol/serverInfo"].name == "sandlot" and ._meta["sandlot/exit_code"] == 3' \
+answers "commands in another directory" 'map({(.id | tostring): .result}) | add | (.["1"].content[0].text | startswith("/tmp\n")) and
+    (.["2"] | .isError and .content[-1]._meta["sandlot/error"] == "invalid_path")' "$initialize" \
+    "$(call 1 execute '{"command":"pwd","cwd":"/tmp/"}')" "$(call 2 execute '{"command":"pwd","cwd":"../x"}')"
+answers "a directory that is not there" '.[-1].result | .isError and (.content[0].text | contains("/nowhere")) and .content[-1]._meta["sandlot/error"] == "invalid_path"' \
+    "$initialize" "$(call 1 execute '{"command":"true","workdir":"/nowhere"}')"
+answers "a modern call" '.[0].result | .resultType == "complete" and ._meta["io.modelcontextprotocol/serverInfo"].name == "sandlot" and
+    (._meta | has("sandlot/exit_code") | not) and .content[-1]._meta["sandlot/exit_code"] == 3' \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"execute\",\"arguments\":{\"command\":\"exit 3\"},$modern}}"
 answers "calls in a batch" '.[1] | type == "array" and (map(.id) | sort) == [1,2] and all(.result.isError == false)' "${initialize/2025-06-18/2025-03-26}" \
     "[$(call 1 execute '{"command":"sleep 0.1"}'),$(call 2 ls '{}')]"
@@ -171,7 +186,7 @@ hear '.id == 5'
 ended
 check "the end of input is status 0" test "$status" = 0
 said "a cancelled call has no answer" 'map(select(.id == 2)) | length == 1 and .[0].error != null'
-said "a lost sandbox is told once, then there is a new one" '(map(select(.id == 4))[0].result | .isError and ._meta["sandlot/error"] == "sandbox_not_found") and
+said "a lost sandbox is told once, then there is a new one" '(map(select(.id == 4))[0].result | .isError and .content[-1]._meta["sandlot/error"] == "sandbox_not_found") and
     (map(select(.id == 5))[0].result.isError | not)'
 nothing_left "nothing is left after that"
 
@@ -245,7 +260,7 @@ said "an attached sandbox is used" '.[-1].result.isError == false'
 expect "and stays" 0 "kept" "*" exec --sandbox-id "$id" -- cat note
 "$SANDLOT" -q delete "$id" >/dev/null
 talk --sandbox-id "$id" < <(printf '%s\n' "$initialize" "$(call 1 ls '{}')")
-said "one that is gone is a result that says so" '.[-1].result | .isError and ._meta["sandlot/error"] == "sandbox_not_found"'
+said "one that is gone is a result that says so" '.[-1].result | .isError and .content[-1]._meta["sandlot/error"] == "sandbox_not_found"'
 talk --scope mcp-test < <(printf '%s\n' "$initialize" "$(call 1 write_file '{"file_path":"note","content":"kept"}')")
 talk --scope mcp-test < <(printf '%s\n' "$initialize" "$(call 1 execute '{"command":"cat note"}')")
 said "a scope keeps its files" '.[-1].result.content[0].text | startswith("kept")'
@@ -293,7 +308,7 @@ say "$(call 2 ls '{}')"
 hear '.id == 2'
 ended
 check "a failure is no end" test "$status" = 0
-said "it is told as a result" '.[1:] | length == 2 and all(.result | .isError and ._meta["sandlot/error"] == "quota")'
+said "it is told as a result" '.[1:] | length == 2 and all(.result | .isError and .content[-1]._meta["sandlot/error"] == "quota")'
 # opened at the start, to check its parameters, and for each call
 check "the next call tried again" test "$(grep -c '^open' "$journal")" = 3
 check "and nothing is left" vendor_is_empty

@@ -9,7 +9,7 @@ mkdir -p "$scratch/boxes"
 # kit ARGUMENT...: runs it. Sets status; what it prints is in $scratch/tap.
 kit() {
     ran="sandlot-plugin-check $*"
-    timeout -k 5 120 "$kit" "$@" >"$scratch/tap" 2>"$scratch/err" </dev/null
+    timeout -k 5 "$LIMIT" "$kit" "$@" >"$scratch/tap" 2>"$scratch/err" </dev/null
     status=$?
     out=$(tr -d '\0' <"$scratch/tap")
     err=$(cat "$scratch/err")
@@ -56,6 +56,8 @@ is_tap() {
         /^(TAP version 14$|Bail out! |#|  )/ { next } { bad = 1 } END { exit bad || plans != 1 }' "$scratch/tap"
 }
 
+# What is left is in err, which a check shows.
 nothing_is_left() {
-    [ -z "$(ls -A "$scratch/boxes")" ] && [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sandlot-plugin-check-*' -user "$(id -u)")" ]
+    err=$(ls -lA --full-time "$scratch/boxes" | sed 1d; find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sandlot-plugin-check-*' -user "$(id -u)")
+    [ -z "$err" ]
 }

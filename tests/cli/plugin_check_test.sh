@@ -38,10 +38,7 @@ build() {
 }
 build minimal.so $hardened
 if [ -z "$sanitized" ]; then
-    begin=$SECONDS
     passes "the minimal example passes all" --report "$scratch/report.md" "$scratch/minimal/minimal.so"
-    took=$((SECONDS - begin))
-    check "in less than 20 s ($took s)" test "$took" -lt 20
     check "TAP: a version, a plan that fits" test "$(head -1 "$scratch/tap")" = "TAP version 14" -a \
         "$(sed -n 's/^1\.\.//p' "$scratch/tap")" = "$(grep -c '^ok [0-9]' "$scratch/tap")"
     check "a summary" grep -q '^# result: passed' "$scratch/tap"
@@ -84,7 +81,10 @@ check "one group was asked for" grep -qxF '# result: passed (only: table)' "$scr
 build lazy.so -Wl,-z,lazy,-z,norelro
 finds "linked without RELRO" "static: full RELRO" --static "$scratch/minimal/lazy.so"
 build stack.so $hardened -Wl,-z,execstack
-finds "an executable stack" "static: no executable stack" --static "$scratch/minimal/stack.so"
+refused= # since 2.41 the C library does not even load it
+[ "$(printf 'glibc 2.41\n%s\n' "$(getconf GNU_LIBC_VERSION)" | sort -V | head -n 1)" != "glibc 2.41" ] ||
+    refused="|static: it loads with all symbols bound"
+finds "an executable stack" "static: no executable stack$refused" --static "$scratch/minimal/stack.so"
 build path.so $hardened -Wl,-rpath,lib
 finds "a relative RUNPATH" "static: safe library paths" --static "$scratch/minimal/path.so"
 if printf 'extern int sandlot_thing(void); int minimal_lost(void); __attribute__((visibility("default"))) int minimal_lost(void) { return sandlot_thing(); }' >"$scratch/minimal/lost.c"; then
@@ -100,6 +100,12 @@ check "a misspelt key, and what it should be" grep -A 3 "came: 'desciption'" "$s
 check "the advice has the nearest" grep -q "advice: 'Write description; " "$scratch/tap"
 finds "no note" "static: a note" --static "$BUILD/tests/plugins/no_note.so"
 finds "a crash when it is loaded" "static: it loads with all symbols bound" --static "$BUILD/tests/plugins/crashes_loading.so"
+
+finds "one that never loads" "static: it loads with all symbols bound" "$BUILD/tests/plugins/hangs_loading.so"
+check "no other group tries" test "$(grep -c '# SKIP loading the library does not end$' "$scratch/tap")" = 6
+finds "nor does a group that was asked for" "loading: it comes to an end" --only table "$BUILD/tests/plugins/hangs_loading.so"
+"$BUILD/tests/local/without" pidfd_open -- "$kit" --only table --param folder="$scratch/boxes" "$faulty" >"$scratch/tap" 2>/dev/null
+check "without pidfd_open, that is the error" grep -q "came: 'it cannot be started and watched: Function not implemented'" "$scratch/tap"
 
 # ---- the table ----
 kit --only table "$BUILD/tests/plugins/lying_capability.so"
@@ -131,7 +137,8 @@ for group in table secrets lifecycle; do
     check "nor on standard error: $group" test -z "$(grep -v '^# ' "$scratch/err")"
 done
 kit --only secrets "$BUILD/tests/plugins/conformance_forger.so"
-check "no failure drowns in what it prints" test "$(failed_checks)" = "secrets: a made-up credential is refused in words"
+check "no failure drowns in what it prints" test "$(failed_checks | paste -sd '|')" = \
+    "secrets: a made-up credential is refused in words|secrets: nothing is written to standard output"
 check "what it prints is told as such" grep -qxF '# secrets printed: ok - forged: printed' "$scratch/err"
 
 # ---- commands ----
@@ -140,8 +147,12 @@ fault "wrong exit codes" "execute: exit code 1|execute: exit code 2|execute: exi
 fault "output at the end" "execute: output as it appears" at_the_end execute
 fault "children survive" "execute: a time limit: all processes are ended|execute: cancelling: all processes are ended" leaves_child execute
 fault "a deaf one" "execute: cancelling|execute: cancelling: all processes are ended" deaf execute
+fault "the key is in the box" "execute: no credential is in the sandbox" key_in_box execute
+fault "standard output is written to" "lifecycle: nothing is written to standard output" prints lifecycle
 kit --only operations --param folder="$scratch/boxes" --param fault=crash "$faulty"
-check "a crash of the provider's process" grep -q "came: 'provider_crashed: " "$scratch/tap"
+check "a crash of the provider's process" grep -q "came: 'provider_crashed: .*crashed (SIG" "$scratch/tap"
+check "is told once, where it was" test "$(grep -c '^not ok' "$scratch/tap")" = 1
+check "and in whole lines" is_tap
 check "it costs no more than results" grep -q '^ok [0-9]* - operations: ran to its end' "$scratch/tap"
 check "a failed result has what was expected, what came, and advice" test "$(grep -c '^  expected: ' "$scratch/tap")" = \
     "$(grep -c '^not ok' "$scratch/tap")" -a "$(grep -c '^  advice: ' "$scratch/tap")" = "$(grep -c '^not ok' "$scratch/tap")"

@@ -35,10 +35,8 @@ expect "exit codes pass through" 7 "" "*" exec --sandbox minimal 'exit 7'
 expect "commands start in the sandbox's own folder" 0 "file" "*" exec --sandbox minimal 'touch file; ls'
 expect "nothing of the caller's environment comes in" 0 "" "*" exec --sandbox minimal 'echo $HOME'
 expect "but what --env adds does" 0 "yes" "*" exec --sandbox minimal --env ADDED=yes 'echo $ADDED'
-begin=$SECONDS
-expect "a time limit ends it" 124 "*" "*" exec --sandbox minimal --timeout 1 'sleep 30 & sleep 30'
-expect "a background child holds nothing up" 0 "done" "*" exec --sandbox minimal 'sleep 5 & echo done'
-check "neither took long" test $((SECONDS - begin)) -lt 5
+expect "a time limit ends it" 124 "*" "*" exec --sandbox minimal --timeout 1 'sleep 3000 & sleep 3000'
+expect "a background child holds nothing up" 0 "done" "*" exec --sandbox minimal 'sleep 70 & echo done'
 usage "an unknown parameter" "no parameter .color.*its parameters are: start_timeout_s" \
     exec --sandbox minimal --param color=red -- true
 json "it cannot list" 1 '.error == "not_supported"' list --sandbox minimal

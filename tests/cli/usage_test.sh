@@ -18,6 +18,13 @@ usage "unknown command without neighbour" "there is no command 'xylophone'" xylo
 usage "commands have no abbreviations" "there is no command 'prov'" prov
 usage "command of a later time" "there is no command 'pause'" pause
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
+for word in ps logs login start stop kill wait inspect images attach; do
+    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell))" "$word"
+done
+usage "the hint is no spelling" "ends a sandbox" stop
+for word in --image -it -i -t --rm; do
+    usage "what $word is called here" "there is no option $word; .*(parameter|sandlot shell|deleted)" exec "$word" x -- true
+done
 usage "options have no abbreviations" "there is no option --sandbox-se" exec --sandbox-se x -- true
 usage "short options are not joined" "there is no option -qv" list -qv
 usage "option of another command" "'sandlot list' takes no --timeout" list --timeout 3
@@ -46,6 +53,14 @@ usage "negative timeout" "--timeout must not be negative" exec --timeout -1 -- t
 usage "timeout too long" "at most 3600" exec --timeout 3601 -- true
 usage "timeout with a fraction" "whole seconds" exec --timeout 1.5 -- true
 usage "empty timeout" "whole seconds" exec --timeout= -- true
+for time in 5x 1m1h 5m5m h 1h5 "5 m" +5m 1.5h 99999999999d; do
+    usage "no time: $time" "whole seconds from 0 .*or a time such as 90s, 5m or 1h" exec --timeout "$time" -- true
+done
+usage "a time that is too long" "at most 3600 seconds" exec --timeout 1h1s -- true
+usage "cp of nothing remote" "neither is a path in a sandbox" cp a b
+usage "cp of two remote ones" "both are paths in sandboxes" cp a:b c:d
+usage "a colon behind a slash is one of a name" "neither" cp ./a:b c
+usage "-e takes NAME=VALUE" "--env takes NAME=VALUE" exec -e 1=2 -- true
 usage "timeout far too long" "whole seconds" exec --timeout 99999999999999999999 -- true
 usage "variable without value" "--env takes NAME=VALUE" exec --env NAME -- true
 usage "variable with a bad name" "--env takes NAME=VALUE" exec --env 1A=x -- true
@@ -105,10 +120,19 @@ usage "setup script with NUL" "NUL" exec --sandbox-setup "$scratch/nul.sh" -- tr
 # ---- what is fine ----
 expect "version" 0 "sandlot 0.1.0" "*" --version
 expect "version ends the looking at the rest" 0 "sandlot 0.1.0" "*" list --version
+expect "the command version" 0 "sandlot 0.1.0" "*" version
+json "with --json" 0 '.version == "0.1.0"' version
+run --help
+help=$out
+expect "-h is --help" 0 "$help" "*" -h
+run exec --help
+help=$out
+expect "-h of a command" 0 "$help" "*" exec -h
+expect "run is exec" 0 "$help" "*" run --help
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
 check "help is silent about commands of a later time" test "$(grep -cE '^  (pause|snapshot) ' "$scratch/out")" = 0
-for command in exec shell create list delete gc read write edit ls grep glob rm upload download mcp providers plugin doctor help; do
+for command in exec shell create list delete gc read write edit ls grep glob rm upload download cp mcp providers plugin doctor version help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out

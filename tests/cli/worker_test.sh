@@ -62,6 +62,14 @@ mkdir "$scratch/project"
 echo "MISBEHAVES_REGION=from-a-file" >"$scratch/project/.env"
 out=$(cd "$scratch/project" && env -u SANDLOT_NO_ENV_FILE "$SANDLOT" exec "${misbehaving[@]}" -- lookup 2>&1)
 check "a .env file's value reaches it" test "$out" = "from-a-file -"
+echo "MISBEHAVES_TIER=from-a-file" >>"$scratch/project/.env"
+in_project() { (cd "$scratch/project" && env -u SANDLOT_NO_ENV_FILE "$SANDLOT" exec --sandbox "$1" -- tier 2>&1); }
+for provider in misbehaves inside; do
+    check "$provider: a project sets only what the provider lets it set" test "$(in_project "$provider")" = "-"
+done
+echo "MISBEHAVES_TIER=of-the-user" >"$XDG_CONFIG_HOME/sandlot/.env"
+check "the user's file may set the others" test "$(in_project misbehaves)" = "of-the-user"
+rm "$XDG_CONFIG_HOME/sandlot/.env"
 
 "$SANDLOT" exec "${misbehaving[@]}" -- deaf >/dev/null 2>&1 &
 command=$!
@@ -73,6 +81,10 @@ kill -INT "$command"
 wait "$command"
 check "an interrupt ends one that ignores it" test $? = 130
 check "no worker outlives its command" until_true 3 no_worker
+
+# ---- what it takes ----
+out=$("$BUILD/tests/local/without" pidfd_open -- "$SANDLOT" exec "${misbehaving[@]}" -- pid 2>&1)
+check "without pidfd_open, that is the error" test "${out#*there is no pidfd_open(2) here}" != "$out"
 
 # ---- crashes ----
 for fault in crash abort exit quit overflow replace children daemon; do

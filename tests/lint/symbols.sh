@@ -20,14 +20,19 @@ missing=$(comm -23 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | sort)
 undeclared=$(comm -13 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | grep '^sandlot_' | sort) | tr '\n' ' ')
 [ -z "$undeclared" ] || complain "libsandlot.so exports what sandlot.h does not declare: $undeclared"
 
-providers=("$BUILD"/builtins/*.so)
+shopt -s nullglob
+providers=("$BUILD"/builtins/*.so "$BUILD"/plugins/*.so)
 providers=("${providers[@]#"$BUILD/"}")
 for file in "${providers[@]}"; do
     name=$(basename "$file" .so)
     [ "$(exported "$BUILD/$file")" = "$name" ] ||
         complain "$file does not export its entry function, and that only: $(exported "$BUILD/$file" | tr '\n' ' ')"
     readelf -n "$BUILD/$file" 2>/dev/null | grep -q sandlot || complain "$file has no sandlot note"
-    grep -q "{\"$name\", " core/registry/builtins.c || complain "$file is not among the names of core/registry/builtins.c"
+    # Built in is what the table says ships with Sandlot, and nothing else: a project of its own goes where plugins go.
+    [[ $file != builtins/* ]] || grep -q "{\"$name\", .* true}" core/registry/builtins.c ||
+        complain "$file is not among the built-ins of core/registry/builtins.c"
+    [[ $file == builtins/* ]] || ! grep -q "{\"$name\", .* true}" core/registry/builtins.c ||
+        complain "$file is a plugin, but core/registry/builtins.c has it among the built-ins"
 done
 
 foreign=$(exported "$BUILD/modules/sandlot-mcp-http.so" | grep -vx sandlot_mcp_http | tr '\n' ' ')
@@ -38,7 +43,7 @@ for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
     # The providers of clouds are what speaks HTTP. What Debian's libarchive brings along is not theirs to choose.
     case $file in
-    builtins/local.so | builtins/sandlot-* | [!b]*) unwanted="libcurl libssl libcrypto libstdc++" seen=$loaded ;;
+    builtins/local.so | builtins/sandlot-* | [!bp]*) unwanted="libcurl libssl libcrypto libstdc++" seen=$loaded ;;
     *) unwanted=libstdc++ seen=$(readelf -d "$BUILD/$file" | grep NEEDED) ;;
     esac
     for library in $unwanted; do

@@ -38,23 +38,26 @@ keepers() {
     done
 }
 no_keeper() { [ -z "$(keepers)" ]; }
+one_keeper() { [ "$(keepers | wc -l)" = 1 ]; }
 groups_of() { find /sys/fs/cgroup -type d -name "*$1*" 2>/dev/null; }
 no_groups_of() { [ -z "$(groups_of "$1")" ]; }
+# Ten seconds without boxes end a keeper, which is not long on a busy machine: then there is another one.
+serving() { [ -n "$(keepers)" ] || { "${driver[@]}" "$library" run true >/dev/null 2>&1 </dev/null && [ -n "$(keepers)" ]; }; }
 kill_keeper() {
-    kill -9 "$(keepers)"
+    until_true 60 serving && kill -9 "$(keepers)"
     until_true 5 no_keeper
 }
 
 # ---- many keepers at once: one stays ----
 
-check "a keeper serves" test -n "$(keepers)"
+check "a keeper serves" until_true 60 serving
 kill_keeper
 for i in $(seq 12); do
     "${driver[@]}" "$library" run "echo fine" >"$scratch/race.$i" 2>"$scratch/trouble.$i" </dev/null &
 done
 wait
 check "twelve that start a keeper at once are all served" is "$(sort "$scratch"/race.* | uniq -c | tr -s ' ')" " 12 fine"
-check "and one keeper stays" is "$(keepers | wc -l)" 1
+check "and one keeper stays" until_true 5 one_keeper # the others may still be on their way out
 
 # ---- leases ----
 
@@ -111,6 +114,24 @@ drive exec "$kept" true
 check "why the box ended is known" says "crashed"
 check "old ends are forgotten" test ! -e "$state/ended/box-100" -a "$(find "$state/ended" -type f | wc -l)" -le 258
 
+# ---- what is made ahead, and what a box does not take along ----
+
+until_true 5 test -S "$state/spare/socket"
+check "the next box's folder is made ahead" is "$(ls -Am "$state/spare/storage")" "home, tmp, upper"
+spare=$(stat -c %i "$state/spare/storage/upper")
+drive create
+kept=$out
+check "and becomes that box's" is "$(stat -c %i "$state/boxes/$kept/storage/upper")" "$spare"
+check "another one takes its place" until_true 5 test -S "$state/spare/socket"
+init=$(sed -n 's/^pid=//p' "$state/boxes/$kept/record")
+check "a box has no copy of the stacks of the keeper's threads" \
+    test "$(sed -n 's/^VmData:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$init/status")" -lt 4096
+drive delete "$kept"
+rm -rf "$state/spare"
+drive run 'echo without'
+check "a box is made without one too" is "$out" without
+check "and then there is one again" until_true 5 test -S "$state/spare/socket"
+
 # ---- a keeper that does not start ----
 
 mkdir "$scratch/broken"
@@ -128,6 +149,24 @@ drive deadline_ms=300 start
 check "a keeper that hangs is given up" says "status 6"
 check "and ended" is "$out" "no children"
 library=$real
+
+# ---- a network of its own for every box, also where root's keeper has made it ahead ----
+network=$(readlink /proc/self/ns/net)
+boxes=()
+for i in 1 2 3 4; do
+    drive create
+    boxes+=("$out")
+done
+for box in "${boxes[@]}"; do
+    drive exec "$box" 'readlink /proc/self/ns/net; grep -c . /proc/net/if_inet6'
+    printf '%s\n' "$out"
+done >"$scratch/networks"
+check "of four boxes each has its own" is "$( (grep '^net:' "$scratch/networks"; echo "$network") | sort -u | wc -l)" 5
+check "with its loopback up, and no more" is "$(grep -cx 1 "$scratch/networks")" 4
+check "and the keeper keeps its own" is "$(readlink "/proc/$(keepers)"/task/*/ns/net | sort -u)" "$network"
+drive confinement=landlock run 'readlink /proc/self/ns/net'
+says "status 9" || check "a box without namespaces of its own is in that one" is "$out" "$network"
+for box in "${boxes[@]}"; do drive delete "$box"; done
 
 # ---- limits ----
 
@@ -162,12 +201,10 @@ fi
 mkdir "$scratch/many"
 (cd "$scratch/many" && seq 30000 | xargs touch)
 tar -C "$scratch" -cf "$scratch/many.tar" many
-began=${EPOCHREALTIME/[.,]/}
 drive "rootfs=$scratch/many.tar" deadline_ms=150 start
 check "unpacking keeps the deadline" says "status 6"
 drive "rootfs=$scratch/many.tar" cancel_ms=150 start
 check "unpacking can be cancelled" says "status 7"
-check "both in time" test $((${EPOCHREALTIME/[.,]/} - began)) -lt 2500000
 check "and neither leaves anything" until_true 60 nothing_unpacked
 check "not even in the listing" listed_are 0
 

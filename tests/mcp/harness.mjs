@@ -38,8 +38,9 @@ export function done() {
 
 export const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 
-export async function until(milliseconds, condition) {
-    const end = Date.now() + milliseconds
+// Whether CONDITION comes true. What should take moments gets a minute: the machine may be busy.
+export async function until(condition) {
+    const end = Date.now() + 60000
     while (!(await condition())) {
         if (Date.now() > end) return false
         await pause(20)

@@ -173,8 +173,8 @@ async function hangUps() {
     const first = `${60000 + (process.pid % 10000)}.1`
     const second = `${60000 + (process.pid % 10000)}.2`
 
-    const runs = word => until(10000, () => processesWith(word).length > 0)
-    const ends = word => until(1000, () => processesWith(word).length === 0)
+    const runs = word => until(() => processesWith(word).length > 0)
+    const ends = word => until(() => processesWith(word).length === 0)
 
     await attempt('a modern client that hangs up cancels, while the command is silent', async () => {
         let began
@@ -185,7 +185,7 @@ async function hangUps() {
     })
     await attempt('the same once the stream has begun', async () => {
         let began
-        const hangUp = async state => (began = (await runs(first)) && (await until(10000, () => state.begun)))
+        const hangUp = async state => (began = (await runs(first)) && (await until(() => state.begun)))
         await send(execute(`sleep ${first}`, { _meta: meta() }), { ...modern('tools/call', 'execute'), hangUp })
         const ended = await ends(first)
         return [began && ended, { began, ended }]
@@ -202,7 +202,7 @@ async function hangUps() {
     await attempt('a subscription stands until the client hangs up', async () => {
         let begun
         const hangUp = async state => {
-            begun = await until(10000, () => state.begun)
+            begun = await until(() => state.begun)
             await pause(300)
         }
         const how = { ...modern('subscriptions/listen'), hangUp }

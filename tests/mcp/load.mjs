@@ -83,8 +83,8 @@ const wrong = await load(word)
 
 check(`${CALLS} calls, ${IN_FLIGHT} at a time: every answer is right`, wrong.length === 0, wrong.slice(0, 5))
 console.log(`# ${CALLS} calls took ${Date.now() - began} ms`)
-await attempt('commands that were cancelled are gone within a second', async () => [
-    await until(1000, () => processesWith(word).length === 0), processesWith(word)
+await attempt('commands that were cancelled are gone', async () => [
+    await until(() => processesWith(word).length === 0), processesWith(word)
 ])
 await attempt('in the box there is its first process, and nobody else who stays', async () => {
     const processes = async () => {
@@ -97,16 +97,16 @@ await attempt('in the box there is its first process, and nobody else who stays'
         const second = await processes()
         return first.filter(process => second.includes(process)).join(' ')
     }
-    return [await until(2000, async () => (await staying()) === '1'), await staying()]
+    return [await until(async () => (await staying()) === '1'), await staying()]
 })
 await attempt('the server has no more descriptors than before', async () => [
-    await until(2000, () => descriptors() <= before), { before, after: descriptors() }
+    await until(() => descriptors() <= before), { before, after: descriptors() }
 ])
 await pause(300)
 check('calls that were cancelled have no answer, and nothing else came unasked', surprises.length === 0, surprises)
 server.stdin.end()
 await attempt('the server ends with 0', async () => {
-    await until(5000, () => server.exitCode !== null)
+    await until(() => server.exitCode !== null)
     return [server.exitCode === 0, { code: server.exitCode, signal: server.signalCode }]
 })
 done()

@@ -1,5 +1,5 @@
 // What every client must be able to do with the server, whatever the transport.
-import { PNG, TOOLS, attempt, pause, processesWith, text, until } from './harness.mjs'
+import { PNG, TOOLS, attempt, processesWith, text, until } from './harness.mjs'
 
 let sleeps = 0
 const EXIT_0 = '[Command succeeded with exit code 0]'
@@ -77,37 +77,37 @@ async function progress(kind, { call }) {
 async function cancellation(kind, { call }) {
     const seconds = `${70000 + (process.pid % 10000)}.${(sleeps += 1)}` // found by its name in the list of processes
 
-    await attempt(`${kind}: an aborted call ends its command within a second`, async () => {
+    await attempt(`${kind}: an aborted call ends its command`, async () => {
         const stop = new AbortController()
         const outcome = call('execute', { command: `sleep ${seconds}` }, { signal: stop.signal }).then(
             result => ({ result }),
             error => ({ error })
         )
-        const began = await until(5000, () => processesWith(seconds).length > 0)
+        const began = await until(() => processesWith(seconds).length > 0)
         stop.abort()
         const { result, error } = await outcome
-        const ended = await until(1000, () => processesWith(seconds).length === 0)
+        const ended = await until(() => processesWith(seconds).length === 0)
         return [began && error && ended, { began, ended, result, error: String(error) }]
     })
 }
 
 async function many(kind, { call }) {
     await attempt(`${kind}: calls run side by side`, async () => {
-        const began = Date.now()
+        // Each waits for all the others, and so for ever if they came one after the other.
+        const all = 'until [ "$(ls | grep -c "^side-")" = 16 ]; do sleep 0.05; done'
         const results = await Promise.all(
-            Array.from({ length: 16 }, (_, i) => call('execute', { command: `sleep 0.3; echo number ${i}` }))
+            Array.from({ length: 16 }, (_, i) => call('execute', { command: `touch side-${i}; ${all}; echo number ${i}` }))
         )
         const right = results.every((result, i) => text(result) === `number ${i}\n${EXIT_0}`)
-        return [right && Date.now() - began < 4500, { took: Date.now() - began, texts: results.map(text) }]
+        await call('execute', { command: 'rm side-*' })
+        return [right, results.map(text)]
     })
     await attempt(`${kind}: a long command does not hold up a read`, async () => {
-        let ended = false
-        const long = call('execute', { command: 'sleep 1.5; echo late' }).finally(() => (ended = true))
-        await pause(100)
+        const long = call('execute', { command: 'until [ -e go ]; do sleep 0.05; done; rm go; echo late' })
         const short = await call('ls', { path: '/workspace' })
-        const before = !ended
+        await call('execute', { command: 'touch go' })
         const late = await long
-        return [before && !short.isError && text(late).startsWith('late'), { before, short, late }]
+        return [!short.isError && text(late).startsWith('late'), { short, late }]
     })
 }
 

@@ -17,7 +17,7 @@ async function run(kind) {
     await attempt(`${kind}: the server ends when the client closes the pipe`, async () => {
         const pid = session.transport.pid
         await session.close()
-        return [pid > 0 && (await until(3000, () => !existsSync(`/proc/${pid}`))), { pid }]
+        return [pid > 0 && (await until(() => !existsSync(`/proc/${pid}`))), { pid }]
     })
 }
 

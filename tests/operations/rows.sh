@@ -87,6 +87,7 @@ no_leftovers() {
 }
 
 rows_execute() {
+    local nap=3000.$RANDOM # this pass's own: others may run beside it
     op 0 '.exit_code == 0 and .output == "hello\n" and .truncated == false and .timed_out == false' "X01 output" exec -- 'echo hello'
     op 0 '.exit_code == 42' "X02 exit code" exec -- 'exit 42'
     op 0 '.output == ([range(1; 41)] | map("\(.)\n") | add)' "X03 both streams in order" \
@@ -103,8 +104,8 @@ next'
     op 0 '.output == "a\u0000b"' "X11 NUL in the output" exec -- 'printf "a\000b"'
     op 0 '(.output | length) == 2097152 and .truncated == false' "X12 2 MiB of output" exec -- 'head -c 2097152 /dev/zero | tr "\000" x'
     op 0 '.exit_code == 124 and .timed_out and (.output | startswith("before\n")) and (.output | contains("timed out"))' \
-        "X13 timeout" exec --timeout 1 -- 'echo before; sleep 30.125'
-    op 0 '.output == "0\n"' "X14 what timed out no longer runs" exec -- 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\000" " " | grep -c "sleep 30.12[5]"; true'
+        "X13 timeout" exec --timeout 1 -- "echo before; sleep $nap"
+    op 0 '.output == "0\n"' "X14 what timed out no longer runs" exec -- "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\000' ' ' | grep -c 'sleep ${nap%?}[${nap: -1}]'; true"
     op 0 '.output == "x\n"' "X15 timeout 0 is no limit" exec --timeout 0 -- 'sleep 0.2; echo x'
     usage "X16 negative timeout" "negative" exec "${provider[@]}" --sandbox-id "$id" --timeout -1 -- 'touch x16'
     usage "X17 timeout above the maximum" "3600" exec "${provider[@]}" --sandbox-id "$id" --timeout 3601 -- 'touch x17'
@@ -113,9 +114,7 @@ next'
     op 0 '.output == "" and .exit_code == 0' "X19 standard input is empty" exec -- cat
     in_box 'cd /tmp; export CARRIED=1'
     op 0 '.output == "/workspace \n"' "X20 nothing carries over" exec -- 'echo "$PWD $CARRIED"'
-    local began=$SECONDS
-    op 0 '.output == "done\n"' "X21 a background child holds the output" exec -- 'sleep 20 & echo done'
-    check "X21 the call returned" test $((SECONDS - began)) -lt 8
+    op 0 '.output == "done\n"' "X21 a background child holds the output" exec -- 'sleep 3000 & echo done'
     op 0 '.output == "120000\n"' "X22 a command of 120 KB" exec -- "x=$(head -c 120000 /dev/zero | tr '\0' y); echo \${#x}"
     json "X23 unknown sandbox" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id no-such-sandbox -- true
 }
@@ -498,10 +497,8 @@ line.o" && : >"grüße.o" && : >locked/x.o && chmod 000 locked && cd many && seq
     error_row invalid_pattern "" "B30 .." glob '../*' b
     error_row pattern_too_broad "" "B31 too many alternatives" glob '{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}' b
     in_box 'p=hard; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do p=$p/d; done; mkdir -p $p && : >$p/a && : >$p/x'
-    local began=$SECONDS
     op 0 '[.matches[].path | endswith("/d/x")] == [true]' "B32 a hard pattern" glob '**/*/**/*/**/*/**/*/**/*/**/x' hard
     op 0 '.matches == []' "B32 one that never matches" glob '**/*/**/*/**/*/**/*/**/*/**/nothing' hard
-    check "B32 quickly" test $((SECONDS - began)) -lt 4
     op 0 '[.matches[] | [.path, .is_dir]] == [["/workspace/d/inside",false]]' "B33 a link inside" glob 'inside' d
     op 0 '.matches == []' "B34 links that lead outside or nowhere" glob '{outside,broken}' d
     op 0 '[.matches[].path] == ["/workspace/d/in/real"]' "B35 a link to a directory" glob 'real' d
@@ -547,6 +544,16 @@ rows_delete() {
     error_row invalid_path "" "the working directory" rm /workspace
     [ "$way" = cloud ] || error_row permission_denied "" "a mount" rm /tmp
     in_box_is "which is still there" '[ -d /tmp ] && [ -d /workspace ]'
+    # A box that shows this machine's system: its "/" takes new entries, and keeps those of the system.
+    case "$way ${making[*]}" in *rootfs=*) return ;; native* | gnu* | text*) ;; *) return ;; esac
+    put /large_tool_results/one 'kept\n'
+    put /at_the_top 'too\n'
+    same "a new folder in the root" /large_tool_results/one 'kept\n'
+    op 0 '[.entries[].path] | contains(["/at_the_top", "/large_tool_results", "/usr"])' "it lists the new and the old" ls /
+    for each in /large_tool_results /at_the_top; do op 0 true "$each can be removed" rm "$each"; done
+    for each in /bin /etc /proc; do error_row permission_denied "" "$each cannot" rm "$each"; done
+    in_box_is "and all that is the system's is there" '[ -L /bin ] && [ -f /etc/passwd ] && [ -L /var/tmp ] && [ -d /mnt ] && [ -d /proc/self ] && [ ! -e /at_the_top ]'
+    for each in /etc/new /bin/new; do op 1 '.error == "permission_denied"' "nothing new in ${each%/new}" upload "$scratch/put" "$each"; done
 }
 
 rows_transfer() {
@@ -570,18 +577,20 @@ rows_transfer() {
     check "T04 nothing appears" test ! -e "$scratch/t/x" -a "$(cat "$scratch/t/there")" = old
     op 1 '.results[0].error == "is_directory"' "T05 a directory" download /workspace/t/dir "$scratch/t/x"
     denied op 1 '.results[0].error == "permission_denied"' "T06 no permission" download /workspace/t/secret "$scratch/t/x"
-    op 1 '.results[0].error == "invalid_path"' "T07 a relative path up" upload "$scratch/t/one" t/relative
-    op 1 '.results[0].error == "invalid_path"' "T07 a relative path down" download t/1 "$scratch/t/x"
+    op 0 '.results[0].path == "/workspace/t/relative"' "T07 a relative path up" upload "$scratch/t/one" t/relative
+    op 0 '.results[0].path == "/workspace/t/relative"' "T07 a relative path down" download t/relative "$scratch/t/r"
+    check "T07 the same" cmp "$scratch/t/one" "$scratch/t/r"
     op 1 '[.results[].error] == [null,"invalid_path",null]' "T08 one bad among good" \
-        upload "$scratch/t/one" /workspace/t/g1 "$scratch/t/one" relative "$scratch/t/two" /workspace/t/g2
+        upload "$scratch/t/one" /workspace/t/g1 "$scratch/t/one" ../outside "$scratch/t/two" /workspace/t/g2
     same "T08 the good one before" /workspace/t/g1 one
     same "T08 the good one after" /workspace/t/g2 two
     op 1 '[.results[].error] == [null,"file_not_found",null]' "T08 down" \
         download /workspace/t/g1 "$scratch/t/g1" /workspace/t/missing "$scratch/t/x" /workspace/t/g2 "$scratch/t/g2"
     check "T08 down, the good ones" test "$(cat "$scratch/t/g1" "$scratch/t/g2")" = onetwo
-    in_box_is "T07 nothing was moved" '[ ! -e t/relative ] && [ ! -e relative ]'
+    in_box_is "T08 the bad one was not moved" '[ ! -e ../outside ] && [ ! -e outside ]'
     transfer_row T09 one /workspace/t/new/parents/file
-    op 1 '.results[0].error == "is_directory"' "T10 onto a directory" upload "$scratch/t/one" /workspace/t/dir
+    op 0 '.results | length == 1 and .[0].path == "/workspace/t/dir/one"' "T10 into a directory" upload "$scratch/t/one" /workspace/t/dir
+    same "T10 under its name" /workspace/t/dir/one one
     denied op 1 '.results[0].error == "permission_denied"' "T11 into a directory without permission" upload "$scratch/t/one" /workspace/t/locked/x
     transfer_row T12 empty /workspace/t/empty
     op 0 '(.results | length) == 2' "T13 the same path twice" upload "$scratch/t/one" /workspace/t/twice "$scratch/t/two" /workspace/t/twice

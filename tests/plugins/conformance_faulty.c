@@ -7,6 +7,8 @@
  *   shows_key_to_kit             the same, but only where the kit calls without the host
  *   wrong_key, unreachable       no sandbox can be made
  *   key_argument                 a program is started with the key among its arguments
+ *   key_in_box                   commands have the key in their environment
+ *   prints                       standard output is written to
  *   deletes_once                 deleting what is not there fails
  *   never_deletes                deleting does nothing
  *   makes_unknown                attaching to an unknown id makes a sandbox
@@ -110,6 +112,8 @@ static enum sandlot_status check_key(struct sandlot_call *call, const struct fau
 
     if (!key && !is(faulty, "no_key_needed"))
         return sandlot_fail(call, SANDLOT_AUTH, "there is no key; set CONFORMANCE_FAULTY_KEY");
+    if (is(faulty, "prints"))
+        printf("a line on standard output\n");
     if (is(faulty, "wrong_key"))
         return sandlot_fail(call, SANDLOT_AUTH, "the key was refused; correct CONFORMANCE_FAULTY_KEY");
     if (is(faulty, "unreachable"))
@@ -120,7 +124,7 @@ static enum sandlot_status check_key(struct sandlot_call *call, const struct fau
         pid_t child = fork();
 
         if (child == 0) {
-            execl("/bin/sh", "sh", "-c", "sleep 0.3; :", key, (char *)NULL);
+            execl("/bin/sh", "sh", "-c", "sleep 3; :", key, (char *)NULL);
             _exit(127);
         }
         while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
@@ -181,7 +185,7 @@ static enum sandlot_status faulty_get_or_create(struct sandlot_call *call, void 
     snprintf(id, sizeof(id), "box-%s", request->run_label && !is(faulty, "shares") ? request->run_label : "one");
     if (!request->sandbox_id && strncmp(faulty->fault ? faulty->fault : "", "keeps_", 6) == 0 &&
         (sandlot_cancelled(call) || sandlot_remaining_ms(call, 1000) < 10))
-        return give_up(call, faulty, id, request->run_label);
+        return give_up(call, faulty, id, request->run_label ? request->run_label : "");
     if (!request->sandbox_id)
         return make(faulty, id, request->run_label ? request->run_label : "")
                    ? attach(call, faulty, id, sandbox)
@@ -309,8 +313,10 @@ static void leave_something(const struct faulty *faulty)
 
 static void end_process(const struct faulty *faulty)
 {
-    if (is(faulty, "crash"))
+    if (is(faulty, "crash")) {
+        signal(SIGSEGV, SIG_DFL); /* no sanitizer makes an ordinary end of it */
         raise(SIGSEGV);
+    }
     if (is(faulty, "leave"))
         _exit(0);
     while (is(faulty, "loop"))
@@ -319,7 +325,7 @@ static void end_process(const struct faulty *faulty)
 
 static enum sandlot_status keep(struct run *run, const char *bytes, size_t length)
 {
-    char *grown = realloc(run->kept, run->kept_length + length);
+    char *grown = realloc(run->kept, run->kept_length + length + 1);
 
     if (!grown)
         return sandlot_fail(run->call, SANDLOT_INTERNAL, "out of memory");
@@ -368,9 +374,19 @@ static enum sandlot_status watch(struct run *run, bool *timed_out)
     }
 }
 
-static void become_command(const char *folder, const struct sandlot_command *command, int output)
+/* "NAME=VALUE" */
+static const char *key_variable(struct sandlot_call *call)
 {
-    static const char *const nothing[] = {NULL};
+    static char variable[256];
+    const char *key = call->host->environment(call, "CONFORMANCE_FAULTY_KEY");
+
+    snprintf(variable, sizeof(variable), "CONFORMANCE_FAULTY_KEY=%s", key ? key : "");
+    return variable;
+}
+
+static void become_command(const char *folder, const struct sandlot_command *command, int output, const char *key)
+{
+    const char *const nothing[] = {key, NULL};
     sigset_t none;
 
     sigemptyset(&none);
@@ -423,7 +439,7 @@ static enum sandlot_status faulty_execute(struct sandlot_call *call, void *provi
     pid_t child = fork();
 
     if (child == 0)
-        become_command(sandbox, command, pipe[1]);
+        become_command(sandbox, command, pipe[1], is(provider, "key_in_box") ? key_variable(call) : NULL);
     close(pipe[1]);
     setpgid(child, child);
     struct run run = {.call = call,

@@ -14,7 +14,7 @@
 #define EVERY_FUNCTION_PARAMETERS(P)                          \
     P(string, text, "a text", optional, "a text")             \
     P(string, nothing, "", optional, "a text that is absent") \
-    P(path, place, "/tmp", optional, "a path")                \
+    P(path, place, "/usr", optional, "a path")                \
     P(integer, number, "-7", optional, "a number")            \
     P(float, fraction, "0.5", optional, "a fraction")         \
     P(boolean, truth, "true", optional, "true or false")      \
@@ -306,6 +306,15 @@ static enum sandlot_status fork_sandbox(struct sandlot_call *call, void *provide
     return SANDLOT_OK;
 }
 
+static enum sandlot_status check(struct sandlot_call *call, void *provider)
+{
+    (void)provider;
+    say(call, "check");
+    return call->host->environment(call, "EVERY_DECLARED")
+               ? SANDLOT_OK
+               : call->host->fail(call, SANDLOT_AUTH, "EVERY_DECLARED is not set; set it");
+}
+
 static const struct sandlot_provider every_function_provider = {
     SANDLOT_TABLE(every_function),
     .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
@@ -326,11 +335,12 @@ static const struct sandlot_provider every_function_provider = {
     .list_snapshots = list,
     .delete_snapshot = delete_snapshot,
     .fork = fork_sandbox,
+    .check = check,
 };
 
-#define EVERY_FUNCTION_METADATA(M)                                                       \
-    M(description, "Has every function and tells what it was given, for tests")          \
-    M(snapshot_name, "yes")                                                              \
-    M(capabilities, "list upload download files pause snapshot fork terminal streaming") \
+#define EVERY_FUNCTION_METADATA(M)                                                             \
+    M(description, "Has every function and tells what it was given, for tests")                \
+    M(snapshot_name, "yes")                                                                    \
+    M(capabilities, "list upload download files pause snapshot fork terminal streaming check") \
     M(environment, "EVERY_DECLARED")
 SANDLOT_ENTRY_POINT(every_function, EVERY_FUNCTION_METADATA, EVERY_FUNCTION_PARAMETERS);

@@ -660,5 +660,6 @@ static const struct sandlot_provider fake_provider = {
     M(description, "Runs commands on this machine and fails on request, for tests") \
     M(snapshot_name, "yes")                                                         \
     M(capabilities, "list streaming")                                               \
-    M(environment, "FAKE_API_KEY")
+    M(environment, "FAKE_API_KEY")                                                  \
+    M(project, "FAKE_API_KEY")
 SANDLOT_ENTRY_POINT(fake, FAKE_METADATA, FAKE_PARAMETERS);

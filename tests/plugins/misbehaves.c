@@ -3,6 +3,9 @@
  *
  *   pid         prints the number of its process; environ: its variables, one per line; descriptors: those it has
  *   lookup      prints what the host says of the variables MISBEHAVES_REGION, which is declared, and WORKER_TEST_SECRET
+ *   tier        the same of MISBEHAVES_TIER, which is declared, but not for a project to set
+ *   read PATH, write PATH, connect PATH: what becomes of it, "yes" or the error; /proc/host: the host's
+ *   reach PID   the same for signal, memory and trace of a process, 0: the host
  *   flood       prints for ever
  *   crash, abort, exit, quit (with handlers), overflow (of the stack), memory (all that there is), loop (for ever)
  *   deaf        waits for ever, whatever the call says
@@ -25,13 +28,18 @@
 #include <sandlot/provider.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MISBEHAVES_PARAMETERS(P)                                                        \
@@ -356,6 +364,111 @@ static enum sandlot_status show_descriptors(const struct sandlot_sink *output)
     return status;
 }
 
+/* ---- reaching beyond its process ---- */
+
+static enum sandlot_status tell(const struct sandlot_sink *output, const char *what, bool done)
+{
+    char line[128];
+
+    snprintf(line, sizeof(line), "%s: %s\n", what, done ? "yes" : strerror(errno));
+    return put(output, line);
+}
+
+/* With "/proc/host" for the process that started this one. */
+static void expand_path(const char *path, char *expanded, size_t size)
+{
+    static const char host[] = "/proc/host";
+    bool of_host = strncmp(path, host, strlen(host)) == 0;
+
+    if (of_host)
+        snprintf(expanded, size, "/proc/%d%s", (int)getppid(), path + strlen(host));
+    else
+        snprintf(expanded, size, "%s", path);
+}
+
+static bool read_some(const char *path)
+{
+    char bytes[16];
+    DIR *folder = opendir(path);
+
+    if (folder)
+        closedir(folder);
+    if (folder || errno != ENOTDIR)
+        return folder != NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool got = fd >= 0 && read(fd, bytes, sizeof(bytes)) >= 0;
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return got;
+}
+
+static bool write_some(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    memcpy(address.sun_path, path, strnlen(path, sizeof(address.sun_path) - 1));
+    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return connected;
+}
+
+/* Other processes of this user. */
+static enum sandlot_status reach_process(const struct sandlot_sink *output, pid_t pid)
+{
+    char byte;
+    struct iovec here = {&byte, 1};
+    struct iovec there = {(void *)(uintptr_t)&settings, 1};
+    enum sandlot_status status = tell(output, "signal", kill(pid, 0) == 0);
+
+    /* An address that may not be there is another error than a process that may not be read. */
+    if (status == SANDLOT_OK)
+        status = tell(output, "memory", process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || errno == EFAULT);
+    bool traced = ptrace(PTRACE_ATTACH, pid, NULL, NULL) == 0;
+    int error = errno;
+
+    if (traced && waitpid(pid, NULL, 0) == pid)
+        ptrace(PTRACE_DETACH, pid, NULL, NULL);
+    errno = error;
+    return status == SANDLOT_OK ? tell(output, "trace", traced) : status;
+}
+
+/* False: COMMAND is something else. */
+static bool reach(const char *command, const struct sandlot_sink *output, enum sandlot_status *status)
+{
+    char path[512];
+    const char *argument = strchr(command, ' ');
+
+    expand_path(argument ? argument + 1 : "", path, sizeof(path));
+    if (strncmp(command, "read ", 5) == 0)
+        *status = tell(output, "read", read_some(path));
+    else if (strncmp(command, "write ", 6) == 0)
+        *status = tell(output, "write", write_some(path));
+    else if (strncmp(command, "connect ", 8) == 0)
+        *status = tell(output, "connect", connect_to(path));
+    else if (strncmp(command, "reach ", 6) == 0)
+        *status = reach_process(output, atoi(path) ? atoi(path) : getppid());
+    else
+        return false;
+    return true;
+}
+
 static enum sandlot_status execute(struct sandlot_call *call, void *provider, void *sandbox,
                                    const struct sandlot_command *command, const struct sandlot_sink *output,
                                    struct sandlot_exit *result)
@@ -367,8 +480,15 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
     (void)provider;
     (void)sandbox;
     result->exit_code = 0;
+    if (reach(how, output, &status))
+        return status;
     if (strcmp(how, "lookup") == 0)
         return look_up(call, output);
+    if (strcmp(how, "tier") == 0) {
+        const char *tier = call->host->environment(call, "MISBEHAVES_TIER");
+
+        return put(output, tier ? tier : "-");
+    }
     if (strcmp(how, "environ") == 0)
         return show_environment(output);
     if (strcmp(how, "descriptors") == 0)
@@ -398,9 +518,12 @@ static const struct sandlot_provider misbehaves_provider = {
     .execute = execute,
 };
 
-#define MISBEHAVES_METADATA(M)                                \
-    M(description, "Crashes and worse on request, for tests") \
-    M(capabilities, "list streaming")                         \
-    M(credentials, "MISBEHAVES_KEY|MISBEHAVES_TOKEN")         \
-    M(environment, "MISBEHAVES_REGION")
+#define MISBEHAVES_METADATA(M)                                    \
+    M(description, "Crashes and worse on request, for tests")     \
+    M(capabilities, "list streaming")                             \
+    M(credentials, "MISBEHAVES_KEY|MISBEHAVES_TOKEN")             \
+    M(environment, "MISBEHAVES_REGION MISBEHAVES_TIER")           \
+    M(project, "MISBEHAVES_REGION")                               \
+    M(reads, "~/.misbehaves $MISBEHAVES_FILE $MISBEHAVES_FOLDER") \
+    M(writes, "~/.cache/misbehaves")
 SANDLOT_ENTRY_POINT(misbehaves, MISBEHAVES_METADATA, MISBEHAVES_PARAMETERS);

@@ -224,5 +224,6 @@ static const struct sandlot_provider only_execute_provider = {
     M(description, "Sandboxes without their files") \
     M(working_dir, "/workspace")                    \
     M(capabilities, "list")                         \
+    M(confined, "no")                               \
     M(environment, "XDG_STATE_HOME")
 SANDLOT_ENTRY_POINT(only_execute, METADATA, ONLY_EXECUTE_PARAMETERS);

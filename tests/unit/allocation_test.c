@@ -31,6 +31,7 @@ static const char config_text[] = "[sandboxes]\n"
                                   "isolation = \"none\"\n"
                                   "[sandboxes.providers.fake.params]\n"
                                   "ready_after = 0\n"
+                                  "ttl_s = \"1h\"\n"
                                   "[sandboxes.providers.other]\n"
                                   "class_path = \"nowhere.so:symbol\"\n"
                                   "unknown_key = [1, 2.5, true, {a = 1979-05-27}]\n";

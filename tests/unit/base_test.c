@@ -99,6 +99,18 @@ static void test_visible(void **state)
          "m",
          "\\x9bm"},
         {"\xc3\xa9", "\xc3\xa9"},
+        /* "fdp.exe" shown as "fexe.pdf", with its right-to-left override and the isolates.
+         * NOLINTNEXTLINE(misc-misleading-bidirectional): that is what it is about */
+        {"f\xe2\x80\xae"
+         "fdp.exe",
+         "f\\u202efdp.exe"},
+        {"\xe2\x81\xa6"
+         "a\xe2\x81\xa9\xe2\x80\x8f\xd8\x9c",
+         "\\u2066a\\u2069\\u200f\\u061c"},
+        {"a\u200bb\u00adc\ufeffd\u2028e", "a\\u200bb\\u00adc\\ufeffd\\u2028e"},
+        {"tag\U000e0041", "tag\\U000e0041"},
+        /* joiners belong to words and pictures */
+        {"\u0645\u06cc\u200c\u062e \U0001f468\u200d\U0001f469", "\u0645\u06cc\u200c\u062e \U0001f468\u200d\U0001f469"},
     };
 
     (void)state;
@@ -324,6 +336,23 @@ static void test_distrust(void **state)
         else
             assert_null(reason);
     }
+    /* Links, and the folders that they lie in and lead through. */
+    support_write("open/x", "x");
+    assert_int_equal(symlink(support_path("d/f"), support_path("open/link")), 0);
+    assert_int_equal(symlink("open/link", support_path("way")), 0);
+    assert_int_equal(symlink("../here/../open/../d/f", support_path("d/through")), 0);
+    AUTO_FREE char *fine = path_distrust(support_path("way"));
+    assert_null(fine);
+    assert_int_equal(chmod(support_path("open"), 0777), 0);
+    AUTO_FREE char *lies_there = path_distrust(support_path("open/link"));
+    assert_contains(lies_there, "open is writable by everybody");
+    AUTO_FREE char *leads_there = path_distrust(support_path("way"));
+    assert_contains(leads_there, "open is writable by everybody");
+    AUTO_FREE char *leads_through = path_distrust(support_path("d/through"));
+    assert_contains(leads_through, "open is writable by everybody");
+    assert_int_equal(symlink("loop", support_path("loop")), 0);
+    AUTO_FREE char *loop = path_distrust(support_path("loop"));
+    assert_contains(loop, "Too many levels");
     AUTO_FREE char *missing = path_distrust(support_path("missing"));
     assert_contains(missing, "No such file");
     if (geteuid() != 0)

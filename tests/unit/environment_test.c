@@ -236,6 +236,52 @@ static void test_lookup(void **state)
     environment_free(environment);
 }
 
+/* Of a project's file a provider has what it has allowed; the user's counts where the project's does not. */
+static void test_of_provider(void **state)
+{
+    (void)state;
+    support_write("home/.config/sandlot/.env",
+                  "ACME_MODE=user\nACME_OTHER=user\nACME_LEAK=\"${ACME_MODE}${ACME_FREE}\"\n");
+    support_write(
+        "here/.env",
+        "ACME_KEY=k\nACME_LOGIN=l\nSANDLOT_ACME_PROJECT_ID=p\nACME_MODE=evil\nACME_FREE=evil\nACME_HEADERS=x\n");
+    struct environment *all = environment_load(false);
+    struct environment *own = environment_of_provider(all, "ACME_LOGIN|ACME_KEY", "ACME_PROJECT_ID ACME_HEADERS");
+
+    assert_string_equal(environment_lookup(own, "ACME_KEY"), "k");
+    assert_string_equal(environment_lookup(own, "ACME_LOGIN"), "l");
+    assert_string_equal(environment_lookup(own, "ACME_PROJECT_ID"), "p");
+    assert_string_equal(environment_lookup(own, "ACME_MODE"), "user");
+    assert_string_equal(environment_lookup(own, "ACME_OTHER"), "user");
+    assert_null(environment_lookup(own, "ACME_FREE"));
+    assert_null(environment_lookup(own, "ACME_HEADERS"));
+    assert_string_equal(environment_lookup(own, "ACME_LEAK"), "user");
+    environment_free(own);
+    own = environment_of_provider(all, NULL, NULL);
+    assert_null(environment_lookup(own, "ACME_KEY"));
+    environment_free(own);
+    environment_free(all);
+}
+
+/* What everybody can write to says what anybody likes. */
+static void test_writable_by_everybody(void **state)
+{
+    static const char *const files[] = {"here/.env", "home/.config/sandlot/.env"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        support_write(files[i], "ACME_A=x\n");
+        assert_int_equal(chmod(support_path(files[i]), 0666), 0);
+        struct environment *environment = environment_load(false);
+
+        assert_null(environment_get(environment, "ACME_A"));
+        assert_contains(support_logged(), ".env is ignored: everybody can write to it");
+        environment_free(environment);
+        support_forget();
+        unlink(support_path(files[i]));
+    }
+}
+
 static void test_nearest(void **state)
 {
     (void)state;
@@ -320,18 +366,33 @@ static void test_redacted(void **state)
     AUTO_FREE char *kept = redact(plain);
 
     assert_string_equal(kept, "eu-west-1");
+    /* What a project's file may not set is not used, but no less secret. */
+    AUTO_FREE char *unset = value_of("DATABASE_URL=\"postgres://me:hunter2@db/x\"\nSITE_URL=http://localhost\n"
+                                     "TMPDIR=/var/folder\n",
+                                     "DATABASE_URL");
+    AUTO_FREE char *hidden = redact("<postgres://me:hunter2@db/x> http://localhost /var/folder");
+
+    assert_null(unset);
+    assert_string_equal(hidden, "<***> http://localhost /var/folder");
     redact_clear();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SUPPORTED_TEST(test_grammar),    SUPPORTED_TEST(test_malformed),
-        SUPPORTED_TEST(test_bans),       SUPPORTED_TEST(test_banned_though_set),
-        SUPPORTED_TEST(test_precedence), SUPPORTED_TEST(test_lookup),
-        SUPPORTED_TEST(test_nearest),    SUPPORTED_TEST(test_own_file_is_no_project),
-        SUPPORTED_TEST(test_unreadable), SUPPORTED_TEST(test_foreign),
+        SUPPORTED_TEST(test_grammar),
+        SUPPORTED_TEST(test_malformed),
+        SUPPORTED_TEST(test_bans),
+        SUPPORTED_TEST(test_banned_though_set),
+        SUPPORTED_TEST(test_precedence),
+        SUPPORTED_TEST(test_lookup),
+        SUPPORTED_TEST(test_nearest),
+        SUPPORTED_TEST(test_own_file_is_no_project),
+        SUPPORTED_TEST(test_unreadable),
+        SUPPORTED_TEST(test_foreign),
         SUPPORTED_TEST(test_redacted),
+        SUPPORTED_TEST(test_of_provider),
+        SUPPORTED_TEST(test_writable_by_everybody),
     };
 
     return cmocka_run_group_tests_name("environment", tests, NULL, NULL);

@@ -347,6 +347,40 @@ static void test_without_descriptors(void **state)
     ledger_record_free(blind);
 }
 
+/* What others can write to decides nothing. */
+static void test_others_could_write(void **state)
+{
+    struct ledger_record *record = ledger_record_new("fake");
+    struct ledger_record **records;
+    struct sandlot_error error = {0};
+    size_t count;
+    char ledger[128];
+    char file[256];
+
+    (void)state;
+    assert_int_equal(ledger_write(record, NULL), 0);
+    assert_int_equal(count_files(), 1);
+    snprintf(ledger, sizeof(ledger), "%s/sandlot/ledger", folder);
+    snprintf(file, sizeof(file), "%s/%s.open", ledger, record->label);
+    assert_int_equal(chmod(file, 0622), 0);
+    assert_int_equal(count_files(), 0);
+    assert_int_equal(chmod(file, 0600), 0);
+    assert_int_equal(chmod(ledger, 0770), 0);
+    assert_int_equal(ledger_read(&records, &count, &error), -1);
+    assert_non_null(strstr(error.message, "nobody else may write to it"));
+    sandlot_error_clear(&error);
+    assert_int_equal(ledger_write(record, &error), -1);
+    assert_non_null(strstr(error.message, "nobody else may write to it"));
+    sandlot_error_clear(&error);
+    assert_int_equal(chmod(ledger, 0700), 0);
+    assert_int_equal(count_files(), 1);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(file, 12345, 12345), 0);
+        assert_int_equal(count_files(), 0);
+    }
+    ledger_record_free(record);
+}
+
 int main(void)
 {
 #define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -364,6 +398,7 @@ int main(void)
         LEDGER_TEST(test_orphaned_temporaries),
         LEDGER_TEST(test_unwritable),
         LEDGER_TEST(test_lock),
+        LEDGER_TEST(test_others_could_write),
     };
 
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);

@@ -216,7 +216,7 @@ static void assert_isolated(struct registry_entry *entry, bool expected)
 static void who_gets_a_process_of_its_own(void **state)
 {
     (void)state;
-    struct registry_entry *entry = offer("only_execute");
+    struct registry_entry *entry = offer("bulk");
     struct registry_entry below = *entry;
     struct registry_entry middle = *entry;
     struct config_provider config = {.name = entry->name};
@@ -238,6 +238,8 @@ static void who_gets_a_process_of_its_own(void **state)
     assert_isolated(entry, true);
     entry->shadows = &below;
     config.isolation = (char *)(uintptr_t) "process";
+    assert_isolated(entry, true);
+    config.isolation = (char *)(uintptr_t) "unconfined";
     assert_isolated(entry, true);
     config.class_path = entry->path;
     config.isolation = NULL;

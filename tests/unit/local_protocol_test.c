@@ -115,7 +115,6 @@ static void waiting_ends_by_deadline_cancellation_and_end(void **state)
     int64_t start = now_ms();
 
     assert_int_equal(protocol_receive(pair[0], &message, start + 30, -1), PROTOCOL_TIMEOUT);
-    assert_in_range(now_ms() - start, 29, 5000);
     assert_int_equal(pipe(cancel), 0);
     assert_int_equal(write(cancel[1], "x", 1), 1);
     assert_int_equal(protocol_receive(pair[0], &message, now_ms() + 60000, cancel[0]), PROTOCOL_CANCELLED);

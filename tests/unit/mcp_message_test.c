@@ -259,6 +259,13 @@ static void test_answers(void **state)
     expect_text(answer_tool("1", "[]", "{\"k\":{\"l\":1}}", true, "{\"n\":1}"),
                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"content\":[],\"isError\":true,"
                 "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"n\":1},\"k\":{\"l\":1}}}}");
+    expect_text(answer_tool("1", "[{\"t\":\"}\"},{\"t\":1}]", "{\"k\":{\"l\":1}}", true, NULL),
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"t\":\"}\"},{\"t\":1,"
+                "\"_meta\":{\"k\":{\"l\":1}}}],\"isError\":true}}");
+    expect_text(answer_tool("1", "[{\"t\":1}]", "{\"k\":1}", false, "{\"n\":1}"),
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\","
+                "\"content\":[{\"t\":1,\"_meta\":{\"k\":1}}],\"isError\":false,"
+                "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"n\":1}}}}");
     expect_text(answer_tool("1", "[\"a\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xa6\"]", NULL, false, NULL),
                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[\"a\\u2028\\u2029\xe2\x80\xa6\"],"
                 "\"isError\":false}}");

@@ -23,6 +23,9 @@ static struct {
     char map[256];
     char token[64];
     int64_t memory;
+    int64_t kept;
+    int64_t pause;
+    double wait;
     double cpus;
     bool fast;
 } got;
@@ -35,7 +38,10 @@ static struct {
     P(boolean, fast, "", optional, "hurry")                        \
     P(array, allow, "", optional, "hosts")                         \
     P(table, extra, "", optional, "more")                          \
-    P(string, api_token, "", secret, "a key")
+    P(string, api_token, "", secret, "a key")                      \
+    P(integer, kept_sec, "", optional, "a time")                   \
+    P(integer, pause_ms, "", optional, "a time")                   \
+    P(float, wait_s, "", optional, "a time")
 SANDLOT_PARAMETERS(acme, ACME_PARAMETERS)
 
 static void keep(char *to, size_t size, const char *text)
@@ -46,7 +52,8 @@ static void keep(char *to, size_t size, const char *text)
 /* NOLINTNEXTLINE(readability-function-size): one parameter of each kind */
 static enum sandlot_status acme_open(struct sandlot_call *call, void **provider, const char *image,
                                      const char *workspace, int64_t memory_mb, double cpus, bool fast,
-                                     const char *allow, const char *extra, const char *api_token)
+                                     const char *allow, const char *extra, const char *api_token, int64_t kept_sec,
+                                     int64_t pause_ms, double wait_s)
 {
     (void)call;
     *provider = &got;
@@ -56,6 +63,9 @@ static enum sandlot_status acme_open(struct sandlot_call *call, void **provider,
     keep(got.map, sizeof(got.map), extra);
     keep(got.token, sizeof(got.token), api_token);
     got.memory = memory_mb;
+    got.kept = kept_sec;
+    got.pause = pause_ms;
+    got.wait = wait_s;
     got.cpus = cpus;
     got.fast = fast;
     return SANDLOT_OK;
@@ -251,6 +261,26 @@ static void lists_and_tables_as_text(void **state)
     assert_string_equal(got.list, "[]");
 }
 
+/* What is a time, by its name, may have units; a bare number counts in the parameter's own. */
+static void times_have_units(void **state)
+{
+    (void)state;
+    open_with(&acme_provider, configure("acme", "kept_sec = \"1h30m\"\npause_ms = \"5m\"\nwait_s = \"2d\""), NULL,
+              false);
+    assert_int_equal(got.kept, 5400);
+    assert_int_equal(got.pause, 300000);
+    assert_true(got.wait == 172800.0);
+    open_with(&acme_provider, NULL, OVERRIDES("kept_sec=2m", "pause_ms=2s", "wait_s=1m"), false);
+    assert_int_equal(got.kept, 120);
+    assert_int_equal(got.pause, 2000);
+    assert_true(got.wait == 60.0);
+    open_with(&acme_provider, configure("acme", "wait_s = 1"), OVERRIDES("kept_sec=-3", "pause_ms=20", "wait_s=.5"),
+              false);
+    assert_int_equal(got.kept, -3);
+    assert_int_equal(got.pause, 20);
+    assert_true(got.wait == 0.5);
+}
+
 /* ---- refusals
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -282,12 +312,15 @@ static void wrong_text(void **state)
                      "a whole number");
     refused_override("memory_mb=", "an integer");
     refused_override("memory_mb=1.0", "an integer");
-    refused_override("memory_mb=99999999999999999999", "an integer");
-    refused_override("memory_mb=-9223372036854775808", "an integer"); /* the mark of an absent one */
+    refused_override("memory_mb=99999999999999999999", "is out of range");
+    refused_override("memory_mb=-9223372036854775808", "is out of range");
     refused_override("cpus=nan", "a float");
     refused_override("cpus=1e999", "a float");
     refused_override("cpus=0x10", "a float");
     refused_override("cpus=", "a float");
+    refused_override("kept_sec=5x", "an integer", "a time with units such as \"90s\"");
+    refused_override("kept_sec=99999999999d", "an integer");
+    refused_override("memory_mb=5m", "an integer");
     refused_override("fast=yes", "a boolean", "true or false");
     refused_override("allow=a,,b", "an array");
     refused_override("allow=a,", "an array");
@@ -307,6 +340,11 @@ static void wrong_types_in_the_config(void **state)
              scene.file);
     refused_config("memory_mb = \"512\"", where);
     refused_config("memory_mb = 1.0", "an integer, and a float");
+    refused_config("memory_mb = \"5m\"", "an integer, and a string");
+    refused_config("pause_ms = \"20\"", "an integer, and a string", "or a time with units");
+    refused_config("pause_ms = \"5m\\u0000\"", "a string with a NUL byte");
+    refused_config("ttl_s = \"100000d\"", "an integer, and a string");
+    refused_config("start_timeout_s = \"0s\"", "from 1 to");
     refused_config("image = 5", "a string, and an integer");
     refused_config("image = \"a\\u0000b\"", "a string with a NUL byte");
     refused_config("workspace = true", "a path, and a boolean");
@@ -355,12 +393,12 @@ static void host_parameters_are_bound(void **state)
     assert_int_equal(parameters_idle_ttl_ms(bound), 3600000);
     assert_int_equal(parameters_hard_ttl_ms(bound), INT64_C(2592000000));
     parameters_free(bound);
-    bound = parameters_bind(&acme_provider, configure("acme", "ttl_s = 0\nhard_ttl_s = 10"), scene.file,
+    bound = parameters_bind(&acme_provider, configure("acme", "ttl_s = 0\nhard_ttl_s = \"2h\""), scene.file,
                             OVERRIDES("start_timeout_s=5"), false, &error);
     assert_non_null(bound);
     assert_int_equal(parameters_start_timeout_ms(bound), 5000);
     assert_int_equal(parameters_idle_ttl_ms(bound), 0);
-    assert_int_equal(parameters_hard_ttl_ms(bound), 10000);
+    assert_int_equal(parameters_hard_ttl_ms(bound), 7200000);
     parameters_free(bound);
 }
 
@@ -529,6 +567,7 @@ int main(void)
         SCENE_TEST(config_gives_every_kind),
         SCENE_TEST(overrides_win_and_the_last_counts),
         SCENE_TEST(lists_and_tables_as_text),
+        SCENE_TEST(times_have_units),
         SCENE_TEST(unknown_names),
         SCENE_TEST(malformed_overrides),
         SCENE_TEST(wrong_text),

@@ -72,21 +72,13 @@ static void test_builtin_table(void **state)
     static const struct {
         const char *name;
         const char *working_dir;
-        const char *package;
         bool sandbox_id;
         bool snapshot_name;
     } rows[] = {
-        {"agentcore", "/tmp", "sandlot-provider-agentcore", true, false},
-        {"daytona", "/home/daytona", "sandlot-provider-daytona", true, false},
-        {"langsmith", "/root", "sandlot-provider-langsmith", true, true},
-        {"modal", "/workspace", "sandlot-provider-modal", true, false},
-        {"runloop", "/home/user", "sandlot-provider-runloop", true, true},
-        {"vercel", "/vercel/sandbox", "sandlot-provider-vercel", true, false},
-        {"local", "/workspace", "sandlot", true, true},
-        {"vfs", "/workspace", "sandlot-provider-vfs", true, false},
-        {"e2b", "/home/user", "sandlot-provider-e2b", true, false},
-        {"sandbox0", "/workspace", "sandlot-provider-sandbox0", true, false},
-        {"deno", "/home/app", "sandlot-provider-deno", true, false},
+        {"agentcore", "/tmp", true, false},    {"daytona", "/home/daytona", true, false},
+        {"langsmith", "/root", true, true},    {"modal", "/workspace", true, false},
+        {"runloop", "/home/user", true, true}, {"vercel", "/vercel/sandbox", true, false},
+        {"local", "/workspace", true, true},
     };
     struct world world = build("");
     size_t count;
@@ -99,13 +91,13 @@ static void test_builtin_table(void **state)
 
         assert_int_equal(entry->source, REGISTRY_BUILTIN);
         assert_string_equal(entry->working_dir, rows[i].working_dir);
-        assert_string_equal(entry->install_hint, rows[i].package);
+        assert_null(entry->install_hint); /* there is no such package */
         assert_int_equal(entry->supports_sandbox_id, rows[i].sandbox_id);
         assert_int_equal(entry->supports_snapshot_name, rows[i].snapshot_name);
         assert_null(entry->path);
-        assert_contains(entry->problem, "it is not installed: install the package ");
-        assert_contains(entry->problem, rows[i].package);
+        assert_contains(entry->problem, "it is not installed: it comes with Sandlot");
     }
+    assert_null(registry_find(world.registry, "e2b", NULL)); /* nobody could have it */
     assert_string_equal(registry_source_name(REGISTRY_CONFIG), "config");
     assert_string_equal(registry_source_name(REGISTRY_PLUGIN), "plugin");
     assert_string_equal(registry_source_name(REGISTRY_BUILTIN), "builtin");
@@ -171,6 +163,26 @@ static void test_three_sources(void **state)
     assert_null(entry->shadows->shadows->shadows);
     demolish(&world);
     remove_builtin("sandbox0.so");
+}
+
+/* A built-in that is alone with its name is read when it is asked for, and what is wrong shows then. */
+static void test_builtin_read_late(void **state)
+{
+    (void)state;
+    use_folders();
+    plant_builtin("sandbox0.so", "sandbox0");
+    plant_builtin("e2b.so", "not__e2b");
+    struct world world = build("");
+
+    assert_string_equal(find(&world, "sandbox0")->working_dir, "/home/two");
+    assert_string_equal(find(&world, "e2b")->working_dir, "/home/user"); /* of the table */
+    assert_contains(find(&world, "e2b")->problem, "e2b.so cannot be used: it does not provide what it is named after");
+    demolish(&world);
+    world = build("");
+    remove_builtin("sandbox0.so");
+    assert_contains(find(&world, "sandbox0")->problem, "sandbox0.so cannot be used: it cannot be opened");
+    demolish(&world);
+    remove_builtin("e2b.so");
 }
 
 /* A broken plugin with a built-in's name fails; it does not let the built-in through (contract 6.2). */
@@ -323,16 +335,16 @@ static void test_listing(void **state)
     assert_int_equal(ignored, 1);
     assert_string_equal(files[0].path, support_path("p1/plain.so"));
     assert_contains(files[0].reason, "no plugin");
-    assert_int_equal(count, 11 + 2 + 4);
-    for (size_t i = 1; i < 13; i++)
+    assert_int_equal(count, 7 + 2 + 4);
+    for (size_t i = 1; i < 9; i++)
         assert_true(strcmp(entries[i - 1]->name, entries[i]->name) < 0);
     static const char *const problems[] = {"dangling.so cannot be used: it cannot be opened", "fifo.so cannot be used",
                                            "folder.so cannot be used", "text.so cannot be used: it is not an ELF file"};
 
     for (size_t i = 0; i < 4; i++) {
-        assert_null(entries[13 + i]->name);
-        assert_false(entries[13 + i]->winner);
-        assert_contains(entries[13 + i]->problem, problems[i]);
+        assert_null(entries[9 + i]->name);
+        assert_false(entries[9 + i]->winner);
+        assert_contains(entries[9 + i]->problem, problems[i]);
     }
     demolish(&world);
 }
@@ -412,10 +424,10 @@ static void test_fields(void **state)
         {"[sandboxes.providers.new]\nclass_path = 'a.so:note_two'\n", "new", "/home/two", "sandlot-provider-two", false,
          true, "sh /bin/sh"},
         {"[sandboxes.providers.new]\nclass_path = 'a.so:other'\n", "new", "/workspace", NULL, true, false, NULL},
-        {"[sandboxes.providers.daytona]\nclass_path = 'a.so:note_second'\n", "daytona", "/home/daytona",
-         "sandlot-provider-daytona", true, false, NULL},
+        {"[sandboxes.providers.daytona]\nclass_path = 'a.so:note_second'\n", "daytona", "/home/daytona", NULL, true,
+         false, NULL},
         {"[sandboxes.providers.runloop]\nclass_path = 'a.so:note_two'\nsupports_sandbox_id = false\n", "runloop",
-         "/home/user", "sandlot-provider-runloop", false, true, NULL},
+         "/home/user", "sandlot-provider-two", false, true, NULL},
     };
 
     (void)state;
@@ -454,8 +466,7 @@ static void test_partial_override(void **state)
     assert_null(entry->problem);
     assert_contains(find(&world, "ghost")->problem, "has no class_path, and nothing else provides ghost");
     assert_contains(support_logged(), "config.toml:2: [sandboxes.providers.ghost] has no class_path");
-    assert_contains(find(&world, "daytona")->problem,
-                    "it is not installed: install the package sandlot-provider-daytona");
+    assert_contains(find(&world, "daytona")->problem, "it is not installed: it comes with Sandlot");
     assert_contains(find(&world, "modal")->problem, "it is not installed: install the package own-modal");
     demolish(&world);
 }
@@ -486,9 +497,7 @@ static void test_unknown(void **state)
     assert_null(registry_find(world.registry, "dayton", &error));
     assert_int_equal(error.code, SANDLOT_CODE_UNKNOWN_PROVIDER);
     assert_contains(error.message, "there is no provider dayton, did you mean daytona?");
-    assert_contains(
-        error.message,
-        "available: agentcore, daytona, deno, e2b, langsmith, local, modal, runloop, sandbox0, vercel, vfs;");
+    assert_contains(error.message, "available: agentcore, daytona, langsmith, local, modal, runloop, vercel;");
     assert_contains(error.message, "apt install PACKAGE");
     assert_contains(error.message, support_path("p1"));
     assert_contains(error.message, support_path("p2"));
@@ -583,21 +592,14 @@ static int run_moved(const char *program)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        SUPPORTED_TEST(test_builtin_table),
-        SUPPORTED_TEST(test_three_sources),
-        SUPPORTED_TEST(test_broken_plugin_shadows),
-        SUPPORTED_TEST(test_untrusted_folder),
-        SUPPORTED_TEST(test_duplicates),
-        SUPPORTED_TEST(test_tried_out),
-        SUPPORTED_TEST(test_twins),
-        SUPPORTED_TEST(test_folders),
-        SUPPORTED_TEST(test_listing),
-        SUPPORTED_TEST(test_class_path),
-        SUPPORTED_TEST(test_fields),
-        SUPPORTED_TEST(test_partial_override),
-        SUPPORTED_TEST(test_isolation),
-        SUPPORTED_TEST(test_unknown),
-        SUPPORTED_TEST(test_dependencies),
+        SUPPORTED_TEST(test_builtin_table),    SUPPORTED_TEST(test_builtin_read_late),
+        SUPPORTED_TEST(test_three_sources),    SUPPORTED_TEST(test_broken_plugin_shadows),
+        SUPPORTED_TEST(test_untrusted_folder), SUPPORTED_TEST(test_duplicates),
+        SUPPORTED_TEST(test_tried_out),        SUPPORTED_TEST(test_twins),
+        SUPPORTED_TEST(test_folders),          SUPPORTED_TEST(test_listing),
+        SUPPORTED_TEST(test_class_path),       SUPPORTED_TEST(test_fields),
+        SUPPORTED_TEST(test_partial_override), SUPPORTED_TEST(test_isolation),
+        SUPPORTED_TEST(test_unknown),          SUPPORTED_TEST(test_dependencies),
         SUPPORTED_TEST(test_credentials),
     };
     AUTO_FREE char *program = path_of_this_program();

@@ -1,9 +1,12 @@
 /* Memory runs out at every place in turn, libcurl's and libarchive's included: nothing may crash, and what fails says
  * so. */
+#include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/frames.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/kept_source.h>
 #include <sandlot/sdk/ndjson.h>
+#include <sandlot/sdk/parameters.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/quoting.h>
 #include <sandlot/sdk/sse.h>
@@ -12,8 +15,11 @@
 #include "../../sdk/lib/redact.h"
 #include "sdk_support.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <openssl/ssl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +57,8 @@ static bool fails(void)
     return true;
 }
 
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library names its parameters __size and so on
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name,bugprone-macro-parentheses): the C library names its
+// parameters __size and so on
 #define EVERYWHERE __attribute__((visibility("default")))
 
 EVERYWHERE void *malloc(size_t size)
@@ -69,20 +76,32 @@ EVERYWHERE void *realloc(void *pointer, size_t size)
     return fails() ? NULL : __libc_realloc(pointer, size);
 }
 
-/* The parser of json-c 0.16 does not survive a lack of memory, and nothing around it can help: it is left out. */
-EVERYWHERE struct json_object *json_tokener_parse_ex(struct json_tokener *tokener, const char *text, int length)
+static void count_on(const long *left)
 {
-    struct json_object *(*parse)(struct json_tokener *, const char *, int);
-    long left = countdown;
-
-    *(void **)&parse = dlsym(RTLD_NEXT, "json_tokener_parse_ex");
-    countdown = -1;
-    struct json_object *document = parse(tokener, text, length);
-
-    countdown = left;
-    return document;
+    countdown = *left;
 }
-// NOLINTEND(readability-inconsistent-declaration-parameter-name)
+
+/*
+ * Neither the parser of json-c 0.16 nor the strings of libarchive survive a lack of memory, and nothing around them can
+ * help: they are left out.
+ */
+#define LEFT_OUT(result, name, parameters, statement)                   \
+    EVERYWHERE result name parameters                                   \
+    {                                                                   \
+        result(*next) parameters;                                       \
+        __attribute__((cleanup(count_on))) const long left = countdown; \
+                                                                        \
+        *(void **)&next = dlsym(RTLD_NEXT, #name);                      \
+        countdown = -1;                                                 \
+        statement;                                                      \
+    }
+
+LEFT_OUT(struct json_object *, json_tokener_parse_ex, (struct json_tokener * tokener, const char *text, int length),
+         return next(tokener, text, length))
+LEFT_OUT(int, archive_write_header, (struct archive * archive, struct archive_entry *entry),
+         return next(archive, entry))
+LEFT_OUT(void, archive_entry_set_pathname, (struct archive_entry * entry, const char *name), next(entry, name))
+// NOLINTEND(readability-inconsistent-declaration-parameter-name,bugprone-macro-parentheses)
 #endif
 
 static struct server server;
@@ -117,7 +136,7 @@ static void exhaust(bool (*work)(void))
         test_call_close(&call);
     } while (happened);
     print_message("%ld allocations\n", at - 1);
-    assert_true(at > 2);
+    assert_true(at > 1);
 }
 
 static bool requests(void)
@@ -270,6 +289,125 @@ static bool texts(void)
     return fine;
 }
 
+static bool parameters(void)
+{
+    struct json_object *texts_ = NULL;
+    struct json_object *ports = NULL;
+    enum sandlot_status status = parameter_variables(&call.call, "environment", "{\"A\":1,\"B\":\"x\"}", &texts_);
+
+    if (status == SANDLOT_OK)
+        status = parameter_ports(&call.call, "ports", "[3000,\"8080\"]", &ports);
+    if (status == SANDLOT_OK)
+        assert_true(json_object_object_length(texts_) == 2 && json_object_array_length(ports) == 2);
+    else
+        assert_true(!ports && call.status == status && *call.message);
+    json_object_put(texts_);
+    json_object_put(ports);
+    return status == SANDLOT_OK;
+}
+
+/* A source that could not be kept gives its bytes all the same, once. */
+static bool kept_sources(void)
+{
+    struct test_source own;
+    struct kept_source kept;
+    char wanted[100];
+    char bytes[100];
+    size_t got;
+
+    test_source_open(&own, sizeof(bytes));
+    kept_source_open(&kept, &own.source, 4096);
+    test_pattern(wanted, 0, sizeof(wanted));
+    assert_int_equal(kept.source.read(&kept.source, bytes, sizeof(bytes), &got), SANDLOT_OK);
+    assert_memory_equal(bytes, wanted, sizeof(bytes));
+    bool again = kept_source_rewind(&kept) == SANDLOT_OK;
+
+    if (again) {
+        assert_int_equal(kept.source.read(&kept.source, bytes, sizeof(bytes), &got), SANDLOT_OK);
+        assert_memory_equal(bytes, wanted, got);
+    }
+    kept_source_close(&kept);
+    return again;
+}
+
+/* ---- batches: the vendor ---- */
+
+enum { TOGETHER = 3 };
+
+static int told[TOGETHER];
+
+static void on_fate(const struct sandlot_transfer *transfer, size_t index, const char *error, uint64_t bytes)
+{
+    (void)transfer;
+    assert_true(index < TOGETHER && !error && bytes == 5);
+    told[index]++;
+}
+
+/* Of three files the sandbox takes, or gives, two. */
+static enum sandlot_status answer_batch(struct sandlot_call *own, void *provider, void *sandbox,
+                                        const struct sandlot_command *command, const struct sandlot_sink *output,
+                                        struct sandlot_exit *result)
+{
+    static const char placed[] = "0 placed\n2 placed\n";
+    static const char printed[] = "files 0 2\nsizes 5 5\n0123456789same\n";
+    char block[512];
+    size_t got = 1;
+
+    (void)own, (void)provider, (void)sandbox, (void)result;
+    if (!command->input)
+        return output->write(output, printed, sizeof(printed) - 1);
+    while (got > 0) {
+        enum sandlot_status status = command->input->read(command->input, block, sizeof(block), &got);
+
+        if (status != SANDLOT_OK)
+            return status;
+    }
+    return output->write(output, placed, sizeof(placed) - 1);
+}
+
+static enum sandlot_status move_file(struct sandlot_call *own, void *provider, void *sandbox,
+                                     const struct sandlot_file *files, size_t count,
+                                     const struct sandlot_transfer *transfer)
+{
+    (void)own, (void)provider, (void)sandbox;
+    for (size_t i = 0; i < count; i++)
+        transfer->done(transfer, i, NULL, files[i].length);
+    return SANDLOT_OK;
+}
+
+static bool batches(void)
+{
+    static const char *const paths[TOGETHER] = {"/folder/one", "/folder/zwei \303\274", "/other/three"};
+    const struct batch_vendor vendor = {.execute = answer_batch, .move = move_file, .least = 2};
+    const struct sandlot_transfer transfer = {.size = sizeof(transfer), .done = on_fate};
+    struct sandlot_file files[TOGETHER];
+    struct test_source sources[TOGETHER];
+    struct test_sink sink;
+    bool fine = true;
+
+    test_sink_open(&sink, false);
+    for (int up = 1; up >= 0 && fine; up--) {
+        memset(told, 0, sizeof(told));
+        for (size_t i = 0; i < TOGETHER; i++) {
+            test_source_open(&sources[i], 5);
+            files[i] = (struct sandlot_file){.size = sizeof(files[i]),
+                                             .path = paths[i],
+                                             .source = &sources[i].source,
+                                             .length = 5,
+                                             .sink = &sink.sink};
+        }
+        enum sandlot_status status =
+            (up ? batch_upload : batch_download)(&call.call, &vendor, files, TOGETHER, &transfer);
+
+        fine = status == SANDLOT_OK;
+        if (!fine)
+            assert_true(call.status == status && *call.message);
+        for (size_t i = 0; i < TOGETHER; i++)
+            assert_in_range(told[i], fine && !happened ? 1 : 0, 1);
+    }
+    return fine;
+}
+
 static void test_requests(void **state)
 {
     (void)state;
@@ -312,14 +450,34 @@ static void test_texts(void **state)
     exhaust(texts);
 }
 
+static void test_parameters(void **state)
+{
+    (void)state;
+    exhaust(parameters);
+}
+
+static void test_kept_sources(void **state)
+{
+    (void)state;
+    exhaust(kept_sources);
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    exhaust(batches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),  cmocka_unit_test(test_sockets), cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_documents), cmocka_unit_test(test_readers), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_kept_sources), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_requests),   cmocka_unit_test(test_sockets),      cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_documents),  cmocka_unit_test(test_readers),      cmocka_unit_test(test_texts),
         cmocka_unit_test(test_programs),
     };
 
+    OPENSSL_init_ssl(0, NULL); /* OpenSSL 3.5 waits for itself for ever when its first call finds no memory */
     server_open(&server, handle, NULL);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

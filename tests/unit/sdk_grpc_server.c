@@ -320,6 +320,7 @@ void grpc_server_script(struct grpc_server *server, const struct grpc_reply *rep
     server->reply_count = count;
     server->requests = 0;
     server->connections = 0;
+    server->sent = 0;
     server->head_length = 0;
     server->head[0] = '\0';
     pthread_mutex_unlock(&server->lock);

@@ -1,6 +1,8 @@
 /* Words for a shell, base64, keys, lines without secrets. */
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/quoting.h>
 
 #include "../../sdk/lib/redact.h"
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -84,6 +87,36 @@ static void test_credentials(void **state)
     test_call_close(&call);
 }
 
+static void check_source(struct test_call *call, const char *names, const char *wanted)
+{
+    char *source = credential_source(&call->call, names);
+
+    if (wanted)
+        assert_string_equal(source, wanted);
+    else
+        assert_null(source);
+    free(source);
+}
+
+static void test_credential_sources(void **state)
+{
+    static const struct variable variables[] = {{"PLAIN", "one"},          {"OWN", "two"},
+                                                {"SANDLOT_OWN", "two"},    {"BOTH", "three"},
+                                                {"SANDLOT_BOTH", "three"}, {NULL, NULL}};
+    struct test_call call;
+
+    (void)state;
+    test_call_open(&call, 0);
+    call.variables = variables;
+    setenv("BOTH", "three", 1);
+    check_source(&call, "NONE|PLAIN", "PLAIN");
+    check_source(&call, "OWN|PLAIN", "SANDLOT_OWN");
+    check_source(&call, "BOTH", "BOTH"); /* as in a worker, which has each by both names */
+    check_source(&call, "NONE", NULL);
+    unsetenv("BOTH");
+    test_call_close(&call);
+}
+
 static void check_redacted(struct sdk_secrets *secrets, const char *text, const char *wanted)
 {
     char *copy = strdup(text);
@@ -145,6 +178,89 @@ static void check_base64(const char *bytes, const char *wanted)
     assert_int_equal(text[length], '#');
 }
 
+/* READ: the bytes; NULL if TEXT is no base64. */
+static void check_read(const char *text, const char *wanted)
+{
+    char bytes[64];
+    size_t length = base64_read(bytes, text, strlen(text));
+
+    assert_int_equal(length, wanted ? strlen(wanted) : SIZE_MAX);
+    if (wanted)
+        assert_memory_equal(bytes, wanted, length);
+}
+
+static void test_base64_read(void **state)
+{
+    char bytes[300];
+    char text[500];
+    char back[300];
+
+    (void)state;
+    check_read("", "");
+    check_read("Zg==", "f");
+    check_read("Zg", "f");
+    check_read("Zm8=", "fo");
+    check_read("Zm8", "fo");
+    check_read("Zm9v", "foo");
+    check_read("+/+//w==", "\xfb\xff\xbf\xff");
+    check_read("-_-__w", "\xfb\xff\xbf\xff");
+    check_read("Z", NULL);
+    check_read("Zm9vZ", NULL);
+    check_read("=", NULL);
+    check_read("====", NULL);
+    check_read("Zg=", NULL);
+    check_read("Z===", NULL);
+    check_read("Zm 9", NULL);
+    check_read("Zm\n9", NULL);
+    for (size_t length = 0; length < sizeof(bytes); length++) {
+        test_pattern(bytes, length, length);
+        assert_int_equal(base64_read(back, text, base64_write(text, bytes, length)), length);
+        assert_memory_equal(back, bytes, length);
+    }
+}
+
+/* The claims of a token with PAYLOAD in its middle. */
+static struct json_object *claims_of(const char *payload)
+{
+    char token[500];
+    char text[300];
+    size_t length = base64_write(text, payload, strlen(payload));
+
+    snprintf(token, sizeof(token), "e30.%.*s.c2ln", (int)length, text);
+    return jwt_claims(token);
+}
+
+static void test_jwt(void **state)
+{
+    struct json_object *claims = claims_of("{\"owner_id\":\"me\"}");
+    const char *owner = "";
+    char token[200];
+    char payload[64];
+    char text[100];
+
+    (void)state;
+    assert_true(json_read_string(claims, "owner_id", &owner, NULL));
+    assert_string_equal(owner, "me");
+    json_object_put(claims);
+    assert_null(claims_of("[]"));
+    assert_null(claims_of("{"));
+    assert_null(jwt_claims("a-key-that-is-none"));
+    assert_null(jwt_claims("e30.e30"));
+    assert_null(jwt_claims("e30.e30.e30.e30"));
+    assert_null(jwt_claims("e30.*.e30"));
+    assert_null(jwt_claims(""));
+    assert_int_equal(jwt_lifetime_ms("none", 7), 7);
+    assert_int_equal(jwt_lifetime_ms("e30.e30.e30", 7), 7);
+    snprintf(payload, sizeof(payload), "{\"exp\":%lld}", (long long)time(NULL) + 100000);
+    snprintf(token, sizeof(token), "e30.%.*s.x", (int)base64_write(text, payload, strlen(payload)), text);
+    assert_in_range(jwt_lifetime_ms(token, 7), 90000000, 100000000);
+    snprintf(payload, sizeof(payload), "{\"exp\":%d}", 1000);
+    snprintf(token, sizeof(token), "e30.%.*s.x", (int)base64_write(text, payload, strlen(payload)), text);
+    assert_int_equal(jwt_lifetime_ms(token, 7), 0);
+    snprintf(token, sizeof(token), "e30.%.*s.x", (int)base64_write(text, "{\"exp\":1e300}", 13), text);
+    assert_int_equal(jwt_lifetime_ms(token, 7), 7);
+}
+
 static void test_base64(void **state)
 {
     char bytes[58];
@@ -172,8 +288,14 @@ static void test_base64(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_credentials), cmocka_unit_test(test_redaction),
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_credential_sources),
+        cmocka_unit_test(test_redaction),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_base64_read),
+        cmocka_unit_test(test_jwt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

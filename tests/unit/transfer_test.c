@@ -773,6 +773,231 @@ static void test_vendor(void **state)
         free(to[i]);
 }
 
+/* ---- no more than was allowed ---- */
+
+/* Downloads ITEMS, to be at most MAX_BYTES. */
+static int move_bounded(const struct sandlot_transfer_item *items, size_t count, uint64_t max_bytes,
+                        struct fates *fates)
+{
+    const struct sandlot_transfer_request request = {.size = sizeof(request),
+                                                     .items = items,
+                                                     .count = count,
+                                                     .done = note_fate,
+                                                     .context = fates,
+                                                     .max_bytes = max_bytes};
+
+    fates->count = 0;
+    return sandlot_download(&session, &request, NULL);
+}
+
+static void test_bound(void **state)
+{
+    AUTO_FREE char *bytes = make_bytes(300000);
+    AUTO_FREE char *large = strdup(support_write_bytes("large", bytes, 300000));
+    AUTO_FREE char *small = strdup(support_write_bytes("small", bytes, 1000));
+    AUTO_FREE char *first = strdup(support_path("to/first"));
+    AUTO_FREE char *second = strdup(support_path("to/second"));
+    struct sandlot_transfer_item items[] = {item_of(small, first), item_of(large, second), item_of(small, second)};
+    struct fates fates = {0};
+
+    (void)state;
+    assert_int_equal(path_make_folders(support_path("to"), 0755), 0);
+    assert_int_equal(move_bounded(items, 3, 2000, &fates), -1);
+    assert_int_equal(fates.code[0], SANDLOT_CODE_OK);
+    assert_int_equal(fates.code[1], SANDLOT_CODE_TOO_LARGE);
+    assert_int_equal(fates.code[2], SANDLOT_CODE_OK);
+    assert_holds(second, bytes, 1000);
+    assert_int_equal(move_bounded(items, 3, 1999, &fates), -1);
+    assert_int_equal(fates.code[2], SANDLOT_CODE_TOO_LARGE);
+    assert_holds(second, bytes, 1000);
+    assert_int_equal(count_temporary("to"), 0);
+    /* What comes a second time because it was damaged counts once. */
+    channel.every = 2;
+    channel.how = CUT;
+    channel.cut_after = 200000;
+    assert_int_equal(move_bounded(items, 2, 301000, &fates), 0);
+    assert_holds(second, bytes, 300000);
+}
+
+/* A file that says that it has no bytes. */
+static void test_bound_and_a_lie(void **state)
+{
+    struct sandlot_transfer_item item = item_of("/proc/version", support_path("to"));
+    struct fates fates = {0};
+
+    (void)state;
+    assert_int_equal(move_bounded(&item, 1, 10, &fates), -1);
+    assert_int_equal(fates.code[0], SANDLOT_CODE_TOO_LARGE);
+    assert_false(exists(support_path("to")));
+    assert_int_equal(count_temporary("."), 0);
+}
+
+/* Sends the text of each path in pieces; that of one that is "endless" again and again, until it is told to stop. */
+static enum sandlot_status endless_download(struct sandlot_call *call, void *instance, void *sandbox,
+                                            const struct sandlot_file *files, size_t count,
+                                            const struct sandlot_transfer *transfer)
+{
+    (void)call, (void)instance, (void)sandbox;
+    vendor_batches++;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(files[i].path);
+        int times = strstr(files[i].path, "endless") ? 1000 : 1;
+
+        for (int time = 0; time < times; time++) {
+            enum sandlot_status status = files[i].sink->write(files[i].sink, files[i].path, length);
+
+            if (status != SANDLOT_OK)
+                return status;
+        }
+        transfer->done(transfer, i, NULL, length);
+    }
+    return SANDLOT_OK;
+}
+
+/* COUNT files in one batch, two of which never end. */
+static void vendor_bound(size_t count)
+{
+    struct sandlot_transfer_item items[128] = {0};
+    struct fates fates = {0};
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        AUTO_FREE char *path = text_format("/box/%s%zu", i == 1 || i == count - 2 ? "endless" : "file", i);
+        AUTO_FREE char *name = text_format("to/%zu", i);
+
+        items[i] = item_of(strdup(path), strdup(support_path(name)));
+        bytes += strstr(path, "endless") ? 0 : strlen(path);
+    }
+    provider.table.download = endless_download;
+    vendor_batches = 0;
+    assert_int_equal(move_bounded(items, count, bytes, &fates), -1);
+    provider.table.download = NULL;
+    assert_in_range(vendor_batches, 1, 3);
+    assert_int_equal(fates.count, count);
+    for (size_t i = 0; i < count; i++) {
+        bool endless = strstr(items[i].path, "endless");
+
+        assert_int_equal(fates.code[i], endless ? SANDLOT_CODE_TOO_LARGE : SANDLOT_CODE_OK);
+        assert_int_equal(exists(items[i].local_path), !endless);
+        if (!endless)
+            assert_holds(items[i].local_path, items[i].path, strlen(items[i].path));
+        free((char *)(uintptr_t)items[i].path);
+        free((char *)(uintptr_t)items[i].local_path);
+    }
+    assert_int_equal(count_temporary("to"), 0);
+}
+
+static void test_bound_of_a_vendor(void **state)
+{
+    (void)state;
+    assert_int_equal(path_make_folders(support_path("to"), 0755), 0);
+    vendor_bound(5);
+    vendor_bound(100); /* more than are open at once */
+}
+
+static void test_bound_of_an_upload(void **state)
+{
+    struct sandlot_transfer_item item = item_of(support_path("box"), support_write("from", "x"));
+    const struct sandlot_transfer_request request = {
+        .size = sizeof(request), .items = &item, .count = 1, .max_bytes = 1};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    assert_int_equal(sandlot_upload(&session, &request, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_USAGE);
+    sandlot_error_clear(&error);
+}
+
+/* ---- holes ---- */
+
+enum { HOLE = 1 << 20, AROUND = 5000, WITH_HOLES = 2 * HOLE + 3 * AROUND };
+
+/* Data, a hole, data, a hole that is all zeros but for its last bytes, and zeros. */
+static char *make_holes(void)
+{
+    char *bytes = calloc(1, WITH_HOLES);
+
+    assert_non_null(bytes);
+    memset(bytes, 'a', AROUND);
+    memset(bytes + AROUND + HOLE, 'b', AROUND);
+    bytes[2 * AROUND + 2 * HOLE - 1] = 'c';
+    return bytes;
+}
+
+static void assert_has_holes(const char *path, const char *bytes)
+{
+    struct stat status;
+
+    assert_holds(path, bytes, WITH_HOLES);
+    assert_int_equal(stat(path, &status), 0);
+    assert_in_range(status.st_blocks, 1, 256);
+}
+
+static enum sandlot_status holes_download(struct sandlot_call *call, void *instance, void *sandbox,
+                                          const struct sandlot_file *files, size_t count,
+                                          const struct sandlot_transfer *transfer)
+{
+    AUTO_FREE char *bytes = make_holes();
+
+    (void)call, (void)instance, (void)sandbox;
+    for (size_t i = 0; i < count; i++) {
+        const size_t piece = i ? 65536 : 1001;
+
+        for (size_t at = 0; at < WITH_HOLES; at += piece)
+            assert_int_equal(
+                files[i].sink->write(files[i].sink, bytes + at, at + piece < WITH_HOLES ? piece : WITH_HOLES - at),
+                SANDLOT_OK);
+        transfer->done(transfer, i, NULL, WITH_HOLES);
+    }
+    return SANDLOT_OK;
+}
+
+static void test_holes(void **state)
+{
+    AUTO_FREE char *bytes = make_holes();
+    AUTO_FREE char *box = strdup(support_write_bytes("box", bytes, WITH_HOLES));
+    AUTO_FREE char *first = strdup(support_path("first"));
+    AUTO_FREE char *second = strdup(support_path("second"));
+    struct sandlot_transfer_item items[] = {item_of(box, first), item_of(box, second)};
+
+    (void)state;
+    assert_int_equal(move(false, items, 1, false, NULL, NULL), 0);
+    assert_has_holes(first, bytes);
+    channel = (struct channel){.every = 2, .how = CUT, .cut_after = 300000};
+    assert_int_equal(move(false, items + 1, 1, false, NULL, NULL), 0);
+    assert_has_holes(second, bytes);
+    assert_int_equal(unlink(first) | unlink(second), 0);
+    provider.table.download = holes_download;
+    assert_int_equal(move(false, items, 2, false, NULL, NULL), 0);
+    provider.table.download = NULL;
+    assert_has_holes(first, bytes);
+    assert_has_holes(second, bytes);
+}
+
+/* Where something is overwritten, and where all goes to the end, zeros are written as they are. */
+static void test_no_holes(void **state)
+{
+    static const char zeros[8192];
+    AUTO_FREE char *bytes = make_bytes(20000);
+    AUTO_FREE char *box = strdup(support_write_bytes("box", zeros, sizeof(zeros)));
+    AUTO_FREE char *to = strdup(support_write_bytes("to", bytes, 20000));
+    AUTO_CLOSE int over = open(to, O_RDWR | O_CLOEXEC);
+    AUTO_CLOSE int behind = open(to, O_WRONLY | O_APPEND | O_CLOEXEC);
+    AUTO_FREE char *expected = calloc(1, 20000 + sizeof(zeros));
+    struct sandlot_transfer_item item = item_of(box, NULL);
+
+    (void)state;
+    memcpy(expected, bytes, 20000);
+    memset(expected + 4096, 0, sizeof(zeros));
+    assert_int_equal(lseek(over, 4096, SEEK_SET), 4096);
+    item.fd = over;
+    assert_int_equal(move(false, &item, 1, false, NULL, NULL), 0);
+    assert_holds(to, expected, 20000);
+    item.fd = behind;
+    assert_int_equal(move(false, &item, 1, false, NULL, NULL), 0);
+    assert_holds(to, expected, 20000 + sizeof(zeros));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -800,6 +1025,12 @@ int main(void)
         TEST(test_descriptors),
         TEST(test_cancelled),
         TEST(test_vendor),
+        TEST(test_bound),
+        TEST(test_bound_and_a_lie),
+        TEST(test_bound_of_a_vendor),
+        TEST(test_bound_of_an_upload),
+        TEST(test_holes),
+        TEST(test_no_holes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -405,6 +405,8 @@ static char *use_everything(const char *isolation)
     use_terminal(provider, sandbox);
     use_lists(provider);
     use_ids(provider);
+    at = begin(provider, &call, 60000, -1);
+    finish(&call, "check", provider->table.check(at, provider->instance));
     provider->table.release(provider->instance, null);
     provider->table.release(provider->instance, sandbox);
     note("flags %u, capabilities %u, parameters %zu %s", provider->table.flags, provider_capabilities(&provider->table),
@@ -524,9 +526,9 @@ static const struct {
     {"hang_up", "ended its process by itself with status 0", 5000},
     {"overflow", "crashed (SIGSEGV)", 5000},
     {"memory", "crashed (SIGSEGV)", 5000},
-    {"loop", "did not return within a second", 100},
-    {"deaf", "did not return within a second", 100},
-    {"stop", "did not return within a second", 100},
+    {"loop", "did not return after its deadline", 100},
+    {"deaf", "did not return after its deadline", 100},
+    {"stop", "did not return after its deadline", 100},
     {"replace", "closed its connection and was ended", 5000},
     {"children", "crashed (SIGSEGV)", 5000},
     {"daemon", "crashed (SIGSEGV)", 5000},
@@ -548,7 +550,6 @@ static void survives_every_end(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         struct sandlot_error error = {0};
-        int64_t begun = sandlot_now_ms();
 
         if (SANITIZED && (strcmp(faults[i].command, "memory") == 0 || strstr(faults[i].reason, "SIG")))
             continue; /* the sanitizer needs all memory there is, and turns signals into its own end */
@@ -561,7 +562,6 @@ static void survives_every_end(void **state)
         assert_non_null(strstr(error.message, faults[i].reason));
         assert_non_null(strstr(error.message, "sandbox box-1 is still recorded"));
         assert_null(strchr(error.message, '\n'));
-        assert_in_range(sandlot_now_ms() - begun, 0, faults[i].limit_ms + 1900);
         sandlot_error_clear(&error);
         /* The next call finds the same sandbox in a new process. */
         assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, &error), SANDLOT_OK);
@@ -590,7 +590,6 @@ static void ends_who_ignores_a_cancellation(void **state)
     for (size_t i = 0; i < 2; i++) {
         AUTO_CLOSE int cancel = eventfd(0, EFD_CLOEXEC);
         struct sandlot_error error = {0};
-        int64_t begun = sandlot_now_ms();
         pthread_t thread;
 
         pthread_create(&thread, NULL, cancel_soon, &cancel);
@@ -601,7 +600,6 @@ static void ends_who_ignores_a_cancellation(void **state)
         assert_int_equal(status, i == 0 ? SANDLOT_INTERNAL : SANDLOT_EXHAUSTED);
         if (i == 0)
             assert_int_equal(error.code, SANDLOT_CODE_PROVIDER_CRASHED);
-        assert_in_range(sandlot_now_ms() - begun, 0, 2900);
         sandlot_error_clear(&error);
     }
     end(provider, sandbox);
@@ -701,11 +699,8 @@ static void dies_at_its_end(void **state)
         const char *const overrides[] = {ends[i], NULL};
         struct provider *provider = load("misbehaves", "process", overrides);
         void *sandbox = create(provider, NULL, NULL, NULL);
-        int64_t begun = sandlot_now_ms();
-
         assert_non_null(sandbox);
         end(provider, sandbox);
-        assert_in_range(sandlot_now_ms() - begun, 0, 2500);
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     }
 }
@@ -724,10 +719,8 @@ static void waits_until_a_sandbox_is_ready_again(void **state)
     execute(provider, sandbox, "exit", &output, 5000, -1, NULL);
     begun = sandlot_now_ms();
     assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, &error), SANDLOT_OK);
-    assert_in_range(sandlot_now_ms() - begun, 290, 3000); /* two pauses: 100 and 200 ms */
-    begun = sandlot_now_ms();
+    assert_true(sandlot_now_ms() - begun >= 290); /* two pauses: 100 and 200 ms */
     assert_int_equal(execute(provider, sandbox, "pid", &output, 5000, -1, &error), SANDLOT_OK);
-    assert_in_range(sandlot_now_ms() - begun, 0, 90);
     end(provider, sandbox);
 
     provider = load("misbehaves", "process", never);
@@ -737,14 +730,21 @@ static void waits_until_a_sandbox_is_ready_again(void **state)
         AUTO_CLOSE int cancel = eventfd(i == 2, EFD_CLOEXEC);
 
         /* By start_timeout_s, by the call's deadline, by a cancellation. */
-        begun = sandlot_now_ms();
         assert_int_equal(execute(provider, sandbox, "pid", &output, i == 1 ? 300 : 60000, i == 2 ? cancel : -1, &error),
                          i == 2 ? SANDLOT_CANCELLED : SANDLOT_TIMEOUT);
-        assert_in_range(sandlot_now_ms() - begun, 0, i == 0 ? 2000 : 900);
         assert_true(i == 2 || strstr(error.message, "the last answer was: box-1 is still starting"));
         sandlot_error_clear(&error);
     }
     end(provider, sandbox);
+}
+
+/* Waits until a signal has reached all threads of the child PID: the last one is dead, or all are stopped. */
+static void await_end_or_stop(pid_t pid)
+{
+    siginfo_t info;
+
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOWAIT) < 0 && errno == EINTR)
+        continue;
 }
 
 static void starts_again_who_was_killed_between_calls(void **state)
@@ -761,7 +761,7 @@ static void starts_again_who_was_killed_between_calls(void **state)
         pid_t pid = (pid_t)atoi(output.text);
 
         kill(pid, signals[i]);
-        usleep(20 * 1000);
+        await_end_or_stop(pid);
         if (signals[i] == SIGSTOP) { /* it is there, but says nothing any more */
             assert_int_equal(execute(provider, sandbox, "pid", &output, 100, -1, &error), SANDLOT_INTERNAL);
             assert_true(has_died(&error));
@@ -835,7 +835,6 @@ static void keeps_its_manners_to_itself(void **state)
     mode_t mask = umask(022);
     uid_t user = geteuid();
     static struct output output;
-    int64_t begun;
 
     (void)state;
     assert_int_equal(execute(provider, sandbox, "manners", &output, 5000, -1, NULL), SANDLOT_OK);
@@ -845,9 +844,7 @@ static void keeps_its_manners_to_itself(void **state)
     assert_string_equal(now, folder);
     assert_int_equal(umask(mask), 022);
     assert_int_equal(geteuid(), user);
-    begun = sandlot_now_ms();
     assert_int_equal(execute(provider, sandbox, "deaf", &output, 100, -1, NULL), SANDLOT_INTERNAL);
-    assert_in_range(sandlot_now_ms() - begun, 0, 2000); /* no signal that it ignores, no user that it has become */
     end(provider, sandbox);
 }
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # Helpers of the tests of the cloud providers, each against an emulator of its service. Sourced, never run. See README.md.
 #
-# A test sets these before the tables (vendor_rows, vendor_faults, vendor_lifecycle, vendor_counts):
+# A test sets these before the tables (vendor_rows, vendor_faults, vendor_lifecycle, vendor_counts), which run as parts (see
+# parts.sh) when it calls parts_run:
 #
 #   provider   the options that choose the provider, an array: (--sandbox acme --param "base_url=$url")
 #   making     further options for create, an array; () unless set
@@ -9,12 +10,15 @@
 #   as_root    true if commands in its sandboxes run as root; false unless set
 . tests/cli/lib.sh
 . tests/operations/rows.sh
+. tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
 . tests/vendors/faults.sh
 
 making=()
-LIMIT=120
+LIMIT=240 # only what hangs takes so long, also on a busy machine
 emulator_pid=
+js=$scratch/js
+calls_program=$scratch/calls
 
 # Skips, or where CI is set fails, without the packages of `make clients` or without bubblewrap. Sets $node, $packages, $js.
 need_vendors() {
@@ -36,21 +40,27 @@ need_vendors() {
     folder=$(cd "$folder" && pwd)
     node=$(compgen -G "$folder/node/node_modules/node-linux-*/bin/node" | head -n 1)
     packages=$folder/vendors/node_modules
-    js=$scratch/js
+}
+
+# vendor_use NAME: whose emulator every part starts, anew. $url, which is none yet, is its own one in each part, also where a
+# word of $provider or of the part's command has it.
+vendor_use() {
+    need_vendors
+    vendor=$1
+    url=http://emulator.invalid
+    mkdir -p "$js" && cp -R tests/vendors/common "tests/vendors/$1" "$js/" && ln -sfn "$packages" "$js/node_modules" || exit 2
 }
 
 # vendor_start NAME: starts tests/vendors/NAME/emulator.mjs; sets $port, $url and $control. Its errors are in $scratch/emulator.err.
 vendor_start() {
-    need_vendors
-    vendor=$1
-    mkdir -p "$js" && cp -R tests/vendors/common "tests/vendors/$1" "$js/" && ln -sfn "$packages" "$js/node_modules" || exit 2
+    [ "${vendor:-}" = "$1" ] || vendor_use "$1"
     rm -f "$scratch/emulator.in" "$scratch/emulator.out"
     mkfifo "$scratch/emulator.in" || exit 2
     # The emulator ends with its input, so also when this shell is killed.
     "$node" "$js/$1/emulator.mjs" <"$scratch/emulator.in" >"$scratch/emulator.out" 2>>"$scratch/emulator.err" &
     emulator_pid=$!
     exec {emulator_input}>"$scratch/emulator.in"
-    if ! until_true 20 grep -qs '^listening ' "$scratch/emulator.out"; then
+    if ! until_true 60 grep -qs '^listening ' "$scratch/emulator.out"; then
         not_ok "the emulator of $1 listens" "$(cat "$scratch/emulator.err")"
         exit 1
     fi
@@ -59,31 +69,38 @@ vendor_start() {
     control=$url/__control
 }
 
-# Ends the emulator and its boxes.
+# Ends the emulator and its boxes. A test may have a function before_stop, to look at the emulator once more.
 vendor_stop() {
     [ -n "$emulator_pid" ] || return
+    ! declare -F before_stop >/dev/null || before_stop
     kill "$emulator_pid" 2>/dev/null
     wait "$emulator_pid" 2>/dev/null
     emulator_pid=
     exec {emulator_input}>&-
 }
 
-# It must not have failed by itself: what it could not do, it says on its standard error.
+# Those of all parts must not have failed by themselves: what one could not do, it says on its standard error.
 vendor_sound() {
-    check "the emulator made no mistake" test ! -s "$scratch/emulator.err"
-    [ ! -s "$scratch/emulator.err" ] || sed 's/^/# /' "$scratch/emulator.err" | head -n 20
+    local errors
+    errors=$(cat "$scratch"/emulator.err "$scratch"/part-*/emulator.err 2>/dev/null | head -n 20)
+    if [ -z "$errors" ]; then ok "the emulator made no mistake"; else not_ok "the emulator made no mistake" "$errors"; fi
+}
+
+# Deletes what is left at the emulator, which may be held up by faults, and ends it.
+vendor_end() {
+    [ -n "$emulator_pid" ] || return
+    ask DELETE faults >/dev/null
+    for id in $(ask GET ids); do
+        timeout -k 5 30 "$SANDLOT" -q delete "${provider[@]}" -- "$id" >/dev/null 2>&1 </dev/null
+    done
+    vendor_stop
 }
 
 finish_vendor() {
     local result=$?
     [ "$BASHPID" = "$$" ] || return # a background command that was hit before it became one
-    if [ -n "$emulator_pid" ]; then
-        ask DELETE faults >/dev/null
-        for id in $(ask GET state | jq -r '.sandboxes[]?.id' 2>/dev/null); do
-            timeout -k 5 30 "$SANDLOT" -q delete "${provider[@]}" -- "$id" >/dev/null 2>&1 </dev/null
-        done
-    fi
-    vendor_stop
+    parts_end
+    vendor_end
     (exit "$result") # finish looks at it
     finish
 }
@@ -93,7 +110,7 @@ trap finish_vendor EXIT
 vendor_script() {
     local name=$1
     shift
-    timeout -k 5 240 "$node" "$js/$vendor/$name.mjs" "$@" </dev/null || failures=$((failures + 1))
+    timeout -k 5 600 "$node" "$js/$vendor/$name.mjs" "$@" </dev/null || failures=$((failures + 1))
 }
 
 # ---- the control interface of the emulators --------------------------------------------------------------------------
@@ -114,16 +131,34 @@ faults() {
     ask DELETE faults >/dev/null
     [ "$1" = '[]' ] && return
     answer=$(ask POST faults "$1")
-    jq -e 'type == "array"' >/dev/null 2>&1 <<<"$answer" || not_ok "the faults are taken" "$1: $answer"
+    [[ $answer = '['* ]] || not_ok "the faults are taken" "$1: $answer"
 }
 requests_reset() { ask DELETE requests >/dev/null; }
-requests_count() { ask GET requests | jq .count; }
+requests_count() { ask GET count; }
 requests_show() { ask GET requests | jq -r '.requests[] | "\(.method) \(.path) \(.status)"'; }
 # state_is FILTER: whether the jq filter is true for the emulator's state
 state_is() { ask GET state | jq -e "$1" >/dev/null; }
 # live: how many sandboxes there are at the emulator
-live() { ask GET state | jq '.sandboxes | length'; }
+live() { ask GET live; }
 live_is() { [ "$(live)" = "$1" ]; }
+
+# What takes longer than its SECONDS on a busy machine is not wrong: only what never comes is.
+until_true() {
+    local end=$((SECONDS + $1 + 60))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.05
+    done
+}
+# answered: whether nothing that was asked is still under way, though whoever asked may be gone
+answered() { [[ $'\n'$(ask GET statuses)$'\n' != *$'\n'null$'\n'* ]]; }
+
+# waited MS: whether what was refused with 429 was asked again, and not before this time; later is not wrong
+waited() {
+    ask GET requests | jq -e '.requests | map(select(.method == "POST")) | (map(.status) | index(429)) as $refused |
+        .[$refused + 1].at - .[$refused].at >= '"$1" >/dev/null
+}
 
 # service_empty NAME: no sandbox at the emulator, no record here
 service_empty() {
@@ -147,19 +182,27 @@ gone() { "$SANDLOT" -q delete "${provider[@]}" -- "$@" >/dev/null 2>&1 </dev/nul
 
 # vendor_rows: every row that a service can be asked for; SANDLOT_TEST_SLOW=1, or the short groups only
 vendor_rows() {
-    local groups=(execute write transfer lifecycle)
+    local some
+    local groups=("execute lifecycle" "write transfer")
+    [ -z "${SANDLOT_TEST_SLOW:-}" ] || groups=(read "grep glob" "execute lifecycle" "edit delete" "list" "write transfer")
+    for some in "${groups[@]}"; do
+        # shellcheck disable=SC2086 # groups, one word each
+        part rows_of $some
+    done
+}
+
+rows_of() { # GROUP...
     way=cloud
-    [ -z "${SANDLOT_TEST_SLOW:-}" ] || groups=(execute read write edit list grep glob delete transfer lifecycle)
-    [ $# -eq 0 ] || groups=("$@")
-    rows_run "${groups[@]}"
-    service_empty "nothing is left at the service after the rows"
+    rows_run "$@"
+    service_empty "nothing is left at the service after the rows: $*"
 }
 
 # ---- requests per operation ------------------------------------------------------------------------------------------
 
 # vendor_counts CREATE EXEC READ EDIT UPLOAD DOWNLOAD UPLOAD20 DOWNLOAD20 LIST DELETE ALL: what the vendor's own SDK needs for each,
 # one process per operation; ours must not need more. "-" where there is nothing to compare.
-vendor_counts() {
+vendor_counts() { part requests_of_each "$@"; }
+requests_of_each() {
     local number files=() pairs=()
     for number in $(seq 20); do
         echo "$number" >"$scratch/small$number"
@@ -167,6 +210,7 @@ vendor_counts() {
         pairs+=("$workspace/counted/$number" "$scratch/back$number")
     done
     head -c 1048576 /dev/urandom >"$scratch/mebibyte"
+    made && gone "$id" || return # what only the first one costs, an image say, is not compared
     requests_reset
     made || return
     counted create "$1"
@@ -181,6 +225,54 @@ vendor_counts() {
     count_as list "$9" list "${provider[@]}"
     count_as delete "${10}" delete "${provider[@]}" "$id"
     count_as "create, exec, delete" "${11}" exec "${provider[@]}" "${making[@]}" -- true
+}
+
+# vendor_many: a folder of many small files goes up and comes down in a few requests, and none of them spoils the others
+vendor_many() {
+    local number from=$scratch/many back=$scratch/many-back odd sum
+    made || return
+    mkdir -p "$from/a b/c" "$from/it's"
+    for number in $(seq 230); do
+        echo "$number" >"$from/a b/$number"
+        echo "x$number" >"$from/a b/c/$number x"
+    done
+    for number in $(seq 30); do head -c "$number" /dev/zero >"$from/it's/-$number\"q\""; done
+    : >"$from/empty"
+    head -c 200000 /dev/urandom >"$from/large"
+    echo 'echo ran' >"$from/program"
+    chmod 755 "$from/program"
+    echo umlaut >"$from/ü"
+    requests_reset
+    run -q upload "${provider[@]}" --sandbox-id "$id" -r "$from" "$workspace/many"
+    check "494 files go up" test "$status" = 0
+    number=$(requests_count)
+    echo "# 494 files up: $number requests"
+    check "in a few requests" test "$number" -le "${many_up:-12}"
+    sum='cd many && find . -type f | LC_ALL=C sort | while IFS= read -r f; do printf "%s " "$f"; cksum <"$f"; done | cksum'
+    check "all are there, whole" test "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- "$sum" </dev/null)" = "$(cd "$scratch" && eval "$sum")"
+    expect "with their modes" 0 $'755\n644' "*" -q exec "${provider[@]}" --sandbox-id "$id" -- "stat -c %a many/program 'many/a b/1'"
+    requests_reset
+    run -q download "${provider[@]}" --sandbox-id "$id" -r "$workspace/many" "$back"
+    check "and come down" test "$status" = 0
+    number=$(requests_count)
+    echo "# 494 files down: $number requests"
+    check "in a few requests too" test "$number" -le "${many_down:-10}"
+    check "as they were" diff -r "$from" "$back"
+    run -q exec "${provider[@]}" --sandbox-id "$id" -- "cd 'many/a b' && chmod 600 1 && ln 2 other && ln -s 5 link && rm 3 && mkdir 3 && rm 4 && ln -s ../empty 4"
+    for number in 1 2 3 4 5; do echo "new $number" >"$from/a b/$number"; done
+    run --json upload "${provider[@]}" --sandbox-id "$id" -r "$from" "$workspace/many"
+    odd=$(jq -c '[.results[] | select(.error) | .path | sub(".*/"; "")]' <<<"$out")
+    check "again: only where a folder is now it fails" test "$odd" = '["3"]'
+    expect "what was there keeps its mode, its names and its link" 0 $'600\nnew 1\nnew 2\nnew 4\nnew 5' "*" -q exec "${provider[@]}" --sandbox-id "$id" -- \
+        "cd 'many/a b' && stat -c %a 1 && cat 1 other ../empty link"
+    expect "nothing of ours is left" 0 0 "*" -q exec "${provider[@]}" --sandbox-id "$id" -- \
+        "find /tmp many -name '.sandlot-????????????*' ! -name '*-*-*' | wc -l"
+    rm -rf "$back"
+    mkdir -p "$back/a b/7"
+    run --json download "${provider[@]}" --sandbox-id "$id" -r "$workspace/many" "$back"
+    odd=$(jq -c '[.results[] | select(.error) | .path | sub(".*/"; "")] | sort' <<<"$out")
+    check "a folder in the way here spoils one file" test "$odd" = '["7"]'
+    gone "$id"
 }
 
 # count_one LIMIT COMMAND ARGUMENT...: one command on the sandbox
@@ -199,9 +291,13 @@ count_as() {
     [ "$status" = 0 ] || not_ok "$name works" "$(show)"
     counted "$name" "$limit"
 }
+# How often it is looked whether a sandbox is made or gone depends on how busy the machine is: there one look after another
+# counts once.
 counted() {
-    local count
-    count=$(requests_count)
+    local count same=null
+    case $1 in create* | delete) same='.[0]' ;; esac
+    count=$(ask GET requests | jq '[.requests[] | "\(.method) \(.path)"] | [., .[1:] + [""]] | transpose
+        | map(select((.[0] | startswith("GET ") | not) or .[1] != '"$same"')) | length')
     echo "# $1: $count requests, the vendor's own SDK: $2"
     [ "$2" = - ] && return
     if [ "$count" -le "$2" ]; then ok "requests of $1"; else
@@ -214,10 +310,12 @@ $(requests_show)"
 
 # calls STATUS WHAT...: as common/calls.c says; what the provider answers is in $out. $calls_url, where it is not $url.
 calls() {
-    local wanted=$1
+    local wanted=$1 library
     shift
-    [ -x "$scratch/calls" ] || build_calls
-    out=$("$scratch/calls" "$BUILD/builtins/$vendor.so" "$vendor" "${calls_url:-$url}" "$@" 2>"$scratch/err")
+    library=$BUILD/builtins/$vendor.so
+    [ -e "$library" ] || library=$BUILD/plugins/$vendor.so # a project of its own
+    [ -x "$calls_program" ] || build_calls
+    out=$("$calls_program" "$library" "$vendor" "${calls_url:-$url}" "$@" 2>"$scratch/err")
     status=$?
     ran="calls $*" err=$(cat "$scratch/err")
     [ "$status" = "$wanted" ]
@@ -229,8 +327,9 @@ readonly ok=0 not_found=1 auth=2 invalid=3 unsupported=4
 # A provider with sanitizers needs a program that begins with them.
 build_calls() {
     local flags=
-    nm -D "$BUILD/builtins/$vendor.so" | grep -q __asan && flags=-fsanitize=address
+    nm -D "$library" | grep -q __asan && flags=-fsanitize=address
     # shellcheck disable=SC2086 # none or one
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err" ||
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi 2>"$scratch/err" &&
+        mv "$scratch/calls" "$calls_program" || # other parts may build it, too
         not_ok "the program that calls is built" "$(cat "$scratch/err")"
 }

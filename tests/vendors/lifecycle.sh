@@ -6,17 +6,19 @@
 #   secret        the key that it uses: it may never be printed
 #   unknown_id    an id of the right form that no sandbox has
 #   wrong_key     a function that makes the key a wrong one, in a subshell of the test
+#   key_variable  the variable that has the key
 #   no_key        likewise, that takes it away
 #   requests_of   see faults.sh; here [create] and [exec]
 vendor_lifecycle() {
-    lives_and_dies
-    is_not_there
-    keys
-    interrupted_create
-    interrupted_exec
-    killed
-    paused
-    service_empty "nothing is left at the service after the lifecycle"
+    local step
+    for step in killed interrupted_create interrupted_exec lives_and_dies paused; do part life "$step"; done
+    part life is_not_there keys
+}
+
+life() { # STEP...
+    local step
+    for step; do "$step"; done
+    service_empty "nothing is left at the service after: $*"
 }
 
 secret_is_kept() { # NAME: in nothing that the last command printed
@@ -62,14 +64,19 @@ is_not_there() {
 }
 
 keys() {
+    local told='.error == "auth" and (.message | contains("'$key_variable'"))'
+    made || return
     (
         wrong_key
-        json "a wrong key" 3 '.error == "auth"' create "${provider[@]}" "${making[@]}"
+        json "a wrong key: create names its variable" 3 "$told" create "${provider[@]}" "${making[@]}"
+        json "a wrong key: exec does" 3 "$told" exec "${provider[@]}" --sandbox-id "$id" -- true
+        json "a wrong key: list does" 3 "$told" list "${provider[@]}"
         run -vv list "${provider[@]}"
         secret_is_kept "a refused key"
         exit "$failures"
     )
     failures=$?
+    gone "$id"
     (
         no_key
         requests_reset
@@ -83,14 +90,15 @@ keys() {
 # started ARGUMENT...: in the background, where SIGINT counts; sets $pid
 started() {
     set -m
-    "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
+    # Of a shell in the background, as that of a part, SIGINT is ignored.
+    env --default-signal=INT "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
     pid=$!
     set +m
     ran="sandlot $*"
 }
 not_running() { ! kill -0 "$1" 2>/dev/null; }
 ended() { # NAME STATUS
-    if ! until_true 20 not_running "$pid"; then
+    if ! until_true 60 not_running "$pid"; then
         kill -KILL "$pid"
         not_ok "$1" "it did not end"
     fi
@@ -104,7 +112,7 @@ asked() { [ "$(requests_count)" -gt 0 ]; }
 
 interrupted_create() {
     local pid
-    delayed create 2000
+    delayed create 1000
     requests_reset
     started exec "${provider[@]}" "${making[@]}" -- echo never
     until_true 10 asked
@@ -112,7 +120,7 @@ interrupted_create() {
     ended "Ctrl-C while it is created" 130
     check "Ctrl-C while it is created: nothing ran" test -z "$out"
     faults '[]'
-    sleep 2.2 # the service may still be at it
+    until_true 10 answered # the service may still be at it
     "$SANDLOT" -q gc >/dev/null 2>&1 </dev/null
     service_empty "Ctrl-C while it is created: nothing is left"
 }
@@ -151,7 +159,7 @@ killed() {
         wait "$pid" 2>/dev/null
     done
     faults '[]'
-    sleep 0.5
+    until_true 10 answered
     run gc
     check "kill -9, $rounds times: gc works" test "$status" = 0
     service_empty "kill -9, $rounds times: nothing is left after gc"

@@ -236,6 +236,10 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
     {PROVIDER(list_snapshots, A(WIRE_TEXT), A_STRUCT(listing))},
     {PROVIDER(delete_snapshot, A(WIRE_TEXT))},
     {PROVIDER(fork, A(WIRE_TEXT), A_STRUCT(create))},
+    {.name = "check",
+     .offset = offsetof(struct sandlot_provider, check),
+     .result = WIRE_INT32,
+     ARGUMENTS(A(WIRE_CALL), A(WIRE_HANDLE))},
 };
 
 bool wire_describe_open(const struct sandlot_parameter *parameters, size_t count, struct wire_value *arguments,

@@ -101,8 +101,7 @@ enum sandlot_status crossing_fail(const struct crossing *crossing, enum dialogue
 {
     switch (end) {
     case DIALOGUE_LATE:
-        worker_process_kill(crossing->process,
-                            "did not return within a second after its deadline or the cancellation and was ended");
+        worker_process_kill(crossing->process, "did not return after its deadline or the cancellation and was ended");
         break;
     case DIALOGUE_NONSENSE:
         worker_process_kill(crossing->process, "sent an answer that makes no sense and was ended");
@@ -127,6 +126,10 @@ static enum sandlot_status no_connection(struct sandlot_call *call)
 {
     if (!call)
         return SANDLOT_INTERNAL;
+    if (errno == EMFILE || errno == ENFILE)
+        return sandlot_fail(call, SANDLOT_EXHAUSTED,
+                            "this process has as many files open as it may; wait until other commands have ended, or "
+                            "raise the limit (ulimit -n): a running command takes up to 8");
     return sandlot_fail(call, SANDLOT_EXHAUSTED,
                         "no connection to the worker process: %s; close what is not needed and try again",
                         strerror(errno));

@@ -27,8 +27,9 @@ struct dialogue_rules {
     const char *(*keep)(void *context, const char *text);
 };
 
-/* What a provider may take after its deadline or a cancellation before it is ended. */
-enum { DIALOGUE_GRACE_MS = 1000 };
+/* What a provider may take after its deadline or a cancellation before it is ended. It has promised to need a second at
+ * most; the rest is for a busy machine. */
+enum { DIALOGUE_GRACE_MS = 3000 };
 
 /* A call without a struct sandlot_call ends by this much later. */
 enum { DIALOGUE_CALLLESS_MS = 10 * 1000 };

@@ -4,6 +4,7 @@
 #define SANDLOT_LOADER_WORKER_PARTS_H
 
 #include "loader/worker/dialogue.h"
+#include "loader/worker/view.h"
 #include "loader/worker/worker.h"
 
 #include <pthread.h>
@@ -41,6 +42,7 @@ struct worker {
     struct worker_owner owner;
     char *program;
     char *path;
+    char **view; /* what the process sees; NULL: what the user sees */
     const char *variables[3];
     struct worker_settings settings;
     struct wire_arena arena; /* of the table and its rows */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -44,6 +45,8 @@ struct worker_process {
     unsigned users;
     bool started;
     int start_error;
+    bool lacks_pidfd; /* that is the error: the kernel knows no descriptors of processes */
+    bool hides_host;
     bool reaped;
     int status; /* of waitid, if it could be had */
     int code;
@@ -162,6 +165,43 @@ static bool make_environment(const struct worker_settings *settings, struct vari
     return variables->items && !variables->failed;
 }
 
+/* ---- the host's own memory --------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    bool wanted;
+    unsigned workers; /* that live */
+    int before;       /* what the process was, without any */
+} hiding = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void worker_process_hide_host(void)
+{
+    hiding.wanted = true;
+}
+
+static void hide_host(struct worker_process *process)
+{
+    if (!hiding.wanted)
+        return;
+    pthread_mutex_lock(&hiding.lock);
+    if (hiding.workers++ == 0) {
+        hiding.before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    }
+    process->hides_host = true;
+    pthread_mutex_unlock(&hiding.lock);
+}
+
+static void show_host(const struct worker_process *process)
+{
+    if (!process->hides_host)
+        return;
+    pthread_mutex_lock(&hiding.lock);
+    if (--hiding.workers == 0 && hiding.before == 1)
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    pthread_mutex_unlock(&hiding.lock);
+}
+
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* The actions of posix_spawn: its own socket, nothing to read, its output to the host, and nothing else of ours. */
@@ -190,6 +230,27 @@ static int add_attributes(posix_spawnattr_t *attributes)
     return error ? error : posix_spawnattr_setsigmask(attributes, &none);
 }
 
+/* What the program is called with, to be freed; NULL when out of memory. */
+static char **make_arguments(const struct worker_settings *settings, char *memory)
+{
+    static char confined[] = "confined";
+    size_t count = 0;
+
+    while (settings->view && settings->view[count])
+        count++;
+    char **arguments = calloc(count + 4, sizeof(*arguments));
+
+    if (!arguments)
+        return NULL;
+    arguments[0] = (char *)(uintptr_t)settings->program;
+    arguments[1] = memory;
+    if (settings->view)
+        arguments[2] = confined;
+    for (size_t i = 0; i < count; i++)
+        arguments[3 + i] = settings->view[i];
+    return arguments;
+}
+
 /* *PID of the new process; 0 or an errno. */
 static int spawn(const struct worker_process *process, int output, pid_t *pid)
 {
@@ -198,12 +259,13 @@ static int spawn(const struct worker_process *process, int output, pid_t *pid)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     char memory[32];
-    char *arguments[] = {(char *)(uintptr_t)program, memory, NULL};
 
     snprintf(memory, sizeof(memory), "%llu", (unsigned long long)process->settings->memory);
+    AUTO_FREE char **arguments = make_arguments(process->settings, memory);
+
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    int error = make_environment(process->settings, &variables) ? 0 : ENOMEM;
+    int error = arguments && make_environment(process->settings, &variables) ? 0 : ENOMEM;
 
     error = error ? error : add_actions(&actions, process->worker_control, output);
     error = error ? error : add_attributes(&attributes);
@@ -351,6 +413,7 @@ static void *supervise(void *context)
     if (!error) {
         process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
         error = process->pid_fd < 0 ? errno : 0;
+        process->lacks_pidfd = error == ENOSYS;
         if (error) {
             kill(process->pid, SIGKILL);
             waitpid(process->pid, NULL, 0);
@@ -382,6 +445,7 @@ static int start_thread(struct worker_process *process)
 
 static void free_process(struct worker_process *process)
 {
+    show_host(process);
     while (process->idle) {
         struct worker_connection *connection = process->idle;
 
@@ -447,17 +511,38 @@ static int start(struct worker_process *process)
     return error;
 }
 
+static void tell_failure(const struct worker_settings *settings, int failed, bool lacks_pidfd,
+                         struct sandlot_error *error)
+{
+    static const char what[] = "cannot start the worker process of the provider";
+
+    if (lacks_pidfd)
+        error_set(
+            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+            "%s: %s: there is no pidfd_open(2) here; use Linux 5.3 or later, do not run Sandlot under a tool that "
+            "lacks it, such as an older valgrind, or set isolation = \"none\"",
+            settings->provider, what);
+    else if (failed == EMFILE || failed == ENFILE)
+        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                  "%s: %s: %s; close what is not needed, or raise the limit (ulimit -n)", settings->provider, what,
+                  strerror(failed));
+    else
+        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                  "%s: %s: %s: %s; install Sandlot again, or set isolation = \"none\"", settings->provider, what,
+                  settings->program, strerror(failed));
+}
+
 struct worker_process *worker_process_start(const struct worker_settings *settings, struct sandlot_error *error)
 {
     struct worker_process *process = new_process(settings);
+
+    if (process)
+        hide_host(process);
     int failed = process ? start(process) : ENOMEM;
 
     if (!failed)
         return process;
-    error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-              "%s: cannot start the worker process of the provider: %s: %s; install Sandlot again, or set "
-              "isolation = \"none\"",
-              settings->provider, settings->program, strerror(failed));
+    tell_failure(settings, failed, process && process->lacks_pidfd, error);
     if (process)
         free_process(process);
     return NULL;

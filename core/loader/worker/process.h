@@ -20,6 +20,7 @@ struct worker_settings {
     const char *const *variables; /* lists "A|B C" of variables that the provider may see, ended by NULL; entries may
                                      be "" */
     uint64_t memory;              /* bytes it may use, 0: no limit */
+    char *const *view;            /* what it sees, see view.h; NULL: what the user sees */
 };
 
 /* The host's end of a connection; see channel.h. Whoever has it uses it alone. */
@@ -30,6 +31,13 @@ struct worker_connection {
     int watches[CHANNEL_WATCHES]; /* eventfd(2): what the worker polls */
     struct channel_reader reader;
 };
+
+/*
+ * From now on this process is not dumpable (prctl(2), PR_SET_DUMPABLE) while a worker lives: no other process of the
+ * user, and so no provider, reads its memory or environment, not even where the kernel has no Landlock. For a program
+ * that is all Sandlot's, before it has threads: a library must not take core dumps and debuggers from its program.
+ */
+void worker_process_hide_host(void);
 
 /* NULL with the error. To be let go of. */
 struct worker_process *worker_process_start(const struct worker_settings *settings, struct sandlot_error *error);

@@ -184,23 +184,25 @@ static char *program_path(void)
     return test_program ? strdup(test_program) : folder ? text_format("%s/sandlot-worker", folder) : NULL;
 }
 
-/* Libraries of ours, under whatever name, start programs that need more memory than a provider does. */
-static uint64_t memory_limit(const char *path)
+bool worker_library_is_ours(const char *path)
 {
     AUTO_FREE char *folder = builtins_folder();
     AUTO_FREE char *real = folder ? realpath(folder, NULL) : NULL;
     size_t length = real ? strlen(real) : 0;
 
-    return length > 0 && strncmp(path, real, length) == 0 && path[length] == '/' ? 0 : MEMORY_LIMIT;
+    return length > 0 && strncmp(path, real, length) == 0 && path[length] == '/';
 }
 
 static struct worker *new_worker(const struct registry_entry *entry, const struct environment *environment,
-                                 const char *path)
+                                 const char *path, char **view)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
 
-    if (!worker)
+    if (!worker) {
+        view_free(view);
         return NULL;
+    }
+    worker->view = view;
     worker->entry = entry;
     worker->environment = environment;
     worker->program = program_path();
@@ -211,7 +213,9 @@ static struct worker *new_worker(const struct registry_entry *entry, const struc
                                                 .provider = entry->name,
                                                 .environment = environment,
                                                 .variables = worker->variables,
-                                                .memory = memory_limit(path)};
+                                                /* Ours, under whatever name, start programs that need more. */
+                                                .memory = worker_library_is_ours(path) ? 0 : MEMORY_LIMIT,
+                                                .view = view};
     pthread_mutex_init(&worker->lock, NULL);
     if (worker->program && worker->path)
         return worker;
@@ -241,10 +245,10 @@ static enum worker_load judge(struct worker *worker, struct host_call *call, enu
 }
 
 enum worker_load worker_load(const struct registry_entry *entry, const struct environment *environment,
-                             const char *path, const struct worker_owner *owner, struct worker **result,
+                             const char *path, char **view, const struct worker_owner *owner, struct worker **result,
                              const struct sandlot_provider **table, char **why, struct sandlot_error *error)
 {
-    struct worker *worker = *result = new_worker(entry, environment, path);
+    struct worker *worker = *result = new_worker(entry, environment, path, view);
     struct host_call call;
 
     *why = NULL;
@@ -284,6 +288,7 @@ void worker_free(struct worker *worker)
     }
     wire_arena_clear(&worker->arena);
     pthread_mutex_destroy(&worker->lock);
+    view_free(worker->view);
     free(worker->program);
     free(worker->path);
     free(worker);

@@ -13,7 +13,6 @@
 
 struct worker;
 
-/* What the library says when it is loaded. */
 /* What a worker asks of the provider that it belongs to. */
 struct worker_owner {
     void *context;
@@ -31,12 +30,16 @@ enum worker_load {
 };
 
 /*
- * Starts a process for ENTRY and loads the library PATH in it. *TABLE: as the library's own, with functions that go to
- * the process; it lives as long as the worker. *RESULT, to be freed in any case, may be NULL on WORKER_FAILED only.
+ * Starts a process for ENTRY and loads the library PATH in it. VIEW: what it sees, taken over; NULL: what the user
+ * sees. *TABLE: as the library's own, with functions that go to the process; it lives as long as the worker. *RESULT,
+ * to be freed in any case, may be NULL on WORKER_FAILED only.
  */
 enum worker_load worker_load(const struct registry_entry *entry, const struct environment *environment,
-                             const char *path, const struct worker_owner *owner, struct worker **result,
+                             const char *path, char **view, const struct worker_owner *owner, struct worker **result,
                              const struct sandlot_provider **table, char **why, struct sandlot_error *error);
+
+/* Does the library PATH, links resolved, lie among the built-in ones? */
+bool worker_library_is_ours(const char *path);
 
 /* Ends the process. NULL is fine. */
 void worker_free(struct worker *worker);

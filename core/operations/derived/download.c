@@ -1,10 +1,11 @@
 /* download: chunks as base64, each with its sum; many in one command where output comes as it appears. */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
 #include "operations/derived/transfer.h"
+#include "operations/file_error.h"
+#include "operations/local_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,10 +36,10 @@ static const char download_script[] = "[ -e \"$f\" ] || s_gone\n"
                                       "fi\n"
                                       "s_look\n"
                                       "s_word before \"$s_t\"\n"
+                                      "s_word size $z\n"
                                       "if [ $k = 0 ] && [ $z -le $c ]; then\n"
                                       "s_sum sum <\"$f\"\n"
                                       "s_flow chunk <\"$f\"\n"
-                                      "s_word size $z\n"
                                       "s_word last 1\n"
                                       "s_end\n"
                                       "fi\n"
@@ -49,7 +50,6 @@ static const char download_script[] = "[ -e \"$f\" ] || s_gone\n"
                                       "done\n"
                                       "if [ $((k * c)) -ge $z ]; then\n"
                                       "[ $z -le $c ] || s_sum whole <\"$f\"\n"
-                                      "s_word size $z\n"
                                       "s_word last 1\n"
                                       "fi\n"
                                       "s_look\n"
@@ -81,6 +81,19 @@ static int note_state(struct download *download, const char *state, struct sandl
                      download->call->shown);
 }
 
+/* The sandbox may make the size up: what comes is counted too. */
+static int note_size(struct download *download, const char *value, struct sandlot_error *error)
+{
+    const struct byte_bound *bound = download->call->bound;
+    const uint64_t came = download->sums.cksum.bytes;
+
+    if (frame_number(value, &download->size, error) < 0)
+        return -1;
+    if (bound && download->size > came && download->size - came > bound->left)
+        return file_error_bound(error, download->call);
+    return 0;
+}
+
 static int read_sum(char sum[SUMS_TOLD + 1], const char *value, struct sandlot_error *error)
 {
     if (strlen(value) > SUMS_TOLD)
@@ -101,7 +114,7 @@ static int read_word(void *context, const char *name, const char *value, struct 
         return read_sum(download->whole_sum, value, error);
     download->has_size = download->has_size || strcmp(name, "size") == 0;
     if (strcmp(name, "size") == 0)
-        return frame_number(value, &download->size, error);
+        return note_size(download, value, error);
     download->last = strcmp(name, "last") == 0;
     return download->last ? 0 : frame_damaged(error, "there is a record that nobody asked for");
 }
@@ -110,7 +123,9 @@ static int write_chunk(struct download *download, struct sandlot_error *error)
 {
     struct frame_bytes *chunk = &download->chunk;
 
-    if (path_write_all(download->target_fd, chunk->bytes, chunk->length) < 0)
+    if (download->call->bound && chunk->length > download->call->bound->left)
+        return file_error_bound(error, download->call);
+    if (local_write(download->target_fd, chunk->bytes, chunk->length) < 0)
         return error_set(error, errno == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
                          "cannot write what was downloaded of '%s': %s", download->call->shown, strerror(errno));
     sums_add(&download->sums, chunk->bytes, chunk->length);

@@ -83,6 +83,29 @@ static const char replacing[] =
     "print (text ~ /[\\200-\\377]/ ? \"high \" : \"plain \") count \" \" i facts\n"
     "}\n";
 
+/*
+ * Where the shell is bash it holds a small file of ASCII itself, and does without awk; otherwise this does nothing.
+ * What other shells cannot parse is in a variable.
+ */
+static const char holding[] = "IFS= read -r -N 16385 s_x <&5\n"
+                              "[ ${#s_x} -le 16384 ] && ! [[ $s_x =~ [^[:print:][:space:]] ]] || return\n"
+                              "s_take plain 0 1 $(exec stat -L -c \"%a %h %u:%g %s %Z.%i\" \"$s_g\")\n"
+                              /* NUL is not held, and there may be more than was read. */
+                              "[ \"$s_size\" = ${#s_x} ] && [ \"$s_state\" ] || return\n"
+                              "while [ $s_which -le $s_strings ]; do\n"
+                              "s_r=o$s_which s_n=n$s_which s_r=${!s_r} s_n=${!s_n} s_i=${s_x//\"$s_r\"}\n"
+                              "[ ${#s_i} = ${#s_x} ] || break\n"
+                              "s_which=$((s_which + 1))\n"
+                              "done\n"
+                              "[ $s_which -gt $s_strings ] || s_count=$(((${#s_x} - ${#s_i}) / ${#s_r}))\n"
+                              "s_counted\n"
+                              "if [ -z \"$s_same\" ]; then\n"
+                              "s_only\n"
+                              "s_x=${s_x//\"$s_r\"/\"$s_n\"}\n"
+                              "printf %s \"$s_x\" >\"$t\" || s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\"\n"
+                              "fi\n"
+                              "s_finish\n";
+
 static const char beginning[] = "[ -e \"$f\" ] || s_gone\n"
                                 "[ ! -d \"$f\" ] || s_fail eisdir\n"
                                 "[ -f \"$f\" ] || s_fail kind\n"
@@ -97,19 +120,16 @@ static const char beginning[] = "[ -e \"$f\" ] || s_gone\n"
  * be behind that of pipes: then the new file too looks older than the mark. In doubt stat says it once more.
  */
 static const char editing[] =
-    "s_need awk stat\n"
+    "s_need stat\n"
     "if [ -w \"$f\" ]; then s_follow; s_beside; else s_g=$f t=; fi\n"
     "[ \"$s_same\" ] && t=\n"
     "exec 5<\"$s_g\" 6<<.\n"
     "mark\n"
     ".\n"
-    "s_facts= s_modes=' 644 755 '\n"
     "umask 022\n"
-    "export t s_strings s_facts s_modes\n"
     "s_take() { s_how=$1 s_count=$2 s_which=$3 s_mode=$4 s_links=$5 s_owner=$6 s_size=$7 s_state=$8; }\n"
     "s_only() { s_modes=\" $s_mode \"; umask $((777 - s_mode % 1000)); }\n"
     "s_stat() { stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\"; }\n"
-    "s_look() { s_take $(stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\" | awk \"$s_awk\" - \"$s_g\"); }\n"
     "s_changed() { s_word changed 1; s_end; }\n"
     "s_send() { [ $s_size -gt $s_told ] || s_data text <\"$s_g\"; s_end; }\n"
     "s_still() {\n"
@@ -117,6 +137,27 @@ static const char editing[] =
     "return\n"
     "[ \"$(s_stat)\" = \"$s_mode $s_links $s_owner $s_size $s_state\" ]\n"
     "}\n"
+    "s_counted() {\n"
+    "s_word count $s_count\n"
+    "if [ $s_count -eq 0 ] || [ $s_count -gt $s_most ]; then s_send; fi\n"
+    "[ \"$s_same\" ] || [ \"$t\" ] || s_fail eacces\n"
+    "}\n"
+    "s_finish() {\n"
+    "if [ -z \"$s_same\" ]; then\n"
+    "s_still || s_changed\n"
+    "[ \"$s_links\" = 1 ] || s_copy=1\n"
+    "s_place\n"
+    "fi\n"
+    "s_word edited 1\n"
+    "s_end\n"
+    "}\n";
+
+/* What is left for awk, which the shell need not parse where it holds the file itself. */
+static const char with_awk[] =
+    "s_need awk\n"
+    "s_facts= s_modes=' 644 755 '\n"
+    "export t s_strings s_facts s_modes\n"
+    "s_look() { s_take $(stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\" | awk \"$s_awk\" - \"$s_g\"); }\n"
     "s_odd=$s_nul\n"
     "if [ \"$s_odd\" ]; then s_take odd 0 0 $(s_stat); else s_look; fi\n"
     "if [ \"$s_how\" = mode ]; then s_only; s_look; fi\n"
@@ -136,21 +177,13 @@ static const char editing[] =
     "plain|high) ;;\n"
     "*) s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\";;\n"
     "esac\n"
-    "s_word count $s_count\n"
-    "if [ $s_count -eq 0 ] || [ $s_count -gt $s_most ]; then s_send; fi\n"
-    "if [ -z \"$s_same\" ]; then\n"
-    "[ \"$t\" ] || s_fail eacces\n"
-    "if [ \"$s_odd\" ]; then\n"
+    "s_counted\n"
+    "if [ -z \"$s_same\" ] && [ \"$s_odd\" ]; then\n"
     "tr '\\376' '\\000' <\"$t\" >\"$t.0\" && mv -f \"$t.0\" \"$t\"\n"
     "eval \"s_i=\\$((s_size + s_count * (s_n$s_which - s_o$s_which)))\"\n"
     "[ \"$(stat -c %s \"$t\")\" = $s_i ] || s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\"\n"
     "fi\n"
-    "s_still || s_changed\n"
-    "[ \"$s_links\" = 1 ] || s_copy=1\n"
-    "s_place\n"
-    "fi\n"
-    "s_word edited 1\n"
-    "s_end\n";
+    "s_finish\n";
 
 struct editing {
     uint64_t count;
@@ -225,10 +258,14 @@ static bool make_script(struct script *script, const struct file_call *call, con
     }
     edit_candidates_clear(&candidates);
     script_add_placing(script);
-    script_add(script, checking);
-    script_set(script, "s_awk", replacing);
     script_add(script, beginning);
     script_add(script, editing);
+    script_set(script, "s_holding", holding);
+    script_add(script, "s_hold() { [ -z \"$BASH_VERSION\" ] || [ \"$s_nul\" ] || eval \"$s_holding\"; }\n"
+                       "s_hold\n");
+    script_add(script, checking);
+    script_set(script, "s_awk", replacing);
+    script_add(script, with_awk);
     return made && script->text;
 }
 

@@ -16,7 +16,7 @@ static const char looking[] = "[ -e \"$f\" ] || s_gone\n"
  * for the size before would take a process more, and a process is most of what this takes. A shell that cannot tell
  * whether head failed goes the other way.
  */
-static const char front[] = "if command set -o pipefail && [ -r /proc/self/fdinfo/0 ]; then\n"
+static const char front[] = "if command set -o pipefail && read -r s_n </proc/self/fdinfo/0; then\n"
                             "{\n"
                             "echo \"front=-$s_k\"\n"
                             "head -c $((s_window + 1)) <&3 | $s_c\n"

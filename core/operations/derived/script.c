@@ -21,7 +21,7 @@ static const char prologue[] =
     "\\unalias -a\n"
     "unset -f awk base64 cat cd chmod chown cksum command cp cut dd echo exec exit find grep head ln ls mkdir mktemp "
     "mv od "
-    "printf read readlink rm rmdir sed set sort stat tail test touch tr trap true uuencode wc xargs\n"
+    "printf read readlink realpath rm rmdir sed set sort stat tail test touch tr trap true uuencode wc xargs\n"
     "export LC_ALL=C\n"
     "IFS=' \t\n'\n"
     "s_clean() { :; }\n"

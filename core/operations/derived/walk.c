@@ -29,11 +29,22 @@ static const char begin_script[] =
     "s_word begun 1\n"
     "s_code\n"
     "export b\n"
+    /* Many links share one process. Where the lines are not as many as the links, one of them has a newline in its
+     * target, or has gone, or there is no realpath: then each is asked about alone. */
+    "export t='IFS=\"\n\"\n"
+    "set -f\n"
+    "r=$(realpath \"$@\")\n"
+    "n=0\n"
+    "for i in $r; do n=$((n + 1)); done\n"
+    "if [ $n = $# ]; then\n"
+    "for i in $r; do\n"
+    "case $i in \"$b\"/*) printf \"%s//\" \"$1\";; esac\n"
+    "shift\n"
+    "done\n"
+    "else for i; do case $(readlink -f \"$i\") in \"$b\"/*) printf \"%s//\" \"$i\";; esac; done\n"
+    "fi'\n"
     "l='exec >&3\n"
-    "for i; do\n"
-    "[ -f \"$i\" ] && r=$(readlink -f \"$i\") || continue\n"
-    "case $r in \"$b\"/*) printf \"%s//\" \"$i\";; esac\n"
-    "done'\n"
+    "for i; do [ ! -f \"$i\" ] || printf \"%s\\000\" \"$i\"; done | xargs -0 -n 1000 sh -c \"$t\" x'\n"
     "set --\n"
     /* Nothing is entered but what leads to the directory $d and lies in it. */
     "if [ \"$d\" ]; then\n"
@@ -253,7 +264,7 @@ static int walk_with(const struct file_call *call, struct reader *reader, const 
     script_set(&script, "f", call->path);
     set_directory(&script, walk->directory ? walk->directory : "");
     if (walk->links)
-        script_add(&script, "s_need readlink\n");
+        script_add(&script, "s_need readlink xargs\n");
     script_add(&script, begin_script);
     script_add(&script, tests);
     if (walk->links)

@@ -43,7 +43,7 @@ static const char placing[] = "s_clean() { [ -z \"$t\" ] || rm -f \"$t\" \"$t.0\
                               "s_follow\n"
                               "if [ -e \"$s_g\" ]; then\n"
                               "s_need stat\n"
-                              "set -- $(stat -c '%a %h %u:%g' \"$s_g\")\n"
+                              "set -- $(exec stat -c '%a %h %u:%g' \"$s_g\")\n"
                               "[ $# = 3 ] || s_need stat_with_-c\n"
                               "s_mode=$1 s_owner=$3\n"
                               "[ \"$2\" = 1 ] || s_copy=1\n"

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "operations/file_error.h"
+#include "operations/local_file.h"
 #include "operations/native/native.h"
 #include "operations/native/open.h"
 #include "operations/native/replace.h"
@@ -82,11 +83,56 @@ static int moved(struct transfer *transfer, size_t length)
     return errno ? -1 : 0;
 }
 
-/* What the kernel can copy by itself. Whatever ends it, the end of the file too, is looked into by move_rest. */
-static int move_ranges(struct transfer *transfer)
+/* How many more bytes may move. */
+static uint64_t room(const struct transfer *transfer)
 {
+    const struct byte_bound *bound = transfer->call->bound;
+
+    return bound ? bound->left : UINT64_MAX;
+}
+
+/*
+ * Passes over a hole of FROM, which becomes one of TO: a file of a few blocks may say that it is as large as it likes.
+ * *RANGE: how much follows that is none. Where holes are not known all of it is data.
+ */
+static int pass_hole(struct transfer *transfer, size_t *range)
+{
+    const off_t at = lseek(transfer->from, 0, SEEK_CUR);
+    off_t data = lseek(transfer->from, at, SEEK_DATA);
+    struct stat from = {0};
+
+    *range = RANGE_BYTES;
+    if (data < 0 && errno == ENXIO && fstat(transfer->from, &from) == 0) /* nothing but a hole up to its end */
+        data = from.st_size > at ? from.st_size : at;
+    const off_t hole = data >= 0 ? lseek(transfer->from, data, SEEK_HOLE) : -1;
+
+    if (hole > data)
+        *range = hole - data < RANGE_BYTES ? (size_t)(hole - data) : RANGE_BYTES;
+    if (lseek(transfer->from, data > at ? data : at, SEEK_SET) < 0)
+        return -1;
+    if (data <= at)
+        return 0;
+    if ((uint64_t)(data - at) > room(transfer))
+        return file_error_bound(transfer->error, transfer->call);
+    const off_t end = lseek(transfer->to, data - at, SEEK_CUR);
+
+    if (end < 0 || ftruncate(transfer->to, end) < 0) {
+        transfer->failed = transfer->to;
+        return -1;
+    }
+    return moved(transfer, (size_t)(data - at));
+}
+
+/* What the kernel can copy by itself. Whatever ends it, the end of the file too, is looked into by move_rest. */
+static int move_ranges(struct transfer *transfer, bool passes_holes)
+{
+    size_t range = RANGE_BYTES;
+
     for (;;) {
-        ssize_t copied = copy_file_range(transfer->from, NULL, transfer->to, NULL, RANGE_BYTES, 0);
+        if (passes_holes && pass_hole(transfer, &range) < 0)
+            return -1;
+        const size_t most = range < room(transfer) ? range : (size_t)room(transfer);
+        ssize_t copied = copy_file_range(transfer->from, NULL, transfer->to, NULL, most, 0);
 
         if (copied < 0 && errno == EINTR)
             continue;
@@ -126,14 +172,18 @@ static int write_out(struct transfer *transfer, const char *bytes, size_t length
     return 0;
 }
 
-static int move_rest(struct transfer *transfer)
+static int move_rest(struct transfer *transfer, bool passes_holes)
 {
     AUTO_FREE char *buffer = malloc(BUFFER_BYTES);
 
     while (buffer) {
         if (transfer->from_waits && wait_for(transfer, transfer->from, POLLIN) < 0)
             return -1;
-        ssize_t got = read(transfer->from, buffer, BUFFER_BYTES);
+        size_t range = BUFFER_BYTES;
+
+        if (passes_holes && pass_hole(transfer, &range) < 0)
+            return -1;
+        ssize_t got = read(transfer->from, buffer, range < BUFFER_BYTES ? range : BUFFER_BYTES);
 
         if (got < 0 && (errno == EINTR || (errno == EAGAIN && transfer->from_waits)))
             continue;
@@ -141,6 +191,8 @@ static int move_rest(struct transfer *transfer)
             transfer->failed = transfer->from;
         if (got <= 0)
             return (int)got;
+        if ((uint64_t)got > room(transfer))
+            return file_error_bound(transfer->error, transfer->call);
         if (write_out(transfer, buffer, (size_t)got) < 0)
             return -1;
     }
@@ -160,9 +212,12 @@ static int move_all(struct transfer *transfer)
     if (errno)
         return -1;
     /* A regular file without a size may still have content, as those under /proc. */
-    if (!transfer->from_waits && !transfer->to_waits && from.st_size > 0 && move_ranges(transfer) < 0)
+    bool has_size = !transfer->from_waits && !transfer->to_waits && from.st_size > 0;
+    bool passes_holes = has_size && local_stands_at_end(transfer->to, &to);
+
+    if (has_size && move_ranges(transfer, passes_holes) < 0)
         return -1;
-    return move_rest(transfer);
+    return move_rest(transfer, passes_holes);
 }
 
 /* This machine's side of a transfer failed, for REASON. */
@@ -224,6 +279,9 @@ int native_download(const struct file_call *call, int target_fd, uint64_t *bytes
 
     if (fd < 0)
         return -1;
+    /* A file may grow from now on: what moves is counted too. */
+    if (call->bound && (uint64_t)status.st_size > call->bound->left)
+        return file_error_bound(error, call);
     struct transfer transfer = {.call = call, .from = fd, .to = target_fd, .failed = -1, .error = error};
 
     identity_restore(&root.identity);

@@ -1,6 +1,7 @@
 #include "box.h"
 
 #include "init.h"
+#include "loopback.h"
 #include "processes.h"
 #include "view.h"
 
@@ -10,16 +11,14 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
-#include <malloc.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -44,6 +43,7 @@ struct birth {
     const struct box_request *request;
     int sync;         /* a socket to the other side: "go", then "ready" or the sentence of a failure */
     bool root_caller; /* the caller is another user than the box is to be */
+    bool has_network; /* its network namespace was made ahead */
 };
 
 static unsigned inside_id(const struct box_request *request)
@@ -121,9 +121,61 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
     /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */
     for (char **variable = environ; variable && *variable; variable++)
         memset(*variable, 0, strlen(*variable));
-    environ = NULL;
+    if (environ && *environ) /* a page that is not written to stays the keeper's */
+        environ = NULL;
     prctl(PR_SET_NAME, "sandlot-init", 0, 0, 0);
     return 0;
+}
+
+/* The whole number in FILE, 0 on failure. */
+static long read_number(const char *file)
+{
+    char text[32];
+    AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+
+    text[length > 0 ? length : 0] = '\0';
+    return strtol(text, NULL, 10);
+}
+
+/*
+ * A share of the user's inotify(7). The kernel counts instances and watches for a box and, with all its others, for the
+ * user who made it; what keeps a box from having all of them are the limits of the box's own user namespace.
+ */
+static void share_inotify(void)
+{
+    static const char *const files[][2] = {
+        {"/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"},
+        {"/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"}};
+    char number[32];
+
+    for (size_t i = 0; i < 2; i++) {
+        const long all = read_number(files[i][0]);
+        AUTO_CLOSE int fd = all > 0 ? open(files[i][1], O_WRONLY | O_CLOEXEC) : -1;
+
+        snprintf(number, sizeof number, "%ld", all / WALLS_SHARE);
+        /* Safe: the limits of this namespace, which can only be lower than those above it. Not a wall of the box's, so
+         * a kernel without them starts boxes too. */
+        if (fd >= 0 && write(fd, number, strlen(number)) < 0)
+            return;
+    }
+}
+
+/* What shows the keeper the memory that no control group counts. Where it cannot be sent the guard sees less. */
+static void send_gauges(const struct box_request *request)
+{
+    static const char *const files[] = {"/proc/sysvipc/shm", "/proc/sysvipc/msg", "/proc/sysvipc/sem"};
+    int fds[BOX_GAUGES];
+
+    for (size_t i = 0; i < BOX_GAUGES; i++) {
+        fds[i] = i == BOX_GAUGE_SOCKETS ? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)
+                                        : open(files[i], O_RDONLY | O_CLOEXEC);
+        if (fds[i] < 0)
+            fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    protocol_send(request->keeper_fd, MESSAGE_GAUGES, NULL, 0, fds, BOX_GAUGES, processes_now_ms());
+    for (size_t i = 0; i < BOX_GAUGES; i++)
+        close(fds[i]);
 }
 
 /* Becomes the user of the box. Safe: this can only take rights away, and is refused for root in box_start. */
@@ -165,14 +217,10 @@ static int die_with_keeper(const struct birth *birth, int signal, struct reason 
     return 0;
 }
 
-/* Brings up "lo", the only interface there is. */
-static int start_loopback(struct reason *reason)
+/* Brings up "lo", unless the network namespace was made ahead. */
+static int start_loopback(const struct birth *birth, struct reason *reason)
 {
-    AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct ifreq request = {.ifr_name = "lo"};
-
-    request.ifr_flags = IFF_UP | IFF_RUNNING;
-    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+    if (!birth->has_network && loopback_start() < 0)
         return reason_set(reason,
                           "the box's loopback interface cannot be started (%s): AppArmor or an outer container forbids "
                           "it; allow user namespaces their capabilities",
@@ -260,18 +308,21 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
         return -1;
     if (die_with_keeper(birth, SIGKILL, reason) < 0)
         return -1;
+    share_inotify();
+    if (request->memory_events_fd <= 0)
+        send_gauges(request);
     if (birth->root_caller && view_folders_find_planted(request, &folders, reason) < 0)
         return -1;
     /* Now that the limits are in place this hides the names of groups. No wall: where it is missing nothing is lost. */
     unshare(CLONE_NEWCGROUP);
     if (sethostname("sandlot", strlen("sandlot")) < 0)
         return reason_set(reason, "the box's host name cannot be set: %s; AppArmor may forbid it", strerror(errno));
-    if (start_loopback(reason) < 0 || view_enter(request, &folders, reason) < 0)
+    if (start_loopback(birth, reason) < 0 || view_enter(request, &folders, reason) < 0)
         return -1;
     fill_setup(request, OWN_PROCESSES, setup);
     if (keep_essentials(birth, setup, reason) < 0 || walls_drop_capabilities(reason) < 0)
         return -1;
-    return walls_landlock_box(request->rootfs_fd >= 0, reason);
+    return walls_landlock_box(reason);
 }
 
 /* The path of folder NAME of the storage behind PREFIX, for as long as init lives; NULL on failure. */
@@ -340,7 +391,7 @@ static int enter_groups(const struct box_groups *groups, struct reason *reason)
     return 0;
 }
 
-/* What setting up has used of stack and heap, and the keeper's part of it, an idle box need not keep. */
+/* What setting up has used of the stack, and the keeper's part of that, an idle box need not keep. */
 static void give_memory_back(void)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -348,7 +399,6 @@ static void give_memory_back(void)
 
     /* One page below the frame on, for that is not only this function's. What is not mapped there does not matter. */
     madvise((void *)(end - STACK_USED), STACK_USED, MADV_DONTNEED);
-    malloc_trim(0);
 }
 
 static _Noreturn void be_box(const struct birth *birth)
@@ -395,18 +445,44 @@ static int check_request(const struct box_request *request, struct reason *reaso
 }
 
 /* Makes the box's first process. Returns like fork(2). */
-static pid_t make_process(const struct box_request *request, int *pidfd)
+static pid_t make_process(const struct birth *birth, int *pidfd)
 {
+    const struct box_request *request = birth->request;
     struct clone_args arguments = {.flags = CLONE_PIDFD, .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD};
 
     /* Safe: all rights that come with it are rights in the new namespaces only. */
     if (request->settings->confinement == CONFINEMENT_FULL)
-        arguments.flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+        arguments.flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+                           (birth->has_network ? 0 : CLONE_NEWNET);
     if (request->groups && request->groups->born_in >= 0) {
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = (unsigned)request->groups->born_in;
     }
     return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+}
+
+/*
+ * The same in the network namespace that was made ahead, if there is one. The child is born into it, for only the
+ * caller has the right to it.
+ */
+static pid_t make_process_in_network(struct birth *birth, int *pidfd)
+{
+    const struct box_request *request = birth->request;
+    const bool full = request->settings->confinement == CONFINEMENT_FULL;
+
+    /* Safe: from an empty network namespace back into the caller's own, before every box that is to share it. */
+    if (!full && request->home_network_fd > 0 && setns(request->home_network_fd, CLONE_NEWNET) < 0)
+        return -1;
+    /* Safe: nothing was ever in it, and this thread makes nothing there but the child. */
+    birth->has_network = full && request->network_fd > 0 && setns(request->network_fd, CLONE_NEWNET) == 0;
+    const pid_t pid = make_process(birth, pidfd);
+    const int failed = errno;
+
+    /* Should that fail the caller is still nowhere but in an empty network, and in its own before it matters. */
+    if (birth->has_network && pid != 0)
+        setns(request->home_network_fd, CLONE_NEWNET);
+    errno = failed;
+    return pid;
 }
 
 /* Waits for the child's word: ready, or why not. */
@@ -479,13 +555,13 @@ static int start(const struct box_request *request, struct box_process *process,
                           strerror(errno));
     AUTO_CLOSE int ours = sync[0];
     AUTO_CLOSE int theirs = sync[1];
-    struct birth birth = {request, theirs, is_root_caller(request)};
+    struct birth birth = {request, theirs, is_root_caller(request), false};
 
     /* The groups of root are not to come along. Where it is refused there is an outer user namespace that maps none. */
     if (birth.root_caller)
         syscall(SYS_setgroups, 0, NULL); /* of this thread, which is the one that clones */
     process->pidfd = -1;
-    const pid_t pid = make_process(request, &process->pidfd);
+    const pid_t pid = make_process_in_network(&birth, &process->pidfd);
 
     if (pid == 0) {
         close(ours);

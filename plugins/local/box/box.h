@@ -32,12 +32,15 @@ struct box_request {
                        host_uid; what overlays need besides, the box makes there */
     int workspace_fd;     /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
     int rootfs_fd;        /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
-    int skeleton_fd;      /* O_PATH folder from skeleton_open, which becomes "/" where there is no rootfs_fd */
+    int skeleton_fd;      /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
     int listener_fd;      /* listening socket of the box; init accepts on it */
     int keeper_fd;        /* the box's end of a socketpair with the keeper: end of file means "end the box" */
     int memory_events_fd; /* memory.events (cgroup v2) or memory.oom_control (v1) of the box's own cgroup, open for
                              reading: lets init tell a command that the memory limit killed; 0 or -1: there is no memory
                              cgroup, and the limit holds per process only (RLIMIT_DATA) */
+    int network_fd; /* a network namespace that nothing is or was in, its loopback up, which the caller has the right to
+                       enter; 0 or -1: the box makes its own */
+    int home_network_fd;                  /* the caller's own, to return to; 0 or -1: network_fd is never one */
     const struct seccomp_program *filter; /* from walls_filter_new, made once for all boxes */
     const struct box_groups *groups;      /* NULL: none */
     int64_t deadline_ms;                  /* CLOCK_MONOTONIC: the box must stand by then */
@@ -59,6 +62,13 @@ enum { BOX_EXTRA_PROCESSES = 96 };
  * directory in MESSAGE_RUN (or BOX_WORKSPACE) means that folder; MESSAGE_ROOT is answered by SANDLOT_UNSUPPORTED. */
 #define BOX_WORKSPACE "/workspace"
 #define BOX_HOME "/home/sandlot"
+
+/*
+ * What shows the memory of the box's namespaces: the lists of its System V objects, and a socket for sock_diag(7).
+ * Where no control group counts that memory init opens them before its first command, and sends them through keeper_fd,
+ * all in one MESSAGE_GAUGES. What this kernel lacks is /dev/null.
+ */
+enum box_gauge { BOX_GAUGE_SEGMENTS, BOX_GAUGE_MESSAGES, BOX_GAUGE_SEMAPHORES, BOX_GAUGE_SOCKETS, BOX_GAUGES };
 
 struct box_process {
     pid_t pid;

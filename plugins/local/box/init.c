@@ -222,7 +222,7 @@ static void run_command(struct init *init, struct client *client, struct receive
                        "the sandbox runs 64 commands already; wait until one of them has ended");
         return;
     }
-    const pid_t pid = fork();
+    const pid_t pid = _Fork(); /* not fork(3), which would look for the stacks of the keeper's threads */
 
     if (pid == 0)
         supervisor_run(&init->setup->profile, client->fd, message);

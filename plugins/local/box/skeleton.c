@@ -164,7 +164,8 @@ static int make(int views_fd, const char *name, uint64_t digest, bool fake_root)
 {
     static unsigned attempts;
     char unfinished[64];
-    /* Boxes of root are other users and read what everybody may. No other thread of the keeper makes files. */
+    /* Boxes of root are other users and read what everybody may. What other threads of the keeper make meanwhile lies
+     * in a folder of mode 0700. */
     const mode_t mask = umask(022);
     struct layout layout = {.folder_fd = -1, .digest = EMPTY_DIGEST};
 

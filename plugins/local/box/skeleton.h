@@ -1,5 +1,5 @@
 /*
- * The root folder of boxes that show the host's system: all places for mounts, the links, and the few files of /etc
+ * What stands in "/" of boxes that show the host's system: all places for mounts, the links, and the few files of /etc
  * that say who a box is. It is made once and shown to every box read-only, because inodes in memory of its own would
  * cost each box some 80 KiB.
  */

@@ -57,6 +57,11 @@ enum {
     MOUNT_KERNEL = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
 };
 
+enum { MEMORY_MB_MOST = 72 };
+
+/* The machine has some 4,000 terminals for all. */
+#define TERMINALS_MOST "128"
+
 /* Where in the storage trees are mounted that the keeper hands over. */
 #define PLANTED_WORKSPACE "seed"
 #define PLANTED_ROOTFS "seed-root"
@@ -153,7 +158,7 @@ int view_folders_plant(const struct box_request *request, int pidfd, struct reas
     if (make_planted_folder(request->workspace_fd, request->storage_fd, PLANTED_WORKSPACE) < 0 ||
         make_planted_folder(request->rootfs_fd, request->storage_fd, PLANTED_ROOTFS) < 0)
         return reason_mount(reason, "folder", "the storage", errno);
-    const pid_t pid = fork();
+    const pid_t pid = _Fork(); /* the keeper has threads: keeper/thread.h */
 
     if (pid == 0)
         _exit(plant_inside(request, pidfd));
@@ -246,10 +251,11 @@ static int place(const struct view *view, const char *type, int tree, const char
 }
 
 /* A copy of the mount at PATH of FOLDER_FD with all below it, with ATTRIBUTES set everywhere before anybody can see it.
- */
+ * Of a link it is the link itself. */
 static int clone_tree(int folder_fd, const char *path, uint64_t attributes)
 {
-    AUTO_CLOSE int tree = open_tree(folder_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    AUTO_CLOSE int tree =
+        open_tree(folder_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
     struct mount_attr change = {.attr_set = attributes};
 
     if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change) < 0)
@@ -317,7 +323,7 @@ static int new_overlay(const struct view *view, int lower, const char *upper, co
 
 /* ---- the parts ---- */
 
-/* Shows the host's PATH read-only at the same place. The skeleton has the place, and links themselves. */
+/* Shows the host's PATH read-only at the same place. The skeleton has the place in /etc, and links themselves. */
 static int show(const struct view *view, const char *path)
 {
     struct stat status;
@@ -327,11 +333,33 @@ static int show(const struct view *view, const char *path)
     return place(view, "bind", clone_tree(AT_FDCWD, path, MOUNT_SYSTEM), path, S_ISDIR(status.st_mode));
 }
 
+/*
+ * What the skeleton has for "/", read-only. The folder that is "/" belongs to the box, and takes new entries: so each
+ * of these is a mount, for the kernel neither removes, renames nor replaces one, be it a link.
+ */
+static int show_skeleton(const struct view *view)
+{
+    static const char *const folders[] = {"etc", "dev", "home", "var", SKELETON_EMPTY};
+    const int skeleton = view->folders->skeleton;
+    struct stat status;
+
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (place(view, "bind", clone_tree(skeleton, folders[i], MOUNT_SYSTEM), folders[i], true) < 0)
+            return -1;
+    for (const char *const *name = view_system; *name; name++)
+        if (fstatat(skeleton, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
+            place(view, "bind", clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, false) < 0)
+            return -1;
+    return 0;
+}
+
 /* The host's programs and libraries, and the files of /etc that they need. */
 static int show_system(const struct view *view)
 {
     char path[64];
 
+    if (show_skeleton(view) < 0)
+        return -1;
     for (const char *const *name = view_system; *name; name++) {
         snprintf(path, sizeof path, "/%s", *name);
         if (show(view, path) < 0)
@@ -360,13 +388,17 @@ static int link_devices(const struct view *view)
 }
 
 /*
- * /run and /dev/shm, in memory. Each file system of its own costs a box, and every control group of the machine, some
- * KiB: so one is a folder of the other, which has room for both.
+ * /run and /dev/shm, in memory: of the box's memory not more than a quarter. Each file system of its own costs a box,
+ * and every control group of the machine, some KiB: so one is a folder of the other, which has room for both.
  */
 static int make_memory(const struct view *view)
 {
     struct mount_attr no_programs = {.attr_set = MOUNT_ATTR_NOEXEC};
-    AUTO_CLOSE int memory = new_memory("72m", "4096", "0755", MOUNT_HARMLESS);
+    const int64_t quarter = view->request->settings->memory_mb / 4;
+    char size[32];
+
+    snprintf(size, sizeof size, "%dm", quarter > 0 && quarter < MEMORY_MB_MOST ? (int)quarter : MEMORY_MB_MOST);
+    AUTO_CLOSE int memory = new_memory(size, "4096", "0755", MOUNT_HARMLESS);
     const int run = memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, 0);
 
     if (place(view, "tmpfs", run, "/run", true) < 0)
@@ -382,7 +414,7 @@ static int make_memory(const struct view *view)
 
 static int make_devices(const struct view *view)
 {
-    const struct option terminals[] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
+    const struct option terminals[] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {"max", TERMINALS_MOST}, {NULL, NULL}};
     char path[64];
 
     /* The /dev of a root file system is hidden: a device file in it would be one that somebody else made. */
@@ -468,6 +500,14 @@ static int make_private_folders(const struct view *view)
     return place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true);
 }
 
+/* A folder of the storage: no overlay, which some places for the storage cannot carry, and which costs memory. */
+static int new_root(const struct view *view)
+{
+    if (mkdirat(view->folders->storage, "root", 0755) < 0)
+        return -1;
+    return clone_tree(view->folders->storage, "root", MOUNT_HARMLESS);
+}
+
 /* The mount that becomes "/", laid over the storage folder, which no path of the box will reach any more. */
 static int make_root(struct view *view)
 {
@@ -475,8 +515,7 @@ static int make_root(struct view *view)
 
     if (own && settle(view->folders->rootfs, view->folders->storage) < 0)
         return reason_mount(view->reason, "bind", "/", errno);
-    view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work")
-                     : clone_tree(view->folders->skeleton, ".", MOUNT_SYSTEM);
+    view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work") : new_root(view);
     if (view->root >= 0 &&
         move_mount(view->root, "", view->folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
         return 0;
@@ -501,11 +540,10 @@ int view_enter(const struct box_request *request, const struct view_folders *fol
     /* Safe: the mount namespace is the box's own copy, and from here on nothing travels back to the host's. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return reason_mount(reason, "private", "/", errno);
-    if (make_root(&view) < 0)
-        return -1;
     umask(0);
-    if ((folders->rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 || make_devices(&view) < 0 ||
-        make_private_folders(&view) < 0 || make_workspace(&view) < 0 || leave_host(&view) < 0)
+    if (make_root(&view) < 0 || (folders->rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 ||
+        make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
+        leave_host(&view) < 0)
         return -1;
     umask(022);
     return 0;

@@ -1,6 +1,6 @@
 /*
  * What a box sees of the file system: nothing but what is put there. The system folders read-only, a few files of /etc,
- * an own /proc, /dev, /tmp and home, and the workspace.
+ * an own /proc, /dev, /tmp and home, and the workspace. "/" takes new entries and keeps those.
  */
 #ifndef SANDLOT_LOCAL_VIEW_H
 #define SANDLOT_LOCAL_VIEW_H

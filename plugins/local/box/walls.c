@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
-#include <malloc.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- seccomp ---- */
@@ -57,9 +58,29 @@ static const char *const denied_calls[] = {
     /* files past their names */
     "open_by_handle_at", "name_to_handle_at"};
 
-/* Newer than the libseccomp that knows names: open_tree_attr is a mount call. The numbers are the same on every
- * architecture. */
-enum { CALL_OPEN_TREE_ATTR = 467, FIRST_UNKNOWN_CALL = 470, LAST_UNKNOWN_CALL = 511 };
+/*
+ * What only confinement landlock refuses besides, for Landlock has no word for it, and a command there has its user's
+ * rights: to hear of files that it cannot open, and to read and write the attributes of files that it cannot read.
+ */
+static const char *const denied_without_view[] = {"inotify_init", "inotify_init1", "setxattr",  "lsetxattr",
+                                                  "getxattr",     "lgetxattr",     "listxattr", "llistxattr",
+                                                  "removexattr",  "lremovexattr"};
+
+/* Calls whose first argument is a process and 0 for the own one: the limits and the share of the processors that other
+ * processes of the same user have. */
+static const char *const denied_on_others[] = {"prlimit64", "sched_setaffinity", "sched_setparam", "sched_setscheduler",
+                                               "sched_setattr"};
+
+/* Newer than the libseccomp that knows names: open_tree_attr is a mount call; setxattrat, getxattrat, listxattrat and
+ * removexattrat come before it, file_getattr and file_setattr after it. The numbers are the same on every architecture.
+ */
+enum {
+    FIRST_ATTRIBUTE_CALL = 463,
+    CALL_OPEN_TREE_ATTR = 467,
+    LAST_ATTRIBUTE_CALL = 469,
+    FIRST_UNKNOWN_CALL = 470,
+    LAST_UNKNOWN_CALL = 511
+};
 
 static const unsigned long new_namespaces[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
                                                CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
@@ -89,6 +110,9 @@ static void deny_named(scmp_filter_ctx context, int *result)
             deny(context, result, SCMP_ACT_ERRNO(EPERM), call, 0, NULL);
     }
     deny(context, result, SCMP_ACT_ERRNO(EPERM), CALL_OPEN_TREE_ATTR, 0, NULL);
+    /* Its requests come off one count for the whole machine, fs.aio-max-nr. Databases that ask for it do without where
+     * it is not there. */
+    deny(context, result, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_setup), 0, NULL);
     /* The C library falls back from clone3, whose flags a filter cannot see, to clone, whose flags it can. */
     deny(context, result, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0, NULL);
     /* What a later kernel brings is not there for a box until somebody has looked at it. */
@@ -169,24 +193,34 @@ static void deny_sockets(scmp_filter_ctx context, int *result)
     }
 }
 
-/* Writes the filter's instructions into CODE, by way of a file in memory. */
-static int export_code(scmp_filter_ctx context, struct filter_code *code)
+/* What touches other processes and files of the user, where there are no namespaces to hide them. */
+static void deny_without_view(scmp_filter_ctx context, int *result)
 {
-    AUTO_CLOSE int fd = memfd_create("seccomp", MFD_CLOEXEC);
-    struct stat status;
+    const struct scmp_arg_cmp other = SCMP_A0_64(SCMP_CMP_NE, 0, 0);
+    const struct scmp_arg_cmp other_second = SCMP_A1_64(SCMP_CMP_NE, 0, 0);
+    const struct scmp_arg_cmp user = SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, PRIO_USER);
+    const struct scmp_arg_cmp io_user = SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, IOPRIO_WHO_USER);
 
-    if (fd < 0 || seccomp_export_bpf(context, fd) < 0 || fstat(fd, &status) < 0)
-        return -1;
-    const size_t size = (size_t)status.st_size;
+    for (size_t i = 0; i < sizeof denied_on_others / sizeof *denied_on_others; i++)
+        deny(context, result, SCMP_ACT_ERRNO(EPERM), seccomp_syscall_resolve_name(denied_on_others[i]), 1, &other);
+    deny(context, result, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setpriority), 1, &other_second);
+    deny(context, result, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setpriority), 1, &user);
+    deny(context, result, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioprio_set), 1, &other_second);
+    deny(context, result, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioprio_set), 1, &io_user);
+    /* As of a file system that has none: programs that copy files put up with that. */
+    for (size_t i = 0; i < sizeof denied_without_view / sizeof *denied_without_view; i++) {
+        int call = seccomp_syscall_resolve_name(denied_without_view[i]);
 
-    code->count = (unsigned short)(size / sizeof *code->instructions);
-    code->instructions = malloc(size);
-    if (!code->instructions || pread(fd, code->instructions, size, 0) != (ssize_t)size)
-        return -1;
-    return 0;
+        if (call >= 0)
+            deny(context, result, SCMP_ACT_ERRNO(EOPNOTSUPP), call, 0, NULL);
+    }
+    for (int call = FIRST_ATTRIBUTE_CALL; call <= LAST_ATTRIBUTE_CALL; call++)
+        if (call != CALL_OPEN_TREE_ATTR)
+            deny(context, result, SCMP_ACT_ERRNO(ENOSYS), call, 0, NULL);
 }
 
-static int write_filter(struct filter_code *code, enum confinement confinement)
+/* Writes the instructions of the filter for CONFINEMENT to FD. */
+static int write_filter(int fd, enum confinement confinement)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
     int result = context ? 0 : -ENOMEM;
@@ -199,25 +233,54 @@ static int write_filter(struct filter_code *code, enum confinement confinement)
         result = -EINVAL;
     deny_named(context, &result);
     deny_by_argument(context, &result);
-    if (confinement == CONFINEMENT_LANDLOCK)
+    if (confinement == CONFINEMENT_LANDLOCK) {
         deny_sockets(context, &result);
-    else
+        deny_without_view(context, &result);
+    } else {
         deny_socket_families(context, &result);
+    }
     if (result == 0)
-        result = export_code(context, code);
+        result = seccomp_export_bpf(context, fd);
     seccomp_release(context);
     return result;
+}
+
+static int read_code(int fd, struct filter_code *code)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return -1;
+    const size_t size = (size_t)status.st_size;
+
+    code->count = (unsigned short)(size / sizeof *code->instructions);
+    code->instructions = malloc(size);
+    return code->instructions && pread(fd, code->instructions, size, 0) == (ssize_t)size ? 0 : -1;
+}
+
+/*
+ * libseccomp works in a child: it leaves a megabyte of free heap behind, over which the caller's own memory would then
+ * be scattered. Every box begins as a copy of that, and keeps each page that the keeper goes on writing to.
+ */
+static int make_filter(struct filter_code *code, enum confinement confinement)
+{
+    AUTO_CLOSE int fd = memfd_create("seccomp", MFD_CLOEXEC);
+    const pid_t pid = fd >= 0 ? _Fork() : -1;
+    int status = -1;
+
+    if (pid == 0)
+        _exit(write_filter(fd, confinement) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status == 0 ? read_code(fd, code) : -1;
 }
 
 struct seccomp_program *walls_filter_new(char *reason, size_t reason_size)
 {
     struct seccomp_program *program = calloc(1, sizeof *program);
-    const bool made = program && write_filter(&program->full, CONFINEMENT_FULL) == 0 &&
-                      write_filter(&program->reduced, CONFINEMENT_LANDLOCK) == 0;
 
-    /* libseccomp leaves a megabyte of free heap behind, of which every box would get a copy. */
-    malloc_trim(0);
-    if (made)
+    if (program && make_filter(&program->full, CONFINEMENT_FULL) == 0 &&
+        make_filter(&program->reduced, CONFINEMENT_LANDLOCK) == 0)
         return program;
     walls_filter_free(program);
     snprintf(reason, reason_size,
@@ -361,7 +424,7 @@ static void domain_allow(const struct domain *domain, int folder_fd, const char 
     syscall(SYS_landlock_add_rule, domain->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-int walls_landlock_box(bool writable_root, struct reason *reason)
+int walls_landlock_box(struct reason *reason)
 {
     struct domain domain = {.fd = -1};
 
@@ -369,11 +432,10 @@ int walls_landlock_box(bool writable_root, struct reason *reason)
         return -1;
     AUTO_CLOSE int fd = domain.fd;
     const uint64_t everything = domain.all & ~(uint64_t)ACCESS_DEVICES & ~(uint64_t)ACCESS_IOCTL;
-    const char *const writable[] = {BOX_WORKSPACE, BOX_HOME, "/tmp", "/run", "/dev/shm"};
 
-    domain_allow(&domain, AT_FDCWD, "/", writable_root ? everything : ACCESS_READ);
-    for (size_t i = 0; i < sizeof writable / sizeof *writable; i++)
-        domain_allow(&domain, AT_FDCWD, writable[i], everything);
+    /* "/" takes new entries, and a rule holds for all below: the system is kept by its read-only mounts and its owner.
+     */
+    domain_allow(&domain, AT_FDCWD, "/", everything);
     domain_allow(&domain, AT_FDCWD, "/proc", ACCESS_USE);
     domain_allow(&domain, AT_FDCWD, "/dev", ACCESS_USE | ACCESS_TRUNCATE);
     domain_allow(&domain, AT_FDCWD, "/dev/pts", ACCESS_USE | ACCESS_IOCTL);
@@ -428,6 +490,15 @@ static void add_limit(struct limits *limits, __rlimit_resource_t resource, rlim_
     limits->entries[limits->count++].value = value;
 }
 
+/* What a box may have of something that its user has so much of. */
+static rlim_t share_of(__rlimit_resource_t resource)
+{
+    struct rlimit limit;
+
+    return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? RLIM_INFINITY
+                                                                              : limit.rlim_cur / WALLS_SHARE;
+}
+
 void walls_limits(const struct settings *settings, bool memory_cgroup, rlim_t others, struct limits *limits)
 {
     const rlim_t mebibyte = 1024 * 1024;
@@ -438,6 +509,9 @@ void walls_limits(const struct settings *settings, bool memory_cgroup, rlim_t ot
      */
     add_limit(limits, RLIMIT_CORE, 1);
     add_limit(limits, RLIMIT_MEMLOCK, locked);
+    /* Both are counted for the user, so that one box must not have all of them. */
+    add_limit(limits, RLIMIT_SIGPENDING, share_of(RLIMIT_SIGPENDING));
+    add_limit(limits, RLIMIT_MSGQUEUE, share_of(RLIMIT_MSGQUEUE));
     if (settings->open_files > 0)
         add_limit(limits, RLIMIT_NOFILE, (rlim_t)settings->open_files);
     /* The kernel counts init and the supervisors too. */

@@ -27,8 +27,8 @@ void walls_drop_bounding_set(void);
 /* Drops every capability from all sets, for good, and sets no_new_privs. */
 int walls_drop_capabilities(struct reason *reason);
 
-/* Enters the Landlock domain of a full box, after its last mount. WRITABLE_ROOT: "/" is an overlay of the box's own. */
-int walls_landlock_box(bool writable_root, struct reason *reason);
+/* Enters the Landlock domain of a full box, after its last mount. */
+int walls_landlock_box(struct reason *reason);
 
 /*
  * Makes the Landlock ruleset of CONFINEMENT_LANDLOCK: the system read-only, and the folders upper, tmp and home of
@@ -38,6 +38,9 @@ int walls_landlock_ruleset(int storage_fd, struct reason *reason);
 
 /* Enters RULESET. For a command between vfork and exec: touches no memory. 0 or -1 with errno. */
 int walls_landlock_enter(int ruleset);
+
+/* One box may have the so-manieth part of what the kernel counts for a user as a whole. */
+enum { WALLS_SHARE = 4 };
 
 struct limits {
     struct {

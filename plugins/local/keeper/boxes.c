@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sandlot/provider.h>
 #include <sched.h>
 #include <string.h>
@@ -46,17 +45,25 @@ static bool make_id(char id[BOX_ID_SIZE])
     return true;
 }
 
-/* Read directly: getpwuid(3) would load name service modules into the keeper, which stay in its memory. */
+/* Read directly: getpwuid(3) would load name service modules into the keeper, which stay in its memory, and a stream
+ * takes memory of which each box would keep a page. */
 static bool user_exists(uid_t uid)
 {
-    FILE *file = fopen("/etc/passwd", "re");
-    bool exists = false;
+    AUTO_CLOSE int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+    char text[4096];
+    unsigned long number = 0; /* in the third field of a line */
+    int field = 0;
 
-    for (struct passwd *entry; file && !exists && (entry = fgetpwent(file));)
-        exists = entry->pw_uid == uid;
-    if (file)
-        fclose(file);
-    return exists;
+    for (ssize_t got; fd >= 0 && (got = read(fd, text, sizeof(text))) > 0;)
+        for (ssize_t i = 0; i < got; i++) {
+            if (text[i] == ':' && field++ == 2 && number == uid)
+                return true;
+            if (text[i] == '\n')
+                number = 0, field = 0;
+            else if (text[i] >= '0' && text[i] <= '9' && field == 2)
+                number = number * 10 + (unsigned)(text[i] - '0');
+        }
+    return false;
 }
 
 static bool choose_user(const struct keeper *keeper, uid_t *uid)
@@ -83,21 +90,20 @@ struct building {
     const struct settings *settings;
     struct box *box;
     gid_t gid;
-    int box_fd;
-    int storage_fd;
+    struct box_folder folder;
     int workspace_fd;
     int rootfs_fd;
     int skeleton_fd;
-    int listener_fd;
     int init_fd; /* the box's end of the socketpair */
     int memory_events_fd;
+    int network_fd;
 };
 
 static void close_building(struct building *building)
 {
-    const int fds[] = {building->box_fd,    building->storage_fd,      building->workspace_fd,
-                       building->rootfs_fd, building->skeleton_fd,     building->listener_fd,
-                       building->init_fd,   building->memory_events_fd};
+    const int fds[] = {building->folder.fd, building->folder.storage_fd, building->workspace_fd,
+                       building->rootfs_fd, building->skeleton_fd,       building->folder.listener_fd,
+                       building->init_fd,   building->memory_events_fd,  building->network_fd};
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -159,11 +165,9 @@ static int prepare(struct building *building, char *reason, size_t size)
         if (building->skeleton_fd < 0)
             return -1;
     }
-    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->box_fd, &building->storage_fd,
-                       reason, size) < 0)
+    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->folder, reason, size) < 0)
         return -1;
-    building->listener_fd = protocol_listen(building->box_fd, "socket");
-    if (building->listener_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         snprintf(reason, size, "the sockets of the box could not be made: %s", strerror(errno));
         return -1;
     }
@@ -172,6 +176,8 @@ static int prepare(struct building *building, char *reason, size_t size)
     if (cgroups_make(&keeper->cgroups, box->id, settings, reason, size) < 0)
         return -1;
     building->memory_events_fd = cgroups_memory_events(&keeper->cgroups, box->id);
+    if (!box->landlock)
+        building->network_fd = network_take();
     return 0;
 }
 
@@ -185,13 +191,15 @@ static int start(struct building *building, char *reason, size_t size)
         .id = box->id,
         .host_uid = box->host_uid,
         .host_gid = building->gid,
-        .storage_fd = building->storage_fd,
+        .storage_fd = building->folder.storage_fd,
         .workspace_fd = building->workspace_fd,
         .rootfs_fd = building->rootfs_fd,
         .skeleton_fd = building->skeleton_fd,
-        .listener_fd = building->listener_fd,
+        .listener_fd = building->folder.listener_fd,
         .keeper_fd = building->init_fd,
         .memory_events_fd = building->memory_events_fd,
+        .network_fd = building->network_fd,
+        .home_network_fd = building->keeper->network.home_fd,
         .filter = building->keeper->filter,
         .groups = &groups,
         .deadline_ms = sandlot_now_ms() + START_LIMIT_MS,
@@ -241,7 +249,19 @@ static int write_record(const struct building *building)
         !fields_add_number(&text, "host_uid", box->host_uid) || !fields_add_number(&text, "host_gid", building->gid) ||
         !fields_add(&text, "limits", limits))
         return -1;
-    return state_write(building->box_fd, "record", text);
+    return state_write(building->folder.fd, "record", text);
+}
+
+/* What init has sent before it stood, if anything. */
+static void receive_gauges(const struct box *box, int gauges[BOX_GAUGES])
+{
+    struct received message;
+
+    if (protocol_receive(box->keeper_fd, &message, sandlot_now_ms(), -1) != PROTOCOL_OK)
+        return;
+    for (size_t i = 0; message.header.kind == MESSAGE_GAUGES && i < BOX_GAUGES; i++)
+        gauges[i] = received_take_fd(&message, i);
+    received_clear(&message);
 }
 
 /* The box stands: makes it known to the rest of the keeper. */
@@ -252,9 +272,12 @@ static int enrol(struct building *building)
     const struct settings *settings = building->settings;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = box};
     bool watch_memory = keeper->cgroups.fds[CGROUP_MEMORY] < 0;
+    int gauges[BOX_GAUGES] = {-1, -1, -1, -1};
 
+    if (watch_memory)
+        receive_gauges(box, gauges);
     box->guarded = guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
-                             watch_memory ? (uint64_t)settings->memory_mb << 20 : 0);
+                             watch_memory ? (uint64_t)settings->memory_mb << 20 : 0, gauges);
     if (!box->guarded || write_record(building) < 0)
         return -1;
     if (epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, box->process.pidfd, &event) < 0)
@@ -317,7 +340,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                          size_t size)
 {
     struct box *box = calloc(1, sizeof(*box));
-    struct building building = {keeper, settings, box, 0, -1, -1, -1, -1, -1, -1, -1, -1};
+    struct building building = {keeper, settings, box, 0, {-1, -1, -1}, -1, -1, -1, -1, -1, -1};
     struct timespec now;
 
     if (!box || !make_id(box->id)) {
@@ -339,8 +362,10 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     int built = build(&building, reason, size, status);
 
     close_building(&building);
-    if (built == 0)
+    if (built == 0) {
+        network_want(&keeper->network);
         return box;
+    }
     discard(keeper, box);
     return NULL;
 }
@@ -435,6 +460,9 @@ void boxes_heed_guard(struct keeper *keeper)
             break;
         case GUARD_FAR_OVER:
             boxes_end(box, "it went far beyond its disk limit; give it more with disk_mb");
+            break;
+        case GUARD_FAR_OVER_MEMORY:
+            boxes_end(box, "its System V objects alone exceeded its memory limit; give it more with memory_mb");
             break;
         }
 }

@@ -5,6 +5,7 @@
 #include "../box/box.h"
 #include "cgroup.h"
 #include "guard.h"
+#include "network.h"
 #include "state.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct remains; /* control groups that are still busy */
 struct keeper {
     struct state state;
     struct cgroups cgroups;
+    struct network network;
     const struct seccomp_program *filter;
     int epoll_fd;
     int wake_fd;

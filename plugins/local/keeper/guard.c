@@ -1,30 +1,36 @@
 #include "guard.h"
 
+#include "gauges.h"
+#include "held.h"
+#include "thread.h"
+
 #include <sandlot/sdk/cleanup.h>
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 enum {
     TICK_MS = 100,
+    FAST_TICK_MS = 10,     /* while the disk fills fast */
     LOOK_MS = 5000,        /* a box is measured at least so often while the disk fills */
     QUIET_LOOK_MS = 60000, /* and so often while it does not */
     COST_FACTOR = 20,      /* a walk is followed by a pause of so many times its own length */
     GUARD_STACK =
-        8 * 1024 * 1024, /* a folder within a folder, DEEPEST_MEASURED times; only what is used takes memory */
-    MOST_PROCESSES = 8192,
+        8 * 1024 * 1024,    /* a folder within a folder, DEEPEST_MEASURED times; only what is used takes memory */
     BYTES_PER_ENTRY = 4096, /* a box may have one file or folder per so many bytes of its disk limit */
     FEWEST_ENTRIES = 100000
 };
 
 static const uint64_t FAR_OVER_BYTES = UINT64_C(512) << 20;
 static const uint64_t NOISE_BYTES = UINT64_C(1) << 20;
+static const uint64_t FAST_BYTES = UINT64_C(2) << 20; /* from one look to the next */
 
 struct guarded {
     struct guarded *next;
@@ -36,7 +42,9 @@ struct guarded {
     struct usage used;
     struct usage free_then; /* free on the file system when the box was measured */
     uint64_t memory_bytes;
+    int gauges[BOX_GAUGES]; /* among the descriptors of the other threads; -1: none */
     int64_t next_look_ms;
+    int64_t next_memory_ms;
     enum guard_verdict verdict;
     bool busy;    /* the thread looks at it without holding the lock */
     bool removed; /* to be freed once it is not busy */
@@ -49,7 +57,10 @@ static struct {
     struct guarded *list;
     int boxes_fd;
     int wake_fd;
-} guard = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, -1, -1};
+    int self; /* of the thread: this process */
+} guard = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, -1, -1, -1};
+
+static struct members members; /* of the box that the thread looks at */
 
 static int64_t now_ms(void)
 {
@@ -90,20 +101,37 @@ static bool is_due(const struct guarded *guarded, const struct usage *now_free, 
     return now >= guarded->next_look_ms + (bytes > NOISE_BYTES ? LOOK_MS : QUIET_LOOK_MS);
 }
 
+/* Adds up what the box has on the disk, in its folders and, removed already, in its processes' hands. */
+static struct usage measure(const struct guarded *guarded)
+{
+    const struct usage bound = {guarded->limit.bytes * 2 + FAR_OVER_BYTES, guarded->limit.entries * 2};
+    struct usage used = {0, 0};
+    struct held held = {0, 0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/storage", guarded->id);
+    walk_measure(guard.boxes_fd, path, &bound, &used);
+    members_find(&members, guarded->pid);
+    held_measure(&members, 0, &held);
+    used.bytes += held.disk_bytes;
+    return used;
+}
+
 static enum guard_verdict look_at_disk(struct guarded *guarded, const struct usage *now_free)
 {
     int64_t start = now_ms();
-    struct usage bound = {guarded->limit.bytes * 2 + FAR_OVER_BYTES, guarded->limit.entries * 2};
-    struct usage used = {0, 0};
-    char path[64];
 
     if (!is_due(guarded, now_free, start))
         return GUARD_FINE;
-    snprintf(path, sizeof(path), "%s/storage", guarded->id);
-    walk_measure(guard.boxes_fd, path, &bound, &used);
+    const struct usage used = measure(guarded);
+    const uint64_t grown = fallen(used.bytes, guarded->used.bytes);
+    /* A box that takes the space itself is not let out of sight; where somebody else does, looking costs more than it
+     * tells. */
+    const bool growing = grown > NOISE_BYTES && grown >= fallen(guarded->free_then.bytes, now_free->bytes) / 2;
+
     guarded->used = used;
     guarded->free_then = *now_free;
-    guarded->next_look_ms = now_ms() + (now_ms() - start) * COST_FACTOR;
+    guarded->next_look_ms = now_ms() + (now_ms() - start) * (growing ? 1 : COST_FACTOR);
     if (used.bytes <= guarded->limit.bytes && used.entries <= guarded->limit.entries)
         guarded->allowed = guarded->limit;
     if (used.bytes <= guarded->allowed.bytes && used.entries <= guarded->allowed.entries)
@@ -118,78 +146,60 @@ static enum guard_verdict look_at_disk(struct guarded *guarded, const struct usa
     return GUARD_OVER_DISK;
 }
 
-/* Reads a file of /proc as text; "" if it is gone. */
-static void read_text(const char *path, char *text, size_t size)
+/* What the box's file system in memory holds, and its device, as the first process of the box shows it that lets. */
+static uint64_t memory_on_files(dev_t *device)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : 0;
-
-    text[got > 0 ? got : 0] = '\0';
-}
-
-/* Adds the children that thread THREAD of process PID has. */
-static size_t add_children(pid_t pid, const char *thread, pid_t *pids, size_t count)
-{
-    char path[96];
-    char text[4096];
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, thread);
-    read_text(path, text, sizeof(text));
-    for (char *at = text, *end; count < MOST_PROCESSES; at = end) {
-        long child = strtol(at, &end, 10);
-
-        if (end == at || (*end != ' ' && *end != '\0'))
-            break;
-        pids[count++] = (pid_t)child;
-    }
-    return count;
-}
-
-static size_t add_children_of_all_threads(pid_t pid, pid_t *pids, size_t count)
-{
-    _Alignas(struct dirent64) char listing[2048];
+    struct statvfs space;
+    struct stat status;
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    for (ssize_t length; fd >= 0 && (length = getdents64(fd, listing, sizeof(listing))) > 0;)
-        for (ssize_t at = 0; at < length;) {
-            struct dirent64 *entry = (struct dirent64 *)(void *)(listing + at);
-
-            at += entry->d_reclen;
-            if (*entry->d_name != '.')
-                count = add_children(pid, entry->d_name, pids, count);
-        }
-    return count;
-}
-
-/* The memory that a process has for itself. */
-static uint64_t own_memory(pid_t pid)
-{
-    char path[64];
-    char text[128];
-    unsigned long resident = 0;
-    unsigned long shared = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-    read_text(path, text, sizeof(text));
-    if (sscanf(text, "%*u %lu %lu", &resident, &shared) != 2 || resident < shared)
-        return 0;
-    return (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static enum guard_verdict look_at_memory(const struct guarded *guarded)
-{
-    static pid_t pids[MOST_PROCESSES];
-    size_t count = 1;
-    uint64_t total = 0;
-
-    pids[0] = guarded->pid;
-    for (size_t i = 0; i < count; i++) {
-        count = add_children_of_all_threads(pids[i], pids, count);
-        total += own_memory(pids[i]);
+    for (size_t i = 1; i < members.count; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", members.pids[i]);
+        if (stat(path, &status) < 0 || statvfs(path, &space) < 0)
+            continue;
+        *device = status.st_dev;
+        return (uint64_t)(space.f_blocks - space.f_bfree) * space.f_frsize;
     }
+    return 0;
+}
+
+/* Takes copies of the gauges, for this thread has descriptors of its own. */
+static void take_gauges(const struct guarded *guarded, int gauges[BOX_GAUGES])
+{
+    for (size_t i = 0; i < BOX_GAUGES; i++)
+        gauges[i] = (int)syscall(SYS_pidfd_getfd, guard.self, guarded->gauges[i], 0);
+}
+
+static enum guard_verdict look_at_memory(struct guarded *guarded)
+{
+    const int64_t start = now_ms();
+    int gauges[BOX_GAUGES];
+    struct held held = {0, 0};
+    dev_t device = 0;
+
+    if (start < guarded->next_memory_ms)
+        return GUARD_FINE;
+    members_find(&members, guarded->pid);
+    take_gauges(guarded, gauges);
+    /* What the end of all processes would not free. */
+    const uint64_t lasting = gauges_system_v(gauges);
+    uint64_t total = lasting + gauges_sockets(gauges);
+
+    /* The reduced box, which has no gauges, has no /dev/shm of its own either. */
+    if (guarded->gauges[0] >= 0)
+        total += memory_on_files(&device);
+
+    for (size_t i = 0; i < BOX_GAUGES; i++)
+        cleanup_close(&gauges[i]);
+    for (size_t i = 0; i < members.count; i++)
+        total += member_memory(members.pids[i]);
+    if (total <= guarded->memory_bytes) {
+        held_measure(&members, device, &held);
+        total += held.memory_bytes;
+    }
+    guarded->next_memory_ms = now_ms() + (now_ms() - start) * COST_FACTOR;
+    if (lasting > guarded->memory_bytes)
+        return GUARD_FAR_OVER_MEMORY;
     return total > guarded->memory_bytes ? GUARD_OVER_MEMORY : GUARD_FINE;
 }
 
@@ -203,9 +213,8 @@ static enum guard_verdict look(struct guarded *guarded, const struct usage *now_
 }
 
 /* Looks at all boxes once. Called with the lock held, and lets go of it during each look. */
-static void look_at_all(void)
+static void look_at_all(const struct usage *now_free)
 {
-    const struct usage now_free = free_now();
     bool found = false;
 
     for (struct guarded *guarded = guard.list; guarded; guarded = guarded->next) {
@@ -213,7 +222,7 @@ static void look_at_all(void)
             continue;
         guarded->busy = true;
         pthread_mutex_unlock(&guard.lock);
-        enum guard_verdict verdict = look(guarded, &now_free);
+        enum guard_verdict verdict = look(guarded, now_free);
 
         pthread_mutex_lock(&guard.lock);
         guarded->busy = false;
@@ -224,16 +233,43 @@ static void look_at_all(void)
         return; /* the counter is full: the other thread is awake */
 }
 
+/*
+ * Gives this thread descriptors of its own, so that all that the process may have are there for deep folders, however
+ * many boxes there are.
+ */
+static void leave_descriptors(void)
+{
+    unsigned kept[] = {(unsigned)guard.boxes_fd, (unsigned)guard.wake_fd};
+    const unsigned low = kept[0] < kept[1] ? kept[0] : kept[1];
+    const unsigned high = kept[0] < kept[1] ? kept[1] : kept[0];
+
+    if (unshare(CLONE_FILES) < 0)
+        return;
+    if (low > 0)
+        close_range(0, low - 1, 0);
+    if (high > low + 1)
+        close_range(low + 1, high - 1, 0);
+    close_range(high + 1, ~0U, 0);
+}
+
 static void *watch(void *nothing)
 {
+    struct usage before = {0, 0};
+
     (void)nothing;
+    leave_descriptors();
+    guard.self = (int)syscall(SYS_pidfd_open, getpid(), 0);
     pthread_mutex_lock(&guard.lock);
     for (;;) {
         while (!guard.list)
             pthread_cond_wait(&guard.changed, &guard.lock);
-        look_at_all();
+        const struct usage now_free = free_now();
+        const bool fast = fallen(before.bytes, now_free.bytes) > FAST_BYTES;
+
+        before = now_free;
+        look_at_all(&now_free);
         pthread_mutex_unlock(&guard.lock);
-        nanosleep(&(struct timespec){0, TICK_MS * 1000000L}, NULL);
+        nanosleep(&(struct timespec){0, (fast ? FAST_TICK_MS : TICK_MS) * 1000000L}, NULL);
         pthread_mutex_lock(&guard.lock);
     }
     return NULL;
@@ -241,17 +277,9 @@ static void *watch(void *nothing)
 
 int guard_start(int boxes_fd, int wake_fd)
 {
-    pthread_attr_t attributes;
-    pthread_t thread;
-
     guard.boxes_fd = boxes_fd;
     guard.wake_fd = wake_fd;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, GUARD_STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    errno = pthread_create(&thread, &attributes, watch, NULL);
-    pthread_attr_destroy(&attributes);
-    return errno ? -1 : 0;
+    return thread_start(watch, GUARD_STACK);
 }
 
 /* Frees what was removed and is not looked at now. Here and not in the thread, which must not call free(3). */
@@ -262,6 +290,8 @@ static void free_removed(void)
 
         if (guarded->removed && !guarded->busy) {
             *at = guarded->next;
+            for (size_t i = 0; i < BOX_GAUGES; i++)
+                cleanup_close(&guarded->gauges[i]);
             free(guarded);
         } else {
             at = &guarded->next;
@@ -269,12 +299,16 @@ static void free_removed(void)
     }
 }
 
-struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes)
+struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes,
+                          const int gauges[BOX_GAUGES])
 {
     struct guarded *guarded = calloc(1, sizeof(*guarded));
 
-    if (!guarded)
+    if (!guarded) {
+        for (size_t i = 0; i < BOX_GAUGES; i++)
+            cleanup_close(&gauges[i]);
         return NULL;
+    }
     snprintf(guarded->id, sizeof(guarded->id), "%s", id);
     guarded->pid = pid;
     guarded->limit.bytes = disk_bytes;
@@ -284,6 +318,7 @@ struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64
     guarded->allowed = guarded->limit;
     guarded->free_then = free_now();
     guarded->memory_bytes = memory_bytes;
+    memcpy(guarded->gauges, gauges, sizeof(guarded->gauges));
     guarded->next_look_ms = now_ms();
     pthread_mutex_lock(&guard.lock);
     free_removed();

@@ -6,15 +6,17 @@
 #ifndef SANDLOT_LOCAL_GUARD_H
 #define SANDLOT_LOCAL_GUARD_H
 
+#include "../box/box.h"
 #include "walk.h"
 
 #include <sys/types.h>
 
 enum guard_verdict {
     GUARD_FINE,
-    GUARD_OVER_MEMORY, /* its commands are to be killed */
-    GUARD_OVER_DISK,   /* the same */
-    GUARD_FAR_OVER     /* it goes on growing: the box is to be ended */
+    GUARD_OVER_MEMORY,    /* its commands are to be killed */
+    GUARD_OVER_DISK,      /* the same */
+    GUARD_FAR_OVER,       /* it goes on growing: the box is to be ended */
+    GUARD_FAR_OVER_MEMORY /* the end of its commands would not free what it has: the same */
 };
 
 struct guarded;
@@ -23,8 +25,10 @@ struct guarded;
  * verdict. 0 or -1. */
 int guard_start(int boxes_fd, int wake_fd);
 
-/* Begins to watch box ID whose init is PID. MEMORY_BYTES 0: not to be watched. NULL: out of memory. */
-struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes);
+/* Begins to watch box ID whose init is PID. MEMORY_BYTES 0: not to be watched. Takes over GAUGES, -1 where there is
+ * none. NULL: out of memory. */
+struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes,
+                          const int gauges[BOX_GAUGES]);
 
 /* Ends that. NULL is fine. */
 void guard_remove(struct guarded *guarded);

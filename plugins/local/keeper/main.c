@@ -120,6 +120,7 @@ static int open_keeper(struct keeper *keeper, char *reason, size_t size)
     if (state_open(&keeper->state, STATE_FD, reason, size) < 0)
         return -1;
     cgroups_find(&keeper->cgroups);
+    network_start(&keeper->network);
     keeper->filter = walls_filter_new(reason, size);
     if (!keeper->filter)
         return -1;

@@ -1,5 +1,7 @@
 #include "state.h"
 
+#include "../protocol.h"
+#include "thread.h"
 #include "walk.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -21,24 +23,44 @@ enum {
     TRASH_STACK = 512 * 1024
 };
 
-/* The thread that empties the trash, of which the process has one. */
+/*
+ * The thread that does what nobody is to wait for, of which the process has one: it empties the trash, and makes the
+ * folder of the next box ahead. Nothing that it calls allocates memory; walk.h says why.
+ */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool full;
-    int fd;
-} trash = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true, -1};
+    bool full;         /* the trash */
+    bool spare_wanted; /* somebody has asked for a folder made ahead; a failure is not repeated before the next one does
+                        */
+    int spare_fd;      /* the socket in the folder STATE/spare, which listens already; -1: there is none */
+    const struct state *state;
+    int fd; /* the trash */
+} trash = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true, true, -1, NULL, -1};
+
+static int make_spare(const struct state *state);
 
 static void *empty_trash(void *nothing)
 {
     (void)nothing;
     pthread_mutex_lock(&trash.lock);
     for (;;) {
-        while (!trash.full)
+        while (!trash.full && !trash.spare_wanted)
             pthread_cond_wait(&trash.changed, &trash.lock);
-        trash.full = false;
+        const bool full = trash.full;
+        const bool spare_wanted = trash.spare_wanted && trash.spare_fd < 0;
+
+        trash.full = trash.spare_wanted = false;
         pthread_mutex_unlock(&trash.lock);
-        walk_empty(trash.fd);
+        const int spare_fd = spare_wanted ? make_spare(trash.state) : -1;
+
+        if (spare_wanted) {
+            pthread_mutex_lock(&trash.lock);
+            trash.spare_fd = spare_fd;
+            pthread_mutex_unlock(&trash.lock);
+        }
+        if (full || spare_wanted)
+            walk_empty(trash.fd);
         pthread_mutex_lock(&trash.lock);
     }
     return NULL;
@@ -52,18 +74,11 @@ static void wake_trash(void)
     pthread_mutex_unlock(&trash.lock);
 }
 
-static int start_trash(int trash_fd)
+static int start_trash(const struct state *state)
 {
-    pthread_attr_t attributes;
-    pthread_t thread;
-
-    trash.fd = trash_fd;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, TRASH_STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    errno = pthread_create(&thread, &attributes, empty_trash, NULL);
-    pthread_attr_destroy(&attributes);
-    return errno ? -1 : 0;
+    trash.state = state;
+    trash.fd = state->trash_fd;
+    return thread_start(empty_trash, TRASH_STACK);
 }
 
 static bool has_entries(int folder_fd)
@@ -91,15 +106,13 @@ static int open_folder(int parent_fd, const char *name)
     return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Without those of earlier keepers, whose boxes have ended with them. */
-static int open_view(const struct state *state)
+/* Puts the folder NAME of an earlier keeper, whose boxes have ended with it, into the trash. */
+static int forget_folder(const struct state *state, const char *name)
 {
-    char name[64];
+    char unique[64];
 
-    snprintf(name, sizeof(name), "view-%lld-%d", (long long)time(NULL), (int)getpid());
-    if (renameat(state->fd, "view", state->trash_fd, name) < 0 && errno != ENOENT)
-        return -1;
-    return open_folder(state->fd, "view");
+    snprintf(unique, sizeof(unique), "%s-%lld-%d", name, (long long)time(NULL), (int)getpid());
+    return renameat(state->fd, name, state->trash_fd, unique) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 int state_open(struct state *state, int state_fd, char *reason, size_t size)
@@ -109,9 +122,11 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size)
     state->ended_fd = open_folder(state_fd, "ended");
     state->rootfs_fd = open_folder(state_fd, "rootfs");
     state->trash_fd = open_folder(state_fd, "trash");
-    state->view_fd = open_view(state);
+    state->view_fd = -1;
+    if (forget_folder(state, "view") == 0)
+        state->view_fd = open_folder(state_fd, "view");
     if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->rootfs_fd >= 0 && state->trash_fd >= 0 &&
-        state->view_fd >= 0 && start_trash(state->trash_fd) == 0)
+        state->view_fd >= 0 && start_trash(state) == 0)
         return 0;
     snprintf(reason, size,
              "the state folder could not be prepared: %s; make sure that there is space and that it may be "
@@ -147,37 +162,69 @@ void state_sweep(struct state *state, void (*each)(void *context, const char *id
     wake_trash();
 }
 
-static int make_owned(int parent_fd, const char *name, uid_t uid, gid_t gid)
+/* What of a box's folder its commands can write to. */
+static const char *const storage[] = {"storage", "storage/upper", "storage/tmp", "storage/home"};
+
+/* Makes the folder NAME of a box, all of which is the keeper's own as yet. Returns it, as O_PATH. */
+static int make_box_folder(int parent_fd, const char *name)
 {
     if (mkdirat(parent_fd, name, 0700) < 0)
         return -1;
-    return uid == geteuid() ? 0 : fchownat(parent_fd, name, uid, gid, AT_SYMLINK_NOFOLLOW);
-}
+    AUTO_CLOSE int box = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-static int make_storage(int box_fd, uid_t uid, gid_t gid)
-{
-    static const char *const folders[] = {"upper", "tmp", "home"};
-
-    if (make_owned(box_fd, "storage", uid, gid) < 0)
-        return -1;
-    AUTO_CLOSE int fd = openat(box_fd, "storage", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    for (size_t i = 0; fd >= 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
-        if (make_owned(fd, folders[i], uid, gid) < 0)
+    for (size_t i = 0; i < sizeof(storage) / sizeof(storage[0]); i++)
+        if (box < 0 || mkdirat(box, storage[i], 0700) < 0)
             return -1;
-    return take_fd(&fd);
+    return take_fd(&box);
 }
 
-int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int *box_fd, int *storage_fd,
+/* Gives the storage of the folder BOX_FD to the user UID and group GID. Returns it, as O_PATH. */
+static int give_storage(int box_fd, uid_t uid, gid_t gid)
+{
+    for (size_t i = 0; uid != geteuid() && i < sizeof(storage) / sizeof(storage[0]); i++)
+        if (fchownat(box_fd, storage[i], uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+            return -1;
+    return openat(box_fd, storage[0], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* A box's folder made ahead, whose socket is returned. To make files takes as long as much else of a box. */
+static int make_spare(const struct state *state)
+{
+    /* One of an earlier keeper, or one that has failed half-way. */
+    AUTO_CLOSE int box = forget_folder(state, "spare") == 0 ? make_box_folder(state->fd, "spare") : -1;
+    /* What state_write writes the record to. */
+    AUTO_CLOSE int record =
+        box >= 0 ? openat(box, ".record.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+
+    return record >= 0 ? protocol_listen(box, "socket") : -1;
+}
+
+/* Makes the spare folder that of box ID, and lets the next one be made. Returns its socket, -1: there is none. */
+static int take_spare(const struct state *state, const char *id)
+{
+    pthread_mutex_lock(&trash.lock);
+    AUTO_CLOSE int listener = take_fd(&trash.spare_fd);
+    const bool taken = listener >= 0 && renameat(state->fd, "spare", state->boxes_fd, id) == 0;
+
+    trash.spare_wanted = true;
+    pthread_cond_signal(&trash.changed);
+    pthread_mutex_unlock(&trash.lock);
+    return taken ? take_fd(&listener) : -1;
+}
+
+int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, struct box_folder *folder,
                    char *reason, size_t size)
 {
-    AUTO_CLOSE int box = -1;
+    AUTO_CLOSE int listener = take_spare(state, id);
+    AUTO_CLOSE int box = listener >= 0 ? openat(state->boxes_fd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                       : make_box_folder(state->boxes_fd, id);
 
-    if (mkdirat(state->boxes_fd, id, 0700) == 0)
-        box = openat(state->boxes_fd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    *storage_fd = box >= 0 ? make_storage(box, uid, gid) : -1;
-    if (*storage_fd >= 0) {
-        *box_fd = take_fd(&box);
+    if (listener < 0 && box >= 0)
+        listener = protocol_listen(box, "socket");
+    folder->storage_fd = listener >= 0 && box >= 0 ? give_storage(box, uid, gid) : -1;
+    if (folder->storage_fd >= 0) {
+        folder->fd = take_fd(&box);
+        folder->listener_fd = take_fd(&listener);
         return 0;
     }
     snprintf(reason, size, "the folder of the box could not be made: %s; %s", strerror(errno),

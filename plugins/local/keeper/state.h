@@ -4,6 +4,7 @@
  *   ended/ID    why a box that nobody deleted is gone, for those who ask for it later
  *   rootfs/KEY/ the storage of a box that unpacked an archive; what it unpacked is in upper/
  *   view/       the root folders of boxes (box/skeleton.h), made anew by each keeper
+ *   spare/      the folder of the next box, made ahead
  *   trash/      what is being removed
  */
 #ifndef SANDLOT_LOCAL_STATE_H
@@ -24,15 +25,22 @@ struct state {
 };
 
 /* Opens what lies in the folder STATE_FD, makes it where it is missing, and starts the thread that empties the
- * trash. 0, or -1 with REASON. */
+ * trash and makes what is made ahead; STATE must stay. 0, or -1 with REASON. */
 int state_open(struct state *state, int state_fd, char *reason, size_t size);
 
 /* Calls EACH for every box that an earlier keeper left behind, and removes it. */
 void state_sweep(struct state *state, void (*each)(void *context, const char *id), void *context);
 
-/* Makes the folder of box ID, with its storage owned by UID and GID. *BOX_FD and *STORAGE_FD are O_PATH. 0, or -1 with
+/* What a box has on disk. */
+struct box_folder {
+    int fd;          /* O_PATH */
+    int storage_fd;  /* O_PATH; storage/, with the empty folders upper, tmp and home */
+    int listener_fd; /* a listening socket at "socket" */
+};
+
+/* Makes the folder of box ID, or takes one that was made ahead. Its storage belongs to UID and GID. 0, or -1 with
  * REASON. */
-int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int *box_fd, int *storage_fd,
+int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, struct box_folder *folder,
                    char *reason, size_t size);
 
 /* Writes the file NAME of a folder as a whole or not at all. 0, or -1 with errno. */

@@ -7,9 +7,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { LISTING = 4096, DEEPEST_MEASURED = 1024, DEEPEST_REMOVED = 64 };
+enum { LISTING = 4096, DEEPEST_MEASURED = 1024, DEEPEST_REMOVED = 64, SPARE_DESCRIPTORS = 32 };
 
 /* An open folder and the part of its listing that was read. */
 struct folder {
@@ -40,7 +41,7 @@ static const char *next_name(struct folder *folder)
 /*
  * Opens the folder NAME for reading though its mode may forbid it even to its owner. The mode is changed through the
  * descriptor that was found, so that a link put in NAME's place meanwhile has no effect. KEEP_MODE: put back
- * afterwards.
+ * afterwards. A thread may have descriptors of its own, hence thread-self.
  */
 static int open_folder(int parent_fd, const char *name, bool keep_mode)
 {
@@ -54,7 +55,7 @@ static int open_folder(int parent_fd, const char *name, bool keep_mode)
 
     if (found < 0 || fstat(found, &status) < 0)
         return -1;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", found);
     if (chmod(path, 0700) < 0)
         return -1;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -68,16 +69,17 @@ static bool reached(const struct usage *usage, const struct usage *limit)
     return usage->bytes > limit->bytes || usage->entries > limit->entries;
 }
 
-static void measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage, int depth)
+/* LEFT: how much deeper it may go. */
+static void measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage, int left)
 {
     AUTO_CLOSE int fd = open_folder(folder_fd, name, true);
 
-    if (fd < 0)
-        return;
-    if (depth == DEEPEST_MEASURED) {
+    if (left == 0 || (fd < 0 && errno == EMFILE)) {
         usage->entries += limit->entries;
         return;
     }
+    if (fd < 0)
+        return;
     struct folder folder = {.fd = fd};
 
     for (const char *entry; !reached(usage, limit) && (entry = next_name(&folder));) {
@@ -88,7 +90,7 @@ static void measure(int folder_fd, const char *name, const struct usage *limit, 
         usage->entries++;
         if (S_ISDIR(status.st_mode)) {
             usage->bytes += (uint64_t)status.st_blocks * 512;
-            measure(fd, entry, limit, usage, depth + 1);
+            measure(fd, entry, limit, usage, left - 1);
         } else {
             usage->bytes += (uint64_t)status.st_blocks * 512 / (status.st_nlink ? status.st_nlink : 1);
         }
@@ -97,7 +99,13 @@ static void measure(int folder_fd, const char *name, const struct usage *limit, 
 
 void walk_measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage)
 {
-    measure(folder_fd, name, limit, usage, 0);
+    struct rlimit descriptors;
+    int deepest = DEEPEST_MEASURED;
+
+    /* Each level takes a descriptor. */
+    if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < DEEPEST_MEASURED + SPARE_DESCRIPTORS)
+        deepest = descriptors.rlim_cur > SPARE_DESCRIPTORS ? (int)descriptors.rlim_cur - SPARE_DESCRIPTORS : 0;
+    measure(folder_fd, name, limit, usage, deepest);
 }
 
 /* Moves a folder that lies too deep to the top of the trash, where it is removed in a later round. */

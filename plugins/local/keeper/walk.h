@@ -15,8 +15,8 @@ struct usage {
     uint64_t entries;
 };
 
-/* Adds up what lies in the folder NAME of FOLDER_FD; stops beyond LIMIT. Trees deeper than any tool makes count as all
- * of LIMIT. */
+/* Adds up what lies in the folder NAME of FOLDER_FD; stops beyond LIMIT. Trees deeper than any tool makes, or than
+ * this process may have descriptors, count as all of LIMIT. */
 void walk_measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage);
 
 /* Removes all that is in the folder TRASH_FD. False if something would not go. */

@@ -47,8 +47,9 @@ struct sandbox {
 static enum sandlot_status acme_open(struct sandlot_call *call, void **provider, const char *base_url)
 {
     struct acme *acme = calloc(1, sizeof(*acme));
+    AUTO_FREE char *key_from = credential_source(call, KEYS); /* named where the key is refused */
     const struct http_options options = {
-        .service = "Acme", .base_url = base_url, .bearer = credential_find(call, KEYS, NULL)};
+        .service = "Acme", .base_url = base_url, .bearer = credential_find(call, KEYS, NULL), .key_from = key_from};
 
     if (!acme)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");

@@ -16,7 +16,7 @@ use std::os::raw::{c_char, c_int};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 pub const ABI_MAJOR: u32 = 1;
-pub const ABI_MINOR: u32 = 0;
+pub const ABI_MINOR: u32 = 1;
 
 /// What became of a call. A number and no `enum`: what comes from C may be one that this file does not know.
 #[repr(transparent)]
@@ -245,6 +245,7 @@ pub struct Provider {
     pub list_snapshots: Option<OnListing>,
     pub delete_snapshot: Option<OnId>,
     pub fork: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *const c_char, *const Create) -> Status>,
+    pub check: Option<unsafe extern "C" fn(*mut Call, *mut c_void) -> Status>,
 }
 
 // What it points to is static and never written to.
@@ -277,6 +278,7 @@ pub const NOTHING: Provider = Provider {
     list_snapshots: None,
     delete_snapshot: None,
     fork: None,
+    check: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?
@@ -332,7 +334,7 @@ pub const fn note<const N: usize>(text: &str) -> Note<N> {
 macro_rules! entry_point {
     ($symbol:ident, $provider:ident, $($line:expr),* $(,)?) => {
         const NOTE_TEXT: &str =
-            concat!("[", stringify!($symbol), "]\nabi = 1.0\nsymbol = ", stringify!($symbol), "\n", $($line),*);
+            concat!("[", stringify!($symbol), "]\nabi = 1.1\nsymbol = ", stringify!($symbol), "\n", $($line),*);
 
         #[used]
         #[link_section = ".note.sandlot"]

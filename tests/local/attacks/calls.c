@@ -160,6 +160,7 @@ const struct attack call_attacks[] = {
     CALL("io_uring_setup", CALL_IO_URING_SETUP, 1, BAD_POINTER),
     CALL("io_uring_enter", CALL_IO_URING_ENTER, BAD_FD, 0, 0, 0, 0, 0),
     CALL("io_uring_register", CALL_IO_URING_REGISTER, BAD_FD, 0, 0, 0),
+    CALL("io_setup", SYS_io_setup, 1, BAD_POINTER),
     CALL("keyctl", SYS_keyctl, 0, -3, 0),
     CALL("add_key", SYS_add_key, BAD_POINTER, BAD_POINTER, 0, 0, -3),
     CALL("request_key", SYS_request_key, BAD_POINTER, BAD_POINTER, 0, 0),

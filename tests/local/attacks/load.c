@@ -5,9 +5,23 @@
  *   attack load processes            forks until it is refused, says how many, ends them
  *   attack load memory MIB           touches so much; says "touched N" when it is done
  *   attack load memfd MIB            the same in a memory file
+ *   attack load memfds MIB           the same in memory files of 8 MiB
+ *   attack load shared MIB           the same in memory that children would share
+ *   attack load system-v MIB         the same in System V segments, which no process has attached in the end
+ *   attack load messages MIB         the same in System V message queues
+ *   attack load sockets MIB          the same in the queues of sockets that nobody reads from
+ *   attack load datagrams MIB        the same, and the senders are closed
+ *   attack load removed FOLDER MIB   writes so much into files of 8 MiB that it has removed but keeps open
+ *   attack load mapped FOLDER MIB    the same, and keeps them mapped instead
+ *   attack load undumpable KIND ...  another load in a process that nobody of its user may look into
+ *   attack load thread KIND ...      another load in a process whose first thread has ended
+ *   attack load deep FOLDER N MIB    writes so much into a folder that lies N deep
  *   attack load file PATH MIB        writes so much to PATH; says how much went in
  *   attack load files FOLDER N       makes so many empty files; says how many there are
  *   attack load descriptors          opens until it is refused; says how many
+ *   attack load inotify              makes inotify instances until it is refused; says how many
+ *   attack load terminals            the same with terminals
+ *   attack load in-flight            sends descriptors that nobody receives until it is refused; says how many
  *   attack load spin [NAME]          two busy processes
  *   attack load flood MIB            so much output
  *   attack load stay NAME            a child, one in a session of its own and a daemon, which all ignore every signal
@@ -23,18 +37,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MEBIBYTE = 1 << 20, LONG_SECONDS = 600, MEETING_PORT = 18273 };
+enum {
+    MEBIBYTE = 1 << 20,
+    PIECE = 8, /* MiB at a time */
+    LONG_SECONDS = 600,
+    HOLD_SECONDS = 10,
+    MEETING_PORT = 18273,
+    MESSAGE_DESCRIPTORS = 250
+};
 
 static char block[MEBIBYTE];
 
@@ -98,6 +125,221 @@ static int load_memfd(int count, char **arguments)
 {
     (void)count;
     printf("touched %ld\n", fill(memfd_create("load", MFD_CLOEXEC), strtol(arguments[1], NULL, 10)));
+    return 0;
+}
+
+/* What holds the memory is there when the sum is said, and stays until the process is ended or has waited. */
+static int touched(long size)
+{
+    printf("touched %ld\n", size);
+    fflush(stdout);
+    sleep(HOLD_SECONDS);
+    puts("held on");
+    return 0;
+}
+
+static int load_memfds(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10);
+    long sum = 0;
+    long written = PIECE;
+
+    (void)count;
+    for (; sum < size && written == PIECE; sum += written)
+        written = fill(memfd_create("load", MFD_CLOEXEC), PIECE);
+    return touched(sum);
+}
+
+static int load_shared(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10);
+    long sum = 0;
+
+    (void)count;
+    for (; sum < size; sum += PIECE) {
+        char *piece = mmap(NULL, PIECE * MEBIBYTE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (piece == MAP_FAILED)
+            break;
+        memset(piece, 'x', PIECE * MEBIBYTE);
+        /* What is not in the process's tables any more is still in the segment. */
+        madvise(piece, PIECE * MEBIBYTE, MADV_DONTNEED);
+    }
+    return touched(sum);
+}
+
+static int load_system_v(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10);
+    long sum = 0;
+
+    (void)count;
+    for (; sum < size; sum += PIECE) {
+        const int id = shmget(IPC_PRIVATE, PIECE * MEBIBYTE, IPC_CREAT | 0600);
+        char *piece = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
+
+        if (piece == (char *)-1)
+            break;
+        memset(piece, 'x', PIECE * MEBIBYTE);
+        shmdt(piece);
+    }
+    return touched(sum);
+}
+
+static int load_messages(int count, char **arguments)
+{
+    static struct {
+        long type;
+        char text[8000];
+    } message = {.type = 1};
+    const long size = strtol(arguments[1], NULL, 10) * MEBIBYTE;
+    long sum = 0;
+
+    (void)count;
+    for (int id; sum < size && (id = msgget(IPC_PRIVATE, IPC_CREAT | 0600)) >= 0;)
+        while (sum < size && msgsnd(id, &message, sizeof(message.text), IPC_NOWAIT) == 0)
+            sum += (long)sizeof(message.text);
+    return touched(sum / MEBIBYTE);
+}
+
+/* Fills what FD can send without a reader. The bytes. */
+static long stuff(int fd, size_t piece)
+{
+    const int much = 64 * MEBIBYTE;
+    long sum = 0;
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &much, sizeof(much));
+    for (ssize_t sent; (sent = send(fd, block, piece, MSG_DONTWAIT | MSG_NOSIGNAL)) > 0;)
+        sum += sent;
+    return sum;
+}
+
+static int load_sockets(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10) * MEBIBYTE;
+    long sum = 0;
+
+    (void)count;
+    for (int pair[2]; sum < size && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;)
+        sum += stuff(pair[0], 65536) + stuff(pair[1], 65536);
+    return touched(sum / MEBIBYTE);
+}
+
+static int load_datagrams(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10) * MEBIBYTE;
+    long sum = 0;
+
+    (void)count;
+    for (int pair[2]; sum < size && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) == 0;) {
+        sum += stuff(pair[0], 100000);
+        close(pair[0]);
+    }
+    return touched(sum / MEBIBYTE);
+}
+
+/* Files that have no name any more. */
+static int keep_removed(char **arguments, bool mapped)
+{
+    const long size = strtol(arguments[2], NULL, 10);
+    char path[512];
+    long sum = 0;
+
+    signal(SIGXFSZ, SIG_IGN);
+    snprintf(path, sizeof(path), "%s/removed", arguments[1]);
+    for (long written = PIECE; sum < size && written == PIECE; sum += written) {
+        const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+        if (fd < 0 || unlink(path) < 0)
+            break;
+        written = fill(fd, PIECE);
+        if (mapped && (mmap(NULL, PIECE * MEBIBYTE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED || close(fd) < 0))
+            break;
+    }
+    return touched(sum);
+}
+
+static int load_removed(int count, char **arguments)
+{
+    return count < 3 ? 1 : keep_removed(arguments, false);
+}
+
+static int load_mapped(int count, char **arguments)
+{
+    return count < 3 ? 1 : keep_removed(arguments, true);
+}
+
+static int load_deep(int count, char **arguments)
+{
+    const long depth = count < 4 ? 0 : strtol(arguments[2], NULL, 10);
+    const long size = count < 4 ? 0 : strtol(arguments[3], NULL, 10);
+    long sum = 0;
+    char name[32];
+
+    if (chdir(arguments[1]) < 0)
+        return 1;
+    for (long i = 0; i < depth; i++)
+        if (mkdir("d", 0700) < 0 || chdir("d") < 0)
+            return 1;
+    for (long written = PIECE; sum < size && written == PIECE; sum += written) {
+        snprintf(name, sizeof(name), "file-%ld", sum);
+        written = fill(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), PIECE);
+    }
+    return touched(sum);
+}
+
+static int load_inotify(int count, char **arguments)
+{
+    int made = 0;
+
+    (void)count;
+    (void)arguments;
+    while (made < 100000 && inotify_init1(IN_CLOEXEC) >= 0)
+        made++;
+    printf("%d\n", made);
+    return 0;
+}
+
+static int load_terminals(int count, char **arguments)
+{
+    int made = 0;
+
+    (void)count;
+    (void)arguments;
+    while (made < 100000 && posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0)
+        made++;
+    printf("%d\n", made);
+    return 0;
+}
+
+/* Sends as many descriptors as one message may have. False when it is refused. */
+static bool send_descriptors(int fd)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(MESSAGE_DESCRIPTORS * sizeof(int))];
+    } control = {.header = {.cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS,
+                            .cmsg_len = CMSG_LEN(MESSAGE_DESCRIPTORS * sizeof(int))}};
+    char byte = 'x';
+    struct iovec part = {&byte, 1};
+    const struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+
+    memset(CMSG_DATA(&control.header), 0, MESSAGE_DESCRIPTORS * sizeof(int)); /* standard input, again and again */
+    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+static int load_in_flight(int count, char **arguments)
+{
+    int sent = 0;
+
+    (void)count;
+    (void)arguments;
+    for (int pair[2], before = -1; sent > before && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;)
+        for (before = sent; send_descriptors(pair[0]);)
+            sent += MESSAGE_DESCRIPTORS;
+    printf("%d\n", sent);
     return 0;
 }
 
@@ -273,25 +515,52 @@ static int load_meet(int count, char **arguments)
            connect(network, (struct sockaddr *)&port, sizeof(port)) == 0;
 }
 
+/* The load that the further arguments name, in a process that has closed itself to its user. */
+static int load_undumpable(int count, char **arguments)
+{
+    return prctl(PR_SET_DUMPABLE, 0) < 0 || load(count - 1, arguments + 1);
+}
+
+static int thread_count;
+static char **thread_arguments;
+
+static void *run_load(void *nothing)
+{
+    exit(load(thread_count - 1, thread_arguments + 1));
+    return nothing;
+}
+
+/* The same in a process whose first thread has ended, and with it what /proc/PID/fd shows. */
+static int load_thread(int count, char **arguments)
+{
+    pthread_t thread;
+
+    thread_count = count;
+    thread_arguments = arguments;
+    if (pthread_create(&thread, NULL, run_load, NULL) != 0)
+        return 1;
+    pthread_exit(NULL);
+}
+
 static const struct kind {
     const char *name;
     int (*run)(int count, char **arguments);
     int arguments;
 } kinds[] = {
-    {"fork", load_fork, 0},
-    {"processes", load_processes, 0},
-    {"memory", load_memory, 1},
-    {"memfd", load_memfd, 1},
-    {"file", load_file, 2},
-    {"files", load_files, 2},
-    {"descriptors", load_descriptors, 0},
-    {"spin", load_spin, 0},
-    {"flood", load_flood, 1},
-    {"stay", load_stay, 1},
-    {"leave", load_leave, 1},
-    {"zombies", load_zombies, 1},
-    {"listen", load_listen, 1},
-    {"meet", load_meet, 1},
+    {"fork", load_fork, 0},           {"processes", load_processes, 0},
+    {"memory", load_memory, 1},       {"memfd", load_memfd, 1},
+    {"memfds", load_memfds, 1},       {"shared", load_shared, 1},
+    {"system-v", load_system_v, 1},   {"messages", load_messages, 1},
+    {"sockets", load_sockets, 1},     {"datagrams", load_datagrams, 1},
+    {"removed", load_removed, 2},     {"mapped", load_mapped, 2},
+    {"deep", load_deep, 3},           {"file", load_file, 2},
+    {"files", load_files, 2},         {"descriptors", load_descriptors, 0},
+    {"inotify", load_inotify, 0},     {"terminals", load_terminals, 0},
+    {"in-flight", load_in_flight, 0}, {"undumpable", load_undumpable, 1},
+    {"thread", load_thread, 1},       {"spin", load_spin, 0},
+    {"flood", load_flood, 1},         {"stay", load_stay, 1},
+    {"leave", load_leave, 1},         {"zombies", load_zombies, 1},
+    {"listen", load_listen, 1},       {"meet", load_meet, 1},
 };
 
 int load(int count, char **arguments)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/kcmp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,26 @@ static enum verdict limits(const struct attack *attack)
                : HELD;
 }
 
+/* Its priority, for the processor and for the disk, and the processors that it runs on: given as they are. */
+static enum verdict scheduling(const struct attack *attack)
+{
+    const pid_t pid = (pid_t)bait_number("PID");
+    const struct sched_param normal = {0};
+    const int best_effort = 2 << 13 | 4;
+    cpu_set_t processors;
+
+    (void)attack;
+    CPU_ZERO(&processors);
+    CPU_SET(0, &processors);
+    if (setpriority(PRIO_PROCESS, (id_t)pid, 0) == 0 || sched_setscheduler(pid, SCHED_OTHER, &normal) == 0)
+        return through("set the priority of a process of the host");
+    if (syscall(SYS_ioprio_set, 1, pid, best_effort) == 0)
+        return through("set the disk priority of a process of the host");
+    return sched_setaffinity(pid, sizeof(processors), &processors) == 0
+               ? through("set the processors of a process of the host")
+               : HELD;
+}
+
 static enum verdict keyrings(const struct attack *attack)
 {
     static const int rings[] = {-1 /* thread */, -2 /* process */, -3 /* session */, -4 /* user */,
@@ -254,7 +275,8 @@ const struct attack process_attacks[] = {
     {.name = "process-compare", .run = compare},
     {.name = "process-namespaces", .run = namespaces},
     {.name = "process-init-secrets", .run = init_secrets},
-    {.name = "process-limits", .run = limits, .flags = NEEDS_NAMESPACES},
+    {.name = "process-limits", .run = limits},
+    {.name = "process-scheduling", .run = scheduling},
     {.name = "process-keyrings", .run = keyrings},
     {.name = "process-system-v", .run = system_v, .flags = NEEDS_NAMESPACES},
     {.name = "process-posix-ipc", .run = posix_ipc, .flags = NEEDS_NAMESPACES},

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -48,6 +49,22 @@ static enum verdict home_by_link(const struct attack *attack)
         verdict = read_bait("relative-link");
     unlink("absolute-link");
     unlink("relative-link");
+    return verdict;
+}
+
+/* Who opens what in a folder that is not to be read. */
+static enum verdict home_events(const struct attack *attack)
+{
+    static const char *const keys[] = {"HOME", "HOME_FILE", "TMP_FILE"};
+    int fd = inotify_init1(IN_CLOEXEC);
+    enum verdict verdict = HELD;
+
+    (void)attack;
+    for (size_t i = 0; fd >= 0 && verdict == HELD && i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (inotify_add_watch(fd, bait(keys[i]), IN_ALL_EVENTS) >= 0)
+            verdict = through("hears of what is done with %s", bait(keys[i]));
+    if (fd >= 0)
+        close(fd);
     return verdict;
 }
 
@@ -293,6 +310,7 @@ const struct attack read_attacks[] = {
     {.name = "read-home-absolute", .run = home_absolute},
     {.name = "read-home-upwards", .run = home_upwards},
     {.name = "read-home-by-link", .run = home_by_link},
+    {.name = "read-home-events", .run = home_events},
     {.name = "read-seed-links", .run = seed_links},
     {.name = "read-home-by-hard-link", .run = home_by_hard_link},
     {.name = "read-temporary-files", .run = temporary_files},

@@ -54,6 +54,26 @@ static enum verdict home_metadata(const struct attack *attack)
     return HELD;
 }
 
+static enum verdict home_attributes(const struct attack *attack)
+{
+    static const char *const keys[] = {"HOME_FILE", "TMP_FILE", "VAR_TMP_FILE"};
+    char list[256];
+
+    (void)attack;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *path = bait(keys[i]);
+
+        if (!*path)
+            continue;
+        if (setxattr(path, "user.intruder", "x", 1, 0) == 0 || removexattr(path, "user.intruder") == 0)
+            return through("changed the attributes of %s", path);
+        if (listxattr(path, list, sizeof(list)) >= 0 || lgetxattr(path, "user.bait", list, sizeof(list)) >= 0 ||
+            errno == ENODATA)
+            return through("read the attributes of %s", path);
+    }
+    return HELD;
+}
+
 /* New files where they would be run, and in the folders of the bait. attack_test.sh looks for them on the host. */
 static enum verdict new_files(const struct attack *attack)
 {
@@ -133,6 +153,38 @@ static enum verdict system_metadata(const struct attack *attack)
     if (setxattr(system_file, "user.intruder", "", 0, XATTR_REPLACE) == 0 || errno == ENODATA)
         return through("setxattr");
     return HELD;
+}
+
+/* "/" takes new entries, but those of the system neither go nor get another name, nor does anything take their place.
+ */
+static enum verdict root_entries(const struct attack *attack)
+{
+    static const char *const entries[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc",
+                                          "/dev", "/var", "/home", "/run", "/tmp",   "/mnt", "/workspace"};
+    static const char file[] = "/intruder-file";
+    static const char folder[] = "/intruder-folder";
+    static const char target[] = "/intruder-target";
+
+    (void)attack;
+    if (*bait("UNCONFINED"))
+        return through("not tried: the machine would not live on");
+    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd < 0 || close(fd) < 0 || mkdir(folder, 0777) < 0)
+        return through("nothing new can be made in /, so nothing was proved: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        if (rename(entries[i], target) == 0)
+            return through("renamed %s", entries[i]);
+        if (rename(file, entries[i]) == 0 || rename(folder, entries[i]) == 0)
+            return through("replaced %s", entries[i]);
+        if (syscall(SYS_renameat2, AT_FDCWD, folder, AT_FDCWD, entries[i], 2 /* RENAME_EXCHANGE */) == 0)
+            return through("exchanged %s", entries[i]);
+        if (unlink(entries[i]) == 0)
+            return through("unlinked %s", entries[i]);
+        if (rmdir(entries[i]) == 0 || errno == ENOTEMPTY)
+            return through("rmdir of %s", entries[i]);
+    }
+    return unlink(file) == 0 && rmdir(folder) == 0 ? HELD : through("what was made in / cannot be removed");
 }
 
 static enum verdict system_hard_link(const struct attack *attack)
@@ -255,9 +307,11 @@ static enum verdict workspace(const struct attack *attack)
 const struct attack write_attacks[] = {
     {.name = "write-home-file", .run = home_file},
     {.name = "write-home-metadata", .run = home_metadata, .flags = NEEDS_NAMESPACES},
+    {.name = "write-home-attributes", .run = home_attributes},
     {.name = "write-new-files", .run = new_files},
     {.name = "write-system-files", .run = system_files},
     {.name = "write-system-metadata", .run = system_metadata},
+    {.name = "write-root-entries", .run = root_entries, .flags = NEEDS_NAMESPACES},
     {.name = "write-system-hard-link", .run = system_hard_link},
     {.name = "write-remounts", .run = remounts},
     {.name = "write-unmounts", .run = unmounts},

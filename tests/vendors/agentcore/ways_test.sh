@@ -272,27 +272,27 @@ cut_at() {
     [ "$status" = 7 ] && [ "$out" = out ] || bad+=" $1"
 }
 
-# At every byte (or, in the short run, at some) the connection ends; at some the service does as if that were all.
+# At the byte FROM, and every STEP bytes on, the connection ends; at some the service does as if that were all.
 cut_everywhere() {
-    local length at step=61 bad='' cuts_made=0
-    [ -z "${SANDLOT_TEST_SLOW:-}" ] || step=1
+    local length at step=$2 bad='' cuts_made=0
+    made || return
+    on_it true
     length=$("$SANDLOT" -vv exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; exit 7' 2>&1 </dev/null | sed -n 's/.*invoke: 200.* \([0-9]*\) down.*/\1/p' | tail -n 1)
     [ "${length:-0}" -gt 100 ] || not_ok "an answer is recorded" "its length: $length"
-    for ((at = 0; at <= length; at += step)); do
+    for ((at = $1; at <= length; at += step)); do
         cut_at '{"drop":"during","bytes":'"$at"'}'
         [ $((at / step % 5)) != 0 ] || cut_at '{"truncate_bytes":'"$at"'}'
     done
     faults '[]'
-    check "an answer of $length bytes that is cut at any byte" test -z "$bad"
+    check "an answer of $length bytes that is cut at byte $1 and every $step" test -z "$bad"
     [ -z "$bad" ] || echo "# $bad"
     check "the command ran once each time" test "$(on_it 'cat cut | wc -l')" = "$cuts_made"
+    gone "$id"
 }
 
 cuts() {
-    service
     made || return
     on_it true
-    cut_everywhere
     head -c 300000 /dev/urandom >"$scratch/blob"
     local at bad=''
     for at in 0 1 11 12 50 100 150; do
@@ -312,6 +312,7 @@ cuts() {
 files() {
     made || return
     local size name
+    echo content >"$scratch/up"
     for size in 0 1 2 3 49151 49152 49153 6291455 6291456 6291457 13000000; do
         head -c "$size" /dev/urandom >"$scratch/sized"
         "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/sized" /tmp/sized 2>"$scratch/err" </dev/null
@@ -332,18 +333,23 @@ line' -- 'ü'; do
     service_empty "nothing is left"
 }
 
-service
-credentials
-clocks
-parameters
-lost_answers
-limits
-strange_ids
-ends
-terminal
-nursery
-slow_calls
-exceptions
-cuts
-files
+# What passes, as AWS's own client sees it.
+passing() {
+    requests_reset
+    faults '[{"path":"sessions/list","action":{"status":500}}]'
+    json "a list that is answered 500 is asked for again" 0 .sandboxes list "${provider[@]}"
+    check "once" test "$(requests_count)" = 2
+    faults '[]'
+}
+
+vendor_use agentcore
+prepare=(service)
+parts vendor_many slow_calls nursery ends cuts
+if [ -n "${SANDLOT_TEST_SLOW:-}" ]; then
+    for from in 0 1 2 3; do part cut_everywhere "$from" 4; done # together at each
+else
+    part cut_everywhere 0 61
+fi
+parts credentials passing clocks parameters lost_answers limits strange_ids terminal exceptions files
+parts_run
 vendor_sound

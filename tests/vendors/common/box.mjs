@@ -11,9 +11,10 @@ import { Readable } from 'node:stream';
 import { Link } from './link.mjs';
 
 const here = import.meta.dirname;
-const START_SECONDS = 20;
+const START_SECONDS = 120; // a busy machine may be slow
 const boxes = new Set();
 const snapshots = new Map(); // id -> folder
+const copies = new Map(); // folder -> the end of all copying from it, before which it is not removed
 let shop = null; // the folder of all boxes of this process
 
 const folderOfAll = () => (shop ??= fs.mkdtempSync(path.join(os.tmpdir(), 'sandlot-boxes.')));
@@ -24,8 +25,11 @@ function finished(child) {
 }
 
 async function copyTree(from, to) {
-    const code = await finished(spawn('cp', ['-a', '--reflink=auto', from, to], { stdio: 'ignore' }));
-    if (code !== 0) throw error('EIO', `cannot copy ${from}`);
+    const copy = finished(spawn('cp', ['-a', '--reflink=auto', from, to], { stdio: 'ignore' }));
+    const all = Promise.all([copies.get(from), copy]);
+    copies.set(from, all);
+    all.then(() => copies.get(from) === all && copies.delete(from));
+    if (await copy !== 0) throw error('EIO', `cannot copy ${from}`);
 }
 
 async function removeTree(folder) {
@@ -171,6 +175,7 @@ class Box {
         const child = this.#child;
         if (!child) return;
         child.kill('SIGKILL'); // the namespace's init dies with it, and with that everybody
+        this.#link.close(); // unless it has not come so far as to wish for that: then the agent has its end from here
         await this.#ended;
         if (this.#child === child) this.#lost();
     }
@@ -190,14 +195,22 @@ class Box {
         this.#destroyed = true;
         await this.stop();
         boxes.delete(this);
+        await copies.get(this.#root);
         await removeTree(this.#folder);
     }
 
-    /** Copies the files; createBox({from: id}) begins with them. */
+    /** Copies the files; createBox({from: id}) begins with them. Meanwhile no command runs: a file that it takes away would be missed. */
     async snapshot() {
         const id = randomBytes(8).toString('hex');
         const folder = path.join(folderOfAll(), `snapshot-${id}`);
-        await copyTree(this.#root, folder);
+        const runs = this.running && !this.frozen;
+        const stopped = () => {}; // so that nothing runs any more
+        if (runs) await this.freeze().catch(stopped);
+        try {
+            await copyTree(this.#root, folder);
+        } finally {
+            if (runs) await this.thaw().catch(stopped);
+        }
         snapshots.set(id, folder);
         return id;
     }
@@ -401,12 +414,15 @@ export async function createBox({ from, ...settings } = {}) {
 export async function deleteSnapshot(id) {
     const folder = snapshots.get(id);
     snapshots.delete(id);
-    if (folder) await removeTree(folder);
+    if (folder) {
+        await copies.get(folder);
+        await removeTree(folder);
+    }
     return folder !== undefined;
 }
 
 export async function destroyAll() {
-    await Promise.all([...boxes].map((box) => box.destroy()));
+    await Promise.all([...boxes].map((box) => box.destroy()).concat(...copies.values()));
     if (shop) await removeTree(shop);
     shop = null;
     snapshots.clear();

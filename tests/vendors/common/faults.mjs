@@ -201,7 +201,12 @@ export class Faults {
 
     async insteadOfSocket(action, socket, entry, refuse) {
         if (!action) return false;
-        if (action.delay_ms) await pause(action.delay_ms);
+        if (action.delay_ms) {
+            socket.resume(); // or nobody would notice that the other side has gone
+            await pause(action.delay_ms);
+            socket.pause();
+            if (socket.readableEnded) return socket.destroy();
+        }
         if (action.drop === 'before' || action.hang_ms) {
             entry.status = action.hang_ms ? 'hung' : 'dropped';
             if (action.hang_ms) await pause(action.hang_ms);

@@ -179,6 +179,11 @@ function readControl(faults, log, state, request) {
             return { json: {} };
         },
         'GET state': async () => ({ json: (await state()) ?? {} }),
+        // What tests ask often, as words: a program that reads JSON takes longer than all the rest.
+        'GET count': () => ({ body: `${log.requests.length}` }),
+        'GET statuses': () => ({ body: log.requests.map(({ status }) => `${status}\n`).join('') }),
+        'GET live': async () => ({ body: `${(await state()).sandboxes.length}` }),
+        'GET ids': async () => ({ body: (await state()).sandboxes.map(({ id }) => `${id}\n`).join('') }),
     };
     if (!actions[route]) throw new HttpError(404, { message: `no control ${route}` });
     return actions[route]();
@@ -190,8 +195,8 @@ function readControl(faults, log, state, request) {
  *
  *   routes   [[method, pattern, async (request) => response]]
  *   before   (request) => response or nothing, ahead of every route: authentication, say
- *   upgrade  async (request, accept) => ...; `accept()` completes the handshake and gives the WebSocket of package ws; thrown
- *            HttpErrors refuse it
+ *   upgrade  async (request, accept) => ...; `accept(headers)` completes the handshake, with these headers besides its own, and
+ *            gives the WebSocket of package ws; thrown HttpErrors refuse it
  *   state    () => object for GET /__control/state
  *   stop     async () => ..., before the boxes are destroyed
  *   http2    whether it also speaks HTTP/2, to whoever begins with it; answers may then have `trailers`, or be `alone`: one
@@ -249,6 +254,8 @@ export async function createEmulator({ name, routes, before = () => undefined, u
     let ending = null;
     const end = () => (ending ??= (async () => {
         server.close();
+        setTimeout(() => process.exit(1), 30000); // its boxes die with it
+        process.on('uncaughtException', () => {}); // what is under way, a box that is being made, fails now
         for (const socket of sockets) socket.destroy();
         await stop();
         await destroyAll();
@@ -294,6 +301,8 @@ function eitherServer(first, onRequest) {
 
 // ---- WebSockets ------------------------------------------------------------------------------------------------------
 
+const GONE = new Error('whoever asked is gone');
+
 function refuse(socket, { status, headers, bytes }) {
     const lines = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
         `content-length: ${bytes.length}`, 'connection: close', '', ''];
@@ -309,12 +318,19 @@ async function acceptWebSockets(server, { upgrade, before, faults, log }) {
         log.requests.push(entry);
         const action = faults.due(raw.method, raw.url);
         let accepted = null;
-        const accept = () => (accepted ??= new Promise((resolve) => {
+        const accept = (headers = {}) => (accepted ??= new Promise((resolve, reject) => {
+            if (!socket.readable || !socket.writable) {
+                socket.destroy(); // whoever asked is gone
+                return reject(GONE);
+            }
+            const add = (lines) => lines.push(...Object.entries(headers).map(([name, value]) => `${name}: ${value}`));
+            acceptor.on('headers', add);
             acceptor.handleUpgrade(raw, socket, head, (webSocket) => {
                 entry.status = 101;
                 webSocket.on('message', () => entry.messages++).on('error', () => {});
                 resolve(faults.damageSocket(action, webSocket, socket));
             });
+            acceptor.off('headers', add);
         }));
         try {
             if (await faults.insteadOfSocket(action, socket, entry, refuse)) return;
@@ -322,7 +338,7 @@ async function acceptWebSockets(server, { upgrade, before, faults, log }) {
             if (answer) throw Object.assign(new HttpError(answer.status, answer.json ?? {}), { headers: answer.headers ?? {} });
             await upgrade(request, accept);
         } catch (failure) {
-            if (request.signal.aborted) return;
+            if (request.signal.aborted || failure === GONE) return;
             if (accepted) {
                 console.error(failure);
                 (await accepted).close(1011);
@@ -331,6 +347,8 @@ async function acceptWebSockets(server, { upgrade, before, faults, log }) {
                 entry.status = answer.status;
                 refuse(socket, answer);
             }
+        } finally {
+            entry.status ??= 'gone'; // whoever asked is
         }
     });
 }

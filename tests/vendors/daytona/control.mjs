@@ -60,6 +60,7 @@ async function create(sandboxes, request) {
     const body = await bodyOf(request);
     checkCreate(sandboxes, body);
     const snapshot = body.buildInfo ? undefined : sandboxes.findSnapshot(body.snapshot ?? 'daytonaio/sandbox:0.5.0');
+    if (!body.buildInfo && snapshot?.name.startsWith('unused') && !snapshot.unused) Object.assign(snapshot, { state: 'inactive', unused: true });
     if (!body.buildInfo && snapshot?.state !== 'active') throw apiError(400, `Snapshot ${body.snapshot} not found. Did you add it through the Daytona Dashboard?`);
     return { json: await sandboxes.create(body, { snapshot }) };
 }
@@ -113,6 +114,15 @@ function listSnapshots(sandboxes, request) {
     const limit = Math.min(Number(request.query.get('limit') ?? 100), Number(process.env.EMULATOR_PAGE ?? 100));
     const all = [...sandboxes.snapshots.values()];
     return { json: { items: all.slice((page - 1) * limit, page * limit).map(showSnapshot), total: all.length, page, totalPages: Math.max(1, Math.ceil(all.length / limit)) } };
+}
+
+function activate(sandboxes, request) {
+    const snapshot = sandboxes.snapshots.get(request.params.id);
+    if (!snapshot) throw apiError(404, `Snapshot with ID ${request.params.id} not found`);
+    if (snapshot.state !== 'inactive') throw apiError(400, `Snapshot ${snapshot.name} is not inactive`);
+    snapshot.state = 'pulling';
+    setTimeout(() => (snapshot.state = 'active'), 150);
+    return { json: showSnapshot(snapshot) };
 }
 
 function snapshotOf(sandboxes, idOrName) {
@@ -180,6 +190,7 @@ export function controlRoutes(sandboxes) {
         ['POST', '/api/snapshots', (request) => addSnapshot(sandboxes, request)],
         ['GET', '/api/snapshots', (request) => listSnapshots(sandboxes, request)],
         ['GET', '/api/snapshots/:id', (request) => ({ json: showSnapshot(snapshotOf(sandboxes, request.params.id)) })],
+        ['POST', '/api/snapshots/:id/activate', (request) => activate(sandboxes, request)],
         ['DELETE', '/api/snapshots/:id', (request) => removeSnapshot(sandboxes, request)],
     ];
 }

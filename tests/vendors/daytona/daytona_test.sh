@@ -5,6 +5,7 @@
 
 secret=dtn_0123456789abcdef0123456789abcdef
 unknown_id=00000000-0000-4000-8000-000000000000
+key_variable=DAYTONA_API_KEY
 wrong_key() { export DAYTONA_API_KEY=dtn_ffffffffffffffffffffffffffffffff; }
 no_key() { unset DAYTONA_API_KEY; }
 declare -A requests_of=(
@@ -12,9 +13,11 @@ declare -A requests_of=(
     [upload]='POST /files/bulk-upload$' [download]='GET /files/download' [list]='GET /api/sandbox\?' [delete]='DELETE /api/sandbox/'
 )
 
+# What the emulator was sent and does not know is noted by all parts.
+before_stop() { state_is '.unknownFields == []' || ask GET state >>"$js/unknown"; }
 unset DAYTONA_JWT_TOKEN DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET
-vendor_start daytona
-[ "${1:-}" = no-sdk ] || vendor_script sdk "$url"
+vendor_use daytona
+[ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
 export DAYTONA_API_KEY=$secret
 provider=(--sandbox daytona --param "base_url=$url/api") workspace=/home/daytona
 
@@ -22,5 +25,6 @@ vendor_rows
 vendor_lifecycle
 vendor_faults
 vendor_counts 4 3 3 4 3 3 3 3 2 3 8
-check "no field was sent that Daytona does not know" state_is '.unknownFields == []'
+parts_run
+check "no field was sent that Daytona does not know" test ! -e "$js/unknown"
 vendor_sound

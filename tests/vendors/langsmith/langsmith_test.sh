@@ -3,11 +3,12 @@
 # LangSmith's own.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2119,SC2154
 . tests/vendors/lib.sh
-vendor_start langsmith
-vendor_script sdk "$url"
+vendor_use langsmith
+part vendor_script sdk "$url"
 
 secret=lsv2_sk_5e1f0c77a2b94d0e_emulated
 export LANGSMITH_API_KEY=$secret
+key_variable=LANGSMITH_API_KEY
 wrong_key() { export LANGSMITH_API_KEY=lsv2_sk_0000000000000000_stranger; secret=$LANGSMITH_API_KEY; }
 no_key() { unset LANGSMITH_API_KEY; }
 unknown_id=sandlot-no-such-sandbox
@@ -28,4 +29,5 @@ vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 21 21 1 1 4
 vendor_faults
 vendor_rows
+parts_run
 vendor_sound

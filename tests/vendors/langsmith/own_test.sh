@@ -133,14 +133,14 @@ lists() {
 
 settings() {
     begin
-    made_with --param vcpus=2 --param memory_mb=4096 --param disk_gib=20 --param 'environment={"COLOUR":"blue \"x\""}' --param 'labels={"team":"a b"}' \
+    made_with --param vcpus=2 --param memory_mb=4096 --param disk_gib=20 --param 'environment={"COLOUR":"blue \"x\"","N":1}' --param 'labels={"team":"a b"}' \
         --param ttl_s=601 --param hard_ttl_s=86400
     check "resources" shown_is '.vcpus == 2 and .mem_bytes == 4294967296 and .fs_capacity_bytes == 21474836480'
     check "labels: the user's and ours" shown_is '.labels.team == "a b" and .labels.sandlot == "1" and (.labels["sandlot-run"] | length > 0)'
     check "lifetimes in whole minutes" shown_is '.idle_ttl_seconds == 660 and .delete_after_stop_seconds == 86400'
-    check "environment of commands" test "$(exec_in 'echo "$COLOUR"')" = 'blue "x"'
+    check "environment of commands" test "$(exec_in 'echo "$COLOUR $N"')" = 'blue "x" 1'
     gone "$id"
-    usage "a variable that is no text" "must be a text" create "${provider[@]}" --param 'environment={"A":1}'
+    usage "a variable that is no text" "must be a text" create "${provider[@]}" --param 'environment={"A":[1]}'
     usage "too much memory" "memory_mb" create "${provider[@]}" --param memory_mb=99999999
     json "what the service finds wrong is told" 3 '.message | contains("CrashLoop") and contains("e-4711")' create "${provider[@]}" --param 'labels={"fail":"1"}'
     service_empty "what did not start is gone"
@@ -245,11 +245,13 @@ files() {
     json "files of what is gone" 3 '.error == "sandbox_not_found"' download "${provider[@]}" --sandbox-id "$id" /root/big "$scratch/back"
 }
 
-snapshots_by_name
-snapshot_calls
-lists
-settings
-error_forms
-ways_to_a_command
-files
+many() {
+    begin
+    vendor_many
+}
+
+vendor_use langsmith
+prepare=(:) # each begins with an emulator of its own
+parts snapshots_by_name snapshot_calls lists settings error_forms ways_to_a_command files many
+parts_run
 vendor_sound

@@ -2,7 +2,8 @@
 //
 // EMULATOR_OLD=1: a server that knows the first generation of sandboxes alone. EMULATOR_PAGE: the longest page of a list.
 // EMULATOR_SECOND_MS: shorter seconds of lifetimes. EMULATOR_SCHEDULE_MS: how long a sandbox waits for a task. EMULATOR_TOKEN_MS: how
-// long a token really is good. EMULATOR_KEY_MS: how long a key for the router; EMULATOR_KEY_CUTS=1: it ends streams too.
+// long a token really is good. EMULATOR_KEY_MS: how long a key for the router. Those that are given out after one was refused for its age
+// stay good: what is busy has its second one once, too. EMULATOR_KEY_CUTS=N: the key expires, once, with message N of a command's output.
 // EMULATOR_PIECE: bytes of output in one message, of which EMULATOR_LOST=N is not sent and EMULATOR_TWICE=N is sent again.
 // EMULATOR_BUSY=N: the first N calls are asked to wait.
 
@@ -11,11 +12,11 @@ import { code, GrpcError, grpcRoutes, loadProto } from '../common/grpc.mjs';
 import { newJwt, refuse } from './ids.mjs';
 import { originHandlers, Origins } from './origins.mjs';
 import { routerHandlers } from './execs.mjs';
-import { sandboxHandlers, Sandboxes } from './sandboxes.mjs';
+import { KEY_LIFE_MS, sandboxHandlers, Sandboxes } from './sandboxes.mjs';
 
 const TOKEN = { id: 'ak-0123456789abcdefEMULATED', secret: 'as-0123456789abcdefEMULATED' };
 const LIFE_MS = 20 * 60 * 1000; // of a token, as it says
-const TOKEN_MS = Number(process.env.EMULATOR_TOKEN_MS ?? LIFE_MS);
+let tokenMs = Number(process.env.EMULATOR_TOKEN_MS ?? LIFE_MS);
 const { service, type } = loadProto(new URL('service.proto', import.meta.url), 'emulated');
 const origins = new Origins();
 const sandboxes = new Sandboxes(origins);
@@ -36,15 +37,29 @@ function letIn({ headers }, method) {
     if (!(Number(headers['x-modal-client-type']) >= 1 && Number(headers['x-modal-client-type']) <= 9)) throw refuse.precondition('x-modal-client-type is not known');
     if (!/^1\.\d+\.\d+/.test(headers['x-modal-client-version'] ?? '')) throw refuse.precondition('the client is too old');
     if (headers['x-modal-token-id'] !== TOKEN.id || headers['x-modal-token-secret'] !== TOKEN.secret) throw refuse.auth('Token missing or wrong');
-    if (method.endsWith('V2') && !(tokens.get(headers['x-modal-auth-token']) > Date.now())) throw refuse.auth('x-modal-auth-token is missing or old');
+    if (method.endsWith('V2') && !(tokens.get(headers['x-modal-auth-token']) > Date.now())) {
+        if (tokens.has(headers['x-modal-auth-token'])) tokenMs = LIFE_MS;
+        throw refuse.auth('x-modal-auth-token is missing or old');
+    }
     if (!UNARY_WITHOUT_RETRY.has(method) && !/^[0-9a-f-]{36}$/.test(headers['x-idempotency-key'] ?? '')) throw refuse.invalid('x-idempotency-key is missing');
     if (busy > 0 && method !== 'AuthTokenGet') beBusy();
 }
 
-function checkKey({ headers }) {
-    const key = headers.authorization?.replace(/^Bearer /, '');
-    const owner = [...sandboxes.all.values()].find((one) => one.keys.has(key));
-    if (!owner || owner.keys.get(key) < Date.now()) throw refuse.auth(`the key ${key} is not valid`);
+const keyOf = ({ headers }) => headers.authorization?.replace(/^Bearer /, '');
+const ownerOf = (key) => [...sandboxes.all.values()].find((one) => one.keys.has(key));
+
+function checkKey(request) {
+    const key = keyOf(request);
+    const owner = ownerOf(key);
+    if (owner?.keys.get(key) >= Date.now()) return;
+    if (owner) sandboxes.keyMs = KEY_LIFE_MS;
+    throw refuse.auth(`the key ${key} is not valid`);
+}
+
+function expireKey(request) {
+    const key = keyOf(request);
+    ownerOf(key).keys.set(key, 0);
+    checkKey(request);
 }
 
 /** The key is of this sandbox, and nothing of the other service's came along. */
@@ -58,7 +73,7 @@ function letThrough(request) {
 const control = {
     AuthTokenGet: () => {
         const token = newJwt({ sub: 'emulated' }, LIFE_MS);
-        tokens.set(token, Date.now() + TOKEN_MS);
+        tokens.set(token, Date.now() + tokenMs);
         return { token };
     },
     ...originHandlers(origins),
@@ -70,7 +85,7 @@ const { port } = await createEmulator({
     http2: true,
     routes: [
         ...grpcRoutes(service('Control'), '/modal.client.ModalClient', control, { before: letIn }),
-        ...grpcRoutes(service('Router'), '/modal.task_command_router.TaskCommandRouter', routerHandlers(sandboxes, checkKey), { before: letThrough }),
+        ...grpcRoutes(service('Router'), '/modal.task_command_router.TaskCommandRouter', routerHandlers(sandboxes, expireKey), { before: letThrough }),
     ],
     state: () => ({
         sandboxes: sandboxes.live().map(({ id, first, name, tags, definition, variables, started, execs }) => ({

@@ -9,7 +9,7 @@ const PIECE = Number(process.env.EMULATOR_PIECE ?? 65536); // bytes of one messa
 const ARGUMENTS = 65536;
 const LOST = Number(process.env.EMULATOR_LOST ?? 0);
 const TWICE = Number(process.env.EMULATOR_TWICE ?? 0);
-const KEY_CUTS = process.env.EMULATOR_KEY_CUTS === '1';
+const KEY_CUTS = Number(process.env.EMULATOR_KEY_CUTS ?? 0);
 
 /** Output that is kept, to be read from any offset as long as it grows. */
 class Spool {
@@ -52,6 +52,7 @@ class Exec {
     running = true;
     written = 0;
     closed = false;
+    cut = false; // its output, by a key that expired
     end = null; // {code} or {signal}
     #over = {};
 
@@ -93,7 +94,7 @@ class Exec {
     }
 }
 
-export function routerHandlers(sandboxes, checkKey) {
+export function routerHandlers(sandboxes, expireKey) {
     const running = (id) => {
         const sandbox = sandboxes.tasks.get(id);
         if (!sandbox || sandbox.result) throw refuse.notFound(`task ${id} is not here`);
@@ -137,8 +138,11 @@ export function routerHandlers(sandboxes, checkKey) {
             const spool = message.file_descriptor === 1 ? exec.stderr : exec.stdout;
             let count = 0;
             for await (const data of spool.read(Number(message.offset))) {
-                if (KEY_CUTS) checkKey(request);
-                if (++count !== LOST) yield { data };
+                if (++count === KEY_CUTS && !exec.cut) {
+                    exec.cut = true;
+                    expireKey(request);
+                }
+                if (count !== LOST) yield { data };
                 if (count === TWICE) yield { data };
             }
             if (exec.aborted) throw refuse.notFound('the task is over');

@@ -8,7 +8,7 @@ import { isFirst, NAME, newId, newJwt, newUlid, outcome, refuse } from './ids.mj
 const START_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 150);
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000);
 const SCHEDULE_MS = Number(process.env.EMULATOR_SCHEDULE_MS ?? 0); // until a sandbox has a task
-const KEY_MS = Number(process.env.EMULATOR_KEY_MS ?? 3600_000); // how long a key for the router is good
+export const KEY_LIFE_MS = 3600_000; // how long a key for the router is good
 const PAGE = Number(process.env.EMULATOR_PAGE ?? 100);
 const LONGEST_LIFE = 86400;
 
@@ -16,6 +16,7 @@ export class Sandboxes {
     all = new Map();
     tasks = new Map(); // task id -> sandbox
     made = 0;
+    keyMs = Number(process.env.EMULATOR_KEY_MS ?? KEY_LIFE_MS);
 
     constructor(origins) {
         this.origins = origins;
@@ -116,8 +117,8 @@ export class Sandboxes {
 
     access(sandbox) {
         if (sandbox.result || !sandbox.task) throw refuse.precondition('the task has no command router');
-        const jwt = newJwt({ task_id: sandbox.task }, KEY_MS);
-        sandbox.keys.set(jwt, Date.now() + KEY_MS);
+        const jwt = newJwt({ task_id: sandbox.task }, this.keyMs);
+        sandbox.keys.set(jwt, Date.now() + this.keyMs);
         return { jwt, url: this.url };
     }
 

@@ -5,6 +5,7 @@
 
 secret=ak_0123456789abcdefEMULATED
 unknown_id=dbx_0000000000000000
+key_variable=RUNLOOP_API_KEY
 wrong_key() { export RUNLOOP_API_KEY=ak_ffffffffffffffffSTRANGER secret=ak_ffffffffffffffffSTRANGER; }
 no_key() { unset RUNLOOP_API_KEY; }
 declare -A requests_of=(
@@ -13,8 +14,8 @@ declare -A requests_of=(
 )
 
 unset RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID RUNLOOP_SANDBOX_BLUEPRINT_NAME
-vendor_start runloop
-[ "${1:-}" = no-sdk ] || vendor_script sdk "$url"
+vendor_use runloop
+[ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
 export RUNLOOP_API_KEY=$secret
 provider=(--sandbox runloop --param "base_url=$url") workspace=/home/user
 
@@ -22,4 +23,5 @@ vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
 vendor_faults
 vendor_rows
+parts_run
 vendor_sound

@@ -3,11 +3,12 @@
 # shellcheck disable=SC1091,SC2034,SC2119,SC2154
 . tests/vendors/lib.sh
 unset VERCEL_TOKEN VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_OIDC_TOKEN VERCEL_SANDBOX_BASE_URL
-vendor_start vercel
-[ "${1:-}" = no-sdk ] || vendor_script sdk "$url"
+vendor_use vercel
+[ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
 
 secret=vcp_0123456789abcdefEMULATED
 export VERCEL_TOKEN=$secret VERCEL_TEAM_ID=team_emulated VERCEL_PROJECT_ID=prj_emulated
+key_variable=VERCEL_TOKEN
 wrong_key() { export VERCEL_TOKEN=vcp_fedcba9876543210STRANGER; secret=$VERCEL_TOKEN; }
 no_key() { unset VERCEL_TOKEN; }
 unknown_id=sandlot-no-such-sandbox
@@ -27,4 +28,5 @@ vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 2 5
 vendor_faults
 vendor_rows
+parts_run
 vendor_sound

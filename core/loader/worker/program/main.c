@@ -1,7 +1,10 @@
 /*
  * sandlot-worker: runs one provider apart from the host. Started by the loader, never by hand.
  *
- *   sandlot-worker MEMORY    with the control socket as descriptor 3; MEMORY: how many bytes it may use, 0: no limit
+ *   sandlot-worker MEMORY [confined [PLACE...]]
+ *
+ * with the control socket as descriptor 3. MEMORY: how many bytes it may use, 0: no limit. PLACE: what it sees besides
+ * the system's own files, see wall_raise.
  *
  * On the control socket the host hands over connections, one message each with its descriptors, or asks for an orderly
  * end with a message without any. When the socket ends, so has the host, and this process ends at once.
@@ -130,7 +133,9 @@ static void survive_broken_pipes(void)
 
 int main(int argument_count, char **arguments)
 {
-    if (argument_count != 2 || !has_control()) {
+    bool is_confined = argument_count > 2 && strcmp(arguments[2], "confined") == 0;
+
+    if (argument_count < 2 || (argument_count > 2 && !is_confined) || !has_control()) {
         fprintf(stderr,
                 "sandlot-worker is started by Sandlot for a provider with isolation = \"process\", not by hand\n");
         return 2;
@@ -139,6 +144,8 @@ int main(int argument_count, char **arguments)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     survive_broken_pipes();
     limit_resources(arguments[1]);
+    if (is_confined)
+        wall_raise(arguments + 3);
     while (take_connection())
         continue;
     return EXIT_SUCCESS; /* with the library's own clean-up */

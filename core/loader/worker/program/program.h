@@ -35,6 +35,13 @@ struct service {
 /* Ends the process: the host is gone or does not speak our language. */
 void worker_give_up(const char *why) __attribute__((noreturn));
 
+/* ---- wall.c ---- */
+
+/* Confines this process, before it has threads, to the system's files and PLACES, each with "r" (to be read) or "w" (to
+ * be used as one likes) before it, ended by NULL; to the network; and to itself among all processes. Gives up where the
+ * kernel refuses what it has. Without Landlock files stay open. */
+void wall_raise(char *const *places);
+
 /* ---- provider.c: the library ---- */
 
 struct provider_function {

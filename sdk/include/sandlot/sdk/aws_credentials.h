@@ -27,14 +27,17 @@
 extern "C" {
 #endif
 
-#define AWS_METADATA(M)                                                                                          \
-    M(environment, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_CREDENTIAL_EXPIRATION "        \
-                   "AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME")                             \
-    M(environment, "AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE HOME AWS_REGION AWS_DEFAULT_REGION " \
-                   "AWS_ENDPOINT_URL AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")                                       \
-    M(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AWS_CONTAINER_CREDENTIALS_FULL_URI")                  \
-    M(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE AWS_CONTAINER_AUTHORIZATION_TOKEN")                   \
-    M(environment, "AWS_EC2_METADATA_DISABLED AWS_EC2_METADATA_SERVICE_ENDPOINT")
+#define AWS_METADATA(M)                                                                                               \
+    M(environment, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_CREDENTIAL_EXPIRATION "             \
+                   "AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME")                                  \
+    M(environment, "AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE HOME AWS_REGION AWS_DEFAULT_REGION "      \
+                   "AWS_ENDPOINT_URL AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")                                            \
+    M(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AWS_CONTAINER_CREDENTIALS_FULL_URI")                       \
+    M(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE AWS_CONTAINER_AUTHORIZATION_TOKEN")                        \
+    M(environment, "AWS_EC2_METADATA_DISABLED AWS_EC2_METADATA_SERVICE_ENDPOINT")                                     \
+    M(project, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION AWS_DEFAULT_REGION") \
+    M(reads, "~/.aws $AWS_SHARED_CREDENTIALS_FILE $AWS_CONFIG_FILE $AWS_WEB_IDENTITY_TOKEN_FILE "                     \
+             "$AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
 
 /* ---- the shared files ------------------------------------------------------------------------------------------- */
 
@@ -66,6 +69,7 @@ struct aws_credentials {
     char *secret;
     char *token;           /* NULL: they are for good */
     int64_t expires_at_ms; /* UTC, since 1970; 0: nobody said */
+    char *source;          /* where they came from, for messages: "AWS_ACCESS_KEY_ID", a file, ... */
 };
 
 /* Finds them. To be cleared, whatever is returned. SANDLOT_AUTH says what could be set. */

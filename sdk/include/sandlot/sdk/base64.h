@@ -12,7 +12,11 @@ extern "C" {
 /* Writes LENGTH bytes to TEXT, padded and without NUL. Returns the number of characters: four for every three begun. */
 size_t base64_write(char *text, const void *bytes, size_t length);
 
-/* The same in lines of 76 characters, each with a newline at its end, for `base64 -d` in a sandbox. */
+/* Reads LENGTH characters of TEXT into BYTES, which has room for three quarters of them: padded or not, also with the
+ * "-" and "_" of URLs (section 5). Returns the number of bytes; SIZE_MAX: it is no base64. */
+size_t base64_read(void *bytes, const char *text, size_t length);
+
+/* As base64_write, in lines of 76 characters, each with a newline at its end, for `base64 -d` in a sandbox. */
 void base64_print(FILE *stream, const void *bytes, size_t length);
 
 #ifdef __cplusplus

@@ -19,9 +19,15 @@ extern "C" {
 const char *credential_find(struct sandlot_call *call, const char *names, const char **found);
 
 /*
- * The same for a key without which nothing works: SANDLOT_AUTH if there is none, with a sentence that names SERVICE and
- * the variables, and also if it holds blanks or control characters, which no key has and which a header of HTTP cannot
- * carry (mostly a newline that came along from a file).
+ * Where that value came from, for messages about a key that was refused: the variable as the user has set it, with
+ * SANDLOT_ before its name or without. To be freed; NULL: none of NAMES is there, or memory is short.
+ */
+char *credential_source(struct sandlot_call *call, const char *names);
+
+/*
+ * The same as credential_find for a key without which nothing works: SANDLOT_AUTH if there is none, with a sentence
+ * that names SERVICE and the variables, and also if it holds blanks or control characters, which no key has and which a
+ * header of HTTP cannot carry (mostly a newline that came along from a file).
  */
 enum sandlot_status credential_require(struct sandlot_call *call, const char *service, const char *names,
                                        const char **value);

@@ -100,6 +100,7 @@ struct grpc_options {
     int longest_pause_ms;        /* default 1000 */
     int64_t longest_asked_ms; /* for all pauses that the service asks for together; 0: ten minutes; -1: none is kept */
     int64_t silence_ms;       /* longest time without a byte; default 120000 */
+    const char *key_from;     /* as in http_options */
 
     /* Writes metadata of ATTEMPT, "name: value" each, and returns how many; NULL: none. */
     size_t (*describe)(const struct grpc_attempt *attempt, char lines[GRPC_ATTEMPT_LINES][GRPC_ATTEMPT_LINE]);

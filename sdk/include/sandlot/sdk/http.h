@@ -31,13 +31,14 @@
  * nothing has moved for `silence_ms`.
  *
  * REPEATING A request is sent again after a failed connection (nothing has arrived then), and, if it is repeatable,
- * after a connection that broke before anything was passed on, and after 429, 502, 503 and 504. Repeatable are GET,
- * HEAD, PUT, DELETE and OPTIONS, whatever has an idempotency key, and what is marked so. The pauses grow by the power
- * of two with full jitter; a pause that the service asks for (Retry-After as seconds or date, Retry-After-Ms,
- * RateLimit-Reset and X-RateLimit-Reset) is kept instead. A pause that would pass the deadline, or 60 s, is not begun:
- * the call fails at once and says how long the service wants to be left alone. A repeatable request on a kept
- * connection that turns out to be closed before one byte of an answer is sent once more at once, within the same
- * attempt; another one is not, because nobody can tell whether it was done.
+ * after a connection that broke before anything was passed on, and after 429, 502, 503 and 504. (Further statuses, and
+ * a header that decides, are the client's options `repeated` and `repeat_header`.) Repeatable are GET, HEAD, PUT,
+ * DELETE and OPTIONS, whatever has an idempotency key, and what is marked so. The pauses grow by the power of two with
+ * full jitter; a pause that the service asks for (Retry-After as seconds or date, Retry-After-Ms, RateLimit-Reset and
+ * X-RateLimit-Reset) is kept instead. A pause that would pass the deadline, or 60 s, is not begun: the call fails at
+ * once and says how long the service wants to be left alone. A repeatable request on a kept connection that turns out
+ * to be closed before one byte of an answer is sent once more at once, within the same attempt; another one is not,
+ * because nobody can tell whether it was done.
  *
  * SECRETS   The values of `bearer`, of headers whose names sound of a secret (authorization, cookie, key, token,
  * secret, password), the passwords in base_url and in the addresses of proxies, and what http_client_add_secret has
@@ -89,6 +90,13 @@ struct http_options {
     bool http2;                 /* HTTP/2 and nothing else: over TLS by ALPN, to an http:// address without asking first
                                    (with libcurl 7 a connection of that kind then serves one request) */
     bool direct;                /* through no proxy, whatever the variables say: for services of this machine */
+    const int *repeated;        /* statuses after which a repeatable request is sent again, besides those that stand
+                                   at REPEATING; ended by 0; default: none. As the service's own client does it. */
+    const char *repeat_header;  /* a header by which the service decides itself: after an error with "true" whatever is
+                                   not marked never_repeat is sent again, after one with "false" nothing;
+                                   "X-Should-Retry"; default: none */
+    const char *key_from;       /* the variable that the key came from, see credential_source: errors 401 and 403 name
+                                   it, instead of an error_hint; default: they do not */
 };
 
 /*

@@ -74,10 +74,22 @@ struct remote_channel {
                                 whole; 0: 8 MiB if it streams, else 4 MiB */
 };
 
+/*
+ * Around what `run` has to wait for before a script can run, such as a sandbox that wakes: that time is neither the
+ * script's nor the command's. A script is otherwise not waited for much longer than the command's own time limit. CALL
+ * is the one that `run` was given.
+ */
+void remote_wait_begin(struct sandlot_call *call);
+void remote_wait_end(struct sandlot_call *call);
+
 /* execute of provider.h over CHANNEL. */
 enum sandlot_status remote_command_run(struct sandlot_call *call, const struct remote_channel *channel,
                                        const struct sandlot_command *command, const struct sandlot_sink *output,
                                        struct sandlot_exit *result);
+
+/* Runs a short SCRIPT that cleans up, once, as an urgent one, also when CALL is over already. Nobody hears whether it
+ * worked. */
+void remote_clean_up(struct sandlot_call *call, const struct remote_channel *channel, const char *script);
 
 #ifdef __cplusplus
 }

@@ -41,6 +41,10 @@ struct websocket_request {
     const char *const *headers; /* likewise */
     const char *protocols;      /* for Sec-WebSocket-Protocol: "a, b"; NULL: none */
     size_t limit;               /* longest message taken; default 16 MiB */
+    /* Where the answer to the handshake goes, upgrade or refusal: status, body, headers (see http_header), url,
+     * retry_ms. Zero before, and to be cleared whatever is returned; status 0: there was none. NULL: nobody wants to
+     * know. */
+    struct http_response *answer;
 };
 
 /* One message, valid until the next call of websocket_receive. */

@@ -1,0 +1,72 @@
+/*
+ * Deno's two APIs: that of sandboxes, which each region has at an address of its own, and the console, which knows them
+ * all. Both want the same token.
+ */
+#ifndef SANDLOT_DENO_API_H
+#define SANDLOT_DENO_API_H
+
+#include "parameters.h"
+
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
+#include <pthread.h>
+
+#define DENO_SERVICE "Deno"
+#define DENO_CREDENTIALS "DENO_DEPLOY_TOKEN"
+#define LABEL_RUN "sandlot-run"
+
+enum { ID_SIZE = 32 };
+
+struct region;
+
+/* What open makes. */
+struct deno {
+    struct parameters parameters;
+    pthread_mutex_t lock;      /* for the making of clients, which stay until close */
+    struct region *regions;    /* those that were asked for */
+    struct http_client *other; /* of the console */
+};
+
+void api_init(struct deno *deno, const struct parameters *parameters);
+void api_clear(struct deno *deno);
+
+/* Is ID one that Deno gives? Then its region is known from it. */
+bool api_is_id(const char *id);
+
+/* The client for the sandboxes of the region that TEXT begins with (three letters). Finds token and address. */
+enum sandlot_status api_region(struct sandlot_call *call, struct deno *deno, const char *text,
+                               struct http_client **client);
+
+/* The same for the region of sandbox ID; SANDLOT_NOT_FOUND if there can be none of that id. */
+enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, const char *id,
+                                  struct http_client **client);
+
+enum sandlot_status api_console(struct sandlot_call *call, struct deno *deno, struct http_client **client);
+
+struct api_request {
+    const char *method;
+    char *target; /* from http_target; api_send takes it over */
+    char *body;   /* JSON from json_finish, or NULL; likewise */
+    bool repeatable;
+    const int *accepted; /* as in http_request */
+};
+
+/* Sends REQUEST. *ANSWER: the document of a 2xx answer that has a body, to be released, or NULL. RESPONSE is to be
+ * cleared in any case. */
+enum sandlot_status api_send(struct sandlot_call *call, struct http_client *client, struct api_request *request,
+                             struct http_response *response, struct json_object **answer);
+
+/* One page of the console's list at TARGET (from http_target, taken over): an array, each of whose items ADD gets. */
+enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char *target, const char *cursor,
+                             const struct sandlot_listing *listing,
+                             enum sandlot_status (*add)(struct sandlot_call *call,
+                                                        const struct sandlot_listing *listing,
+                                                        struct json_object *item));
+
+/* Milliseconds since 1970. */
+int64_t api_utc_ms(void);
+
+enum sandlot_status api_no_memory(struct sandlot_call *call);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The provider `deno`: sandboxes of Deno Deploy, over a WebSocket for each and a few HTTP requests. create.c makes one,
+ * sandbox.c keeps it alive and the lines to it, command.c, upload.c and download.c use them, lifecycle.c does the rest;
+ * line.c and api.c talk.
+ */
+#include "command.h"
+#include "create.h"
+#include "download.h"
+#include "lifecycle.h"
+#include "sandbox.h"
+#include "upload.h"
+
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(deno, DENO_PARAMETERS)
+
+static enum sandlot_status deno_open(struct sandlot_call *call, void **provider DENO_PARAMETERS(PARAMETER_ARGUMENT))
+{
+    const struct parameters parameters = {DENO_PARAMETERS(PARAMETER_VALUE)};
+    struct deno *deno = malloc(sizeof(*deno));
+
+    if (!deno)
+        return api_no_memory(call);
+    api_init(deno, &parameters);
+    *provider = deno;
+    return SANDLOT_OK;
+}
+
+static void deno_close(void *provider)
+{
+    if (provider)
+        api_clear(provider);
+    free(provider);
+}
+
+static enum sandlot_status deno_get_or_create(struct sandlot_call *call, void *provider,
+                                              const struct sandlot_create *request, void **sandbox)
+{
+    struct sandbox *made = NULL;
+    enum sandlot_status status = request->sandbox_id ? sandbox_attach(call, provider, request->sandbox_id, &made)
+                                                     : create_sandbox(call, provider, request, &made);
+
+    *sandbox = made;
+    return status;
+}
+
+static const struct sandlot_provider deno_provider = {
+    SANDLOT_TABLE(deno),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = deno_close,
+    .get_or_create = deno_get_or_create,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+    .snapshot = lifecycle_snapshot,
+    .list_snapshots = lifecycle_list_snapshots,
+    .delete_snapshot = lifecycle_delete_snapshot,
+};
+
+#define DENO_METADATA(M)                                                                                  \
+    M(description, "Sandboxes of Deno Deploy")                                                            \
+    M(working_dir, WORKING_DIR)                                                                           \
+    M(snapshot_name, "yes")                                                                               \
+    M(capabilities, "list upload download snapshot streaming")                                            \
+    M(credentials, DENO_CREDENTIALS)                                                                      \
+    M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN") \
+    M(environment, HTTP_ENVIRONMENT)                                                                      \
+    M(project, "DENO_DEPLOY_ORG")                                                                         \
+    M(package, "sandlot-deno")                                                                            \
+    M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")        \
+    M(inside, "It lives for half an hour after its last use.")
+SANDLOT_ENTRY_POINT(deno, DENO_METADATA, DENO_PARAMETERS);

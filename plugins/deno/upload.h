@@ -1,0 +1,15 @@
+/* Files into a sandbox: small ones in a script, others as streams, to places that nobody looks at. */
+#ifndef SANDLOT_DENO_UPLOAD_H
+#define SANDLOT_DENO_UPLOAD_H
+
+#include <sandlot/provider.h>
+
+enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer);
+
+/* `put` of remote_command.h: writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH. */
+enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,
+                                    const struct sandlot_source *source, uint64_t length);
+
+#endif

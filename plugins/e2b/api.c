@@ -1,0 +1,175 @@
+#include "api.h"
+
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/credentials.h>
+
+#include <string.h>
+
+enum { ATTEMPTS = 5 };
+
+static const char default_domain[] = "e2b.app";
+
+void api_init(struct e2b *e2b, const struct parameters *parameters)
+{
+    *e2b = (struct e2b){.parameters = *parameters};
+    pthread_mutex_init(&e2b->lock, NULL);
+}
+
+void api_clear(struct e2b *e2b)
+{
+    http_client_close(e2b->control);
+    http_client_close(e2b->daemons);
+    pthread_mutex_destroy(&e2b->lock);
+}
+
+/* ---- keys and addresses ------------------------------------------------------------------------------------------ */
+
+/* PARAMETER, else the VARIABLE, else NULL. */
+static const char *said(struct sandlot_call *call, const char *parameter, const char *variable)
+{
+    return parameter && *parameter ? parameter : call->host->environment(call, variable);
+}
+
+/* Either key is sent if it is there: which of them a server takes for what, it knows best. */
+static enum sandlot_status open_control(struct sandlot_call *call, struct e2b *e2b, const char *base_url)
+{
+    static const int repeated[] = {409, 500, 0}; /* 409: it is in the middle of another change */
+    const char *key = credential_find(call, "E2B_API_KEY", NULL);
+    AUTO_FREE char *key_from = credential_source(call, E2B_CREDENTIALS);
+    AUTO_FREE char *line = NULL;
+    const char *found;
+    enum sandlot_status status = credential_require(call, E2B_SERVICE, E2B_CREDENTIALS, &found);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (key && asprintf(&line, "X-API-Key: %s", key) < 0)
+        return api_no_memory(call);
+    const char *const headers[] = {"Accept: application/json", line, NULL};
+    const struct http_options options = {.service = E2B_SERVICE,
+                                         .base_url = base_url,
+                                         .headers = headers,
+                                         .bearer = credential_find(call, "E2B_ACCESS_TOKEN", NULL),
+                                         .repeated = repeated,
+                                         .attempts = ATTEMPTS,
+                                         .key_from = key_from};
+
+    return http_client_open(call, &options, &e2b->control);
+}
+
+static enum sandlot_status open_clients(struct sandlot_call *call, struct e2b *e2b)
+{
+    const char *domain = said(call, e2b->parameters.domain, "E2B_DOMAIN");
+    const char *address = said(call, e2b->parameters.base_url, "E2B_API_URL");
+    AUTO_FREE char *made = NULL;
+
+    e2b->domain = domain ? domain : default_domain;
+    e2b->sandbox_url = said(call, e2b->parameters.sandbox_url, "E2B_SANDBOX_URL");
+    if (!address && asprintf(&made, "https://api.%s", e2b->domain) < 0)
+        return api_no_memory(call);
+    const struct http_options options = {.service = "E2B's sandbox", .base_url = address ? address : made};
+    enum sandlot_status status = e2b->daemons ? SANDLOT_OK : http_client_open(call, &options, &e2b->daemons);
+
+    return status == SANDLOT_OK ? open_control(call, e2b, options.base_url) : status;
+}
+
+static enum sandlot_status open_once(struct sandlot_call *call, struct e2b *e2b)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    pthread_mutex_lock(&e2b->lock);
+    if (!e2b->control)
+        status = open_clients(call, e2b);
+    pthread_mutex_unlock(&e2b->lock);
+    return status;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status check(struct sandlot_call *call, const struct api_request *request, const char *body)
+{
+    if (request->id && strstr(request->pattern, "sandboxes/{}") && !api_is_id(request->id))
+        return sandlot_fail(call, SANDLOT_NOT_FOUND,
+                            "E2B has no sandbox '%.128s': its ids are lower-case letters and digits; check the id",
+                            request->id);
+    if (request->body && !body)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "a request to E2B cannot be written: a name or parameter is not UTF-8 or no JSON, or "
+                            "memory is short; check the parameters");
+    return SANDLOT_OK;
+}
+
+enum sandlot_status api_send(struct sandlot_call *call, struct e2b *e2b, const struct api_request *request,
+                             struct http_response *response, struct json_object **answer)
+{
+    struct json_error error;
+    AUTO_FREE char *body = request->body ? json_finish(request->body, NULL) : NULL;
+    AUTO_FREE char *target = http_target(request->pattern, request->id);
+    const struct http_request sent = {.method = request->method,
+                                      .target = target,
+                                      .body = {.bytes = body, .length = body ? strlen(body) : 0},
+                                      .repeatable = request->repeatable,
+                                      .accepted = request->accepted};
+    enum sandlot_status status = check(call, request, body);
+
+    if (status == SANDLOT_OK)
+        status = open_once(call, e2b);
+    if (status == SANDLOT_OK)
+        status = http_send(call, e2b->control, &sent, response);
+    if (status != SANDLOT_OK || response->status > 299 || !answer)
+        return status;
+    *answer = json_read_document(response->body, response->length, &error);
+    return *answer ? SANDLOT_OK : json_fail(call, "E2B's answer", &error);
+}
+
+enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const char *path, const char *cursor,
+                             const struct sandlot_listing *listing,
+                             enum sandlot_status (*add)(struct sandlot_call *call,
+                                                        const struct sandlot_listing *listing,
+                                                        struct json_object *item))
+{
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    AUTO_FREE char *next_page = NULL;
+    struct json_object *items = NULL;
+    struct json_error error;
+
+    if (asprintf(&next_page, "%s&nextToken={}", path) < 0)
+        return api_no_memory(call);
+    const struct api_request request = {.method = "GET", .pattern = cursor ? next_page : path, .id = cursor};
+    enum sandlot_status status = api_send(call, e2b, &request, &response, &answer);
+
+    if (status == SANDLOT_OK && !json_read_array(answer, "", &items, &error))
+        return json_fail(call, "E2B's list", &error);
+    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items); i++)
+        status = add(call, listing, json_object_array_get_idx(items, i));
+    const char *next = status == SANDLOT_OK ? http_header(&response, "X-Next-Token") : NULL;
+
+    if (next && *next)
+        listing->next(listing, next);
+    return status;
+}
+
+/* ---- what answers mean ------------------------------------------------------------------------------------------- */
+
+bool api_is_id(const char *id)
+{
+    size_t first = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789");
+    const char *rest = id + first + (id[first] == '-');
+
+    return first > 0 && strlen(id) < 128 && strspn(rest, "abcdefghijklmnopqrstuvwxyz0123456789") == strlen(rest) &&
+           (id[first] == '\0' || *rest);
+}
+
+bool api_is_unknown_request(const struct http_response *response)
+{
+    char text[256];
+
+    http_error_text(response->body, response->length, text, sizeof(text));
+    return response->status == 405 ||
+           (response->status == 404 && !strcasestr(text, "sandbox") && !strcasestr(text, "template"));
+}
+
+enum sandlot_status api_no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to E2B; free some");
+}

@@ -1,0 +1,19 @@
+/* Commands. */
+#ifndef SANDLOT_E2B_COMMAND_H
+#define SANDLOT_E2B_COMMAND_H
+
+#include "sandbox.h"
+
+enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
+                                    const struct sandlot_command *command, const struct sandlot_sink *output,
+                                    struct sandlot_exit *result);
+
+/* Hands WORDS to sh as "$1", "$2", ... of SCRIPT, all in one request, and keeps the first CAPACITY - 1 bytes of what it
+ * prints. It may be carried out twice, even at the same time. SANDLOT_UNAVAILABLE: SCRIPT may be running still. */
+enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
+                                     const char *const *words, char *text, size_t capacity);
+
+/* `clean_up` of staged_upload.h. */
+void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
+
+#endif

@@ -1,0 +1,212 @@
+#include "lifecycle.h"
+
+#include "create.h"
+
+#include <sandlot/sdk/timestamp.h>
+
+#include <string.h>
+
+enum { SECOND_MS = 1000, LEAST_SECONDS = 300 };
+
+/* ---- deleting ---------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status delete_at(struct sandlot_call *call, struct e2b *e2b, const char *pattern, const char *id,
+                                     bool *gone)
+{
+    static const int not_there[] = {404, 0};
+    const struct api_request request = {.method = "DELETE", .pattern = pattern, .id = id, .accepted = not_there};
+    AUTO_RESPONSE struct http_response response = {0};
+    enum sandlot_status status = api_send(call, e2b, &request, &response, NULL);
+
+    *gone = response.status == 404;
+    return status;
+}
+
+enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    bool gone;
+
+    return api_is_id(id) ? delete_at(call, provider, "/sandboxes/{}", id, &gone) : SANDLOT_OK;
+}
+
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
+
+static enum sandlot_status add_sandbox(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                       struct json_object *item)
+{
+    struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
+    const char *started = NULL;
+    struct json_error error;
+
+    if (!json_read_string(item, "sandboxID", &listed.id, &error) ||
+        !json_find_string(item, "state", &listed.state, &error) ||
+        !json_find_string(item, "startedAt", &started, &error) ||
+        !json_find_string(item, "metadata.\"" KEY_RUN "\"", &listed.run_label, &error))
+        return json_fail(call, "E2B's list of sandboxes", &error);
+    listed.created_at_ms = timestamp_read(started);
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    return api_list(call, provider, "/v2/sandboxes?limit=100", cursor, listing, add_sandbox);
+}
+
+/* ---- pausing and resuming ---------------------------------------------------------------------------------------- */
+
+/* 409 is the answer for what is paused already, and for what is in the middle of another change. */
+enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
+{
+    static const int busy[] = {409, 0};
+    struct e2b *e2b = provider;
+    AUTO_RECORD struct record record = {0};
+    AUTO_RESPONSE struct http_response response = {0};
+    struct json_builder body = {0};
+    const struct api_request request = {.method = "POST",
+                                        .pattern = "/sandboxes/{}/pause",
+                                        .id = id,
+                                        .body = &body,
+                                        .repeatable = true,
+                                        .accepted = busy};
+
+    json_set_boolean(&body, "memory", e2b->parameters.keep_memory);
+    enum sandlot_status status = api_send(call, e2b, &request, &response, NULL);
+
+    if (status != SANDLOT_OK || response.status < 300)
+        return status;
+    status = record_get(call, e2b, id, &record);
+    return status != SANDLOT_OK || record.paused
+               ? status
+               : sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                              "E2B's sandbox '%.128s' is in the middle of another change; pause it a little later", id);
+}
+
+/* For as long as it was to rest at first. */
+enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_get(call, provider, id, &record);
+
+    if (status != SANDLOT_OK || !record.paused)
+        return status;
+    return record_connect(call, provider, id, record.rest_ms >= SECOND_MS ? record.rest_ms / SECOND_MS : LEAST_SECONDS);
+}
+
+/* ---- what is made of a running one ------------------------------------------------------------------------------- */
+
+/*
+ * POST to PATTERN of sandbox ID. What is paused cannot be copied, and the answer for it is that it is not there, or
+ * busy; so it is woken first.
+ */
+static enum sandlot_status make_of(struct sandlot_call *call, struct e2b *e2b, struct api_request *request,
+                                   struct json_object **answer)
+{
+    static const int refusals[] = {404, 409, 0};
+    const struct json_builder again = {.root = json_object_get(request->body->root), .failed = request->body->failed};
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_RESPONSE struct http_response second = {0};
+
+    request->method = "POST";
+    request->accepted = refusals;
+    enum sandlot_status status = api_send(call, e2b, request, &response, answer);
+
+    if (status == SANDLOT_OK && !*answer) {
+        request->accepted = NULL;
+        *request->body = again;
+        status = lifecycle_resume(call, e2b, request->id);
+        if (status == SANDLOT_OK)
+            return api_send(call, e2b, request, &second, answer); /* finishes it */
+    }
+    json_object_put(again.root);
+    return status;
+}
+
+/* The copy has the metadata of its original: E2B takes none for it. */
+static enum sandlot_status tell_copy(struct sandlot_call *call, struct json_object *answer)
+{
+    const char *id = NULL;
+    const char *why = NULL;
+    struct json_error error;
+
+    json_find_string(answer, "[0].error.message", &why, NULL);
+    if (why)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "E2B could not start the copy: %.200s; try again", why);
+    if (!json_read_string(answer, "[0].sandbox.sandboxID", &id, &error))
+        return json_fail(call, "E2B's answer about a copy", &error);
+    call->host->created(call, id, NULL);
+    return SANDLOT_OK;
+}
+
+enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
+                                   const struct sandlot_create *request)
+{
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_builder body = {0};
+    struct api_request order = {.pattern = "/sandboxes/{}/fork", .id = id, .body = &body};
+
+    json_set_integer(&body, "timeout", create_seconds(provider, request));
+    json_set_integer(&body, "count", 1);
+    enum sandlot_status status = make_of(call, provider, &order, &answer);
+
+    return status == SANDLOT_OK ? tell_copy(call, answer) : status;
+}
+
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
+
+/* Of one name there is one: a request that is sent again makes it anew. */
+enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
+                                   const struct sandlot_sink *result)
+{
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_builder body = {0};
+    struct json_error error;
+    const char *kept;
+    struct api_request order = {
+        .pattern = "/sandboxes/{}/snapshots", .id = id, .body = &body, .repeatable = name != NULL};
+
+    json_set_object(&body, "");
+    json_set_string(&body, "name", name);
+    enum sandlot_status status = make_of(call, provider, &order, &answer);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_string(answer, "snapshotID", &kept, &error))
+        return json_fail(call, "E2B's answer about a snapshot", &error);
+    return result->write(result, kept, strlen(kept));
+}
+
+static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                        struct json_object *item)
+{
+    struct sandlot_listed listed = {.size = sizeof(listed), .state = "created"};
+    struct json_error error;
+
+    if (!json_read_string(item, "snapshotID", &listed.id, &error))
+        return json_fail(call, "E2B's list of snapshots", &error);
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    return api_list(call, provider, "/snapshots?limit=100", cursor, listing, add_snapshot);
+}
+
+/* What is no id may be the name that it was made with. */
+enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name)
+{
+    const struct api_request request = {.method = "GET", .pattern = "/snapshots?name={}", .id = name};
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    const char *id = NULL;
+    bool gone = false;
+    enum sandlot_status status = delete_at(call, provider, "/templates/{}", name, &gone);
+
+    if (status != SANDLOT_OK || !gone || strchr(name, ':'))
+        return status;
+    status = api_send(call, provider, &request, &response, &answer);
+    if (status == SANDLOT_OK && json_read_string(answer, "[0].snapshotID", &id, NULL))
+        status = delete_at(call, provider, "/templates/{}", id, &gone);
+    return status;
+}

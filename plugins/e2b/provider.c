@@ -1,0 +1,59 @@
+/*
+ * The provider `e2b`: sandboxes of E2B, over its control API and the daemon of each sandbox. create.c makes one,
+ * sandbox.c keeps it running, command.c, upload.c and download.c use it, lifecycle.c does the rest; api.c and record.c
+ * talk.
+ */
+#include "command.h"
+#include "files.h"
+#include "lifecycle.h"
+
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(e2b, E2B_PARAMETERS)
+
+static enum sandlot_status e2b_open(struct sandlot_call *call, void **provider E2B_PARAMETERS(PARAMETER_ARGUMENT))
+{
+    const struct parameters parameters = {E2B_PARAMETERS(PARAMETER_VALUE)};
+    struct e2b *e2b = malloc(sizeof(*e2b));
+
+    if (!e2b)
+        return api_no_memory(call);
+    api_init(e2b, &parameters);
+    *provider = e2b;
+    return SANDLOT_OK;
+}
+
+static void e2b_close(void *provider)
+{
+    if (provider)
+        api_clear(provider);
+    free(provider);
+}
+
+static const struct sandlot_provider e2b_provider = {
+    SANDLOT_TABLE(e2b),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = e2b_close,
+    .get_or_create = sandbox_get_or_create,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+    .pause = lifecycle_pause,
+    .resume = lifecycle_resume,
+    .snapshot = snapshots_make,
+    .list_snapshots = snapshots_list,
+    .delete_snapshot = snapshots_delete,
+    .fork = lifecycle_fork,
+};
+
+#define E2B_METADATA(M)                                                   \
+    M(description, "Sandboxes of E2B")                                    \
+    M(working_dir, WORKING_DIR)                                           \
+    M(snapshot_name, "yes")                                               \
+    M(capabilities, "list upload download pause snapshot fork streaming") \
+    M(credentials, E2B_CREDENTIALS)                                       \
+    M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)
+SANDLOT_ENTRY_POINT(e2b, E2B_METADATA, E2B_PARAMETERS);

@@ -1,0 +1,41 @@
+/* What E2B says of a sandbox. */
+#ifndef SANDLOT_E2B_RECORD_H
+#define SANDLOT_E2B_RECORD_H
+
+#include "api.h"
+
+#include <sandlot/sdk/cleanup.h>
+
+/* Metadata of ours. */
+#define KEY_RUN "sandlot-run"
+#define KEY_REST "sandlot-rest"   /* milliseconds that it may rest */
+#define KEY_UNTIL "sandlot-until" /* milliseconds since 1970: it is not made to live longer */
+
+/* A sandbox as it stood in an answer. All strings are DOCUMENT's. */
+struct record {
+    struct json_object *document; /* NULL: there is no such sandbox */
+    const char *id;
+    const char *token;     /* of its daemon; NULL: it has none */
+    const char *domain;    /* NULL: the usual one */
+    const char *version;   /* of its daemon; "" if that is not said */
+    const char *run_label; /* NULL: it is not of our making */
+    bool paused;
+    int64_t ends_at_ms; /* since 1970; 0: not said */
+    int64_t rest_ms;    /* KEY_REST and KEY_UNTIL; 0: none */
+    int64_t until_ms;
+};
+
+/* Reads *RECORD from DOCUMENT, which it takes over: the answer to creating, connecting or looking. */
+enum sandlot_status record_read(struct sandlot_call *call, struct json_object *document, struct record *record);
+
+/* Asks for sandbox ID; one that is not there is SANDLOT_NOT_FOUND. */
+enum sandlot_status record_get(struct sandlot_call *call, struct e2b *e2b, const char *id, struct record *record);
+
+/* Wakes sandbox ID if it is paused, to live for SECONDS, or as much longer as it would live anyway. */
+enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, const char *id, int64_t seconds);
+
+void record_clear(struct record *record);
+
+#define AUTO_RECORD CLEANUP(record_clear)
+
+#endif

@@ -1,0 +1,9 @@
+/* The loopback interface of a network namespace. */
+#ifndef SANDLOT_LOCAL_LOOPBACK_H
+#define SANDLOT_LOCAL_LOOPBACK_H
+
+/* Brings up "lo" in the calling thread's network namespace, where it is the only interface there is. 0, or -1 with
+ * errno. */
+int loopback_start(void);
+
+#endif

@@ -1,0 +1,62 @@
+/* Sandbox0's API below /api/v1: one address, one key, and every answer in an envelope. */
+#ifndef SANDBOX0_API_H
+#define SANDBOX0_API_H
+
+#include "parameters.h"
+
+#include <pthread.h>
+#include <sandlot/provider.h>
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/http.h>
+#include <sandlot/sdk/json.h>
+
+#define SERVICE "Sandbox0"
+#define KEYS "SANDBOX0_TOKEN|SANDBOX0_API_KEY"
+#define WORKING_DIR "/workspace"
+#define SANDBOXES "/api/v1/sandboxes"
+
+/* What open makes. */
+struct sandbox0 {
+    struct parameters parameters;
+    pthread_mutex_t lock;       /* for the opening of the client, which then stays until close */
+    struct http_client *client; /* NULL until the first request */
+};
+
+void api_init(struct sandbox0 *sandbox0, const struct parameters *parameters);
+void api_clear(struct sandbox0 *sandbox0);
+
+/* Finds key and address, unless that was done. Comes before anything that uses the client. */
+enum sandlot_status api_open(struct sandlot_call *call, struct sandbox0 *sandbox0);
+
+/* One request whose answer is an envelope. */
+struct api_order {
+    const char *method;
+    char *target; /* from http_target; api_send takes it over */
+    char *body;   /* from json_finish, or NULL; likewise */
+    bool repeatable;
+    bool never_repeat;
+    const int *accepted; /* as in http_request */
+    int64_t timeout_ms;
+};
+
+/*
+ * Opens the client, if need be, and sends ORDER. *ANSWER: the document of a 2xx answer, whose `data` is what was asked
+ * for, to be released; NULL if the status was another that is accepted. RESPONSE is to be cleared in any case. Either
+ * may be NULL, if nobody wants to know.
+ */
+enum sandlot_status api_send(struct sandlot_call *call, struct sandbox0 *sandbox0, const struct api_order *order,
+                             struct http_response *response, struct json_object **answer);
+
+/* Is CODE the service's word for the error in RESPONSE? Some errors have a sentence instead. */
+bool api_says(const struct http_response *response, const char *code);
+
+/* Fails the call for an answer that was accepted but is of no use after all. */
+enum sandlot_status api_refused(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *method,
+                                const char *target, const struct http_response *response);
+
+/* Waits *PAUSE_MS and makes the next pause longer. */
+enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
+
+enum sandlot_status api_no_memory(struct sandlot_call *call);
+
+#endif

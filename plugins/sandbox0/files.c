@@ -1,0 +1,230 @@
+/*
+ * POST .../files takes one whole file, of 100 MiB at most, and leaves it with a mode of its own. So files go to unseen
+ * places first, large ones in pieces, and a script puts them into theirs. GET .../files answers with one whole file.
+ */
+#include "files.h"
+
+#include "command.h"
+
+#include <inttypes.h>
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/batch.h>
+#include <sandlot/sdk/kept_source.h>
+#include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/staged_upload.h>
+#include <string.h>
+
+enum { KEPT_BYTES = 1 << 20, BATCH_LEAST = 16, SLEEPS = 5, FIRST_PAUSE_MS = 250 };
+
+static const uint64_t piece_bytes = 96 << 20;
+
+/* ---- storing --------------------------------------------------------------------------------------------------- */
+
+/* What goes into one request of a source. */
+struct piece {
+    struct sandlot_source source;
+    const struct sandlot_source *own;
+    uint64_t left;
+};
+
+static enum sandlot_status read_piece(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                      size_t *length)
+{
+    struct piece *piece = source->context;
+
+    *length = 0;
+    if (piece->left == 0)
+        return SANDLOT_OK;
+    enum sandlot_status status =
+        piece->own->read(piece->own, buffer, capacity < piece->left ? capacity : (size_t)piece->left, length);
+
+    piece->left -= *length;
+    return status;
+}
+
+/* *LOST: no answer came, so that it may be there. */
+static enum sandlot_status send_piece(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                      const struct sandlot_source *source, uint64_t length, bool *lost)
+{
+    static const int asleep[] = {503, 0};
+    AUTO_FREE char *target = http_target(SANDBOXES "/{}/files?path={}", sandbox->id, path);
+    AUTO_RESPONSE struct http_response response = {0};
+    struct kept_source kept;
+
+    kept_source_open(&kept, source, KEPT_BYTES);
+    const struct http_request request = {
+        .method = "POST",
+        .target = target,
+        .body = {.source = &kept.source, .length = length, .rewind = kept_source_rewind, .rewind_context = &kept},
+        .repeatable = true, /* it writes the same again */
+        .accepted = asleep};
+    enum sandlot_status status = sandbox_send(call, sandbox, &request, &response);
+
+    *lost = status == SANDLOT_UNAVAILABLE && response.status == 0;
+    kept_source_close(&kept);
+    return status;
+}
+
+/* Stores SOURCE at PATH, and what does not fit there beside it; JOIN takes the lines for sh that append that. */
+static enum sandlot_status store(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                 const struct sandlot_source *source, uint64_t length, FILE *join, bool *lost)
+{
+    bool known = length != UINT64_MAX;
+
+    *lost = false;
+    for (int number = 0;; number++) {
+        uint64_t size = known && length < piece_bytes ? length : piece_bytes;
+        struct piece piece = {
+            .source = {.size = sizeof(piece.source), .context = &piece, .read = read_piece, .poll_fd = source->poll_fd},
+            .own = source,
+            .left = size};
+        AUTO_FREE char *name = NULL;
+
+        if (number > 0 && asprintf(&name, "%s.%d", path, number) < 0)
+            return api_no_memory(call);
+        enum sandlot_status status =
+            send_piece(call, sandbox, name ? name : path, &piece.source, known ? size : HTTP_LENGTH_UNKNOWN, lost);
+
+        if (status != SANDLOT_OK)
+            return status;
+        if (name)
+            fprintf(join, "cat %s >>%s && rm -f %s || exit 1\n", name, path, name);
+        length -= known ? size : 0;
+        if (known ? length == 0 : piece.left > 0)
+            return SANDLOT_OK;
+    }
+}
+
+enum sandlot_status files_put(struct sandlot_call *call, void *handle, const char *path,
+                              const struct sandlot_source *source, uint64_t length)
+{
+    const struct script_place place = {.sandbox = handle, .execute = command_execute};
+    AUTO_FREE char *script = NULL;
+    size_t size = 0;
+    FILE *join = open_memstream(&script, &size);
+    bool lost;
+
+    if (!join)
+        return api_no_memory(call);
+    enum sandlot_status status = store(call, handle, path, source, length, join, &lost);
+
+    if (fclose(join) != 0)
+        return api_no_memory(call);
+    return status == SANDLOT_OK && size > 0 ? script_run(call, &place, script, NULL) : status;
+}
+
+static enum sandlot_status store_staged(struct sandlot_call *call, void *handle, struct staged_files *staged)
+{
+    const struct sandlot_file *file = staged->files;
+
+    return store(call, handle, file->path, file->source, file->length, staged->first, &staged->lost);
+}
+
+enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer)
+{
+    const struct staged_upload_vendor vendor = {
+        .scripts = {.provider = provider, .sandbox = handle, .execute = command_execute},
+        .clean_up = command_clean_up,
+        .store = store_staged,
+        .single = true,
+        .carries = true,
+        .least = BATCH_LEAST};
+
+    return staged_upload(call, &vendor, files, count, transfer);
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+/* What is wrong with the file, by the words of the service; NULL: nothing that we know. */
+static const char *file_error(const struct http_response *response)
+{
+    static const struct {
+        const char *code;
+        const char *error;
+    } errors[] = {{"file_not_found", "file_not_found"},   {"path_not_file", "is_directory"},
+                  {"path_not_directory", "invalid_path"}, {"permission_denied", "permission_denied"},
+                  {"bad_request", "invalid_path"},        {"invalid_request", "invalid_path"}};
+    char said[256] = "";
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+        if (api_says(response, errors[i].code))
+            return errors[i].error;
+    if (api_says(response, "operation_failed"))
+        http_error_text(response->body, response->length, said, sizeof(said));
+    return strstr(said, "not a directory") || strstr(said, "too long") || strstr(said, "too many") ? "invalid_path"
+                                                                                                   : NULL;
+}
+
+/* Who asks for JSON gets the file in an envelope. */
+static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *file,
+                                 struct http_response *response)
+{
+    static const char *const headers[] = {"Accept: application/octet-stream", NULL};
+    AUTO_FREE char *target = http_target(SANDBOXES "/{}/files?path={}", sandbox->id, file->path);
+    const struct http_request request = {.method = "GET", .target = target, .headers = headers, .sink = file->sink};
+
+    if (!target)
+        return api_no_memory(call);
+    enum sandlot_status status = http_send(call, sandbox->sandbox0->client, &request, response);
+    const char *type = http_header(response, "Content-Type");
+
+    if (status == SANDLOT_OK && type && strncasecmp(type, "application/octet-stream", 24) != 0)
+        status = sandlot_fail(call, SANDLOT_INTERNAL,
+                              SERVICE "'s answer to a download is no file (%.100s); try again, or report it", type);
+    return status;
+}
+
+static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
+                                        const struct sandlot_file *file, size_t index,
+                                        const struct sandlot_transfer *transfer)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (int sleep = 1;; sleep++) {
+        AUTO_RESPONSE struct http_response response = {0};
+        struct attempt attempt;
+
+        attempt_begin(&attempt, call, 0);
+        enum sandlot_status status = fetch(&attempt.call, sandbox, file, &response);
+        const char *error = status == SANDLOT_OK ? NULL : file_error(&response);
+
+        if (status == SANDLOT_OK || error) {
+            transfer->done(transfer, index, error, error ? 0 : response.bytes);
+            return SANDLOT_OK;
+        }
+        if (response.status != 503 || sleep == SLEEPS)
+            return attempt_fail(&attempt, status);
+        status = sandbox_bring(call, sandbox->sandbox0, sandbox->id, PHASE_RUNNING);
+        if (status == SANDLOT_OK)
+            status = api_pause(call, &pause_ms);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+static enum sandlot_status download_some(struct sandlot_call *call, void *provider, void *handle,
+                                         const struct sandlot_file *files, size_t count,
+                                         const struct sandlot_transfer *transfer)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    (void)provider;
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
+        status = download_one(call, handle, &files[i], i, transfer);
+    return status;
+}
+
+enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *handle,
+                                   const struct sandlot_file *files, size_t count,
+                                   const struct sandlot_transfer *transfer)
+{
+    const struct batch_vendor vendor = {.provider = provider,
+                                        .sandbox = handle,
+                                        .execute = command_execute,
+                                        .move = download_some,
+                                        .least = BATCH_LEAST};
+
+    return batch_download(call, &vendor, files, count, transfer);
+}

@@ -1,0 +1,48 @@
+/*
+ * The provider `sandbox0`: sandboxes of Sandbox0, over its HTTP API. create.c makes one, or finds one that was lost by
+ * label.c; command.c and files.c use it, sandbox.c wakes it, lifecycle.c does the rest; api.c talks.
+ */
+#include "api.h"
+#include "command.h"
+#include "files.h"
+#include "lifecycle.h"
+
+SANDLOT_PARAMETERS(sandbox0, SANDBOX0_PARAMETERS)
+
+static enum sandlot_status sandbox0_open(struct sandlot_call *call,
+                                         void **provider SANDBOX0_PARAMETERS(PARAMETER_ARGUMENT))
+{
+    const struct parameters parameters = {SANDBOX0_PARAMETERS(PARAMETER_VALUE)};
+    struct sandbox0 *sandbox0 = malloc(sizeof(*sandbox0));
+
+    if (!sandbox0)
+        return api_no_memory(call);
+    api_init(sandbox0, &parameters);
+    *provider = sandbox0;
+    return SANDLOT_OK;
+}
+
+static void sandbox0_close(void *provider)
+{
+    if (provider)
+        api_clear(provider);
+    free(provider);
+}
+
+static const struct sandlot_provider sandbox0_provider = {
+    SANDLOT_TABLE(sandbox0),    .close = sandbox0_close,         .get_or_create = sandbox_get_or_create,
+    .ready = sandbox_ready,     .release = sandbox_release,      .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,     .execute = command_execute,      .upload = files_upload,
+    .download = files_download, .pause = lifecycle_pause,        .resume = lifecycle_resume,
+    .snapshot = snapshot_make,  .list_snapshots = snapshot_list, .delete_snapshot = snapshot_delete,
+    .fork = lifecycle_fork,
+};
+
+#define SANDBOX0_METADATA(M)                                    \
+    M(description, "Sandboxes of Sandbox0")                     \
+    M(working_dir, WORKING_DIR)                                 \
+    M(snapshot_name, "yes")                                     \
+    M(capabilities, "list upload download pause snapshot fork") \
+    M(credentials, KEYS)                                        \
+    M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)
+SANDLOT_ENTRY_POINT(sandbox0, SANDBOX0_METADATA, SANDBOX0_PARAMETERS);

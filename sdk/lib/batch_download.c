@@ -1,0 +1,244 @@
+/* Many small files out of a sandbox: one behind the other in the output of a script. */
+#include "batch.h"
+
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/quoting.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+enum { CHUNK = 64, LINE_SIZE = 64 + CHUNK * 24 };
+
+/* ---- in the sandbox ---------------------------------------------------------------------------------------------- */
+
+/*
+ * chunk FIRST PATH...: prints "files N..." and "sizes N..." of those that are ordinary, then what is in them, then
+ * "same", or "changed" if the sizes are others by then. Three processes for all. Large and odd ones are passed over.
+ */
+static const char printing[] = "export LC_ALL=C\n"
+                               "set -f\n"
+                               "most=%d\n"
+                               "chunk() {\n"
+                               "n=$1 l= k=\n"
+                               "shift\n"
+                               "for p in \"$@\"; do\n"
+                               "eval \"p$n=\\$p\"\n"
+                               "[ ! -f \"$p\" ] || [ ! -r \"$p\" ] || k=\"$k $n\" l=\"$l \\\"\\$p$n\\\"\"\n"
+                               "n=$((n + 1))\n"
+                               "done\n"
+                               "[ \"$l\" ] || return 0\n"
+                               "eval \"set -- \\$(stat -L -c %%s $l)\"\n"
+                               "ids=$k k= l= sizes=\n"
+                               "for i in $ids; do\n"
+                               "[ \"$1\" ] || return 0\n"
+                               "[ \"$1\" -gt $most ] || k=\"$k $i\" l=\"$l \\\"\\$p$i\\\"\" sizes=\"$sizes $1\"\n"
+                               "shift\n"
+                               "done\n"
+                               "[ \"$l\" ] || return 0\n"
+                               "echo \"files$k\"\n"
+                               "echo \"sizes$sizes\"\n"
+                               "eval \"cat $l\"\n"
+                               "eval \"set -- \\$(stat -L -c %%s $l)\"\n"
+                               "[ \" $*\" = \"$sizes\" ] && echo same || echo changed\n"
+                               "}\n"
+                               "{\n";
+
+static bool write_chunks(const struct batch *batch, FILE *stream)
+{
+    fprintf(stream, printing, BATCH_SMALL);
+    for (size_t i = 0; i < batch->count; i++) {
+        AUTO_FREE char *word = shell_word(batch->files[i].path);
+
+        if (!word)
+            return false;
+        if (i % CHUNK == 0)
+            fprintf(stream, "chunk %zu", i);
+        fprintf(stream, " %s%s", word, i % CHUNK == CHUNK - 1 || i == batch->count - 1 ? "\n" : "");
+    }
+    fputs("} 2>/dev/null\n", stream);
+    return true;
+}
+
+static char *make_script(const struct batch *batch)
+{
+    char *script = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&script, &size);
+    bool whole = stream && write_chunks(batch, stream);
+
+    if (stream && fclose(stream) != 0)
+        whole = false;
+    if (whole)
+        return script;
+    free(script);
+    return NULL;
+}
+
+/* ---- its output -------------------------------------------------------------------------------------------------- */
+
+/* What is being read. */
+struct reading {
+    struct sandlot_sink sink;
+    struct batch *batch;
+    bool *begun; /* of each file: some of it was passed on */
+    char line[LINE_SIZE];
+    size_t used; /* of it */
+    size_t numbers[CHUNK];
+    uint64_t sizes[CHUNK];
+    size_t count;  /* of the files of this chunk */
+    size_t at;     /* the one at hand; COUNT: behind all */
+    uint64_t left; /* of it */
+};
+
+static enum sandlot_status make_no_sense(const struct reading *reading)
+{
+    return sandlot_fail(reading->batch->call, SANDLOT_UNAVAILABLE,
+                        "the sandbox's answer with files makes no sense; try again");
+}
+
+/* The numbers behind the word of a line; -1: they are none, or too many. */
+static int read_numbers(const char *text, uint64_t numbers[CHUNK])
+{
+    int count = 0;
+
+    while (*text == ' ') {
+        char *end;
+
+        if (count == CHUNK)
+            return -1;
+        numbers[count++] = strtoull(text + 1, &end, 10);
+        if (end == text + 1)
+            return -1;
+        text = end;
+    }
+    return *text ? -1 : count;
+}
+
+static bool take_files(struct reading *reading, const char *text)
+{
+    uint64_t numbers[CHUNK];
+    int count = read_numbers(text, numbers);
+
+    for (int i = 0; i < count; i++) {
+        if (numbers[i] >= reading->batch->count || reading->begun[numbers[i]])
+            return false;
+        reading->numbers[i] = (size_t)numbers[i];
+    }
+    reading->count = count > 0 ? (size_t)count : 0;
+    return count > 0;
+}
+
+/* The next file that has bytes is at hand. */
+static void go_on(struct reading *reading)
+{
+    while (reading->at < reading->count && reading->left == 0 && ++reading->at < reading->count)
+        reading->left = reading->sizes[reading->at];
+}
+
+static bool take_sizes(struct reading *reading, const char *text)
+{
+    int count = read_numbers(text, reading->sizes);
+
+    if (count <= 0 || (size_t)count != reading->count)
+        return false;
+    for (size_t i = 0; i < reading->count; i++)
+        reading->begun[reading->numbers[i]] = true;
+    reading->at = 0;
+    reading->left = reading->sizes[0];
+    go_on(reading);
+    return true;
+}
+
+static enum sandlot_status take_line(struct reading *reading)
+{
+    char *line = reading->line;
+    bool fits = true;
+
+    line[reading->used] = '\0';
+    reading->used = 0;
+    if (strncmp(line, "files ", 6) == 0)
+        fits = take_files(reading, line + 5);
+    else if (strncmp(line, "sizes ", 6) == 0)
+        fits = take_sizes(reading, line + 5);
+    else if (strcmp(line, "same") == 0)
+        for (size_t i = 0; i < reading->count; i++)
+            batch_tell(reading->batch, reading->numbers[i], reading->sizes[i]);
+    else
+        fits = strcmp(line, "changed") == 0; /* the host begins again with them */
+    if (strncmp(line, "files ", 6) != 0 && strncmp(line, "sizes ", 6) != 0)
+        reading->count = reading->at = 0;
+    return fits ? SANDLOT_OK : make_no_sense(reading);
+}
+
+static enum sandlot_status take(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    struct reading *reading = sink->context;
+    const char *at = bytes;
+    enum sandlot_status status = SANDLOT_OK;
+
+    while (length > 0 && status == SANDLOT_OK) {
+        size_t taken = 1;
+
+        if (reading->left > 0) {
+            const struct sandlot_sink *own = reading->batch->files[reading->numbers[reading->at]].sink;
+
+            taken = reading->left < length ? (size_t)reading->left : length;
+            status = own->write(own, at, taken);
+            reading->left -= taken;
+            go_on(reading);
+        } else if (*at == '\n') {
+            status = take_line(reading);
+        } else if (reading->used == LINE_SIZE - 1) {
+            status = make_no_sense(reading);
+        } else {
+            reading->line[reading->used++] = *at;
+        }
+        at += taken;
+        length -= taken;
+    }
+    return status;
+}
+
+static enum sandlot_status download_together(struct batch *batch, struct reading *reading)
+{
+    AUTO_FREE char *script = make_script(batch);
+
+    if (!script)
+        return sandlot_fail(batch->call, SANDLOT_INTERNAL, "there is not enough memory for a download; free some");
+    *reading = (struct reading){.sink = {.size = sizeof(reading->sink), .context = reading, .write = take},
+                                .batch = batch,
+                                .begun = reading->begun};
+    enum sandlot_status status = batch_run(batch, script, NULL, &reading->sink);
+
+    if (batch_is_final(status))
+        return status;
+    /* What was begun and is not whole is the host's, which empties its side first. */
+    for (size_t i = 0; i < batch->count; i++)
+        batch->told[i] = batch->told[i] || reading->begun[i];
+    return batch_move_rest(batch, NULL);
+}
+
+enum sandlot_status batch_download(struct sandlot_call *call, const struct batch_vendor *vendor,
+                                   const struct sandlot_file *files, size_t count,
+                                   const struct sandlot_transfer *transfer)
+{
+    struct batch batch = {.call = call, .vendor = vendor, .files = files, .count = count, .transfer = transfer};
+
+    if (count < vendor->least)
+        return vendor->move(call, vendor->provider, vendor->sandbox, files, count, transfer);
+    AUTO_FREE struct reading *reading = calloc(1, sizeof(*reading));
+    AUTO_FREE bool *begun = calloc(count + 1, sizeof(*begun));
+    enum sandlot_status status = SANDLOT_INTERNAL;
+
+    if (reading)
+        reading->begun = begun;
+    if (reading && begun && batch_open(&batch))
+        status = download_together(&batch, reading);
+    else
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a download; free some");
+    free(batch.told);
+    return status;
+}

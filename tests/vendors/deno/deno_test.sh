@@ -1,0 +1,33 @@
+#!/bin/bash
+# Deno: the official SDK against the emulator first, then our provider, with the tables of every vendor. What is Deno's own is
+# in ways_test.sh.
+# shellcheck disable=SC1091,SC2034,SC2119,SC2154
+. tests/vendors/lib.sh
+vendor_use deno
+part vendor_script sdk "$url"
+
+secret=ddo_5e1f0c77a2b94d0e_emulated
+export DENO_DEPLOY_TOKEN=$secret
+key_variable=DENO_DEPLOY_TOKEN
+wrong_key() { export DENO_DEPLOY_TOKEN=ddo_0000000000000000_stranger; secret=$DENO_DEPLOY_TOKEN; }
+no_key() { unset DENO_DEPLOY_TOKEN; }
+unknown_id=sbx_ord_00000000000000000000
+provider=(--sandbox deno --param "base_url=$url")
+workspace=/home/app
+# Attaching is what each of these begins with: the same request, so it is crossed with faults by them.
+requests_of=(
+    [create]='GET /api/v3/sandboxes/create$'
+    [exec]='GET /api/v3/sandbox/[^/]*/connect$'
+    [upload]='GET /api/v3/sandbox/[^/]*/connect$'
+    [download]='GET /api/v3/sandbox/[^/]*/connect$'
+    [list]='GET /api/v2/sandboxes$'
+    [delete]='DELETE /api/v3/sandbox/'
+)
+stalling='{"slow_ms":600000}' # the handshake passes, and then nothing comes
+
+vendor_lifecycle
+vendor_counts 1 1 1 1 1 1 1 1 1 2 2
+vendor_faults
+[ -z "${SANDLOT_TEST_SLOW:-}" ] || vendor_rows # which ask more of the core than of a provider
+parts_run
+vendor_sound

@@ -1,0 +1,32 @@
+#!/bin/bash
+# E2B: the official SDK against the emulator first, then our provider, by the tables that all providers must pass.
+# shellcheck disable=SC1091,SC2034,SC2119,SC2154
+. tests/vendors/lib.sh
+unset E2B_API_KEY E2B_ACCESS_TOKEN E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL
+vendor_use e2b
+[ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
+
+secret=e2b_0123456789abcdef0123456789abcdef
+export E2B_API_KEY=$secret
+key_variable=E2B_API_KEY
+wrong_key() { export E2B_API_KEY=e2b_fedcba9876543210; secret=$E2B_API_KEY; }
+no_key() { unset E2B_API_KEY; }
+unknown_id=inosuchsandbox0123456
+provider=(--sandbox e2b --param "base_url=$url" --param "sandbox_url=$url")
+workspace=/home/user
+requests_of=(
+    [create]='POST /v2/sandboxes$'
+    [attach]='GET /sandboxes/[^/?]*$'
+    [exec]='POST /process.Process/Start$'
+    [upload]='POST /(files|process.Process/Start)'
+    [download]='GET /files[?]'
+    [list]='GET /v2/sandboxes[?]'
+    [delete]='DELETE /sandboxes/'
+)
+
+vendor_lifecycle
+vendor_counts 1 2 2 3 2 2 2 21 1 1 3
+vendor_faults
+vendor_rows
+parts_run
+vendor_sound

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Sandbox0: the official SDK against the emulator first, then our provider, by the tables that all providers must pass.
+# shellcheck disable=SC1091,SC2034,SC2119,SC2154
+. tests/vendors/lib.sh
+unset SANDBOX0_TOKEN SANDBOX0_API_KEY SANDBOX0_BASE_URL
+vendor_use sandbox0
+[ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
+
+secret=s0_emulated_0123456789abcdef0123456789abcdef
+export SANDBOX0_TOKEN=$secret
+key_variable=SANDBOX0_TOKEN
+wrong_key() { export SANDBOX0_TOKEN=s0_stranger_fedcba9876543210fedcba9876543210; secret=$SANDBOX0_TOKEN; }
+no_key() { unset SANDBOX0_TOKEN; }
+unknown_id=rs-0000000000-default-00000
+provider=(--sandbox sandbox0 --param "base_url=$url")
+workspace=/workspace as_root=true
+requests_of=(
+    [create]='POST /api/v1/sandboxes$'
+    [attach]='GET /api/v1/sandboxes/[^/?]*$'
+    [exec]='POST /contexts$'
+    [upload]='POST /(contexts$|files[?])'
+    [download]='GET /files[?]'
+    [list]='GET /api/v1/sandboxes[?]'
+    [delete]='DELETE /api/v1/sandboxes/[^/]*$'
+)
+
+vendor_lifecycle
+# What one thing takes with the SDK, without leaving anything behind: a context is asked for, and deleted, or the sandbox keeps it for ever; a
+# file is written where nobody looks, and put into its place by a command; a list tells whose a sandbox is only if that is asked for.
+vendor_counts 1 3 3 5 4 2 22 21 2 1 4
+vendor_faults
+vendor_rows
+parts_run
+vendor_sound
