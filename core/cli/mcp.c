@@ -138,6 +138,8 @@ static int serve(const struct context *context, int input, int output)
                                                  .snapshot_name = options->snapshot_name,
                                                  .setup_file = options->setup_file,
                                                  .scope = options->scope,
+                                                 .network = options->network,
+                                                 .allow = options->allowed,
                                                  .parameters = context->parameters,
                                                  .config_file = options->config_file},
                                      .working_dir = entry ? entry->working_dir : "/workspace",

@@ -278,6 +278,25 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     return status;
 }
 
+/* A box has nothing but its own loopback, which is what `off` means; where it shares the host's network it is not. */
+static enum sandlot_status check_network(struct sandlot_call *call, const struct settings *settings,
+                                         const struct sandlot_create *request)
+{
+    const struct sandlot_network *network = SANDLOT_HAS(request, network) ? request->network : NULL;
+
+    if (!network)
+        return SANDLOT_OK;
+    if (network->mode != SANDLOT_NETWORK_OFF)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "local sandboxes have no network; ask for the mode off, or leave the policy out");
+    if (settings->confinement != CONFINEMENT_LANDLOCK)
+        return SANDLOT_OK;
+    return sandlot_fail(
+        call, SANDLOT_UNSUPPORTED,
+        "a sandbox with confinement = \"landlock\" has no network of its own that could be off; use the "
+        "full confinement");
+}
+
 static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider,
                                                const struct sandlot_create *request, void **sandbox)
 {
@@ -289,6 +308,8 @@ static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *
         return status;
     if (request->snapshot)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes have no snapshots; start without one");
+    if (!request->sandbox_id && (status = check_network(call, &settings, request)) != SANDLOT_OK)
+        return status;
     if (!request->sandbox_id)
         return create(local, call, &settings, request, sandbox);
     struct sandbox *found = sandbox_open(&local->client, call, request->sandbox_id, &status);
@@ -403,7 +424,7 @@ static const struct sandlot_provider local_provider = {
 #define LOCAL_METADATA(M)                                                                     \
     M(description, "Sandboxes on this machine: no cloud, no key")                             \
     M(working_dir, "/workspace")                                                              \
-    M(capabilities, "list files streaming terminal")                                          \
+    M(capabilities, "list files streaming terminal network-off")                              \
     M(confined, "no")                                                                         \
     M(environment, "XDG_STATE_HOME")                                                          \
     M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")       \
