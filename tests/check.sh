@@ -34,7 +34,17 @@ leave() { if $all; then cat; else grep -vE "$1"; fi }
 
 # ---- what there is; what takes longest is first, so that nothing long is left over at the end ----
 
-vendors() { printf '%s\n' tests/vendors/*/*_test.sh; }
+# All with --all, and when something changed that all stand on; else those that changed, and the two that differ most (HTTP, gRPC).
+vendors() {
+    local changed
+    changed=$({ $all || find core include sdk plugins tests/vendors -type f -print0; } | tests/changed_files.sh | tr '\0' '\n')
+    printf '%s\n' tests/vendors/*/*_test.sh |
+        if $all || grep -qE '^(core|include|sdk|tests/vendors/(common/|[^/]*$))' <<<"$changed"; then
+            cat
+        else
+            grep -E "/($(sed -nE 's#^(plugins|tests/vendors)/([^/]*)/.*#\2#p' <<<"$changed" | sort -u | paste -sd '|')|runloop|modal)/"
+        fi
+}
 black_box() { # of the build $1
     local source
     printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh
