@@ -101,6 +101,37 @@ int network_state_tell(struct json_object *state, const char *note,
     return 0;
 }
 
+enum { MOST_NAMED = 20 };
+
+/* The first of the texts, and how many more there are. */
+static void add_some(char **sentence, struct json_object *array, const char *key, size_t *named)
+{
+    AUTO_FREE const char **texts = texts_of(array, key);
+
+    for (const char **text = texts; text && *text; text++, (*named)++)
+        if (*named < MOST_NAMED)
+            text_append(sentence, "%s%s", *named ? ", " : " ", *text);
+}
+
+char *network_sentence(struct json_object *state)
+{
+    const char *mode = mode_of(state);
+    size_t named = 0;
+
+    if (mode && strcmp(mode, "off") == 0)
+        return strdup("Its network is off: nothing outside can be reached.");
+    if (mode && strcmp(mode, "open") == 0)
+        return strdup("Its network is open.");
+    char *sentence = strdup("Of the network it reaches these and nothing else:");
+
+    add_some(&sentence, array_of(state, "allow"), NULL, &named);
+    add_some(&sentence, array_of(state, "credentials"), "host", &named);
+    if (named > MOST_NAMED)
+        text_append(&sentence, " and %zu more", named - MOST_NAMED);
+    text_append(&sentence, ".");
+    return sentence;
+}
+
 /* ---- does one entry cover another? ------------------------------------------------------------------------------- */
 
 static bool covers_address(const struct network_entry *network, const struct network_entry *address)

@@ -11,6 +11,9 @@ struct json_object *network_state_of(const struct sandlot_network *network);
 /* Does what is remembered hold, by what the provider tells (NULL: it does not tell)? */
 bool network_state_agrees(struct json_object *remembered, struct json_object *told);
 
+/* STATE, which is not NULL, as an agent is told, to be freed: the mode, and the first of what may be reached. */
+char *network_sentence(struct json_object *state);
+
 /* STATE as sandlot.h has it, to TELL. 0 or -1. */
 int network_state_tell(struct json_object *state, const char *note,
                        void (*tell)(void *context, const struct sandlot_network_state *state), void *context,

@@ -183,6 +183,11 @@ static int apply(struct sandlot_session *session, const struct sandlot_network_c
     return result;
 }
 
+bool sandlot_can_change_network(const struct sandlot_session *session)
+{
+    return session->provider->table.set_network != NULL;
+}
+
 int sandlot_change_network(struct sandlot_session *session, const struct sandlot_network_change *change,
                            struct sandlot_error *error)
 {
@@ -190,7 +195,7 @@ int sandlot_change_network(struct sandlot_session *session, const struct sandlot
 
     if (sized_read(&own, sizeof(own), change, sizeof(own.size), "sandlot_network_change", error) < 0)
         return -1;
-    if (!session->provider->table.set_network)
+    if (!sandlot_can_change_network(session))
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
                          "%s cannot change what a living sandbox may reach; make a new one with --network or --allow",
                          name_of(session));

@@ -534,6 +534,9 @@ struct sandlot_network_change {
     struct sandlot_cancellation *cancellation;
 };
 
+/* Can that be changed, by a provider of this kind? */
+SANDLOT_API bool sandlot_can_change_network(const struct sandlot_session *session);
+
 /* Changes what the sandbox may reach. When it returns 0 that is in force, and connections that no longer fit are cut.
  * Credentials stay as they were made. SANDLOT_CODE_NOT_SUPPORTED: the provider cannot, or cannot hold what comes of it.
  */
