@@ -8,15 +8,17 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     THREADS = 8,
     CALLS = 4,
     WARM_UP = 20,
-    LONG_MS = 5000,        /* a third of the cycles that is worth a word */
-    CREATIONS = 10,        /* sandboxes made and deleted: dear at a vendor */
-    TOLERATED_BYTES = 64,  /* per cycle */
-    BREATHING_BYTES = 4096 /* of caches and buffers, per measurement */
+    LONG_MS = 5000,         /* a third of the cycles that is worth a word */
+    CREATIONS = 10,         /* sandboxes made and deleted: dear at a vendor */
+    TOLERATED_BYTES = 64,   /* per cycle */
+    BREATHING_BYTES = 4096, /* of caches and buffers, per measurement */
+    MOMENT_US = 100000      /* in which a thread whose code has gone runs into it */
 };
 
 /* ---- many threads ------------------------------------------------------------------------------------------------ */
@@ -209,17 +211,36 @@ static void check_leaks(const struct live *live, const char *what, const char *i
     tell_leaks(what, at, third);
 }
 
+/* Unloads the library. A thread that lives on without its code crashes anywhere, so what is suspected is said before.
+ */
+static void unload(struct live *live, long threads_before)
+{
+    void *library = dlopen(live->kit->file, RTLD_NOW | RTLD_NOLOAD);
+
+    live_end(live);
+    bool outlived = entries_of("/proc/self/task") > threads_before;
+
+    if (outlived)
+        tap_record("suspect", "Join your threads in close: one that it left ran on when the library was unloaded.");
+    if (library)
+        dlclose(library);
+    if (outlived)
+        usleep(MOMENT_US);
+    tap_record("suspect", "");
+}
+
 static void check_unloading(const struct kit *kit)
 {
     for (int i = 0; i < 2; i++) {
         struct live live;
+        long threads_before = entries_of("/proc/self/task");
 
         if (!live_begin(&live, kit, true))
             return;
         if (!tap_check(cycle(&live, NULL), i == 0 ? "used, unloaded" : "loaded again", "a sandbox, a command, an end",
                        "it failed", "Undo in close what open did; keep nothing that outlives the library."))
             i = 2;
-        live_end(&live);
+        unload(&live, threads_before);
     }
 }
 
