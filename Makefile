@@ -491,7 +491,7 @@ check: all quick-programs clients sanitize
 check-all: all programs clients sanitize fuzzers $(BENCH)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --all $(BUILD)
 
-check-vendors: all clients $(BUILD)/tests/plugins/acme.so
+check-vendors: all clients $(BUILD)/tests/plugins/acme.so $(BUILD)/tests/local/in_terminal
 	@SANDLOT_TEST_SLOW=1 tests/run.sh -b $(BUILD) -j $(JOBS) -t 900 $(sort $(wildcard tests/vendors/*/*_test.sh))
 
 lint: all
