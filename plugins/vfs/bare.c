@@ -261,7 +261,7 @@ static bool list_one(void *context, const char *name)
         return true;
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = name,
-                                          .state = "without commands",
+                                          .state = "files-only",
                                           .created_at_ms = record.created_ms,
                                           .run_label = *record.label ? record.label : NULL};
 

@@ -122,6 +122,8 @@ static void note_created(struct sandlot_call *call, const char *id, const char *
 
     snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
     snprintf(sandbox->working_dir, sizeof(sandbox->working_dir), "%s", working_dir ? working_dir : "");
+    if (making->note.landlock)
+        store_let_through(&making->vfs->store, sandbox->working_dir);
     if (making->note.landlock || making->note.inode)
         store_note(&making->vfs->store, id, &making->note);
     outer->host->created(outer, id, working_dir);
@@ -218,7 +220,7 @@ static enum sandlot_status tell(const struct sandlot_listing *listing, const str
                                   .run_label = box->run_label};
 
     if (store_noted(&telling->vfs->store, box->id).landlock)
-        told.state = "running, confined by landlock alone";
+        told.state = "landlock";
     return telling->listing->add(telling->listing, &told);
 }
 

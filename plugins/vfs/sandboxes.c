@@ -8,7 +8,9 @@
 #include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static enum sandlot_status open_store(struct sandlot_call *call, struct vfs *vfs)
 {
@@ -39,16 +41,32 @@ enum sandlot_status sandboxes_open_root(struct sandlot_call *call, void *provide
     return lower->table->open_root(call, lower->instance, sandbox->box, root);
 }
 
+/* That of a box without a view of its own, which local serves no files of: a folder of the store. */
+static enum sandlot_status open_in_store(struct sandlot_call *call, const char *path, struct place *place)
+{
+    struct stat folder;
+
+    place->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (place->fd < 0 || fstat(place->fd, &folder) < 0)
+        return store_fail(call, "the files cannot be reached");
+    place->uid = folder.st_uid;
+    place->gid = folder.st_gid;
+    return SANDLOT_OK;
+}
+
 /* The folder in which the commands of SANDBOX start. To be closed. */
 static enum sandlot_status open_workspace(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox,
                                           struct place *place)
 {
     struct sandlot_root root = {.size = sizeof(root), .fd = -1, .alive_fd = -1};
+
+    if (*sandbox->working_dir)
+        return open_in_store(call, sandbox->working_dir, place);
     enum sandlot_status status = sandboxes_open_root(call, vfs, sandbox, &root);
 
     *place = (struct place){-1, root.uid, root.gid};
     if (status == SANDLOT_OK)
-        place->fd = tree_open(root.fd, *sandbox->working_dir ? sandbox->working_dir : "/workspace");
+        place->fd = tree_open(root.fd, "/workspace");
     if (root.fd >= 0)
         close(root.fd);
     if (root.alive_fd >= 0)

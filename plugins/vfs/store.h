@@ -24,6 +24,9 @@ struct store {
 enum sandlot_status store_open(struct sandlot_call *call, struct store *store);
 void store_close(struct store *store);
 
+/* Lets the user of a box without a view of its own, who is not this one where this one is root, walk to its FOLDER. */
+void store_let_through(const struct store *store, const char *folder);
+
 /* The folder PATH of the store, made if need be; -1 with errno. To be closed. */
 int store_folder(const struct store *store, const char *path);
 
