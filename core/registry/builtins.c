@@ -19,7 +19,7 @@ static const struct builtin table[] = {
     {"runloop", "Runloop devboxes", "/home/user", true, true, true},
     {"sandbox0", "Sandbox0 sandboxes", "/workspace", true, false, false},
     {"vercel", "Vercel sandboxes", "/vercel/sandbox", true, false, true},
-    {"vfs", "files in memory, without commands", "/workspace", true, false, false},
+    {"vfs", "files in memory, for development and tests", "/workspace", true, true, false},
 };
 
 const struct builtin *builtins(size_t *count)
