@@ -140,7 +140,7 @@ printf '[sandboxes.providers.only_execute]\nclass_path = "%s:only_execute"\n' "$
 chmod 644 one.so
 expect "the configuration does" 0 "*" "not used, because the entry \[sandboxes.providers.only_execute\]" plugin install one.so
 json "list has both, and what hides them" 0 '.plugins | map(select(.name == "only_execute")) | length == 2 and
-    all(.shadowed_by.source == "config" and .abi == "1.1")' plugin list
+    all(.shadowed_by.source == "config" and .abi == "1.2")' plugin list
 rm "$config"
 expect "remove takes the one of this user" 0 "$plugins/one.so" "*" plugin remove only_execute
 usage "the other one is not touched" "it is .*first/only_execute.so" plugin remove only_execute
