@@ -172,7 +172,7 @@ cp text.so "$plugins/broken.so"
 json "list has what cannot be used" 0 '.plugins | map(select(.name == null)) | length == 1 and
     (.[0].path | endswith("/broken.so")) and (.[0].ready | not) and (.[0].reason | length > 0)' plugin list
 expect "in words" 0 "*" "*" plugin list
-check "both are there" test "$(grep -c "^only_execute *1.1  yes\|^- .*no .*broken.so" "$scratch/out")" = 2
+check "both are there" test "$(grep -c "^only_execute *1.2  yes\|^- .*no .*broken.so" "$scratch/out")" = 2
 check "the path of a file that cannot be used stands there once" test "$(grep -o "broken.so" "$scratch/out" | wc -l)" = 1
 check "before what is wrong with it" grep -q "broken.so  cannot be used: " "$scratch/out"
 expect "it goes by its file name" 0 "$plugins/broken.so" "*" plugin remove broken
