@@ -143,7 +143,8 @@ static bool read_entry(char *line, struct sandlot_network_entry *entry)
     return entry->text && entry->kind;
 }
 
-static enum sandlot_status tell(struct sandlot_call *call, char *text, const struct sandlot_network_view *view)
+static enum sandlot_status tell(struct sandlot_call *call, char *text, const char *note,
+                                const struct sandlot_network_view *view)
 {
     struct sandlot_network network = {.size = sizeof(network)};
     size_t lines = 0;
@@ -159,21 +160,23 @@ static enum sandlot_status tell(struct sandlot_call *call, char *text, const str
             network.entry_count++;
     network.entries = entries;
     network.mode = network.entry_count ? SANDLOT_NETWORK_ALLOW : SANDLOT_NETWORK_OFF;
-    view->tell(view, &network, NULL);
+    view->tell(view, &network, note);
     return SANDLOT_OK;
 }
 
 enum sandlot_status network_show(const struct sandbox *sandbox, struct sandlot_call *call,
                                  const struct sandlot_network_view *view)
 {
+    const bool ended = faccessat(sandbox->folder_fd, "network.ended", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    const char *note = ended ? "its proxy has ended, so nothing leaves it any more; create another sandbox" : NULL;
     AUTO_FREE char *text = read_policy(sandbox);
 
     if (text)
-        return tell(call, text, view);
+        return tell(call, text, note, view);
     if (errno != ENOENT)
         return sandlot_fail(call, SANDLOT_INTERNAL, "the network list of sandbox %s cannot be read: %s", sandbox->id,
                             strerror(errno));
-    view->tell(view, NULL, NULL);
+    view->tell(view, NULL, note);
     return SANDLOT_OK;
 }
 

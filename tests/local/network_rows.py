@@ -82,6 +82,28 @@ def udp(address):
         return "refused"
 
 
+def sent(family, kind, protocol):
+    try:
+        with socket.socket(family, kind, protocol) as connection:
+            connection.sendto(b"\x08\0\xf7\xff\0\0\0\0", ("198.51.100.1", 0))
+            return "sent"
+    except (OSError, TypeError, ValueError):
+        return "refused"
+
+
+def bound(address):
+    """A listener in the place of the proxy's, for other programs of the box to fall for."""
+    try:
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.bind(address)
+            listener.listen()
+            return "bound"
+    except OSError:
+        return "refused"
+
+
 def tcp(address):
     try:
         socket.create_connection(address, 5).close()
@@ -177,6 +199,59 @@ ROWS = {
     "garbage": lambda: get("http://example.com/garbage"),
     "switch": lambda: get("http://example.com/switch", "Upgrade: x", "Connection: upgrade"),
     "socks": lambda: raw(b"\x05\x01\x00"),
+    "connect-user": lambda: tunnel("example.com@denied.example:443"),
+    "connect-user-reversed": lambda: tunnel("denied.example@example.com:443"),
+    "connect-escape": lambda: tunnel("example.com%00.denied.example:443"),
+    "connect-backslash": lambda: tunnel("denied.example\\.example.com:443"),
+    "connect-dots": lambda: tunnel("example.com..:443"),
+    "connect-slash": lambda: tunnel("denied.example/.example.com:443"),
+    "connect-star": lambda: tunnel("*.wild.example:443"),
+    "connect-no-port": lambda: tunnel("example.com"),
+    "connect-port-zero": lambda: tunnel("example.com:0"),
+    "connect-port-large": lambda: tunnel("example.com:65979"),
+    "connect-port-sign": lambda: tunnel("example.com:+443"),
+    "connect-port-twice": lambda: tunnel("denied.example:443:443"),
+    "connect-host-differs": lambda: tunnel("example.com:443", None, "denied.example:443"),
+    "connect-in-connect": lambda: tunnel("example.com:80", b"CONNECT denied.example:80 HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "url-in-connect": lambda: tunnel("example.com:80", b"GET http://denied.example/ HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "long-name": lambda: get("http://" + "a." * 140 + "example.com/"),
+    "url-fragment": lambda: raw(b"GET http://denied.example#.example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "url-question": lambda: raw(b"GET http://denied.example?.example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "url-backslash": lambda: raw(b"GET http://denied.example\\.example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "url-other-port": lambda: get("http://example.com:8080/"),
+    "url-https": lambda: get("https://example.com/smuggled"),
+    "url-file": lambda: raw(b"GET file:///etc/passwd HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "host-list": lambda: raw(b"GET http://example.com/smuggled HTTP/1.1\r\nHost: example.com, denied.example\r\n\r\n"),
+    "host-absent-field": lambda: raw(b"GET http://example.com/smuggled HTTP/1.1\r\n\r\n"),
+    "field-blank": lambda: get("http://example.com/smuggled", "Transfer-Encoding : chunked"),
+    "field-control": lambda: get("http://example.com/smuggled", "X: a\vb"),
+    "field-return": lambda: get("http://example.com/smuggled", "X: a\rY: b"),
+    "coding-unknown": lambda: get("http://example.com/smuggled", "Transfer-Encoding: xchunked"),
+    "coding-list": lambda: get("http://example.com/smuggled", "Transfer-Encoding: chunked, identity"),
+    "coding-control": lambda: get("http://example.com/smuggled", "Transfer-Encoding: \x0bchunked"),
+    "length-sign": lambda: get("http://example.com/smuggled", "Content-Length: +5"),
+    "length-hex": lambda: get("http://example.com/smuggled", "Content-Length: 0x5"),
+    "length-huge": lambda: get("http://example.com/smuggled", "Content-Length: 99999999999999999999"),
+    "version-2": lambda: raw(b"GET http://example.com/smuggled HTTP/2.0\r\nHost: example.com\r\n\r\n"),
+    "version-none": lambda: raw(b"GET http://example.com/smuggled\r\n\r\n"),
+    "connection-names-length": lambda: raw(
+        b"POST http://example.com/named HTTP/1.1\r\nHost: example.com\r\nConnection: content-length\r\n"
+        b"Content-Length: 48\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: denied.example\r\n\r\n"
+    ),
+    "nat64": lambda: tunnel("[64:ff9b::a9fe:a9fe]:80"),
+    "6to4": lambda: tunnel("[2002:7f00:1::]:443"),
+    "nat64-name": lambda: get("http://nat64.example/"),
+    "6to4-name": lambda: get("http://6to4.example/"),
+    "unspecified-name": lambda: get("http://zero.example/"),
+    "link-local-name": lambda: get("http://link.example/"),
+    "multicast-name": lambda: get("http://multicast.example/"),
+    "own-name": lambda: get("http://own.example/"),
+    "sni-longer": lambda: tls("example.com:443", "example.com.denied.example"),
+    "sni-below": lambda: tls("example.com:443", "a.example.com"),
+    "icmp": lambda: sent(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP),
+    "raw": lambda: sent(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
+    "packet": lambda: sent(socket.AF_PACKET, socket.SOCK_RAW, 0),
+    "listener": lambda: bound(PROXY),
     "udp": lambda: udp(("198.51.100.1", 53)),
     "udp-6": lambda: udp(("2001:db8::1", 443)),
     "dns": lambda: udp(("8.8.8.8", 53)),

@@ -15,6 +15,12 @@ command -v openssl >/dev/null || { echo "no openssl for a certificate"; exit 77;
 runtime=$(ldd "$BUILD/builtins/local.so" | awk '$1 ~ /^libasan/ { print $3 }')
 driver=(env ${runtime:+LD_PRELOAD="$runtime" ASAN_OPTIONS=detect_leaks=0} "$driver")
 
+# An address of this machine that is no loopback; where it has none, one that is refused anyway.
+own_address() {
+    "$python" -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("198.51.100.1", 9)); print(s.getsockname()[0])' \
+        2>/dev/null || echo 127.0.0.1
+}
+
 # ---- the stand-ins ----
 
 # Root's proxies run as users of their own, who must reach the table.
@@ -37,7 +43,7 @@ installation() {
     cp "$BUILD/builtins/local.so" "$BUILD/builtins/sandlot-local-keeper" "$BUILD/tests/local/sandlot-egress" "$scratch/$1/"
     printf '%s\n' "$2" >"$scratch/$1/stand-ins"
     export XDG_STATE_HOME=$scratch/state.$1
-    mkdir -p -m 700 "$XDG_STATE_HOME"
+    (umask 077 && mkdir "$XDG_STATE_HOME")
 }
 drive() {
     ran="provider_driver $*"
@@ -69,6 +75,12 @@ name mapped.example ::ffff:127.0.0.1
 name mixed.example 10.0.0.1 198.51.100.1
 name nowhere.example
 name closed.example 198.51.100.2
+name nat64.example 64:ff9b::7f00:1
+name 6to4.example 2002:7f00:1::1
+name zero.example 0.0.0.0
+name link.example fe80::1
+name multicast.example 224.0.0.1
+name own.example $(own_address)
 name silent.example 198.51.100.1
 name db.example 10.0.0.5
 name otherdb.example 10.0.0.5
@@ -84,7 +96,8 @@ installation usual "$names"
 
 list="host example.com 0,below wild.example 0,host xn--mnchen-3ya.example 0,host tcp.example 2222,host loop.example 0"
 list+=",host private.example 0,host metadata.example 0,host mapped.example 0,host mixed.example 0,host nowhere.example 0"
-list+=",host closed.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
+list+=",host closed.example 0,host nat64.example 0,host 6to4.example 0,host zero.example 0,host link.example 0"
+list+=",host multicast.example 0,host own.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
 
 rows() { "${driver[@]}" "$library" exec "$1" "python3 - ${*:2}" <"$here/network_rows.py" 2>"$scratch/err"; }
 
@@ -191,13 +204,63 @@ until-end 200
 garbage 502
 switch 502
 socks 400
+connect-user 400
+connect-user-reversed 400
+connect-escape 400
+connect-backslash 400
+connect-dots 400
+connect-slash 400
+connect-star 400
+connect-no-port 400
+connect-port-zero 400
+connect-port-large 400
+connect-port-sign 400
+connect-port-twice 400
+connect-host-differs 400
+connect-in-connect 200+closed
+url-in-connect 200+closed
+long-name 400
+url-fragment 400
+url-question 400
+url-backslash 400
+url-other-port 403
+url-https 400
+url-file 400
+host-list 400
+host-absent-field 400
+field-blank 400
+field-control 400
+field-return 400
+coding-unknown 400
+coding-list 400
+coding-control 400
+length-sign 400
+length-hex 400
+length-huge 400
+version-2 400
+version-none 400
+connection-names-length 200
+nat64 403
+6to4 403
+nat64-name 403
+6to4-name 403
+unspecified-name 403
+link-local-name 403
+multicast-name 403
+own-name 403
+sni-longer 200+closed
+sni-below 200+closed
+icmp refused
+raw refused
+packet refused
+listener refused
 udp refused
 udp-6 refused
 dns refused
 tcp refused
 tcp-6 refused
 ROWS
-check "nothing of what was refused has come to a server" is "$(grep -c smuggled "$servers/seen")" 0
+check "nothing of what was refused has come to a server" is "$(grep -c "smuggled" "$servers/seen")" 0
 check "nor a host that was denied" is "$(grep -ciE 'denied|evil|9ta|/second' "$servers/seen")" 0
 drive network-log "$box"
 check "the log names the rule" prints "allowed a.wild.example 80 rule=*.wild.example reason=- "
@@ -274,6 +337,8 @@ dead() { in_box "$other" "curl -sS http://example.com/ 2>&1"; prints "Failed to 
 check "then nothing leaves the box" until_true 60 dead
 drive network "$other" "host example.com 0"
 check "which a change of the list tells" says "the proxy of this sandbox has ended"
+drive network-show "$other"
+check "and so does what is told of it" prints "its proxy has ended"
 check "the other box's goes on" is "$(rows "$box" host)" "host	200"
 drive delete "$box"
 drive delete "$other"

@@ -181,7 +181,7 @@ static void change_network(struct keeper *keeper, struct connection *connection,
 
 void serve_way(struct keeper *keeper, struct way *way)
 {
-    const enum way_answer heard = way_heard(way);
+    const enum way_answer heard = way_heard(keeper, way);
 
     for (struct connection *connection = keeper->connections; connection; connection = connection->next) {
         if (connection->changed != way->box || heard == WAY_NOTHING)

@@ -113,6 +113,15 @@ static void abandon(struct way *way)
     way->dead = true;
 }
 
+/* For those who ask what holds. */
+static void note_end(const struct keeper *keeper, const struct way *way)
+{
+    char name[BOX_ID_SIZE + 16];
+
+    snprintf(name, sizeof(name), "%s/network.ended", way->box->id);
+    AUTO_CLOSE int fd = openat(keeper->state.boxes_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static int start(struct keeper *keeper, struct way *way)
 {
     char name[BOX_ID_SIZE + 16];
@@ -140,13 +149,15 @@ static int start(struct keeper *keeper, struct way *way)
 void way_knocked(struct keeper *keeper, struct way *way)
 {
     epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, way->listener_fd, NULL);
-    if (start(keeper, way) < 0)
-        abandon(way);
-    else
+    if (start(keeper, way) == 0) {
         close(take_fd(&way->listener_fd));
+        return;
+    }
+    abandon(way);
+    note_end(keeper, way);
 }
 
-enum way_answer way_heard(struct way *way)
+enum way_answer way_heard(const struct keeper *keeper, struct way *way)
 {
     struct received message;
     const enum protocol_result result = protocol_receive(way->control_fd, &message, 0, -1);
@@ -159,6 +170,7 @@ enum way_answer way_heard(struct way *way)
         return WAY_DONE;
     }
     abandon(way);
+    note_end(keeper, way);
     return WAY_ENDED;
 }
 

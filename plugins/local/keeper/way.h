@@ -50,8 +50,8 @@ enum way_answer {
     WAY_ENDED
 };
 
-/* What sandlot-egress has said. */
-enum way_answer way_heard(struct way *way);
+/* What sandlot-egress has said. That it has ended is noted in the box's folder, as the file network.ended. */
+enum way_answer way_heard(const struct keeper *keeper, struct way *way);
 
 /* Replaces the policy; takes POLICY. 1: in force; 0: it will be when `taken` is what `sent` is now; -1: it cannot be.
  */
