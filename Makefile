@@ -211,7 +211,13 @@ LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))
 VENDORS := $(filter-out local $(PROJECTS),$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
 VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(VENDOR_PROVIDERS)
+NETWORK_SETS := $(BUILD)/builtins/network-sets.toml
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) \
+            $(VENDOR_PROVIDERS) $(NETWORK_SETS)
+
+$(NETWORK_SETS): config/network-sets.toml
+	@mkdir -p $(@D)
+	@cp $< $@
 
 $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -556,7 +562,7 @@ install: all
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
-	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(NETWORK_SETS) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/

@@ -50,6 +50,10 @@
 #define OPTION_IF_EXISTS OPTION_BIT(39)
 #define OPTION_FORGET OPTION_BIT(40)
 #define OPTION_MAX_BYTES OPTION_BIT(41)
+#define OPTION_NETWORK OPTION_BIT(42)
+#define OPTION_ALLOW OPTION_BIT(43)
+#define OPTION_FOLLOW OPTION_BIT(44)
+#define OPTION_DENIED OPTION_BIT(45)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -57,7 +61,7 @@
     (OPTION_SANDBOX | OPTION_PARAM | OPTION_CONFIG | OPTION_JSON | OPTION_QUIET | OPTION_VERBOSE | OPTION_HELP | \
      OPTION_VERSION)
 /* Taken by commands that make a sandbox. */
-#define OPTIONS_CREATE (OPTION_SNAPSHOT_NAME | OPTION_SETUP | OPTION_SCOPE)
+#define OPTIONS_CREATE (OPTION_SNAPSHOT_NAME | OPTION_SETUP | OPTION_SCOPE | OPTION_NETWORK | OPTION_ALLOW)
 
 struct command;
 
@@ -95,6 +99,8 @@ struct options {
     const char *language;
     const char *directory;
     const char **forgotten; /* ids, ended by NULL */
+    const char *network;    /* a mode */
+    const char **allowed;   /* entries, ended by NULL */
     char **arguments;       /* ended by NULL */
     size_t argument_count;
 };

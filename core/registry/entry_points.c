@@ -93,6 +93,7 @@ static void clear_point(struct entry_point *point)
     free(point->working_dir);
     free(point->inside);
     free(point->inside_unless);
+    free(point->inside_network);
     free(point->credentials);
     free(point->environment);
     free(point->project);
@@ -293,6 +294,7 @@ static bool read_key(struct reading *reading, struct entry_point *point, const c
         {"package", &point->package, false},
         {"inside", &point->inside, true},
         {"inside_unless", &point->inside_unless, true},
+        {"inside_network", &point->inside_network, true},
     };
 
     for (size_t i = 0; i < COUNT(texts); i++)

@@ -69,6 +69,7 @@ struct entry_point {
     char *package;
     char *inside;
     char *inside_unless;
+    char *inside_network; /* of the network, where no policy was asked for */
     struct parameter_note *parameters;
     size_t parameter_count;
     char *problem; /* why this provider cannot be used ("its symbol acme is not exported"); NULL: usable */

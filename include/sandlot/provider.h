@@ -17,8 +17,9 @@
  * VERSIONS  Every struct that crosses begins with its own size in bytes; fields are only ever added at
  * the end. Read or write a field that may be newer than the other side only after SANDLOT_HAS says it is there, and
  * never assign a whole struct that the other side made. sandlot_label, sandlot_file, sandlot_network_entry and
- * sandlot_network_credential come in arrays, over which a provider steps by the size that it was built with: these
- * never grow. The host refuses a provider of another ABI major; within a major both sides use what both know.
+ * sandlot_network_credential come in arrays, over which a provider steps by the size that it was built with: these never
+ * grow.
+ * The host refuses a provider of another ABI major; within a major both sides use what both know.
  *
  * MEMORY    Nobody frees what the other side allocated. What the host passes in stays the host's and is
  * valid until the function returns, unless a longer life is promised. Results flow into sinks or into
@@ -222,7 +223,7 @@ struct sandlot_network_credential {
     const char *placeholder_name; /* NULL: the header is set, whatever the program sent. Else a variable of the sandbox
                                      that holds PLACEHOLDER; only where a program sends that text in HEADER it is
                                      replaced by VALUE, in `Basic` too, and an absent header stays absent */
-    const char *placeholder;      /* of letters and digits, as long as VALUE and at least 16; NULL without a name */
+    const char *placeholder;      /* as VALUE is written, with letters and digits of chance, at least 16; or NULL */
     bool plain;
 };
 
@@ -478,8 +479,8 @@ struct sandlot_provider {
                                     const struct sandlot_file *files, size_t count,
                                     const struct sandlot_transfer *transfer);
 
-    /* Native files: opens the sandbox's root for the host, which owns the descriptors afterwards. Counts as a use of
-     * the sandbox: while its files are in use the host asks again from time to time. SANDLOT_UNSUPPORTED: this one
+    /* Native files: opens the sandbox's root for the host, which owns the descriptors afterwards. Counts as a use of the
+     * sandbox: while its files are in use the host asks again from time to time. SANDLOT_UNSUPPORTED: this one
      * sandbox's files cannot be reached directly; the host goes through execute. */
     enum sandlot_status (*open_root)(struct sandlot_call *call, void *provider, void *sandbox,
                                      struct sandlot_root *root);
@@ -505,16 +506,15 @@ struct sandlot_provider {
 
     /*
      * Since 1.1. For providers that look for their credentials where no list of variables tells: could a request be
-     * made? Decided by what lies on this machine, within a second: sends nothing, starts no program. SANDLOT_OK: yes,
-     * or it cannot be told; anything else, SANDLOT_AUTH mostly, says what is missing. `sandlot providers` asks it of
-     * the providers that ship with Sandlot, and of others when they are named. NULL: `credentials` tells all.
+     * made? Decided by what lies on this machine, within a second: sends nothing, starts no program. SANDLOT_OK: yes, or
+     * it cannot be told; anything else, SANDLOT_AUTH mostly, says what is missing. `sandlot providers` asks it of the
+     * providers that ship with Sandlot, and of others when they are named. NULL: `credentials` tells all.
      */
     enum sandlot_status (*check)(struct sandlot_call *call, void *provider);
 
     /*
-     * Since 1.2. Gives a living sandbox another policy, the whole of it anew. When it returns SANDLOT_OK the policy is
-     * in force, and connections that no longer fit are cut. Credentials stay as they were made: `network` never has
-     * any.
+     * Since 1.2. Gives a living sandbox another policy, the whole of it anew. When it returns SANDLOT_OK the policy is in
+     * force, and connections that no longer fit are cut. Credentials stay as they were made: `network` never has any.
      */
     enum sandlot_status (*set_network)(struct sandlot_call *call, void *provider, void *sandbox,
                                        const struct sandlot_network *network);
@@ -523,8 +523,8 @@ struct sandlot_provider {
     enum sandlot_status (*show_network)(struct sandlot_call *call, void *provider, void *sandbox,
                                         const struct sandlot_network_view *view);
 
-    /* Since 1.2. Tells the decisions whose number is above AFTER and which are still kept; returns at once when there
-     * are no more. NULL: there is no log. */
+    /* Since 1.2. Tells the decisions whose number is above AFTER and which are still kept; returns at once when there are no
+     * more. NULL: there is no log. */
     enum sandlot_status (*network_log)(struct sandlot_call *call, void *provider, void *sandbox, uint64_t after,
                                        const struct sandlot_network_log *log);
 };
@@ -606,22 +606,25 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
  *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
- * network-log. Must agree with the table (files: open_root; pause: pause and resume; network-live: set_network); the
- *                  host refuses a provider whose note disagrees. And, since 1.2, what it can hold of a network policy,
- *                  which no function tells: network-off, network-open, network-hosts (HOST and BELOW), network-ports
- * (one port of a host, whichever), network-cidrs, network-credentials credentials    variables without which nothing
- * works, separated by blanks; A|B for alternatives environment    other variables that the provider looks up, separated
- * by blanks project        those of all these that the .env file of a project may set, besides the credentials: such a
- * file comes with a repository, so nothing that shapes requests (addresses, headers, files of keys) reads files and
- * folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
+ *                  network-log. Must agree with the table (files: open_root; pause: pause and resume; network-live:
+ *                  set_network); the host refuses a provider whose note disagrees. And, since 1.2, what it can hold of
+ *                  a network policy, which no function tells: network-off, network-open, network-hosts (HOST and
+ *                  BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
+ *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
+ *   environment    other variables that the provider looks up, separated by blanks
+ *   project        those of all these that the .env file of a project may set, besides the credentials: such a file comes
+ *                  with a repository, so nothing that shapes requests (addresses, headers, files of keys)
+ *   reads          files and folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
  *                  "$VARIABLE/PATH". In a worker it sees no others of the user's
  *   writes         the same for folders that it fills; they are made if they are not there
- *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other
- * rights or talks to a service of this machine. A user then has to say isolation = "unconfined" needs          programs
- * (looked up in PATH) or absolute files it cannot work without, separated by blanks package        the Debian package
- * to install when something of it is missing inside         what agents are told of a sandbox: who one is there, on
- * what system, where one may write, whether there is a network. Sentences, which may stand in several lines
+ *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other rights or
+ *                  talks to a service of this machine. A user then has to say isolation = "unconfined"
+ *   needs          programs (looked up in PATH) or absolute files it cannot work without, separated by blanks
+ *   package        the Debian package to install when something of it is missing
+ *   inside         what agents are told of a sandbox: who one is there, on what system, where one may write, whether
+ *                  there is a network. Sentences, which may stand in several lines
  *   inside_unless  the parameters which, if one of them is given, make that untrue, separated by blanks
+ *   inside_network the same about the network, told where no policy was asked for
  *
  * THE NOTE  An ELF note (elf(5)) in section .note.sandlot, owner "sandlot", type 1, whose description is INI text, one
  * section per provider. Padding after the text is NUL. The host takes at most 64 KiB per file. A provider written in

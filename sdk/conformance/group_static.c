@@ -132,10 +132,10 @@ static size_t distance(const char *name, size_t length, const char *word)
  * default.NAME the part before the point counts. */
 static const char *nearest_key(const char *key)
 {
-    static const char *const known[] = {"abi",           "symbol",        "description", "working_dir", "sandbox_id",
-                                        "snapshot_name", "capabilities",  "credentials", "environment", "project",
-                                        "reads",         "writes",        "confined",    "needs",       "package",
-                                        "inside",        "inside_unless", "parameter.",  "default."};
+    static const char *const known[] = {"abi",           "symbol",        "description",    "working_dir", "sandbox_id",
+                                        "snapshot_name", "capabilities",  "credentials",    "environment", "project",
+                                        "reads",         "writes",        "confined",       "needs",       "package",
+                                        "inside",        "inside_unless", "inside_network", "parameter.",  "default."};
     size_t length = strcspn(key, ".") + (strchr(key, '.') != NULL);
     const char *nearest = NULL;
     size_t least = length / 3 + 2; /* what differs more was meant otherwise */
