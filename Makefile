@@ -203,14 +203,17 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
-LOCAL_CLIENT := $(wildcard plugins/local/*.c)
+# The client checks a network list with the code that will obey it.
+LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # A folder with a makefile is a project of its own, as a vendor has it; see below. Every other one is built in, one for each cloud.
 PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))
 VENDORS := $(filter-out local $(PROJECTS),$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
 VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
 NETWORK_SETS := $(BUILD)/builtins/network-sets.toml
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(VENDOR_PROVIDERS) $(NETWORK_SETS)
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) \
+            $(VENDOR_PROVIDERS) $(NETWORK_SETS)
 
 $(NETWORK_SETS): config/network-sets.toml
 	@mkdir -p $(@D)
@@ -279,6 +282,22 @@ $(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(KEEPER_LINK) $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp -lpthread
 
+# Not static: names are resolved with whatever modules the machine has for that.
+$(BUILD)/builtins/sandlot-egress: $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
+# The same with stand-ins for names and public addresses (egress/stand_in.h), which no other build has.
+EGRESS_STAND_INS := $(LOCAL_EGRESS:%.c=$(BUILD)/tests/stand_ins/%.o)
+
+$(EGRESS_STAND_INS): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(LOCAL_FLAGS) -DSANDLOT_EGRESS_STAND_INS -c $< -o $@
+
+$(BUILD)/tests/local/sandlot-egress: $(EGRESS_STAND_INS)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
 # ---- tests ------------------------------------------------------------------------------------------------------
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*_test.c))
@@ -293,7 +312,7 @@ TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildc
                 $(BUILD)/tests/plugins/acme.so
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
-TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
+TEST_PROGRAMS := $(BUILD)/tests/local/sandlot-egress $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
 
 $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
@@ -424,7 +443,19 @@ $(MODAL_READERS): $(BUILD)/flags
 $(BUILD)/fuzz/modal_fuzz: $(BUILD)/fuzz/targets/modal_fuzz.o $(MODAL_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c
 
-$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+# What the way out of a local box reads of it and of the world.
+EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o body.o head.o hello.o host.o policy.o)
+
+$(BUILD)/fuzz/targets/egress_fuzz.o: FUZZ_COMMON += -Iplugins/local
+
+$(EGRESS_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz/egress_fuzz: $(BUILD)/fuzz/targets/egress_fuzz.o $(EGRESS_READERS)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
+
+$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/egress_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
@@ -532,7 +563,7 @@ install: all
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(NETWORK_SETS) $(TO)/lib/sandlot/builtins/
-	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
@@ -578,5 +609,5 @@ uninstall:
 
 ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
--include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
+-include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)
