@@ -5,6 +5,7 @@
 #include "snapshots.h"
 #include "tree.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
@@ -302,16 +303,27 @@ enum sandlot_status sandboxes_terminal(struct sandlot_call *call, void *provider
 /* ---- snapshots and forks --------------------------------------------------------------------------------------------
  */
 
+/* The host hears of new sandboxes only, and local tells of those that it finds, too. */
+static void hear_nothing(struct sandlot_call *call, const char *id, const char *working_dir)
+{
+}
+
 /* Opens the files of sandbox ID. *FOUND is to be released, *PLACE's descriptor to be closed. */
 static enum sandlot_status files_of(struct sandlot_call *call, struct vfs *vfs, const char *id, struct sandbox **found,
                                     struct place *place)
 {
     const struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
+    struct attempt quiet;
     enum sandlot_status status = open_store(call, vfs);
 
-    if (status == SANDLOT_OK)
-        status = get(call, vfs, &request, found);
-    return status == SANDLOT_OK ? open_workspace(call, vfs, *found, place) : status;
+    if (status != SANDLOT_OK)
+        return status;
+    attempt_begin(&quiet, call, 0);
+    quiet.host.created = hear_nothing;
+    status = get(&quiet.call, vfs, &request, found);
+    if (status != SANDLOT_OK)
+        return attempt_fail(&quiet, status);
+    return open_workspace(call, vfs, *found, place);
 }
 
 enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,

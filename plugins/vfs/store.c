@@ -73,7 +73,9 @@ static bool make_in(struct store *store, const char *folder, uint64_t number)
 
 enum sandlot_status store_open(struct sandlot_call *call, struct store *store)
 {
-    const char *const folders[] = {"/dev/shm", call->host->environment(call, "XDG_RUNTIME_DIR"), "/run/shm"};
+    const char *said = call->host->environment(call, "VFS_FOLDER");
+    const char *const folders[] = {said ? said : "/dev/shm",
+                                   said ? NULL : call->host->environment(call, "XDG_RUNTIME_DIR")};
     uint64_t number = place_of_state(call);
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
@@ -82,8 +84,9 @@ enum sandlot_status store_open(struct sandlot_call *call, struct store *store)
             return SANDLOT_OK;
         }
     return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
-                        "no folder in memory can be used for vfs: neither /dev/shm nor $XDG_RUNTIME_DIR is a file "
-                        "system in memory that this user may write to; mount one (tmpfs) at /dev/shm");
+                        "no folder in memory can be used for vfs: %.300s is no file system in memory (tmpfs) that this "
+                        "user may write to; mount one at /dev/shm, or name one in VFS_FOLDER",
+                        said ? said : "neither /dev/shm nor $XDG_RUNTIME_DIR");
 }
 
 void store_let_through(const struct store *store, const char *folder)
