@@ -12,6 +12,7 @@ static const struct builtin table[] = {
     {"daytona", "Daytona sandboxes", "/home/daytona", true, false, true},
     {"deno", "Deno sandboxes", "/home/app", true, false, false},
     {"e2b", "E2B sandboxes", "/home/user", true, false, false},
+    {"kubernetes", "pods of a cluster, or sandboxes of agent-sandbox", "/workspace", true, false, true},
     {"langsmith", "LangSmith sandboxes", "/root", true, true, true},
     {"local", "boxes on this machine, without cloud or key", "/workspace", true, true, true},
     {"modal", "Modal sandboxes", "/workspace", true, false, true},

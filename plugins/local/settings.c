@@ -196,8 +196,8 @@ bool settings_read(const char *text, struct settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
     bool fine = read_words(text, settings) && read_switch(text, "fake_root", &settings->fake_root) &&
-                read_switch(text, "in_memory", &settings->in_memory) &&
-                read_switch(text, "keep", &settings->keep) && read_switch(text, "unpacks", &settings->unpacks);
+                read_switch(text, "in_memory", &settings->in_memory) && read_switch(text, "keep", &settings->keep) &&
+                read_switch(text, "unpacks", &settings->unpacks);
 
     for (size_t i = 0; fine && i < NUMBER_COUNT; i++)
         fine = read_number(text, &numbers[i], settings);
