@@ -28,7 +28,11 @@ way() { # NAME
 stores() { ls -d "$SANDLOT_VFS_FOLDER"/*/ 2>/dev/null; }
 find_store() { store=$(comm -13 <(sort <<<"$others") <(stores | sort)) && [ -d "$store" ]; }
 
-build_calls() { ${CC:-cc} -std=c11 -D_GNU_SOURCE $(nm -D "$BUILD/plugins/vfs.so" | grep -q __asan && echo -fsanitize=address) -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi; }
+build_calls() {
+    local flags=()
+    nm -D "$BUILD/plugins/vfs.so" | grep -q __asan && flags=(-fsanitize=address)
+    "${CC:-cc}" -std=c11 -D_GNU_SOURCE "${flags[@]}" -Iinclude -o "$scratch/calls" tests/vendors/common/calls.c -ldl -lffi
+}
 calls() { # STATUS WHAT...
     local wanted=$1
     shift
@@ -87,13 +91,15 @@ forks() { # WAY
     json "$1: nobody else does" 3 '.message | test("no snapshot")' create "${vfs[@]}" --sandbox-snapshot-name "base.$marker"
     run -q delete "${vfs[@]}" "$first"
     run -q delete "${vfs[@]}" "$second"
-    check "$1: nothing is left of it" test -z "$(ls -A "$store/gone" "$store/snapshots" 2>/dev/null | grep -v :)"
+    check "$1: nothing is left of it" test -z "$(find "$store/gone" "$store/snapshots" -mindepth 1 2>/dev/null)"
 }
 fork() { KEEP=1 calls 0 fork "$1" "label-$RANDOM" && id=$(sed -n 's/^created: //p' <<<"$out"); }
 
 # ---- full walls ----
 
 way full
+json "who only looks" 0 '.sandboxes == []' list "${vfs[@]}"
+check "makes no folder" test -z "$(stores)"
 same_files full
 json "full: the state" 0 '.sandboxes == []' list "${vfs[@]}"
 new "full: a small one" --param size_mb=8
@@ -103,9 +109,9 @@ json "full: files that do not fit" 1 '[.. | strings] | any(test("[Nn]o space"))'
 expect "full: then there is still room for others" 0 "*" "*" exec "${vfs[@]}" --sandbox-id "$id" -- "echo $marker >small"
 json "full: it is listed as running" 0 '.sandboxes[0].state == "running"' list "${vfs[@]}"
 # What belongs to this test's keeper alone.
-kill_all() { kill -9 $(cat "$store"/state/sandlot/local/boxes/*/record | sed -n 's/^pid=//p') $(keepers); }
+kill_all() { { cat "$store"/state/sandlot/local/boxes/*/record | sed -n 's/^pid=//p' && keepers; } | xargs kill -9; }
 keepers() { grep -lzs sandlot-local-keeper /proc/[0-9]*/cmdline | cut -d/ -f3 | while read -r pid; do
-    ls -l "/proc/$pid/fd" 2>/dev/null | grep -qF "$store/" && echo "$pid"
+    readlink "/proc/$pid/fd/"* | grep -qF "$store/" && echo "$pid"
 done; }
 check "full: kill -9 of everything" kill_all
 check "full: then there is nothing of the files" until_true 10 nowhere
