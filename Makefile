@@ -341,6 +341,8 @@ $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/li
 $(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
+$(BUILD)/tests/owner_test: $(BUILD)/core/cli/owner.o
+
 # Loads a provider as the host does, for tests/abi.
 $(BUILD)/tests/abi/call_functions: $(BUILD)/tests/abi/call_functions.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(CORE_LIBRARIES)
