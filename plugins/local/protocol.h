@@ -59,7 +59,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 3u
+#define PROTOCOL_VERSION 4u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */
@@ -67,6 +67,8 @@ struct run_request {
     int64_t timeout_ms; /* 0: no limit */
     uint32_t environment_count;
     uint32_t has_input; /* a third descriptor is standard input */
+    uint32_t flags;     /* enum sandlot_command_flag */
+    uint32_t unused;
 };
 
 /* MESSAGE_TERMINAL: then come the same strings; an empty command means an interactive shell. No descriptors. */
