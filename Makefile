@@ -83,6 +83,10 @@ CORE_SOURCES := $(filter-out core/cli/% core/server/%,$(wildcard core/*/*.c core
 CLI_SOURCES := $(wildcard core/cli/*.c core/server/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+# What is sent to sandboxes is shell: NAME.sh becomes strings of C, NAME.sh.c in the build folder; see shell/README.md.
+CORE_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard core/*/*/*.sh))
+CORE_OBJECTS += $(CORE_SCRIPT_OBJECTS)
+EMBED = awk -v shared=shell/box.sh -f shell/embed.awk
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
 # To find and relocate six shared objects would take the command longer than its work. libelf is one: its archive in
@@ -98,6 +102,9 @@ $(BUILD)/core/%.o: core/%.c $(BUILD)/flags
 $(BUILD)/core/%.o: core/%.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CXX )$(CXX) $(CXX_FLAGS) $(SANITIZE) $(CORE_FLAGS) -c $< -o $@
+
+$(CORE_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Icore/operations/derived -c $< -o $@
 
 $(BUILD)/libsandlot.a: $(CORE_OBJECTS)
 	@rm -f $@
@@ -143,7 +150,7 @@ $(HTTP_MODULE): $(HTTP_OBJECTS)
 # ---- sdk: what providers may link, compiled with include/ and sdk/ only -------------------------------------------------
 
 SDK_SOURCES := $(wildcard sdk/lib/*.c)
-# What it sends to sandboxes is shell: sdk/lib/NAME.sh becomes strings of C, NAME.sh.c in the build folder.
+# What it sends to sandboxes is shell, as that of core.
 SDK_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard sdk/lib/*.sh))
 SDK_OBJECTS := $(SDK_SOURCES:%.c=$(BUILD)/%.o) $(SDK_SCRIPT_OBJECTS)
 SDK_FLAGS := -Isdk/include
@@ -153,12 +160,12 @@ $(BUILD)/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % sdk/lib/embed.awk
+$(SDK_SCRIPT_OBJECTS:.o=.c) $(CORE_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % shell/embed.awk shell/box.sh
 	@mkdir -p $(@D)
-	$(call quiet,GEN )awk -f sdk/lib/embed.awk $< > $@
+	$(call quiet,GEN )$(EMBED) $< > $@
 
 $(SDK_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Isdk/lib -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Isdk/lib -c $< -o $@
 
 $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 	@rm -f $@
@@ -422,9 +429,9 @@ $(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
+$(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(SDK_SCRIPT_OBJECTS) $(CORE_SCRIPT_OBJECTS)): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
 	@mkdir -p $(@D)
-	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib -Icore/operations/derived $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
 $(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES)
