@@ -402,6 +402,7 @@ static const struct sandlot_provider local_provider = {
 
 #define LOCAL_METADATA(M)                                                                     \
     M(description, "Sandboxes on this machine: no cloud, no key")                             \
+    M(package, "sandlot")                                                                     \
     M(working_dir, "/workspace")                                                              \
     M(capabilities, "list files streaming terminal")                                          \
     M(confined, "no")                                                                         \
