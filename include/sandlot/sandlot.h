@@ -59,9 +59,9 @@ extern "C" {
 #define SANDLOT_API
 #endif
 
-#define SANDLOT_VERSION "0.1.0"
+#define SANDLOT_VERSION "0.2.0"
 
-/* The version of the library that is loaded, such as "0.1.0". */
+/* The version of the library that is loaded, such as "0.2.0". */
 SANDLOT_API const char *sandlot_version(void);
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
