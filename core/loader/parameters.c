@@ -521,13 +521,8 @@ void parameters_add_origin(const struct parameters *parameters, struct sandlot_e
         if (parameters->lines[i] > 0 && has_name(error->message, parameters->declared[i].name))
             text_append(&origin, "; %s is from %s:%d", parameters->declared[i].name, parameters->config_file,
                         parameters->lines[i]);
-    if (!origin)
-        return;
-    AUTO_FREE char *message = TAKE(error->message);
-    enum sandlot_code code = error->code;
-
-    sandlot_error_clear(error);
-    error_set(error, code, "%s%s", message, origin);
+    if (origin)
+        error_append(error, "%s", origin);
 }
 
 int64_t parameters_start_timeout_ms(const struct parameters *parameters)

@@ -89,6 +89,7 @@ static const struct sandlot_provider *table_of(struct sandlot_call *call)
 
 #define VFS_METADATA(M)                                                                     \
     M(description, "Files in memory, for development and tests: no cloud, no key, no disk") \
+    M(package, "sandlot-provider-vfs")                                                      \
     M(working_dir, "/workspace")                                                            \
     M(snapshot_name, "yes")                                                                 \
     M(capabilities, "list files snapshot fork streaming terminal")                          \
