@@ -224,7 +224,7 @@ vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c)) $(patsu
 .SECONDEXPANSION:
 $(VENDOR_PROVIDERS): $(BUILD)/builtins/%.so: $$(call vendor_objects,$$*) $(BUILD)/libsandlot-sdk.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES) -lprotobuf-c
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES) -lprotobuf-c -lyaml
 
 # ---- plugins that are projects of their own ---------------------------------------------------------------------
 
