@@ -10,6 +10,31 @@ enum { REGION_LENGTH = 3, ID_PREFIX = 4, ID_RANDOM = 20 };
 
 static const char placeholder[] = "{region}";
 
+struct region {
+    struct region *next;
+    char name[REGION_LENGTH + 1];
+    struct http_client *client;
+};
+
+void api_init(struct deno *deno, const struct parameters *parameters)
+{
+    *deno = (struct deno){.parameters = *parameters};
+    pthread_mutex_init(&deno->lock, NULL);
+}
+
+void api_clear(struct deno *deno)
+{
+    while (deno->regions) {
+        struct region *region = deno->regions;
+
+        deno->regions = region->next;
+        http_client_close(region->client);
+        free(region);
+    }
+    http_client_close(deno->other);
+    pthread_mutex_destroy(&deno->lock);
+}
+
 enum sandlot_status api_no_memory(struct sandlot_call *call)
 {
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Deno; free some");
@@ -37,10 +62,9 @@ static enum sandlot_status find_organization(struct sandlot_call *call, const st
                                          "is for; set DENO_DEPLOY_ORG or the parameter org");
 }
 
-static enum sandlot_status open_client(struct sandlot_call *call, void *context, const char *url, void **client)
+static enum sandlot_status open_client(struct sandlot_call *call, const struct deno *deno, const char *url,
+                                       struct http_client **client)
 {
-    const struct deno *deno = context;
-    struct http_client *made = NULL;
     const char *token;
     const char *organization = NULL;
     AUTO_FREE char *header = NULL;
@@ -57,20 +81,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context,
     const struct http_options options = {
         .service = DENO_SERVICE, .base_url = url, .bearer = token, .headers = headers, .key_from = key_from};
 
-    status = http_client_open(call, &options, &made);
-    *client = made;
-    return status;
-}
-
-void api_init(struct deno *deno, const struct parameters *parameters)
-{
-    *deno = (struct deno){.parameters = *parameters};
-    clients_init(&deno->clients, deno, open_client, clients_close_http);
-}
-
-void api_clear(struct deno *deno)
-{
-    clients_clear(&deno->clients);
+    return http_client_open(call, &options, client);
 }
 
 /* URL with the region in the place that is left for it; to be freed. */
@@ -123,18 +134,44 @@ bool api_is_id(const char *id)
            id[ID_PREFIX + REGION_LENGTH + 1 + ID_RANDOM] == '\0';
 }
 
+/* Makes the client of region NAME. Called with the lock held. */
+static enum sandlot_status add_region(struct sandlot_call *call, struct deno *deno, const char *name,
+                                      struct http_client **client)
+{
+    AUTO_FREE char *url = region_url(call, deno, name);
+    struct region *region = calloc(1, sizeof(*region));
+    enum sandlot_status status = url && region ? open_client(call, deno, url, client) : api_no_memory(call);
+
+    if (status != SANDLOT_OK || !region) {
+        free(region);
+        return status;
+    }
+    memcpy(region->name, name, REGION_LENGTH);
+    region->client = *client;
+    region->next = deno->regions;
+    deno->regions = region;
+    return SANDLOT_OK;
+}
+
 enum sandlot_status api_region(struct sandlot_call *call, struct deno *deno, const char *text,
                                struct http_client **client)
 {
     char name[REGION_LENGTH + 1];
+    enum sandlot_status status = SANDLOT_OK;
 
     snprintf(name, sizeof(name), "%s", text);
     if (!is_region(name))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "'%.40s' is no region of Deno; set the parameter region to ord or ams", text);
-    AUTO_FREE char *url = region_url(call, deno, name);
-
-    return url ? clients_get(call, &deno->clients, url, client) : api_no_memory(call);
+    *client = NULL;
+    pthread_mutex_lock(&deno->lock);
+    for (const struct region *region = deno->regions; region && !*client; region = region->next)
+        if (strcmp(region->name, name) == 0)
+            *client = region->client;
+    if (!*client)
+        status = add_region(call, deno, name, client);
+    pthread_mutex_unlock(&deno->lock);
+    return status;
 }
 
 enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, const char *id,
@@ -150,9 +187,17 @@ enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, 
 
 enum sandlot_status api_console(struct sandlot_call *call, struct deno *deno, struct http_client **client)
 {
-    AUTO_FREE char *url = console_url(call, deno);
+    enum sandlot_status status = SANDLOT_OK;
 
-    return url ? clients_get(call, &deno->clients, url, client) : api_no_memory(call);
+    pthread_mutex_lock(&deno->lock);
+    if (!deno->other) {
+        AUTO_FREE char *url = console_url(call, deno);
+
+        status = url ? open_client(call, deno, url, &deno->other) : api_no_memory(call);
+    }
+    *client = deno->other;
+    pthread_mutex_unlock(&deno->lock);
+    return status;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */

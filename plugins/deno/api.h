@@ -7,9 +7,10 @@
 
 #include "parameters.h"
 
-#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+
+#include <pthread.h>
 
 #define DENO_SERVICE "Deno"
 #define DENO_CREDENTIALS "DENO_DEPLOY_TOKEN"
@@ -17,10 +18,14 @@
 
 enum { ID_SIZE = 32 };
 
+struct region;
+
 /* What open makes. */
 struct deno {
     struct parameters parameters;
-    struct clients clients; /* of regions and of the console */
+    pthread_mutex_t lock;      /* for the making of clients, which stay until close */
+    struct region *regions;    /* those that were asked for */
+    struct http_client *other; /* of the console */
 };
 
 void api_init(struct deno *deno, const struct parameters *parameters);
