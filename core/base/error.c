@@ -44,6 +44,11 @@ static const struct {
     [SANDLOT_CODE_PATTERN_TOO_BROAD] = {"pattern_too_broad", 1},
     [SANDLOT_CODE_MISSING_TOOL] = {"missing_tool", 1},
     [SANDLOT_CODE_TRUNCATED_TRANSPORT] = {"truncated_transport", 3},
+    [SANDLOT_CODE_PROCESS_NOT_FOUND] = {"process_not_found", 1},
+    [SANDLOT_CODE_PROCESS_ENDED] = {"process_ended", 1},
+    [SANDLOT_CODE_INPUT_CLOSED] = {"input_closed", 1},
+    [SANDLOT_CODE_PORT_CLOSED] = {"port_closed", 1},
+    [SANDLOT_CODE_CONFLICT] = {"conflict", 1},
 };
 
 const char *sandlot_code_name(enum sandlot_code code)

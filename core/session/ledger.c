@@ -182,6 +182,7 @@ void ledger_record_free(struct ledger_record *record)
     free(record->boot_id);
     free(record->host);
     json_object_put(record->parameters);
+    json_object_put(record->network);
     free(record);
 }
 
@@ -211,6 +212,8 @@ static struct json_object *to_json(const struct ledger_record *record)
     json_object_object_add(object, "expires_at_ms", json_object_new_int64(record->expires_at_ms));
     if (record->parameters)
         json_object_object_add(object, "parameters", json_object_get(record->parameters));
+    if (record->network)
+        json_object_object_add(object, "network", json_object_get(record->network));
     return object;
 }
 
@@ -234,6 +237,7 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
 {
     struct ledger_record *record = calloc(1, sizeof(*record));
     struct json_object *parameters;
+    struct json_object *network;
 
     if (!record)
         return NULL;
@@ -255,6 +259,8 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
     if (json_object_object_get_ex(object, "parameters", &parameters) &&
         json_object_is_type(parameters, json_type_array))
         record->parameters = json_object_get(parameters);
+    if (json_object_object_get_ex(object, "network", &network) && json_object_is_type(network, json_type_object))
+        record->network = json_object_get(network);
     /* Without memory for its id it would look like one that was never made. */
     if (!record->label || !record->provider || !record->boot_id || errno == ENOMEM) {
         ledger_record_free(record);
