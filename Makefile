@@ -419,7 +419,19 @@ $(MODAL_READERS): $(BUILD)/flags
 $(BUILD)/fuzz/modal_fuzz: $(BUILD)/fuzz/targets/modal_fuzz.o $(MODAL_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c
 
-$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+KUBERNETES_READERS := $(addprefix $(BUILD)/fuzz/plugins/kubernetes/,yaml_document.o status.o)
+KUBERNETES_FLAGS := -Isdk/include -Iplugins/kubernetes
+
+$(BUILD)/fuzz/targets/kubernetes_fuzz.o: FUZZ_COMMON += $(KUBERNETES_FLAGS)
+
+$(KUBERNETES_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(KUBERNETES_FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz/kubernetes_fuzz: $(BUILD)/fuzz/targets/kubernetes_fuzz.o $(KUBERNETES_READERS) $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES) -lyaml
+
+$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/kubernetes_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
