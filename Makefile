@@ -280,6 +280,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*
 LOCAL_UNIT_TESTS := $(filter $(BUILD)/tests/local_%,$(UNIT_TESTS))
 MCP_UNIT_TESTS := $(filter $(BUILD)/tests/mcp_%,$(UNIT_TESTS))
 SDK_UNIT_TESTS := $(filter $(BUILD)/tests/sdk_%,$(UNIT_TESTS))
+KUBERNETES_UNIT_TESTS := $(filter $(BUILD)/tests/kubernetes_%,$(UNIT_TESTS))
 SDK_TEST_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,$(filter-out %_test.c,$(wildcard tests/unit/sdk_*.c)))
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
@@ -308,7 +309,10 @@ $(MCP_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/libs
 $(SDK_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(SDK_TEST_HELPERS) $(BUILD)/libsandlot-sdk.a
 	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lssl -lnghttp2
 
-$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
+$(KUBERNETES_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(call vendor_objects,kubernetes) $(BUILD)/libsandlot-sdk.a
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lyaml
+
+$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS) $(KUBERNETES_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
 $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a

@@ -64,7 +64,7 @@ one() {
 }
 
 vendor_use kubernetes
-one "pods" EMULATOR_START_MS=0 engine=pods
 one "agent-sandbox, 64 warm" EMULATOR_AGENT_SANDBOX=64 engine=agent-sandbox
 one "agent-sandbox, none warm" EMULATOR_AGENT_SANDBOX=0 engine=agent-sandbox
+one "pods" EMULATOR_START_MS=0 engine=pods
 exit "$result"
