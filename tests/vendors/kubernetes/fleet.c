@@ -3,9 +3,9 @@
  *
  *   fleet SANDBOXES CLIENTS KEY=VALUE...
  *
- * CLIENTS threads make SANDBOXES sandboxes of the provider `kubernetes` with these parameters, one after the other each,
- * run one command in each and delete it. A sandbox that is lost (its pod was evicted, say) is made anew, under another
- * number. Prints as key=value what it took; each command writes its number to $FLEET_LOG of the service.
+ * CLIENTS threads make SANDBOXES sandboxes of the provider `kubernetes` with these parameters, one after the other
+ * each, run one command in each and delete it. A sandbox that is lost (its pod was evicted, say) is made anew, under
+ * another number. Prints as key=value what it took; each command writes its number to $FLEET_LOG of the service.
  */
 #include "sandlot/sandlot.h"
 
