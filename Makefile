@@ -232,7 +232,7 @@ vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c)) $(patsu
 .SECONDEXPANSION:
 $(VENDOR_PROVIDERS): $(BUILD)/builtins/%.so: $$(call vendor_objects,$$*) $(BUILD)/libsandlot-sdk.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES) -lprotobuf-c
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ $(SDK_LIBRARIES) -lprotobuf-c -lyaml
 
 # ---- plugins that are projects of their own ---------------------------------------------------------------------
 
@@ -527,7 +527,7 @@ check: all quick-programs clients sanitize
 check-all: all programs clients sanitize fuzzers $(BENCH)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --all $(BUILD)
 
-check-vendors: all clients $(BUILD)/tests/plugins/acme.so
+check-vendors: all clients $(BUILD)/tests/plugins/acme.so $(BUILD)/tests/local/in_terminal
 	@SANDLOT_TEST_SLOW=1 tests/run.sh -b $(BUILD) -j $(JOBS) -t 900 $(sort $(wildcard tests/vendors/*/*_test.sh))
 
 lint: all

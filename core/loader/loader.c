@@ -354,6 +354,10 @@ static int check_capabilities(const struct registry_entry *entry, const struct s
     uint32_t present = provider_capabilities(table);
     uint32_t lies = entry->note.name ? present ^ (entry->note.capabilities & ~CAPABILITIES_TOLD) : 0;
 
+    /* Where a machine allows no commands at all, nothing is left of what a note promises of them. */
+    if (!table->execute)
+        lies &= ~(uint32_t)(entry->note.capabilities & (CAPABILITY_TERMINAL | CAPABILITY_STREAMING));
+
     for (uint32_t bit = CAPABILITY_LIST; bit <= CAPABILITY_LAST; bit <<= 1)
         if (lies & bit)
             return refuse(entry, error,

@@ -28,17 +28,20 @@ struct local {
     struct client client;
     struct settings settings; /* of the parameters; its strings are the host's */
     const char *confinement;
+    const char *storage;
 };
 
 static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
                                       const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
-                                      int64_t open_files, double cpus, const char *confinement, bool fake_root)
+                                      int64_t open_files, double cpus, const char *confinement, const char *storage,
+                                      bool fake_root)
 {
     struct local *local = calloc(1, sizeof(*local));
 
     if (!local)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     local->confinement = confinement;
+    local->storage = storage;
     local->settings = (struct settings){
         .workspace = (char *)(uintptr_t)workspace,
         .rootfs = (char *)(uintptr_t)rootfs,
@@ -113,6 +116,21 @@ static enum sandlot_status check_confinement(struct sandlot_call *call, const ch
             "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
             settings->rootfs ? "rootfs" : "fake_root");
     return SANDLOT_OK;
+}
+
+static enum sandlot_status check_storage(struct sandlot_call *call, const char *word, struct settings *settings)
+{
+    if (!word || strcmp(word, "disk") == 0)
+        return SANDLOT_OK;
+    if (strcmp(word, "memory") != 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "storage = \"%.40s\" is unknown; it must be \"disk\" or \"memory\"", word);
+    settings->in_memory = true;
+    if (settings->confinement == CONFINEMENT_FULL)
+        return SANDLOT_OK;
+    return sandlot_fail(
+        call, SANDLOT_INVALID_ARGUMENT,
+        "storage = \"memory\" needs confinement = \"full\": \"landlock\" can mount nothing; leave it out");
 }
 
 static bool is_file(const char *path)
@@ -193,6 +211,8 @@ static enum sandlot_status check_settings(struct sandlot_call *call, struct loca
 
     if (status == SANDLOT_OK)
         status = check_confinement(call, local->confinement, settings);
+    if (status == SANDLOT_OK)
+        status = check_storage(call, local->storage, settings);
     if (status == SANDLOT_OK)
         status = check_folder(call, "workspace", settings->workspace);
     if (status == SANDLOT_OK)

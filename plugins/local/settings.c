@@ -127,6 +127,7 @@ char *settings_write(const struct settings *settings)
     fine = fine && fields_add(&text, "cpus", cpus);
     fine = fine && fields_add(&text, "confinement", confinements[settings->confinement]);
     fine = fine && fields_add_number(&text, "fake_root", settings->fake_root);
+    fine = fine && fields_add_number(&text, "in_memory", settings->in_memory);
     fine = fine && fields_add_number(&text, "keep", settings->keep);
     fine = fine && fields_add_number(&text, "unpacks", settings->unpacks);
     if (settings->workspace)
@@ -198,7 +199,8 @@ bool settings_read(const char *text, struct settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
     bool fine = read_words(text, settings) && read_switch(text, "fake_root", &settings->fake_root) &&
-                read_switch(text, "keep", &settings->keep) && read_switch(text, "unpacks", &settings->unpacks);
+                read_switch(text, "in_memory", &settings->in_memory) && read_switch(text, "keep", &settings->keep) &&
+                read_switch(text, "unpacks", &settings->unpacks);
 
     for (size_t i = 0; fine && i < NUMBER_COUNT; i++)
         fine = read_number(text, &numbers[i], settings);

@@ -23,8 +23,9 @@ struct settings {
     int64_t hard_ttl_ms;
     enum confinement confinement;
     bool fake_root;
-    bool keep;    /* outlives the connection that asked for it */
-    bool unpacks; /* the box is to become `archive`: it unpacks it into its workspace, and is listed nowhere */
+    bool in_memory; /* the storage is a file system of `disk_mb` in memory, which only the box has */
+    bool keep;      /* outlives the connection that asked for it */
+    bool unpacks;   /* the box is to become `archive`: it unpacks it into its workspace, and is listed nowhere */
 };
 
 /* The text form, one "key=value" per line with values escaped, for MESSAGE_CREATE. To be freed; NULL: out of memory. */

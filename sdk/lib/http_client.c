@@ -113,6 +113,25 @@ void http_connection_give_back(struct http_client *client, struct http_connectio
 /* Sets EASY's OPTION and remembers a failure in *FAILED. */
 #define SET(easy, option, value, failed) ((failed) |= curl_easy_setopt((easy), (option), (value)) != CURLE_OK)
 
+static void set_blob(CURL *easy, CURLoption option, char *text, bool *failed)
+{
+    struct curl_blob blob = {text, text ? strlen(text) : 0, CURL_BLOB_NOCOPY};
+
+    if (text)
+        SET(easy, option, &blob, *failed);
+}
+
+static void configure_tls(const struct http_client *client, CURL *easy, bool *failed)
+{
+    if (client->ca_file && !client->authorities)
+        SET(easy, CURLOPT_CAINFO, client->ca_file, *failed);
+    set_blob(easy, CURLOPT_CAINFO_BLOB, client->authorities, failed);
+    set_blob(easy, CURLOPT_SSLCERT_BLOB, client->certificate, failed);
+    set_blob(easy, CURLOPT_SSLKEY_BLOB, client->certificate_key, failed);
+    SET(easy, CURLOPT_SSL_VERIFYPEER, client->unverified ? 0L : 1L, *failed);
+    SET(easy, CURLOPT_SSL_VERIFYHOST, client->unverified ? 0L : 2L, *failed);
+}
+
 bool http_configure(const struct http_client *client, CURL *easy, const char *url)
 {
     bool secure = http_is_secure(url);
@@ -127,10 +146,9 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
     /* Without these three, libcurl would read the process environment, which is not the provider's. */
     SET(easy, CURLOPT_PROXY, proxy ? proxy : "", failed);
     SET(easy, CURLOPT_NOPROXY, client->no_proxy ? client->no_proxy : "", failed);
-    if (client->ca_file)
-        SET(easy, CURLOPT_CAINFO, client->ca_file, failed);
-    SET(easy, CURLOPT_SSL_VERIFYPEER, 1L, failed);
-    SET(easy, CURLOPT_SSL_VERIFYHOST, 2L, failed);
+    if (client->connect_to)
+        SET(easy, CURLOPT_CONNECT_TO, client->connect_to, failed);
+    configure_tls(client, easy, &failed);
     SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_ms, failed);
     SET(easy, CURLOPT_NOSIGNAL, 1L, failed);
     SET(easy, CURLOPT_TCP_KEEPALIVE, 1L, failed);
@@ -234,6 +252,33 @@ static void learn_passwords(struct http_client *client)
             http_learn_password(client, urls[i]);
 }
 
+static void copy_tls(struct http_client *client, const struct http_tls *tls, bool *failed)
+{
+    if (!tls)
+        return;
+    client->authorities = copy(tls->authorities, failed);
+    client->certificate = copy(tls->certificate, failed);
+    client->certificate_key = copy(tls->key, failed);
+    client->unverified = tls->unverified;
+}
+
+/* A proxy of the service's own is for all connections, whatever they are for. */
+static void copy_way(struct http_client *client, const struct http_options *options, bool *failed)
+{
+    AUTO_FREE char *line = options->connect_to ? sdk_format("::%s", options->connect_to) : NULL;
+
+    client->connect_to = line ? curl_slist_append(NULL, line) : NULL;
+    *failed |= options->connect_to && !client->connect_to;
+    for (int secure = 0; options->proxy && secure < 2; secure++) {
+        free(client->proxies[secure]);
+        client->proxies[secure] = copy(options->proxy, failed);
+    }
+    if (options->proxy) {
+        free(client->no_proxy);
+        client->no_proxy = NULL;
+    }
+}
+
 static int positive(int value, int otherwise)
 {
     return value > 0 ? value : otherwise;
@@ -265,6 +310,8 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->key_from = copy(options->key_from, &failed);
     copy_headers(client, options, &failed);
     read_environment(call, client, options->direct, &failed);
+    copy_tls(client, options->tls, &failed);
+    copy_way(client, options, &failed);
     learn_passwords(client);
     if (!failed && client->service && open_share(client)) {
         for (size_t end = strlen(client->base_url); end > 0 && client->base_url[end - 1] == '/'; end--)
@@ -329,6 +376,12 @@ void http_client_close(struct http_client *client)
     for (size_t i = 0; i < CURL_LOCK_DATA_LAST; i++)
         pthread_mutex_destroy(&client->share_locks[i]);
     pthread_mutex_destroy(&client->lock);
+    if (client->certificate_key)
+        explicit_bzero(client->certificate_key, strlen(client->certificate_key));
+    free(client->certificate_key);
+    free(client->certificate);
+    free(client->authorities);
+    curl_slist_free_all(client->connect_to);
     free(client->key_from);
     free(client->repeat_header);
     free(client->repeated);

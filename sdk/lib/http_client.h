@@ -36,7 +36,12 @@ struct http_client {
     char *ca_file;
     char *proxies[2]; /* for http, for https */
     char *no_proxy;
-    char **headers; /* ended by NULL */
+    char *authorities; /* these four in PEM, see struct http_tls */
+    char *certificate;
+    char *certificate_key;
+    bool unverified;
+    struct curl_slist *connect_to; /* one line for CURLOPT_CONNECT_TO */
+    char **headers;                /* ended by NULL */
     int attempts;
     int pause_ms;
     int connect_ms;

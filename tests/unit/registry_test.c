@@ -75,10 +75,10 @@ static void test_builtin_table(void **state)
         bool sandbox_id;
         bool snapshot_name;
     } rows[] = {
-        {"agentcore", "/tmp", true, false},    {"daytona", "/home/daytona", true, false},
-        {"langsmith", "/root", true, true},    {"modal", "/workspace", true, false},
-        {"runloop", "/home/user", true, true}, {"vercel", "/vercel/sandbox", true, false},
-        {"local", "/workspace", true, true},
+        {"agentcore", "/tmp", true, false},         {"daytona", "/home/daytona", true, false},
+        {"kubernetes", "/workspace", true, false},  {"langsmith", "/root", true, true},
+        {"modal", "/workspace", true, false},       {"runloop", "/home/user", true, true},
+        {"vercel", "/vercel/sandbox", true, false}, {"local", "/workspace", true, true},
     };
     struct world world = build("");
     size_t count;
@@ -497,7 +497,8 @@ static void test_unknown(void **state)
     assert_null(registry_find(world.registry, "dayton", &error));
     assert_int_equal(error.code, SANDLOT_CODE_UNKNOWN_PROVIDER);
     assert_contains(error.message, "there is no provider dayton, did you mean daytona?");
-    assert_contains(error.message, "available: agentcore, daytona, langsmith, local, modal, runloop, vercel;");
+    assert_contains(error.message,
+                    "available: agentcore, daytona, kubernetes, langsmith, local, modal, runloop, vercel;");
     assert_contains(error.message, "apt install PACKAGE");
     assert_contains(error.message, support_path("p1"));
     assert_contains(error.message, support_path("p2"));

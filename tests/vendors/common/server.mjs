@@ -197,12 +197,13 @@ function readControl(faults, log, state, request) {
  *   before   (request) => response or nothing, ahead of every route: authentication, say
  *   upgrade  async (request, accept) => ...; `accept(headers)` completes the handshake, with these headers besides its own, and
  *            gives the WebSocket of package ws; thrown HttpErrors refuse it
+ *   protocols  (offered, a Set) => the WebSocket protocol that is chosen; without it the first that is offered
  *   state    () => object for GET /__control/state
  *   stop     async () => ..., before the boxes are destroyed
  *   http2    whether it also speaks HTTP/2, to whoever begins with it; answers may then have `trailers`, or be `alone`: one
  *            block of headers that ends the stream
  */
-export async function createEmulator({ name, routes, before = () => undefined, upgrade, state = () => ({}), stop = () => {}, http2: second = false }) {
+export async function createEmulator({ name, routes, before = () => undefined, upgrade, protocols, state = () => ({}), stop = () => {}, http2: second = false }) {
     const compiled = routes.map(compile);
     const faults = new Faults();
     const log = { requests: [], connections: 0 };
@@ -247,7 +248,7 @@ export async function createEmulator({ name, routes, before = () => undefined, u
         sockets.add(socket);
         socket.once('close', () => sockets.delete(socket)).on('error', () => {});
     });
-    if (upgrade) await acceptWebSockets(first, { upgrade, before, faults, log });
+    if (upgrade) await acceptWebSockets(first, { upgrade, protocols, before, faults, log });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address();
 
@@ -309,9 +310,9 @@ function refuse(socket, { status, headers, bytes }) {
     socket.end(Buffer.concat([Buffer.from(lines.join('\r\n')), bytes]));
 }
 
-async function acceptWebSockets(server, { upgrade, before, faults, log }) {
+async function acceptWebSockets(server, { upgrade, protocols, before, faults, log }) {
     const { WebSocketServer } = await import('ws');
-    const acceptor = new WebSocketServer({ noServer: true, maxPayload: BODY_MAXIMUM });
+    const acceptor = new WebSocketServer({ noServer: true, maxPayload: BODY_MAXIMUM, handleProtocols: protocols });
     server.on('upgrade', async (raw, socket, head) => {
         const request = new Request(raw, new URL(raw.url, 'http://emulator'));
         const entry = { method: raw.method, path: raw.url, status: null, at: Date.now(), messages: 0 };
