@@ -28,6 +28,7 @@ endif
 , := ,
 VERSION := $(shell sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)
 SONAME := libsandlot.so.0
+ABI := $(shell sed -n 's/^.define SANDLOT_ABI_MAJOR //p' include/sandlot/provider.h)
 
 WARNINGS := -Wall -Wextra -Werror -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wpointer-arith -Wwrite-strings -Wundef -Wimplicit-fallthrough
@@ -60,7 +61,12 @@ PACKAGES := --check build
 ifneq ($(filter run,$(MAKECMDGOALS)),)
 PACKAGES := build
 endif
-ifneq ($(filter deps clients check check-all check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter deb,$(MAKECMDGOALS)),)
+PACKAGES := build deb
+endif
+ifneq ($(filter deps check-all,$(MAKECMDGOALS)),)
+PACKAGES := build unit quick test deb
+else ifneq ($(filter clients check check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
 PACKAGES := build unit quick test
 endif
 
@@ -83,6 +89,10 @@ CORE_SOURCES := $(filter-out core/cli/% core/server/%,$(wildcard core/*/*.c core
 CLI_SOURCES := $(wildcard core/cli/*.c core/server/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+# What is sent to sandboxes is shell: NAME.sh becomes strings of C, NAME.sh.c in the build folder; see shell/README.md.
+CORE_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard core/*/*/*.sh))
+CORE_OBJECTS += $(CORE_SCRIPT_OBJECTS)
+EMBED = awk -v shared=shell/box.sh -f shell/embed.awk
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
 # To find and relocate six shared objects would take the command longer than its work. libelf is one: its archive in
@@ -98,6 +108,9 @@ $(BUILD)/core/%.o: core/%.c $(BUILD)/flags
 $(BUILD)/core/%.o: core/%.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CXX )$(CXX) $(CXX_FLAGS) $(SANITIZE) $(CORE_FLAGS) -c $< -o $@
+
+$(CORE_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Icore/operations/derived -c $< -o $@
 
 $(BUILD)/libsandlot.a: $(CORE_OBJECTS)
 	@rm -f $@
@@ -143,7 +156,7 @@ $(HTTP_MODULE): $(HTTP_OBJECTS)
 # ---- sdk: what providers may link, compiled with include/ and sdk/ only -------------------------------------------------
 
 SDK_SOURCES := $(wildcard sdk/lib/*.c)
-# What it sends to sandboxes is shell: sdk/lib/NAME.sh becomes strings of C, NAME.sh.c in the build folder.
+# What it sends to sandboxes is shell, as that of core.
 SDK_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard sdk/lib/*.sh))
 SDK_OBJECTS := $(SDK_SOURCES:%.c=$(BUILD)/%.o) $(SDK_SCRIPT_OBJECTS)
 SDK_FLAGS := -Isdk/include
@@ -153,12 +166,12 @@ $(BUILD)/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % sdk/lib/embed.awk
+$(SDK_SCRIPT_OBJECTS:.o=.c) $(CORE_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % shell/embed.awk shell/box.sh
 	@mkdir -p $(@D)
-	$(call quiet,GEN )awk -f sdk/lib/embed.awk $< > $@
+	$(call quiet,GEN )$(EMBED) $< > $@
 
 $(SDK_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Isdk/lib -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Isdk/lib -c $< -o $@
 
 $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 	@rm -f $@
@@ -170,6 +183,8 @@ $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 KIT_SOURCES := $(wildcard sdk/conformance/*.c)
 KIT_OBJECTS := $(KIT_SOURCES:%.c=$(BUILD)/%.o)
 KIT := $(BUILD)/modules/sandlot-plugin-check
+# A package, whose library lies where the system looks, has none.
+KIT_RUNPATH ?= $$ORIGIN/..:$$ORIGIN/../..
 
 $(BUILD)/sdk/conformance/%.o: sdk/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -178,7 +193,7 @@ $(BUILD)/sdk/conformance/%.o: sdk/conformance/%.c $(BUILD)/flags
 $(KIT): $(KIT_OBJECTS) $(BUILD)/libsandlot.so
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -pie -o $@ $(KIT_OBJECTS) -L$(BUILD) -lsandlot \
-	    -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -lelf -linih -lffi -lmd -ldl -lpthread -lm
+	    $(if $(KIT_RUNPATH),-Wl$(,)-rpath$(,)'$(KIT_RUNPATH)') -lelf -linih -lffi -lmd -ldl -lpthread -lm
 
 # What `sandlot plugin new` begins with, and the flags for such a project, as `make install` has them but for this tree.
 # Rust's binding is that of the example.
@@ -199,7 +214,7 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 	@here='$${pcfiledir}' tree=$$(realpath --relative-to=$(@D) .) && sed -e "s|^prefix=.*|prefix=$$here/..|" \
 	    -e 's|^libdir=.*|libdir=$${prefix}|' -e "s|^includedir=.*|includedir=$$here/$$tree/include|" \
 	    -e 's|/lib/sandlot/providers|/plugins|' -e 's|/sandlot/builtins|/builtins|' \
-	    -e "s|^Cflags: .*|& -I$$here/$$tree/sdk/include|" -e 's|@VERSION@|$(VERSION)|' $< > $@
+	    -e "s|^Cflags: .*|& -I$$here/$$tree/sdk/include|" -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' $< > $@
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
@@ -341,6 +356,8 @@ $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/li
 $(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
+$(BUILD)/tests/owner_test: $(BUILD)/core/cli/owner.o
+
 # Loads a provider as the host does, for tests/abi.
 $(BUILD)/tests/abi/call_functions: $(BUILD)/tests/abi/call_functions.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(CORE_LIBRARIES)
@@ -420,9 +437,9 @@ $(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
+$(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(SDK_SCRIPT_OBJECTS) $(CORE_SCRIPT_OBJECTS)): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
 	@mkdir -p $(@D)
-	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib -Icore/operations/derived $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
 $(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES)
@@ -477,7 +494,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall clean
+.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall deb clean
 
 all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
@@ -501,6 +518,7 @@ help:
 	@echo 'make bench       the figures, each as a ratio within one run'
 	@echo 'make install     to PREFIX=$(PREFIX) below DESTDIR=$(DESTDIR)'
 	@echo 'make uninstall   takes that away again'
+	@echo 'make deb         Debian packages in $(BUILD)/deb/'
 	@echo 'make clean       remove $(BUILD)/'
 	@echo
 	@echo 'Others: CC=clang, CFLAGS=..., LDFLAGS=..., BUILD=folder, V=1'
@@ -571,7 +589,7 @@ install: all
 	$(INSTALL) -m 644 sdk/include/sandlot/sdk/*.h $(TO)/include/sandlot/sdk/
 	$(INSTALL) -m 644 $(BUILD)/libsandlot-sdk.a $(TO)/lib/
 	for file in sandlot sandlot-provider; do \
-	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
 	    chmod 644 $(TO)/lib/pkgconfig/$$file.pc || exit 1; done
 	for folder in $(notdir $(wildcard sdk/scaffold/*)); do \
 	    $(INSTALL) -d $(TO)/share/sandlot/scaffold/$$folder && \
@@ -604,6 +622,16 @@ UNINSTALL_FOLDERS := lib/sandlot include/sandlot share/sandlot share/doc/sandlot
 uninstall:
 	cd $(TO) && rm -f $(UNINSTALL)
 	cd $(TO) && for folder in $(UNINSTALL_FOLDERS); do [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete || exit 1; done
+
+# ---- Debian packages ----------------------------------------------------------------------------------------------
+
+# Built in a copy, by Debian's own tools; see debian/README.md. Two at a time would be in each other's way.
+deb: packages
+	@mkdir -p $(BUILD) && flock $(BUILD)/deb.lock debian/build.sh $(BUILD)/deb
+
+# The stanzas of debian/control that follow from the folders in plugins/.
+debian/control: FORCE
+	@debian/update-control.sh
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 

@@ -43,6 +43,11 @@ const char *command_nearest_below(const struct command *group, const char *word)
 
 /* Each runs one command and returns the exit status. */
 int command_exec(const struct options *options);
+int command_ps(const struct options *options);
+int command_logs(const struct options *options);
+int command_wait(const struct options *options);
+int command_kill(const struct options *options);
+int command_input(const struct options *options);
 int command_shell(const struct options *options);
 int command_create(const struct options *options);
 int command_list(const struct options *options);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/process_command.h"
 #include "cli/progress.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"
@@ -150,11 +151,31 @@ static int run_and_close(const struct context *context, struct sandlot_session *
     return context_status(status);
 }
 
+/* What belongs to one kind of run alone. 0, or the exit status after the complaint. */
+static int check(const struct options *options)
+{
+    bool detach = options->given & OPTION_DETACH;
+
+    if (!detach && options->given & (OPTION_STDIN_OPEN | OPTION_LOG_LIMIT))
+        return usage_error(options->command, "%s goes with --detach only",
+                           options->given & OPTION_LOG_LIMIT ? "--log-limit" : "--stdin-open");
+    if (detach && options->given & OPTION_STDIN)
+        return usage_error(options->command,
+                           "--stdin ends with this command, which --detach does not wait for; with --stdin-open "
+                           "'sandlot input' can feed the process");
+    return detach ? process_command_check(options) : 0;
+}
+
 int command_exec(const struct options *options)
 {
     AUTO_FREE char *command = text_shell_join(options->arguments, options->argument_count);
+    int status = check(options);
 
+    if (status)
+        return status;
     if (!command || !command[strspn(command, " \t\n")])
         return usage_error(options->command, "the command is empty; write what to run behind --");
+    if (options->given & OPTION_DETACH)
+        return process_command_detach(options, command);
     return sandbox_command(options, NULL, run_and_close, command);
 }

@@ -54,6 +54,14 @@
 #define OPTION_ALLOW OPTION_BIT(43)
 #define OPTION_FOLLOW OPTION_BIT(44)
 #define OPTION_DENIED OPTION_BIT(45)
+#define OPTION_DETACH OPTION_BIT(46)
+#define OPTION_STDIN_OPEN OPTION_BIT(47)
+#define OPTION_LOG_LIMIT OPTION_BIT(48)
+#define OPTION_FROM OPTION_BIT(49)
+#define OPTION_TAIL OPTION_BIT(50)
+#define OPTION_SIGNAL OPTION_BIT(51)
+#define OPTION_GRACE OPTION_BIT(52)
+#define OPTION_CLOSE OPTION_BIT(53)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -85,6 +93,11 @@ struct options {
     int64_t limit;
     uint64_t max_count;
     uint64_t max_bytes;
+    uint64_t log_bytes; /* 0: the library's */
+    int64_t from;       /* byte of a log */
+    int64_t tail;       /* lines of it */
+    const char *signal; /* NULL: TERM, then KILL */
+    int64_t grace_ms;   /* 0: the library's */
     const char *old_string;
     const char *new_string;
     const char *glob;

@@ -310,6 +310,14 @@ struct sandlot_sink {
     enum sandlot_status (*write)(const struct sandlot_sink *sink, const void *bytes, size_t length);
 };
 
+/* How a command is treated. */
+enum sandlot_command_flag {
+    /* What it leaves running is meant to go on: the sandbox counts as in use (idle_ttl_ms) until the last of it has
+     * ended, and execute still returns with the command itself. A provider whose service counts use by itself ignores
+     * it. */
+    SANDLOT_COMMAND_LEAVES_WORK = 1
+};
+
 /* One command for execute and terminal. */
 struct sandlot_command {
     size_t size;
@@ -321,6 +329,7 @@ struct sandlot_command {
     int64_t timeout_ms;                 /* ends the command and all that it started; 0: no limit */
     const struct sandlot_source *input; /* standard input; NULL: empty. A provider that cannot feed input
                                            returns SANDLOT_UNSUPPORTED before anything runs. */
+    uint32_t flags;                     /* since 1.1; of enum sandlot_command_flag */
 };
 
 #define SANDLOT_EXIT_UNKNOWN (-1)

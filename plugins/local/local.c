@@ -458,6 +458,7 @@ static const struct sandlot_provider local_provider = {
 
 #define LOCAL_METADATA(M)                                                                                             \
     M(description, "Sandboxes on this machine: no cloud, no key")                                                     \
+    M(package, "sandlot")                                                                                             \
     M(working_dir, "/workspace")                                                                                      \
     M(capabilities,                                                                                                   \
       "list files streaming terminal network-off network-hosts network-ports network-cidrs network-live network-log") \

@@ -70,6 +70,8 @@ struct run_request {
     int64_t timeout_ms; /* 0: no limit */
     uint32_t environment_count;
     uint32_t has_input; /* a third descriptor is standard input */
+    uint32_t flags;     /* enum sandlot_command_flag */
+    uint32_t unused;
 };
 
 /* MESSAGE_TERMINAL: then come the same strings; an empty command means an interactive shell. No descriptors. */

@@ -131,6 +131,10 @@ FIELD(sandlot_command, 16, working_dir, const char *);
 FIELD(sandlot_command, 24, environment, const char *const *);
 FIELD(sandlot_command, 32, timeout_ms, int64_t);
 FIELD(sandlot_command, 40, input, const struct sandlot_source *);
+#if SANDLOT_ABI_MINOR >= 1
+FIELD(sandlot_command, 48, flags, uint32_t);
+VALUE(SANDLOT_COMMAND_LEAVES_WORK, 1);
+#endif
 SIZE(sandlot_command, 48);
 
 FIELD(sandlot_exit, 0, size, size_t);

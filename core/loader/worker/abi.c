@@ -205,6 +205,7 @@ static const struct wire_value command_fields[] = {
     FIELD(sandlot_command, WIRE_TEXTS, environment),
     FIELD(sandlot_command, WIRE_INT64, timeout_ms),
     STRUCT_FIELD(sandlot_command, WIRE_STRUCT, input, source),
+    FIELD(sandlot_command, WIRE_UINT32, flags),
 };
 static const struct wire_struct command = PLAIN(sandlot_command, command_fields, true);
 

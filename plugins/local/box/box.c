@@ -469,6 +469,19 @@ static int check_request(const struct box_request *request, struct reason *reaso
     return 0;
 }
 
+/*
+ * clone3(2), and where that is missing clone(2): filters of container engines take the former away, because they cannot
+ * look at its flags. What only the former can stays an error.
+ */
+static pid_t clone_process(struct clone_args *arguments, int *pidfd)
+{
+    const pid_t pid = (pid_t)syscall(SYS_clone3, arguments, sizeof *arguments);
+
+    if (pid >= 0 || errno != ENOSYS || (arguments->flags & CLONE_INTO_CGROUP))
+        return pid;
+    return (pid_t)syscall(SYS_clone, (unsigned long)arguments->flags | SIGCHLD, NULL, pidfd, NULL, NULL);
+}
+
 /* Makes the box's first process. Returns like fork(2). */
 static pid_t make_process(const struct birth *birth, int *pidfd)
 {
@@ -483,7 +496,7 @@ static pid_t make_process(const struct birth *birth, int *pidfd)
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = (unsigned)request->groups->born_in;
     }
-    return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+    return clone_process(&arguments, pidfd);
 }
 
 /*
