@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     DEFAULT_ATTEMPTS = 4,
@@ -113,6 +114,60 @@ void http_connection_give_back(struct http_client *client, struct http_connectio
 /* Sets EASY's OPTION and remembers a failure in *FAILED. */
 #define SET(easy, option, value, failed) ((failed) |= curl_easy_setopt((easy), (option), (value)) != CURLE_OK)
 
+/* ---- connections that are not made by their address -------------------------------------------------------------- */
+
+static curl_socket_t dial(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    const struct http_client *client = context;
+
+    (void)purpose, (void)address;
+    int fd = client->dial(client->dial_context);
+
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int is_connected(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)context, (void)fd, (void)purpose;
+    return CURL_SOCKOPT_ALREADY_CONNECTED;
+}
+
+static int hang_up(void *context, curl_socket_t fd)
+{
+    const struct http_client *client = context;
+
+    if (client->hang_up)
+        client->hang_up(client->dial_context, fd);
+    return close(fd);
+}
+
+/* libcurl looks for an address all the same; the one that is said here needs no lookup. */
+static bool configure_dial(const struct http_client *client, CURL *easy)
+{
+    bool failed = false;
+
+    SET(easy, CURLOPT_OPENSOCKETFUNCTION, dial, failed);
+    SET(easy, CURLOPT_OPENSOCKETDATA, (void *)client, failed);
+    SET(easy, CURLOPT_SOCKOPTFUNCTION, is_connected, failed);
+    SET(easy, CURLOPT_CLOSESOCKETFUNCTION, hang_up, failed);
+    SET(easy, CURLOPT_CLOSESOCKETDATA, (void *)client, failed);
+    SET(easy, CURLOPT_TCP_KEEPALIVE, 0L, failed);
+    return !failed;
+}
+
+static bool configure_identity(const struct http_client *client, CURL *easy)
+{
+    bool failed = false;
+
+    if (client->certificate)
+        SET(easy, CURLOPT_SSLCERT, client->certificate, failed);
+    if (client->certificate_key)
+        SET(easy, CURLOPT_SSLKEY, client->certificate_key, failed);
+    if (client->unix_socket)
+        SET(easy, CURLOPT_UNIX_SOCKET_PATH, client->unix_socket, failed);
+    return !failed;
+}
+
 bool http_configure(const struct http_client *client, CURL *easy, const char *url)
 {
     bool secure = http_is_secure(url);
@@ -149,6 +204,7 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
         SET(easy, CURLOPT_FORBID_REUSE, 1L, failed);
     /* A name lookup that was cancelled goes on in its thread; nobody waits for it. */
     SET(easy, CURLOPT_QUICK_EXIT, 1L, failed);
+    failed |= !configure_identity(client, easy) || (client->dial && !configure_dial(client, easy));
     return !failed;
 }
 
@@ -263,8 +319,14 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->repeated = copy_statuses(options->repeated, &failed);
     client->repeat_header = copy(options->repeat_header, &failed);
     client->key_from = copy(options->key_from, &failed);
+    client->unix_socket = copy(options->unix_socket, &failed);
+    client->certificate = copy(options->certificate, &failed);
+    client->certificate_key = copy(options->certificate_key, &failed);
+    client->dial = options->dial;
+    client->hang_up = options->hang_up;
+    client->dial_context = options->dial_context;
     copy_headers(client, options, &failed);
-    read_environment(call, client, options->direct, &failed);
+    read_environment(call, client, options->direct || options->unix_socket || options->dial, &failed);
     learn_passwords(client);
     if (!failed && client->service && open_share(client)) {
         for (size_t end = strlen(client->base_url); end > 0 && client->base_url[end - 1] == '/'; end--)
@@ -330,6 +392,9 @@ void http_client_close(struct http_client *client)
         pthread_mutex_destroy(&client->share_locks[i]);
     pthread_mutex_destroy(&client->lock);
     free(client->key_from);
+    free(client->unix_socket);
+    free(client->certificate);
+    free(client->certificate_key);
     free(client->repeat_header);
     free(client->repeated);
     free(client->proxies[0]);

@@ -45,6 +45,12 @@ struct http_client {
     int *repeated; /* ended by 0 */
     char *repeat_header;
     char *key_from;
+    char *unix_socket;
+    char *certificate;
+    char *certificate_key;
+    int (*dial)(void *context);
+    void (*hang_up)(void *context, int fd);
+    void *dial_context;
     struct sdk_secrets secrets;
 
     pthread_mutex_t lock; /* of what follows */

@@ -97,6 +97,15 @@ struct http_options {
                                    "X-Should-Retry"; default: none */
     const char *key_from;       /* the variable that the key came from, see credential_source: errors 401 and 403 name
                                    it, instead of an error_hint; default: they do not */
+    const char *unix_socket;    /* the path of a UNIX socket that every connection goes to, through no proxy; base_url
+                                   is then what requests say of themselves, "http://engine" */
+    const char *certificate;    /* PEM file of a certificate that we show to the service; default: none */
+    const char *certificate_key; /* PEM file of its key, which is not encrypted */
+    /* Instead of the address: makes a connection by other means, over a program say, and returns a socket that is
+     * connected, or -1. It must not wait for long. `hang_up` is told before the socket is closed. Default: none. */
+    int (*dial)(void *context);
+    void (*hang_up)(void *context, int fd);
+    void *dial_context; /* must outlive the client */
 };
 
 /*
