@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs test programs and counts what they found.
 #
-#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] PROGRAM...]...
+#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [-a MOST_ALONE] [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] PROGRAM...]...
 #
 # Every program gets HOME, XDG_* and TMPDIR folders of its own, no standard input and a time limit; see tests/README.md for
 # what it can rely on. Its output is kept in BUILD/test-logs and shown only if it failed. With -r the counts are added
@@ -10,10 +10,14 @@
 # Options hold for the programs behind them, so that one call can run those of several builds side by side, and as somebody else:
 # -u as the user UID, who owns the copy of the tree at TREE (-C); BUILD is below it then; -S is SANDLOT_TEST_SLOW. Programs start in the order given:
 # LEAST (1) run in any case, and up to MOST (LEAST) while processors are idle, because most programs mostly wait.
+#
+# With -a up to MOST_ALONE programs that failed run once more, each alone, when all others have ended. One that passes then counts as
+# passed, and what had failed is added to RESULTS.unstable: it has a fault too, but no longer refuses what others have done.
 set -u
 
 least=1
 most=
+most_alone=0
 seconds=180
 label=
 results=
@@ -107,9 +111,28 @@ run_one() {
         [ "$failed" = 0 ] || sed 's/^/    | /' "$log" | tail -n 60
     } >"$scratch/$1.line"
     cat "$scratch/$1.line"
-    [ "$failed" = 0 ] || failures "$log" | sed "s|^|$name: |" >"$scratch/$1.failures"
+    if [ "$failed" != 0 ]; then
+        failures "$log" | sed "s|^|$name: |" >"$scratch/$1.failures"
+        declare -p program label BUILD logs uid tree slow seconds >"$scratch/$1.again"
+    fi
     rm -rf "${scratch:?}/$1"
     echo "$passed $failed $skipped" >"$scratch/$1.counts" # last: it says that the program has ended
+}
+
+# run_alone FILES: the program of FILES.again once more
+run_alone() {
+    local failed
+    # shellcheck source=/dev/null
+    . "$1.again"
+    label="alone: $label"
+    run_one "${1##*/}-alone" "$program"
+    read -r _ failed _ <"$1-alone.counts"
+    if [ "$failed" != 0 ]; then
+        rm -f "$1-alone".{counts,failures}
+        return
+    fi
+    [ -z "$results" ] || cat "$1.failures" >>"$results.unstable"
+    rm -f "$1".{counts,failures}
 }
 
 # processor_times: total and idle time of all processors since the start, in ticks
@@ -140,8 +163,9 @@ processor_times
 total_before=$total idle_before=$idle
 while [ $# -gt 0 ]; do
     OPTIND=1
-    while getopts b:j:J:t:n:r:u:C:S: option; do
+    while getopts a:b:j:J:t:n:r:u:C:S: option; do
         case $option in
+            a) most_alone=$OPTARG ;;
             b) build=$OPTARG ;;
             j) least=$OPTARG ;;
             J) most=$OPTARG ;;
@@ -167,6 +191,11 @@ while [ $# -gt 0 ]; do
     done
 done
 wait
+
+again=("$scratch"/*.again)
+if [ "${#again[@]}" -le "$most_alone" ]; then
+    for one in "${again[@]}"; do run_alone "${one%.again}"; done
+fi
 
 cat "$scratch"/*.counts 2>/dev/null >"$scratch/all" || :
 read -r passed failed skipped < <(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$scratch/all")

@@ -27,7 +27,7 @@ enum { MOST_ANSWER = 32 * 1024 * 1024, CHUNK = 65536 };
 static const struct remote_pace pace = {.linger_s = 4,
                                         .first_pause_ms = 2,
                                         .longest_pause_ms = 20,
-                                        .give_up_ms = 3000,
+                                        .give_up_ms = 15000,
                                         .most_failures = 6,
                                         .grace_ms = 2000};
 static const struct remote_pace strict_pace = {.linger_s = 12,
@@ -298,7 +298,7 @@ static int set_up(void **state)
     (void)state;
     box = (struct box){.channel = {.context = &box, .run = on_run, .put = on_put, .hold_ms = 8000, .streams = true},
                        .shell = in_dash};
-    test_call_open(&call, 30000);
+    test_call_open(&call, 120000);
     test_sink_open(&sink, true);
     unlink(file);
     return 0;
@@ -328,7 +328,7 @@ static enum sandlot_status run_command(const struct sandlot_command *command)
 
 static enum sandlot_status run_text(const char *text)
 {
-    const struct sandlot_command command = {.size = sizeof(command), .command = text, .timeout_ms = 30000};
+    const struct sandlot_command command = {.size = sizeof(command), .command = text, .timeout_ms = 120000};
 
     return run_command(&command);
 }
@@ -935,7 +935,7 @@ static void test_many(void **state)
     for (int i = 0; i < 16; i++) {
         errands[i].number = i;
         errands[i].result.size = sizeof(errands[i].result);
-        test_call_open(&errands[i].call, 30000);
+        test_call_open(&errands[i].call, 120000);
         test_sink_open(&errands[i].sink, true);
         pthread_create(&errands[i].thread, NULL, run_errand, &errands[i]);
     }
