@@ -89,7 +89,7 @@ static enum sandlot_status check_socket(struct sandlot_call *call, const char *p
     struct stat status;
 
     if (stat(path, &status) != 0)
-        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+        return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
                             "there is no container engine at %.200s (%s); start it, or set DOCKER_HOST to where it is",
                             path, strerror(errno));
     if (access(path, R_OK | W_OK) != 0)

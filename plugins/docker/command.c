@@ -23,7 +23,9 @@ enum {
     QUIET_MS = 400, /* after the command's end, for what is still under way */
     END_MS = 6000,  /* from the first signal to the end of the output */
     URGENT_MS = 900,
-    TIMED_OUT = 124
+    START_MS = 5000, /* for the engine to start a command, beyond its time limit */
+    TIMED_OUT = 124,
+    SIGNALLED = 128
 };
 
 /* $1 the mark, $2 the folder, $3 a word that puts the rest together, $4 and so on the command. */
@@ -252,9 +254,14 @@ static enum sandlot_status without_word(struct run *run)
                                   "the connection to the container engine ended before the command did, which was "
                                   "ended too; try again");
     }
-    if (*run->strange && (code == 126 || code == 127))
+    if (code == 126 || code == 127)
         return sandlot_fail(run->program.call, SANDLOT_DEPENDENCY_MISSING,
-                            "the container has no shell that runs: %.120s; use an image with sh", run->strange);
+                            "the container has no shell that runs%s%.120s; use an image with sh",
+                            *run->strange ? ": " : "", run->strange);
+    if (code < SIGNALLED)
+        return sandlot_fail(run->program.call, SANDLOT_UNAVAILABLE,
+                            "the command has ended, but not all that it printed has come from the container engine; "
+                            "look at what it did before you try again");
     run->result->exit_code = code;
     run->result->note = "the shell of the command was killed: by a limit of the sandbox, or by the command itself";
     return SANDLOT_OK;
@@ -264,26 +271,46 @@ static enum sandlot_status conclude(struct run *run, enum sandlot_status status,
 {
     if (late)
         return time_is_up(run);
-    if (status == SANDLOT_OK && !run->ended && !*run->folder)
-        status = frames_end(&run->reader) == SANDLOT_OK ? without_word(run) : SANDLOT_INTERNAL;
-    else if (status == SANDLOT_OK && *run->folder)
+    if (status == SANDLOT_OK && *run->folder)
         return bad_folder(run);
+    if (status == SANDLOT_OK && run->ended)
+        status = frames_end(&run->reader);
     else if (status == SANDLOT_OK)
+        status = without_word(run);
+    if (run->ended)
         run->result->exit_code = run->code;
     if (status != SANDLOT_OK)
         program_end(&run->program, false);
     return status;
 }
 
+/* An engine that says nothing is not waited for longer than the command may take, and a little more. */
+static enum sandlot_status start(struct run *run)
+{
+    struct sandlot_call *call = run->program.call;
+    int64_t limit_ms = run->program.command->timeout_ms;
+    struct attempt attempt;
+
+    attempt_begin(&attempt, call, limit_ms > 0 ? limit_ms + START_MS : 0);
+    run->program.call = &attempt.call;
+    enum sandlot_status status = make(run);
+
+    if (status == SANDLOT_OK)
+        status = program_start(&run->program);
+    run->program.call = call;
+    if (status == SANDLOT_TIMEOUT && !is_over(call))
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "the container engine did not tell what became of the command; see whether it works, and "
+                            "try again");
+    return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
+}
+
 static enum sandlot_status run_program(struct run *run)
 {
     int64_t limit_ms = run->program.command->timeout_ms;
     bool late = false;
-    enum sandlot_status status = make(run);
+    enum sandlot_status status = start(run);
 
-    if (status != SANDLOT_OK)
-        return status;
-    status = program_start(&run->program);
     run->end_ms = limit_ms > 0 ? sandlot_now_ms() + limit_ms : 0;
     if (status == SANDLOT_OK)
         status = follow(run, &late);

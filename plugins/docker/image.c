@@ -2,6 +2,7 @@
 
 #include "registry.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/ndjson.h>
 
@@ -107,11 +108,11 @@ static char *target_of(const struct docker *docker, const char *image)
 
 enum sandlot_status image_pull(struct sandlot_call *call, struct docker *docker, const char *image)
 {
-    static const int errors[] = {400, 401, 403, 404, 429, 500, 0};
     struct pull pull = {.call = call};
     AUTO_FREE char *target = target_of(docker, image);
     AUTO_FREE char *header = NULL;
     AUTO_RESPONSE struct http_response response = {0};
+    struct attempt attempt;
     enum sandlot_status status = registry_header(call, image, &header);
     const char *const headers[] = {header, NULL};
 
@@ -123,15 +124,17 @@ enum sandlot_status image_pull(struct sandlot_call *call, struct docker *docker,
                                          .target = target,
                                          .headers = header ? headers : NULL,
                                          .repeatable = true,
-                                         .accepted = errors,
                                          .sink = &pull.reader.sink,
                                          .silence_ms = STALL_MS};
 
-    status = engine_send(call, docker, &request, &response);
-    if (status == SANDLOT_OK && response.status < 300)
+    attempt_begin(&attempt, call, 0);
+    status = engine_send(&attempt.call, docker, &request, &response);
+    if (status == SANDLOT_OK)
         status = ndjson_end(&pull.reader);
     ndjson_clear(&pull.reader);
-    if (status == SANDLOT_OK && (response.status >= 300 || *pull.error))
+    if (response.status >= 400) /* it knew before it began to answer */
+        http_error_text(response.body ? response.body : "", response.length, pull.error, sizeof(pull.error));
+    if (response.status >= 400 || *pull.error)
         return fail_pull(call, image, pull.error);
-    return status;
+    return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }

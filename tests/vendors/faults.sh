@@ -104,15 +104,20 @@ stalls() {
     faults "$(rule exec "$stalling" -1)"
     json "a line that stalls ends with --timeout" 3 '.error == "network" and (.message | contains("did not tell what became of the command"))' \
         exec "${provider[@]}" --sandbox-id "$faulty" --timeout 1 -- true
+    [ -n "${input_streams:-}" ] || input_stalls
+    faults '[]'
+    gone "$faulty"
+    faulty=
+    service_empty "nothing is left at the service after a stalled line"
+}
+
+# Where the input goes where the command does, it stalls with that: such a test sets $input_streams.
+input_stalls() {
     faults "$(rule upload "$stalling" -1)"
     echo x >"$scratch/stalled"
     input=$scratch/stalled json "standard input that stalls does too" 3 '(.error == "network" and (.message | contains("did not take the command")))
         or (.error == "timeout" and (.message | contains("was not done in time")))' \
         exec --stdin "${provider[@]}" --sandbox-id "$faulty" --timeout 1 -- cat
-    faults '[]'
-    gone "$faulty"
-    faulty=
-    service_empty "nothing is left at the service after a stalled line"
 }
 
 # rule OPERATION ACTION TIMES: as JSON, for the requests of the operation

@@ -2,15 +2,14 @@
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154
 # The provider with real engines that this test starts, Podman's service and dockerd: what an emulator can only claim.
 # ENGINES names those to be tried; ROWS the groups of the table of operations.
-. tests/cli/lib.sh
-. tests/operations/rows.sh
+. tests/vendors/lib.sh
 . tests/vendors/docker/engines.sh
 unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION CONTAINER_HOST
 export DOCKER_CONFIG=$scratch/docker
 mkdir -p "$engines" "$DOCKER_CONFIG"
 trap 'engines_stop; finish' EXIT
 
-way=cloud as_root=true workspace=/workspace
+vendor=docker calls_program=$scratch/engine-calls way=cloud as_root=true workspace=/workspace
 image=localhost/sandlot-test:one
 making=(--param "image=$image" --param pull=never)
 groups=(execute lifecycle "write transfer")
@@ -19,11 +18,10 @@ groups=(execute lifecycle "write transfer")
 exec_in() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$@" </dev/null; } # ID -- COMMAND
 inspect() { api GET "/containers/$id/json"; }
 containers() { api GET '/containers/json?all=1' | jq length; }
-made() {
+made() { # OPTION...
     id=$("$SANDLOT" -q create "${provider[@]}" "${making[@]}" "$@" </dev/null 2>"$scratch/err")
     [ -n "$id" ] || not_ok "a sandbox of $*" "$(cat "$scratch/err")"
 }
-gone() { "$SANDLOT" -q delete "${provider[@]}" -- "$@" >/dev/null 2>&1 </dev/null; }
 
 walls() {
     local status
@@ -56,6 +54,9 @@ walls() {
 lives() {
     local long
     made
+    head -c 3000000 /dev/urandom >"$scratch/bytes"
+    input=$scratch/bytes run -q exec --stdin "${provider[@]}" --sandbox-id "$id" -- cat
+    check "$engine: standard input to its end, and as much output" cmp -s "$scratch/bytes" "$scratch/out"
     long=$(inspect | jq -r .Id)
     check "$engine: the id is what people use" test "${long:0:12}" = "$id"
     expect "$engine: attach by the whole id" 0 "here" "*" -q exec "${provider[@]}" --sandbox-id "$long" -- echo here
@@ -69,7 +70,7 @@ lives() {
     check "$engine: it is gone" test "$(containers)" = 0
     json "$engine: delete again" 0 .deleted delete "${provider[@]}" -- "$id"
     json "$engine: an unknown id" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id "$id" -- true
-    expect "$engine: an image that is not there" 2 "*" "*there is no image*" -q create "${provider[@]}" --param image=localhost/nothing:here --param pull=never
+    expect "$engine: an image that is not there" 2 "*" "there is no image" -q create "${provider[@]}" --param image=localhost/nothing:here --param pull=never
     check "$engine: leaves nothing" test "$(containers)" = 0
     strangers
     killed
@@ -99,6 +100,72 @@ killed() {
     check "$engine: until gc" test "$status:$(containers)" = 0:0
 }
 
+# Snapshots and what is made of them; pausing, by the calls that no command makes.
+snapshots() {
+    local calls_url=unix://$socket
+    made
+    exec_in "$id" -- 'echo before >file'
+    check "$engine: a snapshot" calls "$ok" snapshot "$id" First.1
+    check "$engine: is told by its name" says '^result: First.1$'
+    check "$engine: and not made twice" calls "$invalid" snapshot "$id" First.1
+    check "$engine: nor under a name that is none" calls "$invalid" snapshot "$id" a/b
+    exec_in "$id" -- 'echo after >file'
+    calls "$ok" snapshots
+    check "$engine: it is listed" says '^listed: First.1 complete dated$'
+    check "$engine: a sandbox of it has its files" \
+        test "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-snapshot-name First.1 -- cat file </dev/null)" = before
+    expect "$engine: one that is not there" 3 "*" "no snapshot nothing" -q exec "${provider[@]}" --sandbox-snapshot-name nothing -- true
+    check "$engine: it is deleted" calls "$ok" delete-snapshot First.1
+    check "$engine: twice" calls "$ok" delete-snapshot First.1
+    calls "$ok" snapshots
+    check "$engine: it is gone" test "$out" = ""
+    check "$engine: pause" calls "$ok" pause "$id"
+    check "$engine: the engine knows" test "$(inspect | jq .State.Paused)" = true
+    check "$engine: pause again" calls "$ok" pause "$id"
+    check "$engine: resume" calls "$ok" resume "$id"
+    check "$engine: resume again" calls "$ok" resume "$id"
+    check "$engine: its files are there" test "$(exec_in "$id" -- cat file)" = after
+    gone "$id"
+}
+
+# A terminal of the engine, which has the size of ours and ends with its program's status.
+terminals() {
+    made
+    printf 'stty size; echo "$TERM" $((6 * 7)); tty; exit 7\n' >"$scratch/typed"
+    timeout 60 script -qec "stty rows 33 cols 99; TERM=vt220 '$SANDLOT' -q shell ${provider[*]@Q} --sandbox-id $id" /dev/null \
+        <"$scratch/typed" >"$scratch/typescript" 2>&1
+    check "$engine: a terminal ends with its program" test "$?" = 7
+    check "$engine: it has our size" grep -q '33 99' "$scratch/typescript"
+    check "$engine: and our TERM" grep -q 'vt220 42' "$scratch/typescript"
+    check "$engine: it is one" grep -q '^/dev/pts/' "$scratch/typescript"
+    gone "$id"
+}
+
+# In a process of its own, and by what the environment says.
+elsewhere() {
+    printf '[sandboxes.providers.docker]\nisolation = "unconfined"\n[sandboxes.providers.docker.params]\nimage = "%s"\n' "$image" >"$config"
+    expect "$engine: in a worker" 0 42 "*" -q exec "${provider[@]}" -- 'echo $((6 * 7))'
+    rm -f "$config"
+    (
+        export DOCKER_HOST=unix://$socket
+        provider=(--sandbox docker)
+        expect "$engine: by DOCKER_HOST" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        unset DOCKER_HOST
+        hash=$(printf mine | sha256sum | cut -d ' ' -f 1)
+        mkdir -p "$DOCKER_CONFIG/contexts/meta/$hash"
+        printf '{"Name":"mine","Metadata":{},"Endpoints":{"docker":{"Host":"unix://%s","SkipTLSVerify":false}}}' "$socket" >"$DOCKER_CONFIG/contexts/meta/$hash/meta.json"
+        expect "$engine: by the parameter context" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" --param context=mine -- 'echo $((6 * 7))'
+        DOCKER_CONTEXT=mine expect "$engine: by DOCKER_CONTEXT" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        printf '{"currentContext":"mine"}' >"$DOCKER_CONFIG/config.json"
+        expect "$engine: by the current context" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        DOCKER_HOST=unix:///nowhere/at/all expect "$engine: DOCKER_HOST beats it" 3 "*" "no container engine at /nowhere" -q exec "${provider[@]}" "${making[@]}" -- true
+        DOCKER_CONTEXT=other expect "$engine: a context that is not there" 2 "*" 'no context "other"' -q exec "${provider[@]}" "${making[@]}" -- true
+        exit "$failures"
+    )
+    failures=$?
+    rm -rf "${DOCKER_CONFIG:?}"/*
+}
+
 for engine in ${ENGINES:-podman dockerd}; do
     lacking=$(engine_lacks "$engine")
     if [ -n "$lacking" ]; then
@@ -110,6 +177,9 @@ for engine in ${ENGINES:-podman dockerd}; do
     provider=(--sandbox docker --param "base_url=unix://$socket")
     walls
     lives
+    snapshots
+    terminals
+    elsewhere
     # shellcheck disable=SC2086 # groups, one word each
     rows_run ${ROWS:-${groups[*]}}
     delete_all
