@@ -5,10 +5,10 @@
 #include <sandlot/provider.h>
 
 /* upload and download of the table. */
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *sandbox,
+enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
                                  const struct sandlot_file *files, size_t count,
                                  const struct sandlot_transfer *transfer);
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
+enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *handle,
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer);
 

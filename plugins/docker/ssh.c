@@ -1,9 +1,10 @@
 #include "ssh.h"
 
+#include <sandlot/sdk/random.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOKS = 50, LOOK_NS = 2 * 1000 * 1000 };
-
-extern char **environ;
+enum { ACCEPT_S = 30, LOOKS = 50, LOOK_NS = 2 * 1000 * 1000 };
 
 /* Cuts what is behind the first MARK off TEXT. NULL: it has none. */
 static char *cut(char *text, int mark)
@@ -85,31 +84,58 @@ bool ssh_init(struct ssh *ssh, const char *address)
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-static pid_t start(const struct ssh *ssh, int fd)
+/* In the child: waits for the connection of its parent, whom alone it serves, and becomes the program. */
+static void serve(const struct ssh *ssh, int listener, pid_t parent)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    struct ucred peer = {0};
+    socklen_t length = sizeof(peer);
     sigset_t none;
-    pid_t program = 0;
 
+    alarm(ACCEPT_S);
+    int fd = accept(listener, NULL, NULL);
+
+    alarm(0);
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.pid != parent)
+        _exit(1);
     sigemptyset(&none);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return 0;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return 0;
-    }
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    int failed = posix_spawn_file_actions_adddup2(&actions, fd, 0) | posix_spawn_file_actions_adddup2(&actions, fd, 1);
-
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    dup2(fd, 0);
+    dup2(fd, 1);
     if (ssh->errors >= 0)
-        failed |= posix_spawn_file_actions_adddup2(&actions, ssh->errors, 2);
-    if (failed || posix_spawnp(&program, "ssh", &actions, &attributes, (char *const *)ssh->words, environ) != 0)
-        program = 0;
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return program;
+        dup2(ssh->errors, 2);
+    if (fd > 2)
+        close(fd);
+    execvp("ssh", (char *const *)ssh->words);
+    dprintf(2, "ssh cannot be started: %s", strerror(errno));
+    _exit(127);
+}
+
+static pid_t start(const struct ssh *ssh, int listener)
+{
+    pid_t parent = getpid();
+    pid_t program = fork();
+
+    if (program == 0)
+        serve(ssh, listener, parent);
+    return program < 0 ? 0 : program;
+}
+
+/* A socket that waits for one connection, under a name that nobody can guess. */
+static int listen_anywhere(struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+    char name[33];
+
+    random_digits(name, sizeof(name) - 1);
+    snprintf(any.sun_path + 1, sizeof(any.sun_path) - 1, "sandlot-%s", name);
+    *address = any; /* whole: the zeros behind it are part of such a name */
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof(any)) == 0 && listen(fd, 1) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 static bool remember(struct ssh *ssh, pid_t program, int fd)
@@ -144,23 +170,22 @@ static void end(pid_t program)
         continue;
 }
 
-int ssh_dial(void *context)
+int ssh_dial(void *context, struct sockaddr_un *address)
 {
     struct ssh *ssh = context;
-    int pair[2];
+    int listener = listen_anywhere(address);
+    int fd = listener >= 0 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    pid_t program = fd >= 0 ? start(ssh, listener) : 0;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return -1;
-    pid_t program = start(ssh, pair[1]);
-
-    close(pair[1]);
-    if (program == 0 || !remember(ssh, program, pair[0])) {
-        close(pair[0]);
-        if (program != 0)
-            end(program);
-        return -1;
-    }
-    return pair[0];
+    if (listener >= 0)
+        close(listener);
+    if (program != 0 && remember(ssh, program, fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (program != 0)
+        end(program);
+    return -1;
 }
 
 void ssh_hang_up(void *context, int fd)

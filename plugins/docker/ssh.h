@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 enum { SSH_WORDS = 16, SSH_MOST = 64, SSH_SAID = 320 };
 
@@ -25,7 +26,7 @@ bool ssh_init(struct ssh *ssh, const char *address);
 void ssh_clear(struct ssh *ssh);
 
 /* For http_options: CONTEXT is the struct ssh. */
-int ssh_dial(void *context);
+int ssh_dial(void *context, struct sockaddr_un *address);
 void ssh_hang_up(void *context, int fd);
 
 /* What the newest program that failed has said, as one line; "" for nothing. */

@@ -116,20 +116,19 @@ void http_connection_give_back(struct http_client *client, struct http_connectio
 
 /* ---- connections that are not made by their address -------------------------------------------------------------- */
 
+/* (libcurl 7.88 passes over a sockopt function that says of a socket that it is connected already.) */
 static curl_socket_t dial(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
     const struct http_client *client = context;
+    struct sockaddr_un there = {0};
 
-    (void)purpose, (void)address;
-    int fd = client->dial(client->dial_context);
+    (void)purpose;
+    int fd = client->dial(client->dial_context, &there);
 
+    address->family = AF_UNIX;
+    address->addrlen = sizeof(there);
+    memcpy(&address->addr, &there, sizeof(there)); /* behind it libcurl has room for any address */
     return fd < 0 ? CURL_SOCKET_BAD : fd;
-}
-
-static int is_connected(void *context, curl_socket_t fd, curlsocktype purpose)
-{
-    (void)context, (void)fd, (void)purpose;
-    return CURL_SOCKOPT_ALREADY_CONNECTED;
 }
 
 static int hang_up(void *context, curl_socket_t fd)
@@ -141,14 +140,13 @@ static int hang_up(void *context, curl_socket_t fd)
     return close(fd);
 }
 
-/* libcurl looks for an address all the same; the one that is said here needs no lookup. */
+/* libcurl looks the host of the URL up all the same: it is to be an address. */
 static bool configure_dial(const struct http_client *client, CURL *easy)
 {
     bool failed = false;
 
     SET(easy, CURLOPT_OPENSOCKETFUNCTION, dial, failed);
     SET(easy, CURLOPT_OPENSOCKETDATA, (void *)client, failed);
-    SET(easy, CURLOPT_SOCKOPTFUNCTION, is_connected, failed);
     SET(easy, CURLOPT_CLOSESOCKETFUNCTION, hang_up, failed);
     SET(easy, CURLOPT_CLOSESOCKETDATA, (void *)client, failed);
     SET(easy, CURLOPT_TCP_KEEPALIVE, 0L, failed);

@@ -48,7 +48,7 @@ struct http_client {
     char *unix_socket;
     char *certificate;
     char *certificate_key;
-    int (*dial)(void *context);
+    int (*dial)(void *context, struct sockaddr_un *address);
     void (*hang_up)(void *context, int fd);
     void *dial_context;
     struct sdk_secrets secrets;

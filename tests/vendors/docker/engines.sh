@@ -118,3 +118,43 @@ engines_stop() {
     done
     rm -rf "$engines"
 }
+
+# Certificates of an authority of our own in FOLDER: that of the engine, for 127.0.0.1, and ours.
+certificates_make() { # FOLDER
+    local name
+    mkdir -p "$1"
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout "$1/authority.key" -out "$1/ca.pem" 2>/dev/null
+    for name in server client; do
+        openssl req -newkey rsa:2048 -nodes -subj "/CN=$name" -keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
+        openssl x509 -req -in "$1/$name.csr" -CA "$1/ca.pem" -CAkey "$1/authority.key" -CAcreateserial -days 2 -out "$1/$name.crt" \
+            -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
+    done
+    mv "$1/client.crt" "$1/cert.pem"
+    mv "$1/client.key" "$1/key.pem"
+}
+
+# A server of ssh for who runs this test, on a port of its own; sets $ssh_port and puts an ssh that finds it before all others in PATH.
+sshd_start() {
+    local folder=$engines/ssh end=$((SECONDS + 60))
+    mkdir -p "$folder/bin" && chmod 700 "$folder"
+    [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+    ssh-keygen -q -t ed25519 -N '' -f "$folder/host" && ssh-keygen -q -t ed25519 -N '' -f "$folder/own" || return 1
+    ssh_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >"$folder/config" <<CONF
+ListenAddress 127.0.0.1:$ssh_port
+HostKey $folder/host
+AuthorizedKeysFile $folder/own.pub
+StrictModes no
+PidFile $folder/pid
+UsePAM no
+SetEnv PATH=$PATH
+CONF
+    /usr/sbin/sshd -D -e -f "$folder/config" >"$engines/sshd.log" 2>&1 </dev/null &
+    engine_pids+=($!)
+    printf '#!/bin/sh\nexec /usr/bin/ssh -F /dev/null -i %q -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "$@"\n' "$folder/own" >"$folder/bin/ssh"
+    chmod +x "$folder/bin/ssh"
+    until (exec 3<>"/dev/tcp/127.0.0.1/$ssh_port") 2>/dev/null; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.1
+    done
+}

@@ -166,20 +166,59 @@ elsewhere() {
     rm -rf "${DOCKER_CONFIG:?}"/*
 }
 
+# Over TCP with certificates, which only dockerd serves.
+by_tls() {
+    local folder=$engines/dockerd/certificates url
+    url=tcp://$(sed -n 's/.*API listen on \(127\.0\.0\.1:[0-9]*\).*/\1/p' "$engines/dockerd.log" | head -n 1)
+    expect "TLS: a command" 0 42 "*" -q exec --sandbox docker --param "base_url=$url" --param "cert_path=$folder" "${making[@]}" -- 'echo $((6 * 7))'
+    DOCKER_HOST=$url DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$folder expect "TLS: by the variables of docker" 0 42 "*" -q exec --sandbox docker "${making[@]}" -- 'echo $((6 * 7))'
+    input=$scratch/bytes DOCKER_HOST=$url DOCKER_CERT_PATH=$folder run -q exec --stdin --sandbox docker "${making[@]}" -- cat
+    check "TLS: standard input to its end" cmp -s "$scratch/bytes" "$scratch/out"
+    mkdir -p "$scratch/strange" && certificates_make "$scratch/strange"
+    expect "TLS: an authority that is not ours" 3 "*" "*" -q list --sandbox docker --param "base_url=$url" --param "cert_path=$scratch/strange"
+    check "TLS: is told" grep -qi certificate "$scratch/err"
+    expect "TLS: nor without" 3 "*" "*" -q list --sandbox docker --param "base_url=$url"
+}
+
+# By ssh, through whatever docker command the far side has.
+by_ssh() {
+    local url
+    if ! command -v docker >/dev/null || [ ! -x /usr/sbin/sshd ]; then
+        echo "SKIP $engine by ssh: no docker command, or no openssh-server (make deps)"
+        return
+    fi
+    sshd_start || { not_ok "$engine: sshd starts" "$(cat "$engines/sshd.log")"; return; }
+    url=ssh://$(id -un)@127.0.0.1:$ssh_port$socket
+    (
+        export PATH=$engines/ssh/bin:$PATH
+        expect "$engine by ssh: a command" 0 42 "*" -q exec --sandbox docker --param "base_url=$url" "${making[@]}" -- 'echo $((6 * 7))'
+        input=$scratch/bytes run -q exec --stdin --sandbox docker --param "base_url=$url" "${making[@]}" -- cat
+        check "$engine by ssh: standard input to its end" cmp -s "$scratch/bytes" "$scratch/out"
+        expect "$engine by ssh: a host that does not answer" 3 "*" "ssh" -q list --sandbox docker --param "base_url=ssh://127.0.0.1:1"
+        check "$engine by ssh: no ssh is left" test "$(pgrep -f "ssh.*-p $ssh_port" | wc -l)" = 0
+        exit "$failures"
+    )
+    failures=$?
+}
+
 for engine in ${ENGINES:-podman dockerd}; do
     lacking=$(engine_lacks "$engine")
     if [ -n "$lacking" ]; then
         if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then not_ok "$engine is there" "$lacking"; else echo "SKIP $engine: $lacking"; fi
         continue
     fi
-    "${engine}_start" || continue
+    options=()
+    if [ "$engine" = dockerd ]; then
+        certificates_make "$engines/dockerd/certificates"
+        options=(-H tcp://127.0.0.1:0 --tlsverify --tlscacert "$engines/dockerd/certificates/ca.pem"
+            --tlscert "$engines/dockerd/certificates/server.crt" --tlskey "$engines/dockerd/certificates/server.key")
+    fi
+    "${engine}_start" "${options[@]}" || continue
     image_import
     provider=(--sandbox docker --param "base_url=unix://$socket")
-    walls
-    lives
-    snapshots
-    terminals
-    elsewhere
+    for step in ${STEPS:-walls lives snapshots terminals elsewhere}; do "$step"; done
+    [ "$engine" != dockerd ] || by_tls
+    by_ssh
     # shellcheck disable=SC2086 # groups, one word each
     rows_run ${ROWS:-${groups[*]}}
     delete_all

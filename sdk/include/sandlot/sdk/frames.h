@@ -3,7 +3,8 @@
  *
  * Formats differ in what stands before the payload: a byte of flags or none, and the payload's length in 1, 2 or 4
  * bytes, big or little endian. Connect and gRPC streams are `frame_format_connect`: flags, then four bytes, big endian.
- * Those of container engines are `frame_format_engine`: 1 for output or 2 for errors, three zeros, four bytes, big endian.
+ * Those of container engines are `frame_format_engine`: 1 for output or 2 for errors, three zeros, four bytes, big
+ * endian.
  *
  *   struct frames reader;
  *   frames_init(&reader, call, &frame_format_connect, 1 << 20, on_frame, context);
@@ -69,8 +70,8 @@ enum sandlot_status frames_end(struct frames *reader);
 
 void frames_clear(struct frames *reader);
 
-/* Writes what stands before a payload of LENGTH bytes to HEAD, which has room for what the format wants, and returns how
- * many bytes that is; 0 if the format cannot say LENGTH. */
+/* Writes what stands before a payload of LENGTH bytes to HEAD, which has room for what the format wants, and returns
+ * how many bytes that is; 0 if the format cannot say LENGTH. */
 size_t frame_head(const struct frame_format *format, unsigned char flags, size_t length, unsigned char *head);
 
 #ifdef __cplusplus

@@ -58,6 +58,8 @@
 
 #include <sandlot/provider.h>
 
+#include <sys/un.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -101,9 +103,10 @@ struct http_options {
                                    is then what requests say of themselves, "http://engine" */
     const char *certificate;    /* PEM file of a certificate that we show to the service; default: none */
     const char *certificate_key; /* PEM file of its key, which is not encrypted */
-    /* Instead of the address: makes a connection by other means, over a program say, and returns a socket that is
-     * connected, or -1. It must not wait for long. `hang_up` is told before the socket is closed. Default: none. */
-    int (*dial)(void *context);
+    /* Makes connections by other means, over a program say, where base_url is "http://127.0.0.1": returns a socket that
+     * is not connected yet, or -1, and writes to *ADDRESS where that is to be connected to at once. `hang_up` is told
+     * before the socket is closed. Default: none. */
+    int (*dial)(void *context, struct sockaddr_un *address);
     void (*hang_up)(void *context, int fd);
     void *dial_context; /* must outlive the client */
 };
