@@ -13,13 +13,14 @@ static const struct builtin table[] = {
     {"deno", "Deno sandboxes", "/home/app", true, false, false},
     {"docker", "containers of Docker or Podman", "/workspace", true, true, true},
     {"e2b", "E2B sandboxes", "/home/user", true, false, false},
+    {"kubernetes", "pods of a cluster, or sandboxes of agent-sandbox", "/workspace", true, false, true},
     {"langsmith", "LangSmith sandboxes", "/root", true, true, true},
     {"local", "boxes on this machine, without cloud or key", "/workspace", true, true, true},
     {"modal", "Modal sandboxes", "/workspace", true, false, true},
     {"runloop", "Runloop devboxes", "/home/user", true, true, true},
     {"sandbox0", "Sandbox0 sandboxes", "/workspace", true, false, false},
     {"vercel", "Vercel sandboxes", "/vercel/sandbox", true, false, true},
-    {"vfs", "files in memory, without commands", "/workspace", true, false, false},
+    {"vfs", "files in memory, for development and tests", "/workspace", true, true, false},
 };
 
 const struct builtin *builtins(size_t *count)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGEST_FILE = 4 << 20, SHA256 = 32, DIGEST_TEXT = 2 * SHA256 + 1 };
+enum { LONGEST_FILE = 4 << 20, LONGEST_PEM = 256 << 10, SHA256 = 32, DIGEST_TEXT = 2 * SHA256 + 1 };
 
 static enum sandlot_status no_memory(struct sandlot_call *call)
 {
@@ -63,14 +63,19 @@ struct json_object *address_config(struct sandlot_call *call)
     return path ? read_document(path) : NULL;
 }
 
-/* The file NAME in FOLDER if it is there, to be freed. */
-static char *existing(const char *folder, const char *name)
+/* What is in the file NAME in FOLDER if it is there, to be freed. */
+static char *content_of(const char *folder, const char *name)
 {
-    char *path = text("%s/%s", folder, name);
+    AUTO_FREE char *path = text("%s/%s", folder, name);
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char *content = file ? calloc(1, LONGEST_PEM + 1) : NULL;
+    size_t length = content ? fread(content, 1, LONGEST_PEM, file) : 0;
 
-    if (path && access(path, F_OK) == 0)
-        return path;
-    free(path);
+    if (file)
+        fclose(file);
+    if (length > 0)
+        return content;
+    free(content);
     return NULL;
 }
 
@@ -145,9 +150,9 @@ static enum sandlot_status use_tcp(struct sandlot_call *call, struct address *ad
     folder = folder ? folder : said ? said : usual;
     address->base_url = text("%s://%s", tls ? "https" : "http", rest);
     if (tls && folder) {
-        address->ca = existing(folder, "ca.pem");
-        address->certificate = existing(folder, "cert.pem");
-        address->key = existing(folder, "key.pem");
+        address->ca = content_of(folder, "ca.pem");
+        address->certificate = content_of(folder, "cert.pem");
+        address->key = content_of(folder, "key.pem");
     }
     return address->base_url ? SANDLOT_OK : no_memory(call);
 }
@@ -302,6 +307,8 @@ void address_clear(struct address *address)
     free(address->ssh);
     free(address->ca);
     free(address->certificate);
+    if (address->key)
+        explicit_bzero(address->key, strlen(address->key));
     free(address->key);
     *address = (struct address){0};
 }

@@ -9,7 +9,7 @@ struct address {
     char *base_url; /* for requests */
     char *socket;   /* the path of a UNIX socket; NULL: none */
     char *ssh;      /* what is behind ssh://; NULL: not by ssh */
-    char *ca;       /* PEM files for TLS; NULL: what the system trusts, and no certificate of ours */
+    char *ca;       /* PEM texts for TLS; NULL: what the system trusts, and no certificate of ours */
     char *certificate;
     char *key;
 };

@@ -43,12 +43,11 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct docker 
 {
     const struct address *address = &docker->address;
     bool by_ssh = address->ssh;
+    const struct http_tls tls = {.authorities = address->ca, .certificate = address->certificate, .key = address->key};
     const struct http_options options = {
         .service = service,
         .base_url = address->base_url,
-        .ca_file = address->ca,
-        .certificate = address->certificate,
-        .certificate_key = address->key,
+        .tls = &tls,
         .unix_socket = address->socket,
         .direct = true,
         .user_agent = "sandlot",

@@ -19,14 +19,11 @@
 enum {
     HOLD_MS = 200 * 1000,
     SHORTEST_HOLD_MS = 1000,
-    GRACE_MS = 10 * 1000,   /* for the daemon's own time limit of a script, which kills */
-    ANSWER_MS = 20 * 1000,  /* for the answer after the script's end */
-    SILENCE_MS = 75 * 1000, /* twice the time in which a daemon says that it is there, and some more */
+    GRACE_MS = 10 * 1000,  /* for the daemon's own time limit of a script, which kills */
+    ANSWER_MS = 20 * 1000, /* for the answer after the script's end */
     URGENT_MS = 900,
     LONGEST_MESSAGE = 4 << 20
 };
-
-#define KEEPALIVE "Keepalive-Ping-Interval: 30"
 
 /* A script, and what is done with it. */
 struct order {
@@ -45,15 +42,17 @@ struct sending {
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status take_output(struct sending *sending, struct json_object *text)
+enum sandlot_status command_take_bytes(const struct sandlot_sink *output, struct json_object *text)
 {
+    if (!json_object_is_type(text, json_type_string))
+        return SANDLOT_OK;
     size_t length = (size_t)json_object_get_string_len(text);
     AUTO_FREE char *bytes = malloc(length + 1);
     size_t size = bytes ? base64_read(bytes, json_object_get_string(text), length) : SIZE_MAX;
 
     if (size == SIZE_MAX)
         return SANDLOT_UNAVAILABLE; /* what is missing now is asked for again */
-    return size > 0 ? sending->output->write(sending->output, bytes, size) : SANDLOT_OK;
+    return size > 0 ? output->write(output, bytes, size) : SANDLOT_OK;
 }
 
 static enum sandlot_status take_event(void *context, struct json_object *message)
@@ -61,7 +60,6 @@ static enum sandlot_status take_event(void *context, struct json_object *message
     struct sending *sending = context;
     struct json_object *event = json_object_object_get(message, "event");
     struct json_object *data = NULL;
-    struct json_object *text = NULL;
 
     if (!json_object_is_type(event, json_type_object))
         return SANDLOT_OK;
@@ -70,8 +68,7 @@ static enum sandlot_status take_event(void *context, struct json_object *message
     data = json_object_object_get(event, "data");
     if (!json_object_is_type(data, json_type_object))
         return SANDLOT_OK;
-    text = json_object_object_get(data, "stdout");
-    return json_object_is_type(text, json_type_string) ? take_output(sending, text) : SANDLOT_OK;
+    return command_take_bytes(sending->output, json_object_object_get(data, "stdout"));
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -92,18 +89,24 @@ static char *make_message(const struct order *order, size_t *length)
     return json_finish(&body, length);
 }
 
+void command_ask_for_life(struct sandbox_way *way)
+{
+    size_t used = 0;
+
+    while (way->headers[used])
+        used++;
+    way->headers[used] = "Keepalive-Ping-Interval: 30";
+}
+
 static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *sandbox, const struct order *order,
                                      struct sending *sending, struct connect_answer *answer)
 {
     size_t length = 0;
     AUTO_WAY struct sandbox_way way;
     AUTO_FREE char *message = make_message(order, &length);
-    size_t used = 0;
 
     sandbox_find_way(call, sandbox, "/process.Process/Start", order->urgent, &way);
-    while (way.headers[used])
-        used++;
-    way.headers[used] = KEEPALIVE;
+    command_ask_for_life(&way);
     if (!message || !way.target)
         return api_no_memory(call);
     const struct connect_request request = {.target = way.target,
@@ -114,7 +117,7 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *
                                             .limit = LONGEST_MESSAGE,
                                             .limit_ms = order->longest_ms + GRACE_MS,
                                             .timeout_ms = order->urgent ? URGENT_MS : order->longest_ms + ANSWER_MS,
-                                            .silence_ms = SILENCE_MS,
+                                            .silence_ms = COMMAND_SILENCE_MS,
                                             .after_cancel = order->urgent,
                                             .on_message = take_event,
                                             .context = sending};

@@ -13,6 +13,18 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
 enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
                                      const char *const *words, char *text, size_t capacity);
 
+/* ---- for streams of the daemon's ---- */
+
+/* Without a byte for so long a stream is broken: twice the time in which a daemon says that it is there, and some more.
+ */
+enum { COMMAND_SILENCE_MS = 75 * 1000 };
+
+/* Adds the header that asks the daemon to say so. */
+void command_ask_for_life(struct sandbox_way *way);
+
+/* Writes what TEXT, of an event, has in base64 to OUTPUT. NULL and other types are nothing. */
+enum sandlot_status command_take_bytes(const struct sandlot_sink *output, struct json_object *text);
+
 /* `clean_up` of staged_upload.h. */
 void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
 

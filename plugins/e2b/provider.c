@@ -1,11 +1,12 @@
 /*
  * The provider `e2b`: sandboxes of E2B, over its control API and the daemon of each sandbox. create.c makes one,
- * sandbox.c keeps it running, command.c, upload.c and download.c use it, lifecycle.c does the rest; api.c and record.c
- * talk.
+ * sandbox.c keeps it running, command.c, terminal.c, upload.c and download.c use it, lifecycle.c does the rest; api.c
+ * and record.c talk.
  */
 #include "command.h"
 #include "files.h"
 #include "lifecycle.h"
+#include "terminal.h"
 
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ static const struct sandlot_provider e2b_provider = {
     .execute = command_execute,
     .upload = upload_files,
     .download = download_files,
+    .terminal = terminal_run,
     .pause = lifecycle_pause,
     .resume = lifecycle_resume,
     .snapshot = snapshots_make,
@@ -49,11 +51,12 @@ static const struct sandlot_provider e2b_provider = {
     .fork = lifecycle_fork,
 };
 
-#define E2B_METADATA(M)                                                   \
-    M(description, "Sandboxes of E2B")                                    \
-    M(working_dir, WORKING_DIR)                                           \
-    M(snapshot_name, "yes")                                               \
-    M(capabilities, "list upload download pause snapshot fork streaming") \
-    M(credentials, E2B_CREDENTIALS)                                       \
+#define E2B_METADATA(M)                                                            \
+    M(description, "Sandboxes of E2B")                                             \
+    M(package, "sandlot-provider-e2b")                                             \
+    M(working_dir, WORKING_DIR)                                                    \
+    M(snapshot_name, "yes")                                                        \
+    M(capabilities, "list upload download pause snapshot fork terminal streaming") \
+    M(credentials, E2B_CREDENTIALS)                                                \
     M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(e2b, E2B_METADATA, E2B_PARAMETERS);

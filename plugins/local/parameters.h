@@ -11,6 +11,8 @@
     P(integer, open_files, "4096", optional, "files that one process may have open")                                  \
     P(float, cpus, "", optional, "processors that the sandbox may keep busy; without it all")                         \
     P(string, confinement, "full", optional, "full, or the weaker landlock where user namespaces are unavailable")    \
+    P(string, storage, "disk", optional,                                                                              \
+      "disk, or memory: files are kept in disk_mb of memory, gone with the sandbox")                                  \
     P(boolean, fake_root, "false", optional, "commands see themselves as uid 0, for package managers")
 
 #endif

@@ -127,6 +127,7 @@ char *settings_write(const struct settings *settings)
     fine = fine && fields_add(&text, "cpus", cpus);
     fine = fine && fields_add(&text, "confinement", confinements[settings->confinement]);
     fine = fine && fields_add_number(&text, "fake_root", settings->fake_root);
+    fine = fine && fields_add_number(&text, "in_memory", settings->in_memory);
     fine = fine && fields_add_number(&text, "keep", settings->keep);
     fine = fine && fields_add_number(&text, "unpacks", settings->unpacks);
     if (settings->workspace)
@@ -135,6 +136,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
     if (settings->archive)
         fine = fine && fields_add(&text, "archive", settings->archive);
+    if (settings->network)
+        fine = fine && fields_add(&text, "network", settings->network);
     if (fine)
         return text;
     free(text);
@@ -187,6 +190,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->workspace = fields_get(text, "workspace");
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
+    settings->network = fields_get(text, "network");
     return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
 }
@@ -195,7 +199,8 @@ bool settings_read(const char *text, struct settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
     bool fine = read_words(text, settings) && read_switch(text, "fake_root", &settings->fake_root) &&
-                read_switch(text, "keep", &settings->keep) && read_switch(text, "unpacks", &settings->unpacks);
+                read_switch(text, "in_memory", &settings->in_memory) && read_switch(text, "keep", &settings->keep) &&
+                read_switch(text, "unpacks", &settings->unpacks);
 
     for (size_t i = 0; fine && i < NUMBER_COUNT; i++)
         fine = read_number(text, &numbers[i], settings);
@@ -209,5 +214,6 @@ void settings_clear(struct settings *settings)
     free(settings->workspace);
     free(settings->rootfs);
     free(settings->archive);
+    free(settings->network);
     memset(settings, 0, sizeof(*settings));
 }

@@ -13,6 +13,7 @@ struct settings {
     char *workspace; /* absolute host folder, NULL: an empty workspace */
     char *rootfs;    /* absolute host folder, NULL: the host's system folders */
     char *archive;   /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *network;   /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
     int64_t memory_mb;
     int64_t processes;
     int64_t disk_mb;
@@ -22,8 +23,9 @@ struct settings {
     int64_t hard_ttl_ms;
     enum confinement confinement;
     bool fake_root;
-    bool keep;    /* outlives the connection that asked for it */
-    bool unpacks; /* the box is to become `archive`: it unpacks it into its workspace, and is listed nowhere */
+    bool in_memory; /* the storage is a file system of `disk_mb` in memory, which only the box has */
+    bool keep;      /* outlives the connection that asked for it */
+    bool unpacks;   /* the box is to become `archive`: it unpacks it into its workspace, and is listed nowhere */
 };
 
 /* The text form, one "key=value" per line with values escaped, for MESSAGE_CREATE. To be freed; NULL: out of memory. */

@@ -8,15 +8,18 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     THREADS = 8,
     CALLS = 4,
     WARM_UP = 20,
-    LONG_MS = 5000,        /* a third of the cycles that is worth a word */
-    CREATIONS = 10,        /* sandboxes made and deleted: dear at a vendor */
-    TOLERATED_BYTES = 64,  /* per cycle */
-    BREATHING_BYTES = 4096 /* of caches and buffers, per measurement */
+    LONG_MS = 5000,         /* a third of the cycles that is worth a word */
+    CREATIONS = 10,         /* sandboxes made and deleted: dear at a vendor */
+    TOLERATED_BYTES = 64,   /* per cycle */
+    BREATHING_BYTES = 4096, /* of caches and buffers, per measurement */
+    MOMENT_US = 20000,
+    MOMENTS = 100 /* in which a thread whose code has gone runs into it */
 };
 
 /* ---- many threads ------------------------------------------------------------------------------------------------ */
@@ -94,6 +97,8 @@ struct holdings {
     long bytes; /* of the heap */
 };
 
+static const char own_threads[] = "/proc/self/task";
+
 static long entries_of(const char *folder)
 {
     DIR *directory = opendir(folder);
@@ -111,7 +116,7 @@ static struct holdings holdings(void)
     struct mallinfo2 heap = mallinfo2();
 
     return (struct holdings){.descriptors = entries_of("/proc/self/fd"),
-                             .threads = entries_of("/proc/self/task"),
+                             .threads = entries_of(own_threads),
                              .bytes = (long)(heap.uordblks + heap.hblkhd)};
 }
 
@@ -209,17 +214,34 @@ static void check_leaks(const struct live *live, const char *what, const char *i
     tell_leaks(what, at, third);
 }
 
-static void check_unloading(const struct kit *kit)
+/* Unloads LIBRARY, which nobody but we has in use any more. A thread that lives on without its code crashes anywhere,
+ * so what is suspected is said before. */
+static void unload(void *library, long threads_before)
+{
+    if (entries_of(own_threads) > threads_before)
+        tap_record("suspect", "Join your threads in close: one that it left ran on when the library was unloaded.");
+    if (library)
+        dlclose(library);
+    for (int i = 0; i < MOMENTS && entries_of(own_threads) > threads_before; i++)
+        usleep(MOMENT_US);
+    if (entries_of(own_threads) <= threads_before)
+        tap_record("suspect", "");
+}
+
+static void check_unloading(const struct kit *kit, long threads_before)
 {
     for (int i = 0; i < 2; i++) {
         struct live live;
 
         if (!live_begin(&live, kit, true))
             return;
+        void *library = dlopen(kit->file, RTLD_NOW | RTLD_LOCAL); /* so that nothing unloads it but unload */
+
         if (!tap_check(cycle(&live, NULL), i == 0 ? "used, unloaded" : "loaded again", "a sandbox, a command, an end",
                        "it failed", "Undo in close what open did; keep nothing that outlives the library."))
             i = 2;
         live_end(&live);
+        unload(library, threads_before);
     }
 }
 
@@ -247,7 +269,9 @@ static void check_many_cycles(const struct kit *kit)
 
 void group_robustness(const struct kit *kit)
 {
+    const long threads = entries_of(own_threads); /* before there are any that may be about to end */
+
     check_many_threads(kit);
-    check_unloading(kit);
+    check_unloading(kit, threads);
     check_many_cycles(kit);
 }

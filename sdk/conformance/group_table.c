@@ -34,6 +34,12 @@ static void check_capability(const struct kit *kit, const char *word, bool has)
               "Correct `capabilities` in the metadata.");
 }
 
+/* What a note promises of commands, on a machine that allows the provider none. */
+static bool promised(const struct kit *kit, const struct sandlot_provider *table, const char *word, bool has)
+{
+    return has || (!table->execute && kit_has(kit, word));
+}
+
 static void check_capabilities(const struct kit *kit, const struct sandlot_provider *table)
 {
 #define HAS_FUNCTION(function) (SANDLOT_HAS(table, function) && table->function)
@@ -44,9 +50,11 @@ static void check_capabilities(const struct kit *kit, const struct sandlot_provi
     check_capability(kit, "pause", HAS_FUNCTION(pause) && HAS_FUNCTION(resume));
     check_capability(kit, "snapshot", HAS_FUNCTION(snapshot));
     check_capability(kit, "fork", HAS_FUNCTION(fork));
-    check_capability(kit, "terminal", HAS_FUNCTION(terminal));
+    check_capability(kit, "terminal", promised(kit, table, "terminal", HAS_FUNCTION(terminal)));
     check_capability(kit, "check", HAS_FUNCTION(check));
-    check_capability(kit, "streaming", table->flags & SANDLOT_STREAMS_OUTPUT);
+    check_capability(kit, "network-live", HAS_FUNCTION(set_network));
+    check_capability(kit, "network-log", HAS_FUNCTION(network_log));
+    check_capability(kit, "streaming", promised(kit, table, "streaming", table->flags & SANDLOT_STREAMS_OUTPUT));
 #undef HAS_FUNCTION
 }
 

@@ -27,11 +27,12 @@ struct watched {
     const struct group *group;
     char *line; /* the last bytes, without newline yet */
     size_t length;
-    char last[256]; /* result, for people */
-    bool complete;  /* it said that it was through */
-    bool heard;     /* something of its own among the last bytes */
-    bool stopping;  /* it was asked to end: its results count no more */
-    int64_t end_ms; /* it is ended then */
+    char last[256];    /* result, for people */
+    char suspect[256]; /* what to do should it crash now; "": nothing is known */
+    bool complete;     /* it said that it was through */
+    bool heard;        /* something of its own among the last bytes */
+    bool stopping;     /* it was asked to end: its results count no more */
+    int64_t end_ms;    /* it is ended then */
     unsigned printed;
 };
 
@@ -121,6 +122,8 @@ static void take_record(struct watched *watched, char *line)
         run->never_loads = true;
     else if (strcmp(line, "ledger") == 0)
         run->keeps_ledger = true;
+    else if (strcmp(line, "suspect") == 0)
+        snprintf(watched->suspect, sizeof(watched->suspect), "%s", value);
     else if (strcmp(line, "left") == 0)
         snprintf(run->left, sizeof(run->left), "%s", value);
     else if (strcmp(line, "bail") == 0 && !watched->stopping)
@@ -417,8 +420,8 @@ static void tell_end(struct watched *watched, int how, bool in_time)
         came = say("its process ended with status %d before it was through", WEXITSTATUS(how));
     tell_result(watched->run, watched->total, false, name,
                 "the process of the group ends by itself, after its last check", say("%s, after \"%s\"", came, after),
-                say("Run it again with --only %s under a debugger: the provider or one of its libraries did that.",
-                    watched->group->name));
+                say("%s%sRun it again with --only %s under a debugger: the provider or one of its libraries did that.",
+                    watched->suspect, *watched->suspect ? " " : "", watched->group->name));
 }
 
 static bool start(const struct kit *kit, const struct group *group, pid_t *child, int *process, int *fd)

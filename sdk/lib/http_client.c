@@ -153,17 +153,23 @@ static bool configure_dial(const struct http_client *client, CURL *easy)
     return !failed;
 }
 
-static bool configure_identity(const struct http_client *client, CURL *easy)
+static void set_blob(CURL *easy, CURLoption option, char *text, bool *failed)
 {
-    bool failed = false;
+    struct curl_blob blob = {text, text ? strlen(text) : 0, CURL_BLOB_NOCOPY};
 
-    if (client->certificate)
-        SET(easy, CURLOPT_SSLCERT, client->certificate, failed);
-    if (client->certificate_key)
-        SET(easy, CURLOPT_SSLKEY, client->certificate_key, failed);
-    if (client->unix_socket)
-        SET(easy, CURLOPT_UNIX_SOCKET_PATH, client->unix_socket, failed);
-    return !failed;
+    if (text)
+        SET(easy, option, &blob, *failed);
+}
+
+static void configure_tls(const struct http_client *client, CURL *easy, bool *failed)
+{
+    if (client->ca_file && !client->authorities)
+        SET(easy, CURLOPT_CAINFO, client->ca_file, *failed);
+    set_blob(easy, CURLOPT_CAINFO_BLOB, client->authorities, failed);
+    set_blob(easy, CURLOPT_SSLCERT_BLOB, client->certificate, failed);
+    set_blob(easy, CURLOPT_SSLKEY_BLOB, client->certificate_key, failed);
+    SET(easy, CURLOPT_SSL_VERIFYPEER, client->unverified ? 0L : 1L, *failed);
+    SET(easy, CURLOPT_SSL_VERIFYHOST, client->unverified ? 0L : 2L, *failed);
 }
 
 bool http_configure(const struct http_client *client, CURL *easy, const char *url)
@@ -180,10 +186,9 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
     /* Without these three, libcurl would read the process environment, which is not the provider's. */
     SET(easy, CURLOPT_PROXY, proxy ? proxy : "", failed);
     SET(easy, CURLOPT_NOPROXY, client->no_proxy ? client->no_proxy : "", failed);
-    if (client->ca_file)
-        SET(easy, CURLOPT_CAINFO, client->ca_file, failed);
-    SET(easy, CURLOPT_SSL_VERIFYPEER, 1L, failed);
-    SET(easy, CURLOPT_SSL_VERIFYHOST, 2L, failed);
+    if (client->connect_to)
+        SET(easy, CURLOPT_CONNECT_TO, client->connect_to, failed);
+    configure_tls(client, easy, &failed);
     SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_ms, failed);
     SET(easy, CURLOPT_NOSIGNAL, 1L, failed);
     SET(easy, CURLOPT_TCP_KEEPALIVE, 1L, failed);
@@ -202,7 +207,9 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
         SET(easy, CURLOPT_FORBID_REUSE, 1L, failed);
     /* A name lookup that was cancelled goes on in its thread; nobody waits for it. */
     SET(easy, CURLOPT_QUICK_EXIT, 1L, failed);
-    failed |= !configure_identity(client, easy) || (client->dial && !configure_dial(client, easy));
+    if (client->unix_socket)
+        SET(easy, CURLOPT_UNIX_SOCKET_PATH, client->unix_socket, failed);
+    failed |= client->dial && !configure_dial(client, easy);
     return !failed;
 }
 
@@ -288,6 +295,33 @@ static void learn_passwords(struct http_client *client)
             http_learn_password(client, urls[i]);
 }
 
+static void copy_tls(struct http_client *client, const struct http_tls *tls, bool *failed)
+{
+    if (!tls)
+        return;
+    client->authorities = copy(tls->authorities, failed);
+    client->certificate = copy(tls->certificate, failed);
+    client->certificate_key = copy(tls->key, failed);
+    client->unverified = tls->unverified;
+}
+
+/* A proxy of the service's own is for all connections, whatever they are for. */
+static void copy_way(struct http_client *client, const struct http_options *options, bool *failed)
+{
+    AUTO_FREE char *line = options->connect_to ? sdk_format("::%s", options->connect_to) : NULL;
+
+    client->connect_to = line ? curl_slist_append(NULL, line) : NULL;
+    *failed |= options->connect_to && !client->connect_to;
+    for (int secure = 0; options->proxy && secure < 2; secure++) {
+        free(client->proxies[secure]);
+        client->proxies[secure] = copy(options->proxy, failed);
+    }
+    if (options->proxy) {
+        free(client->no_proxy);
+        client->no_proxy = NULL;
+    }
+}
+
 static int positive(int value, int otherwise)
 {
     return value > 0 ? value : otherwise;
@@ -318,13 +352,13 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->repeat_header = copy(options->repeat_header, &failed);
     client->key_from = copy(options->key_from, &failed);
     client->unix_socket = copy(options->unix_socket, &failed);
-    client->certificate = copy(options->certificate, &failed);
-    client->certificate_key = copy(options->certificate_key, &failed);
     client->dial = options->dial;
     client->hang_up = options->hang_up;
     client->dial_context = options->dial_context;
     copy_headers(client, options, &failed);
     read_environment(call, client, options->direct || options->unix_socket || options->dial, &failed);
+    copy_tls(client, options->tls, &failed);
+    copy_way(client, options, &failed);
     learn_passwords(client);
     if (!failed && client->service && open_share(client)) {
         for (size_t end = strlen(client->base_url); end > 0 && client->base_url[end - 1] == '/'; end--)
@@ -389,10 +423,14 @@ void http_client_close(struct http_client *client)
     for (size_t i = 0; i < CURL_LOCK_DATA_LAST; i++)
         pthread_mutex_destroy(&client->share_locks[i]);
     pthread_mutex_destroy(&client->lock);
+    if (client->certificate_key)
+        explicit_bzero(client->certificate_key, strlen(client->certificate_key));
+    free(client->certificate_key);
+    free(client->certificate);
+    free(client->authorities);
+    curl_slist_free_all(client->connect_to);
     free(client->key_from);
     free(client->unix_socket);
-    free(client->certificate);
-    free(client->certificate_key);
     free(client->repeat_header);
     free(client->repeated);
     free(client->proxies[0]);

@@ -36,7 +36,12 @@ struct http_client {
     char *ca_file;
     char *proxies[2]; /* for http, for https */
     char *no_proxy;
-    char **headers; /* ended by NULL */
+    char *authorities; /* these four in PEM, see struct http_tls */
+    char *certificate;
+    char *certificate_key;
+    bool unverified;
+    struct curl_slist *connect_to; /* one line for CURLOPT_CONNECT_TO */
+    char **headers;                /* ended by NULL */
     int attempts;
     int pause_ms;
     int connect_ms;
@@ -46,8 +51,6 @@ struct http_client {
     char *repeat_header;
     char *key_from;
     char *unix_socket;
-    char *certificate;
-    char *certificate_key;
     int (*dial)(void *context, struct sockaddr_un *address);
     void (*hang_up)(void *context, int fd);
     void *dial_context;
@@ -138,7 +141,7 @@ struct http_attempt {
     struct http_client *client;
     const struct http_request *request;
     const char *url;
-    int64_t deadline_ms; /* of CLOCK_MONOTONIC; 0: none */
+    int64_t end_ms; /* by the request's own limit, of CLOCK_MONOTONIC; 0: it has none */
     bool may_redirect;
 
     /* the answer */
@@ -175,6 +178,10 @@ static inline struct sandlot_call http_listen(const struct sandlot_call *call, c
 
 void http_attempt_run(struct http_attempt *attempt);
 void http_attempt_clear(struct http_attempt *attempt);
+
+/* When REQUEST, which has a limit of its own until END_MS (0: none), must be done; 0: whenever. The call's deadline may
+ * move meanwhile. */
+int64_t http_deadline(const struct sandlot_call *call, const struct http_request *request, int64_t end_ms);
 
 /* Waits on MULTI, the call's cancellation and EXTRA (fd -1: none) until something happens or DEADLINE_MS passes.
  * SANDLOT_CANCELLED or SANDLOT_TIMEOUT if it is over. */

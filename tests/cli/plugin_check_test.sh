@@ -163,6 +163,10 @@ fault "a descriptor is left" "robustness: attach, execute, close: descriptors|ro
 # A thread costs memory too, about as much as is tolerated.
 kit --only robustness --cycles 60 --param folder="$scratch/boxes" --param fault=thread "$faulty"
 check "a thread is left" test "$(failed_checks | grep -c ': threads$')" = 2
+if [ -z "$sanitized" ]; then # which keeps libraries loaded
+    fault "a thread outlives its code" "robustness: ran to its end" thread_unloaded robustness --cycles 9
+    check "the advice names threads" grep -q "^  advice: 'Join your threads in close: " "$scratch/tap"
+fi
 memory="robustness: attach, execute, close: memory|robustness: create, execute, delete: memory"
 [ "$sanitized" ] || fault "memory is left" "$memory" memory robustness --cycles 60
 fault "the process is left" "robustness: ran to its end" leave robustness --cycles 9 --in-process

@@ -3,6 +3,7 @@
  * commands run on this machine. It keeps every promise but the one that the parameter `fault` names:
  *
  *   descriptor, thread, memory   one is left behind by every command
+ *   thread_unloaded              the same with a thread, which the library does not stay loaded for
  *   shows_key                    a message holds the key
  *   shows_key_to_kit             the same, but only where the kit calls without the host
  *   wrong_key, unreachable       no sandbox can be made
@@ -32,6 +33,7 @@
 #include <sandlot/provider.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -290,23 +292,43 @@ struct run {
     size_t kept_length;
 };
 
+/* It comes back to the code of this library all the time. */
 static void *wait_for_ever(void *nothing)
 {
     (void)nothing;
     for (;;)
-        pause();
+        usleep(1000);
     return NULL;
+}
+
+/* A thread may not even have begun when this library is unloaded, and would then run into nothing. */
+static void stay_loaded(void)
+{
+    static const char here;
+    Dl_info library;
+
+    if (dladdr(&here, &library))
+        dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void leave_thread(const struct faulty *faulty)
+{
+    pthread_t thread;
+
+    if (is(faulty, "thread"))
+        stay_loaded();
+    if (pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
+        pthread_detach(thread);
 }
 
 static void leave_something(const struct faulty *faulty)
 {
-    pthread_t thread;
     static void *volatile lost;
 
     if (is(faulty, "descriptor"))
         open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (is(faulty, "thread") && pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
-        pthread_detach(thread);
+    if (is(faulty, "thread") || is(faulty, "thread_unloaded"))
+        leave_thread(faulty);
     if (is(faulty, "memory") && (lost = malloc(LEAK)))
         memset(lost, 1, LEAK);
 }

@@ -197,6 +197,60 @@ static void test_websocket(void **state)
     http_client_close(client);
 }
 
+/* ---- certificates from memory --------------------------------------------------------------------------------- */
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = calloc(1, 8192);
+
+    assert_non_null(file);
+    assert_non_null(text);
+    assert_true(fread(text, 1, 8191, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static enum sandlot_status get_with(const char *url, const struct http_tls *with, const char *connect_to)
+{
+    const struct http_options options = {
+        .base_url = url, .tls = with, .connect_to = connect_to, .attempts = 1, .proxy = ""};
+    struct http_client *client;
+
+    call.status = SANDLOT_OK;
+    assert_int_equal(http_client_open(&call.call, &options, &client), SANDLOT_OK);
+    enum sandlot_status status = get(client, "/", NULL);
+
+    http_client_close(client);
+    return status;
+}
+
+/* The server wants a certificate of its client's, too. */
+static void test_from_memory(void **state)
+{
+    char *own_certificate = read_text(certificate);
+    char *own_key = read_text(key);
+    char address[32];
+    char by_address[64];
+    const struct http_tls full = {.authorities = own_certificate, .certificate = own_certificate, .key = own_key};
+    const struct http_tls nobody = {.authorities = own_certificate};
+    const struct http_tls careless = {.certificate = own_certificate, .key = own_key, .unverified = true};
+
+    (void)state;
+    snprintf(address, sizeof(address), "127.0.0.1:%d", server.port);
+    snprintf(by_address, sizeof(by_address), "https://%s", address);
+    assert_int_equal(SSL_CTX_load_verify_locations(tls, certificate, NULL), 1);
+    SSL_CTX_set_verify(tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    assert_int_equal(get_with(server.url, &full, NULL), SANDLOT_OK);
+    assert_int_equal(get_with(server.url, &nobody, NULL), SANDLOT_UNAVAILABLE);
+    assert_int_equal(get_with(by_address, &full, NULL), SANDLOT_UNAVAILABLE); /* it is for localhost */
+    assert_int_equal(get_with(by_address, &careless, NULL), SANDLOT_OK);
+    assert_int_equal(get_with("https://localhost:1", &full, address), SANDLOT_OK); /* nobody is asked at port 1 */
+    SSL_CTX_set_verify(tls, SSL_VERIFY_NONE, NULL);
+    free(own_certificate);
+    free(own_key);
+}
+
 /* ---- HTTP/2 ------------------------------------------------------------------------------------------------------ */
 
 static void test_http2(void **state)
@@ -284,8 +338,8 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(calls_of_grpc),  EACH(test_trusted), EACH(test_untrusted), EACH(test_certificates_from_environment),
-        EACH(test_websocket), EACH(test_http2),
+        EACH(calls_of_grpc),  EACH(test_trusted),     EACH(test_untrusted), EACH(test_certificates_from_environment),
+        EACH(test_websocket), EACH(test_from_memory), EACH(test_http2),
     };
 
     return cmocka_run_group_tests(tests, open_all, close_all);

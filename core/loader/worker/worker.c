@@ -184,13 +184,36 @@ static char *program_path(void)
     return test_program ? strdup(test_program) : folder ? text_format("%s/sandlot-worker", folder) : NULL;
 }
 
-bool worker_library_is_ours(const char *path)
+/* Does PATH lie in FOLDER? Takes FOLDER over. */
+static bool lies_in(const char *path, char *folder)
 {
-    AUTO_FREE char *folder = builtins_folder();
-    AUTO_FREE char *real = folder ? realpath(folder, NULL) : NULL;
+    AUTO_FREE char *given = folder;
+    AUTO_FREE char *real = given ? realpath(given, NULL) : NULL;
     size_t length = real ? strlen(real) : 0;
 
     return length > 0 && strncmp(path, real, length) == 0 && path[length] == '/';
+}
+
+/* Is the file PATH called as a provider that ships with Sandlot, "NAME.so"? */
+static bool has_our_name(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    AUTO_FREE char *name = strdup(base ? base + 1 : path);
+    size_t length = name ? strlen(name) : 0;
+
+    if (length < 4 || strcmp(name + length - 3, ".so") != 0)
+        return false;
+    name[length - 3] = '\0';
+    return builtin_find(name) != NULL;
+}
+
+bool worker_library_is_ours(const char *path)
+{
+    AUTO_FREE char *builtins = builtins_folder();
+
+    if (!builtins)
+        return false;
+    return (has_our_name(path) && lies_in(path, builtins_own_plugins(builtins))) || lies_in(path, TAKE(builtins));
 }
 
 static struct worker *new_worker(const struct registry_entry *entry, const struct environment *environment,

@@ -38,7 +38,8 @@ enum worker_load worker_load(const struct registry_entry *entry, const struct en
                              const char *path, char **view, const struct worker_owner *owner, struct worker **result,
                              const struct sandlot_provider **table, char **why, struct sandlot_error *error);
 
-/* Does the library PATH, links resolved, lie among the built-in ones? */
+/* Does the library PATH, links resolved, lie among the built-in ones, or is it one of those that ship with Sandlot as
+ * plugins, in the folder of this installation for them? */
 bool worker_library_is_ours(const char *path);
 
 /* Ends the process. NULL is fine. */

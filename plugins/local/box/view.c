@@ -522,6 +522,31 @@ static int make_root(struct view *view)
     return reason_mount(view->reason, own ? "overlay" : "bind", "/", errno);
 }
 
+/*
+ * A file system in memory instead of the storage folder, which it covers: only this mount namespace has it, so it ends
+ * with the box whoever is killed, and its size is a limit that nothing in it can pass. One file, or folder, a page.
+ */
+static int keep_in_memory(const struct view *view, struct view_folders *folders)
+{
+    static const char *const names[] = {"upper", "tmp", "home"};
+    const int64_t limit_mb = view->request->settings->disk_mb;
+    char size[32];
+    char inodes[32];
+
+    snprintf(size, sizeof size, "%lldm", (long long)limit_mb);
+    snprintf(inodes, sizeof inodes, "%lld", (long long)limit_mb * 256 + 256);
+    const int memory = new_memory(size, inodes, "0700", MOUNT_HARMLESS);
+
+    if (memory < 0 ||
+        move_mount(memory, "", folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        return reason_mount(view->reason, "tmpfs", "the storage", errno);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (mkdirat(memory, names[i], 0700) < 0)
+            return reason_mount(view->reason, "folder", "the storage", errno);
+    folders->storage = memory;
+    return 0;
+}
+
 /* Makes the new root the only one: what was mounted of the host is gone with the old. */
 static int leave_host(const struct view *view)
 {
@@ -533,15 +558,18 @@ static int leave_host(const struct view *view)
 }
 
 /* The descriptors that are made on the way are left to the caller, who closes everything that init does not need. */
-int view_enter(const struct box_request *request, const struct view_folders *folders, struct reason *reason)
+int view_enter(const struct box_request *request, const struct view_folders *found, struct reason *reason)
 {
-    struct view view = {.request = request, .folders = folders, .root = -1, .reason = reason};
+    struct view_folders folders = *found;
+    struct view view = {.request = request, .folders = &folders, .root = -1, .reason = reason};
 
     /* Safe: the mount namespace is the box's own copy, and from here on nothing travels back to the host's. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return reason_mount(reason, "private", "/", errno);
     umask(0);
-    if (make_root(&view) < 0 || (folders->rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 ||
+    if (request->settings->in_memory && keep_in_memory(&view, &folders) < 0)
+        return -1;
+    if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 ||
         make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
         leave_host(&view) < 0)
         return -1;

@@ -199,12 +199,13 @@ function readControl(faults, log, state, request) {
  *            gives the WebSocket of package ws; thrown HttpErrors refuse it
  *   stream   async (request, accept) => ...; for requests that ask for an upgrade to anything but WebSocket, whose body is
  *            request.content: `accept()` answers 101 and gives {write(bytes), end(), socket}; thrown HttpErrors refuse it
+ *   protocols  (offered, a Set) => the WebSocket protocol that is chosen; without it the first that is offered
  *   state    () => object for GET /__control/state
  *   stop     async () => ..., before the boxes are destroyed
  *   http2    whether it also speaks HTTP/2, to whoever begins with it; answers may then have `trailers`, or be `alone`: one
  *            block of headers that ends the stream
  */
-export async function createEmulator({ name, routes, before = () => undefined, upgrade, stream, state = () => ({}), stop = () => {}, http2: second = false }) {
+export async function createEmulator({ name, routes, before = () => undefined, upgrade, protocols, stream, state = () => ({}), stop = () => {}, http2: second = false }) {
     const compiled = routes.map(compile);
     const faults = new Faults();
     const log = { requests: [], connections: 0 };
@@ -250,7 +251,7 @@ export async function createEmulator({ name, routes, before = () => undefined, u
         socket.once('close', () => sockets.delete(socket)).on('error', () => {});
     });
     if (stream) acceptStreams(first, { stream, before, faults, log, routes: compiled });
-    if (upgrade) await acceptWebSockets(first, { upgrade, before, faults, log });
+    if (upgrade) await acceptWebSockets(first, { upgrade, protocols, before, faults, log });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address();
 
@@ -355,9 +356,9 @@ function acceptStreams(server, { stream, before, faults, log, routes }) {
     });
 }
 
-async function acceptWebSockets(server, { upgrade, before, faults, log }) {
+async function acceptWebSockets(server, { upgrade, protocols, before, faults, log }) {
     const { WebSocketServer } = await import('ws');
-    const acceptor = new WebSocketServer({ noServer: true, maxPayload: BODY_MAXIMUM });
+    const acceptor = new WebSocketServer({ noServer: true, maxPayload: BODY_MAXIMUM, handleProtocols: protocols });
     server.on('upgrade', async (raw, socket, head) => {
         const request = new Request(raw, new URL(raw.url, 'http://emulator'));
         const entry = { method: raw.method, path: raw.url, status: null, at: Date.now(), messages: 0 };

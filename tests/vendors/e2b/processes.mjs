@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HttpError } from '../common/server.mjs';
+import { openTerminal } from '../common/terminal.mjs';
 import { checkToken, isRoot, reach } from './envd.mjs';
 
 const EDGE_MS = Number(process.env.EMULATOR_EDGE_MS ?? 0); // 0: nothing cuts a stream
-const STATUS = { invalid_argument: 400, unauthenticated: 401, not_found: 404, unimplemented: 501, internal: 500 };
+const STATUS = { invalid_argument: 400, unauthenticated: 401, not_found: 404, failed_precondition: 400, unimplemented: 501, internal: 500 };
 const PIECE = 32768;
 const EXITED_MS = 30000; // for so long it is told how a command ended
 
@@ -52,7 +53,7 @@ class Stream extends PassThrough {
 
 // ---- what runs -------------------------------------------------------------------------------------------------------
 
-const is = { text: (value) => typeof value === 'string', flag: (value) => typeof value === 'boolean', object: (value) => value !== null && typeof value === 'object' };
+const is = { number: (value) => Number.isInteger(value) && value >= 0, text: (value) => typeof value === 'string', flag: (value) => typeof value === 'boolean', object: (value) => value !== null && typeof value === 'object' };
 
 /** Fields that proto3 does not know are refused, as is what has another type. */
 function only(value, fields, what) {
@@ -64,7 +65,15 @@ function only(value, fields, what) {
 }
 
 const CONFIG = { cmd: is.text, args: (value) => Array.isArray(value) && value.every(is.text), envs: (value) => is.object(value) && Object.values(value).every(is.text), cwd: is.text };
-const START = { process: is.object, stdin: is.flag, tag: is.text };
+const START = { process: is.object, pty: is.object, stdin: is.flag, tag: is.text };
+
+/** {rows, cols}; undefined: no terminal is asked for. */
+function sizeOf(pty) {
+    if (pty === undefined) return undefined;
+    const { size } = only(pty, { size: is.object }, 'process.PTY');
+    only(size, { cols: is.number, rows: is.number }, 'process.PTY.Size');
+    return { rows: size.rows ?? 0, cols: size.cols ?? 0 };
+}
 
 class Command {
     #streams = new Set();
@@ -72,10 +81,10 @@ class Command {
     #early = []; // what it writes before anybody listens
 
     constructor(sandbox, message, root) {
-        const { process: config, stdin = true, tag } = only(message, START, 'process.StartRequest');
+        const { process: config, pty, stdin = true, tag } = only(message, START, 'process.StartRequest');
         only(config, CONFIG, 'process.ProcessConfig');
         if (!config.cmd) throw rpcError('invalid_argument', 'cmd is empty');
-        Object.assign(this, { sandbox, config, stdin, tag, root });
+        Object.assign(this, { sandbox, config, stdin, tag, root, size: sizeOf(pty) });
     }
 
     async start() {
@@ -88,8 +97,9 @@ class Command {
             }
         };
         try {
-            this.process = await this.sandbox.box.spawn({ argv: [cmd, ...args], cwd: cwd || undefined, env: envs, sudo: this.root, stdin: this.stdin ? 'pipe' : null,
-                onStdout: send('stdout'), onStderr: send('stderr') });
+            const common = { argv: [cmd, ...args], cwd: cwd || undefined, env: envs, sudo: this.root };
+            this.process = this.size ? await openTerminal(this.sandbox.box, { ...common, ...this.size, onOutput: send('pty') })
+                : await this.sandbox.box.spawn({ ...common, stdin: this.stdin ? 'pipe' : null, onStdout: send('stdout'), onStderr: send('stderr') });
         } catch (problem) {
             if (problem.what === 'cwd') throw rpcError('invalid_argument', `cwd '${cwd}' does not exist`);
             throw rpcError('internal', `error starting process: ${problem.message}`);
@@ -229,8 +239,17 @@ async function sendSignal(sandbox, { process: selector, signal }) {
 }
 
 async function sendInput(sandbox, { process: selector, input }) {
-    const { process } = running(sandbox, selector);
-    await process.write(Buffer.from(input.stdin, 'base64'));
+    const { process, size } = running(sandbox, selector);
+    only(input, { stdin: is.text, pty: is.text }, 'process.ProcessInput');
+    if ((input.pty === undefined) !== (size === undefined)) throw rpcError('failed_precondition', size ? 'tty assigned to process' : 'tty not assigned to process');
+    await process.write(Buffer.from(input.pty ?? input.stdin, 'base64'));
+}
+
+async function update(sandbox, message) {
+    const { process: selector, pty } = only(message, { process: is.object, pty: is.object }, 'process.UpdateRequest');
+    const { process, size } = running(sandbox, selector);
+    if (pty !== undefined && size === undefined) throw rpcError('failed_precondition', 'tty not assigned to process');
+    if (pty !== undefined) await process.resize(sizeOf(pty));
 }
 
 const list = (sandbox) => ({ processes: [...sandbox.commands.values()].filter((one) => one.running).map(({ pid, config, tag }) => ({ pid, config, tag })) });
@@ -242,6 +261,7 @@ export function processRoutes(all) {
         ['POST', '/process.Process/List', unary(all, list)],
         ['POST', '/process.Process/SendSignal', unary(all, sendSignal)],
         ['POST', '/process.Process/SendInput', unary(all, sendInput)],
+        ['POST', '/process.Process/Update', unary(all, update)],
         ['POST', '/process.Process/CloseStdin', unary(all, async (sandbox, { process }) => void (await running(sandbox, process).process.closeInput()))],
     ];
 }

@@ -90,6 +90,37 @@ async function commands(box) {
     });
 }
 
+async function terminals(box) {
+    let shown = '';
+    const sees = async (text) => {
+        while (!shown.includes(text)) await pause(5);
+        return true;
+    };
+    const open = () => box.pty.create({ rows: 24, cols: 80, timeoutMs: 0, onData: (bytes) => void (shown += Buffer.from(bytes).toString()) });
+    const type = (handle, text) => box.pty.sendInput(handle.pid, Buffer.from(text));
+    const end = (handle) => handle.wait().catch((problem) => problem);
+    await test('a terminal', async () => {
+        const handle = await open();
+        await type(handle, 'echo $TERM $(stty size)\r');
+        await sees('xterm-256color 24 80');
+        await box.pty.resize(handle.pid, { rows: 50, cols: 132 });
+        await type(handle, 'stty size; sleep 1000\r');
+        await sees('50 132');
+        await type(handle, '\x03');
+        await type(handle, 'exit 3\r');
+        return same((await end(handle)).exitCode, 3);
+    });
+    await test('a terminal that is connected to, and killed', async () => {
+        const { pid } = await open();
+        shown = '';
+        const handle = await box.pty.connect(pid, { timeoutMs: 0, onData: (bytes) => void (shown += Buffer.from(bytes).toString()) });
+        await type(handle, 'echo go""es on\r');
+        await sees('goes on');
+        const wrong = await box.commands.sendStdin(pid, 'x').catch((problem) => problem.message);
+        return same([/tty assigned/.test(wrong), await box.pty.kill(pid), (await end(handle)).exitCode, await box.pty.kill(pid)], [true, true, -1, false]);
+    });
+}
+
 async function files(box) {
     const bytes = Buffer.from(Uint8Array.from({ length: 300000 }, (_, index) => (index * 31) % 256));
     await test('files up and down, in one form', async () => {
@@ -184,6 +215,7 @@ async function life() {
     const box = await Sandbox.create({ ...client, timeoutMs: 300000, metadata: { purpose: 'test', 'a&b': 'c=d e' }, envs: { GREETING: 'hello' } });
     await creating(box);
     await commands(box);
+    await terminals(box);
     await files(box);
     await pausing(box);
     await copies(box);

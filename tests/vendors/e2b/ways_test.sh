@@ -276,6 +276,61 @@ copies() {
     service_empty "all copies are gone"
 }
 
+# ---- terminals -------------------------------------------------------------------------------------------------------
+
+in_terminal=$BUILD/tests/local/in_terminal
+enter=$'\n'
+has() { grep -qaE -- "$1" <<<"$out"; }
+
+# play NAME STATUS STEP... -- ARGUMENT...: `sandlot shell` in sandbox $id, with a user who does the steps.
+play() {
+    local name=$1 want=$2 steps=()
+    shift 2
+    while [ "$1" != -- ]; do
+        steps+=("$1")
+        shift
+    done
+    shift
+    ran="sandlot shell $*"
+    TERM=xterm timeout -k 5 90 "$in_terminal" "${steps[@]}" -- "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id" "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    out=$(tr -d '\0\r' <"$scratch/out") err=$(cat "$scratch/err")
+    check "$name" test "$status" = "$want"
+}
+sleepers='for file in /proc/[0-9]*/cmdline; do tr "\0" " " <"$file"; echo; done 2>/dev/null | grep -c "^slee[p] 1000"'
+no_sleepers() { [ "$(on_it "$sleepers")" = 0 ]; }
+
+terminals() {
+    [ -x "$in_terminal" ] || { echo "not ok $in_terminal is not built; run make programs"; exit 1; }
+    made || return
+    play "a terminal" 7 raw "type=echo TE''RM=\$TERM \$A \$PWD \$0; stty size$enter" 'expect=TERM=xterm b c /home/user /usr/bin/bash' 'expect=24 80' \
+        size=50x132 wait=500 "type=stty size$enter" 'expect=50 132' "type=sleep 1000$enter" wait=300 $'type=\003' "type=echo \$?''!$enter" 'expect=130!' \
+        "type=exit 7$enter" -- --env 'A=b c'
+    play "a command in one" 3 -- --cwd /tmp -- 'tty; pwd; stty size; echo "[$BASH]"; exit 3'
+    check "is bash's, and where it was asked for" has $'^/tmp$'
+    check "on a terminal" has '^/dev/pts/[0-9]+$'
+    play "output" 0 -- 'seq 20000'
+    check "arrives whole" test "$(tr -d '\r' <"$scratch/out" | md5sum)" = "$(seq 20000 | md5sum)"
+    play "a directory that is not there" 1 -- --cwd missing
+    check "is named" has 'working directory /home/user/missing is not found'
+    play "SIGTERM" 143 raw "type=sleep 1000 & nohup sleep 1000 >/dev/null & echo st''arted$enter" expect=started signal=15 --
+    check "ends all of it" until_true 20 no_sleepers
+    play "closed" 129 raw "type=nohup sleep 1000 >/dev/null & echo st''arted$enter" expect=started close --
+    check "ends all of it, too" until_true 20 no_sleepers
+    play "a command that is killed" 137 -- 'kill -9 $$'
+    check "pause" calls $ok pause "$id"
+    play "what is paused is woken" 0 -- 'echo awake'
+    check "for it" has '^awake$'
+    gone "$id"
+}
+
+cut_terminals() {
+    made || return
+    play "a terminal that is longer than any stream" 5 -- 'for n in $(seq 60); do echo n$n; sleep 0.1; done; exit 5'
+    check "goes on, less what is shown between two" has '^n[3-6][0-9]$'
+    gone "$id"
+}
+
 # ---- other services --------------------------------------------------------------------------------------------------
 
 small_plan() {
@@ -312,11 +367,11 @@ old_server() {
 
 vendor_use e2b
 prepare=(service EMULATOR_PAGE=1)
-parts endings moods copies files keys_and_addresses parameters vendor_many pages
+parts terminals endings moods copies files keys_and_addresses parameters vendor_many pages
 prepare=(service EMULATOR_HOURS=1)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
-part cut_streams
+parts cut_streams cut_terminals
 prepare=(service EMULATOR_OLD=1 EMULATOR_ENVD=0.3.9)
 part old_server
 parts_run

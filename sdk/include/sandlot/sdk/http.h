@@ -73,6 +73,15 @@ extern "C" {
 
 struct http_client;
 
+/* Who is trusted, and as whom the client comes, where that is not in files: texts in the format PEM. NULL: as without
+ * it. Everything is copied. */
+struct http_tls {
+    const char *authorities; /* the certificates to trust, instead of those of a file or of the system */
+    const char *certificate; /* of the client; with it goes... */
+    const char *key;         /* ...its key, which is secret */
+    bool unverified;         /* anybody is taken for the service: only where the user says so */
+};
+
 /* ---- the client ------------------------------------------------------------------------------------------------- */
 
 /* How a client is made. What is 0 or NULL has the default that stands beside it. Everything is copied. */
@@ -101,20 +110,23 @@ struct http_options {
                                    it, instead of an error_hint; default: they do not */
     const char *unix_socket;    /* the path of a UNIX socket that every connection goes to, through no proxy; base_url
                                    is then what requests say of themselves, "http://engine" */
-    const char *certificate;    /* PEM file of a certificate that we show to the service; default: none */
-    const char *certificate_key; /* PEM file of its key, which is not encrypted */
     /* Makes connections by other means, over a program say, where base_url is "http://127.0.0.1": returns a socket that
      * is not connected yet, or -1, and writes to *ADDRESS where that is to be connected to at once. `hang_up` is told
      * before the socket is closed. Default: none. */
     int (*dial)(void *context, struct sockaddr_un *address);
     void (*hang_up)(void *context, int fd);
     void *dial_context; /* must outlive the client */
+    const struct http_tls *tls; /* default: what `ca_file` says, without a certificate of the client's */
+    const char *proxy;          /* this one, whatever the variables say: http://, https://, socks5:// or socks5h:// */
+    const char *connect_to; /* "host:port" to which every connection goes, though names and certificates are those of
+                               base_url: for a service that is reached by another address; default: base_url's */
 };
 
 /*
  * Makes a client. Proxies are taken from the variables https_proxy, HTTPS_PROXY, http_proxy, all_proxy, ALL_PROXY,
  * no_proxy and NO_PROXY by the host's environment lookup (name those that you want to have in a worker in the
- * metadata's `environment`). TLS certificates are always verified. To be closed by http_client_close.
+ * metadata's `environment`). TLS certificates are verified, unless `tls` says otherwise. To be closed by
+ * http_client_close.
  */
 enum sandlot_status http_client_open(struct sandlot_call *call, const struct http_options *options,
                                      struct http_client **client);

@@ -1,0 +1,78 @@
+#include "policy.h"
+
+#include "pod.h"
+
+#include <string.h>
+
+#define GROUP "networking.k8s.io/v1"
+#define PLURAL "networkpolicies"
+#define NAME "sandlot-deny-all"
+
+/* No rule of any kind, and for both directions: all others would open something. */
+static bool denies_all(struct json_object *policy)
+{
+    struct json_object *types = NULL;
+    struct json_object *rules = NULL;
+    const char *selected = api_text(policy, "spec.podSelector.matchLabels.\"" POD_NETWORK_KEY "\"");
+    struct json_object *labels = NULL;
+    struct json_object *expressions = NULL;
+    bool directions[2] = {false, false};
+
+    json_find_object(policy, "spec.podSelector.matchLabels", &labels, NULL);
+    json_find_array(policy, "spec.podSelector.matchExpressions", &expressions, NULL);
+    json_find_array(policy, "spec.policyTypes", &types, NULL);
+    for (size_t i = 0; types && i < json_object_array_length(types); i++) {
+        const char *type = json_object_get_string(json_object_array_get_idx(types, i));
+
+        directions[0] = directions[0] || (type && strcmp(type, "Ingress") == 0);
+        directions[1] = directions[1] || (type && strcmp(type, "Egress") == 0);
+    }
+    json_find_array(policy, "spec.egress", &rules, NULL);
+    bool open = rules && json_object_array_length(rules) > 0;
+
+    rules = NULL;
+    json_find_array(policy, "spec.ingress", &rules, NULL);
+    open = open || (rules && json_object_array_length(rules) > 0);
+    return directions[0] && directions[1] && !open && selected && strcmp(selected, "none") == 0 &&
+           json_object_object_length(labels) == 1 && (!expressions || json_object_array_length(expressions) == 0);
+}
+
+static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *kubernetes)
+{
+    static const int exists[] = {409, 0};
+    struct json_builder body = {0};
+    struct api_request request = {
+        .method = "POST", .target = api_path(kubernetes, GROUP, PLURAL, NULL), .body = &body, .accepted = exists};
+
+    json_set_string(&body, "apiVersion", GROUP);
+    json_set_string(&body, "kind", "NetworkPolicy");
+    json_set_string(&body, "metadata.name", NAME);
+    json_set_member(&body, "metadata.labels", POD_OWNER_KEY, POD_OWNER);
+    json_set_member(&body, "spec.podSelector.matchLabels", POD_NETWORK_KEY, "none");
+    json_set_string(&body, "spec.policyTypes[]", "Ingress");
+    json_set_string(&body, "spec.policyTypes[]", "Egress");
+    return api_send(call, kubernetes, &request, NULL, NULL);
+}
+
+enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *kubernetes)
+{
+    static const int missing[] = {404, 0};
+    AUTO_DOCUMENT struct json_object *policy = NULL;
+    struct api_request request = {
+        .method = "GET", .target = api_path(kubernetes, GROUP, PLURAL, NAME), .accepted = missing};
+
+    if (kubernetes->policy_stands)
+        return SANDLOT_OK;
+    enum sandlot_status status = api_send(call, kubernetes, &request, NULL, &policy);
+
+    if (status == SANDLOT_OK && !policy)
+        status = create(call, kubernetes);
+    else if (status == SANDLOT_OK && !denies_all(policy))
+        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "the NetworkPolicy " NAME
+                              " in the namespace %.63s does not deny everything any more: somebody "
+                              "changed it; delete it, and it is made anew",
+                              access_namespace(&kubernetes->access));
+    kubernetes->policy_stands = status == SANDLOT_OK;
+    return status;
+}

@@ -1,0 +1,71 @@
+/*
+ * The provider `kubernetes`: pods of a cluster, or claims on the warm pools of agent-sandbox. cluster.c finds the
+ * cluster, access.c the way into it, api.c and watch.c talk, pod.c, policy.c and claim.c make, sandbox.c holds what is
+ * made, exec.c runs programs there, command.c, upload.c and download.c are what they are for.
+ */
+#include "command.h"
+#include "files.h"
+#include "lifecycle.h"
+#include "sandbox.h"
+#include "terminal.h"
+
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(kubernetes, KUBERNETES_PARAMETERS)
+
+static enum sandlot_status kubernetes_open(struct sandlot_call *call,
+                                           void **provider KUBERNETES_PARAMETERS(PARAMETER_ARGUMENT))
+{
+    const struct parameters parameters = {KUBERNETES_PARAMETERS(PARAMETER_VALUE)};
+    struct kubernetes *kubernetes = calloc(1, sizeof(*kubernetes));
+
+    if (!kubernetes)
+        return api_no_memory(call);
+    access_init(&kubernetes->access, &parameters);
+    *provider = kubernetes;
+    return SANDLOT_OK;
+}
+
+static void kubernetes_close(void *provider)
+{
+    struct kubernetes *kubernetes = provider;
+
+    access_clear(&kubernetes->access);
+    free(kubernetes);
+}
+
+/* Whether there is a cluster to ask: that its credentials are good only the cluster knows. */
+static enum sandlot_status kubernetes_check(struct sandlot_call *call, void *provider)
+{
+    struct kubernetes *kubernetes = provider;
+
+    return access_settle(call, &kubernetes->access);
+}
+
+static const struct sandlot_provider kubernetes_provider = {
+    SANDLOT_TABLE(kubernetes),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = kubernetes_close,
+    .get_or_create = sandbox_get_or_create,
+    .ready = sandbox_ready,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = files_upload,
+    .download = files_download,
+    .terminal = terminal_run,
+    .pause = lifecycle_pause,
+    .resume = lifecycle_resume,
+    .check = kubernetes_check,
+};
+
+#define KUBERNETES_METADATA(M)                                                    \
+    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox") \
+    M(package, "sandlot-provider-kubernetes")                                     \
+    M(working_dir, "/workspace")                                                  \
+    M(capabilities, "list upload download pause terminal streaming check")        \
+    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
+    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
+    M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
+SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

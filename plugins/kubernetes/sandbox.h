@@ -1,0 +1,36 @@
+/* A sandbox that is in use: a pod, or what a claim of agent-sandbox has got. */
+#ifndef SANDLOT_KUBERNETES_SANDBOX_H
+#define SANDLOT_KUBERNETES_SANDBOX_H
+
+#include "exec.h"
+
+#include <pthread.h>
+
+/* What get_or_create stores. */
+struct sandbox {
+    struct kubernetes *kubernetes;
+    char *name; /* of the pod or the claim */
+    bool claim;
+    int64_t idle_ms;      /* its time of rest; 0: none was asked */
+    pthread_mutex_t lock; /* of what follows */
+    char *version;        /* of the object, as it was seen last */
+    char *box;            /* claim: the Sandbox that it has; NULL: not known yet */
+    char *pod;            /* NULL: not known yet, and to be asked for */
+    int64_t renew_ms;     /* claim: when its end is to be put off next, of CLOCK_MONOTONIC */
+};
+
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
+                                          const struct sandlot_create *request, void **sandbox);
+enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
+void sandbox_release(void *provider, void *handle);
+
+/* The kind that ID names: "sandboxclaim/NAME", "pod/NAME" or "NAME". *NAME points into it. */
+bool sandbox_is_claim(const char *id, const char **name);
+
+/*
+ * Starts WORDS in the sandbox. A pod that has got another name since, or was paused, is found, or woken, and asked.
+ */
+enum sandlot_status sandbox_exec(struct sandlot_call *call, struct sandbox *sandbox, const char *const *words,
+                                 bool input, bool terminal, struct exec *exec);
+
+#endif

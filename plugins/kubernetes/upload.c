@@ -1,0 +1,205 @@
+/*
+ * A file is the standard input of a program that writes it. Where the end of that input cannot be told (v4), the
+ * program is told the length; where nobody knows that either, pieces of known length are written one behind the other.
+ * Nobody sees a file before it is whole: see staged_upload.h.
+ */
+#include "command.h"
+#include "files.h"
+
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/kept_source.h>
+#include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/staged_upload.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT_BYTES = 1 << 20, ATTEMPTS = 4, FIRST_PAUSE_MS = 200, LONGEST_PAUSE_MS = 2000, PIECE_BYTES = 1 << 20 };
+
+static const char plain[] = "umask 077; cat >\"$1\"";
+static const char counted[] = "umask 077; head -c \"$2\" >\"$1\"";
+static const char appended[] = "umask 077; head -c \"$2\" >>\"$1\"";
+
+/* ---- one program ------------------------------------------------------------------------------------------------- */
+
+/* From SOURCE to the program, LENGTH bytes or all. */
+static enum sandlot_status pump(struct sandlot_call *call, struct exec *exec, const struct sandlot_source *source,
+                                uint64_t length)
+{
+    char bytes[EXEC_PIECE];
+
+    for (uint64_t left = length; left > 0;) {
+        size_t wanted = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
+        size_t got = 0;
+        enum sandlot_status status = source->read(source, bytes, wanted, &got);
+
+        if (status == SANDLOT_OK && got == 0 && length != UINT64_MAX)
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "the file is shorter than was announced; send it again");
+        if (status == SANDLOT_OK && got > 0)
+            status = exec_send(call, exec, EXEC_INPUT, bytes, got);
+        if (status != SANDLOT_OK || got == 0)
+            return status;
+        left -= length == UINT64_MAX ? 0 : got;
+    }
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status finish(struct sandlot_call *call, struct exec *exec)
+{
+    enum sandlot_status status = exec_end_input(call, exec);
+
+    if (status == SANDLOT_OK)
+        status = exec_finish(call, exec, NULL);
+    if (status != SANDLOT_OK || (exec->status.ran && exec->status.exit_code == 0))
+        return status;
+    return exec->status.ran
+               ? sandlot_fail(call, SANDLOT_EXHAUSTED,
+                              "the sandbox could not store a file (exit code %d): /tmp is full, or not writable",
+                              exec->status.exit_code)
+               : sandlot_fail(call, SANDLOT_UNAVAILABLE, "Kubernetes could not store a file: %s; try again",
+                              exec->status.why);
+}
+
+/* *UNENDING: the protocol cannot tell the end of an input, and nothing was read of SOURCE. */
+static enum sandlot_status write_once(struct sandlot_call *call, struct sandbox *sandbox, const char *script,
+                                      const char *path, const struct sandlot_source *source, uint64_t length,
+                                      bool *unending)
+{
+    char number[32];
+    const char *const words[] = {"sh", "-c", script, "sandlot-upload", path, number, NULL};
+    struct exec exec;
+
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)length);
+    enum sandlot_status status = sandbox_exec(call, sandbox, words, true, false, &exec);
+
+    if (status != SANDLOT_OK)
+        return status;
+    *unending = length == UINT64_MAX && !exec.half_close;
+    if (!*unending)
+        status = pump(call, &exec, source, length);
+    if (!*unending && status == SANDLOT_OK)
+        status = finish(call, &exec);
+    exec_free(&exec);
+    return status;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes in memory as a source. */
+struct piece {
+    struct sandlot_source source;
+    const char *bytes;
+    size_t length;
+    size_t at;
+};
+
+static enum sandlot_status read_piece(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                      size_t *length)
+{
+    struct piece *piece = source->context;
+
+    *length = piece->length - piece->at < capacity ? piece->length - piece->at : capacity;
+    memcpy(buffer, piece->bytes + piece->at, *length);
+    piece->at += *length;
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status fill(const struct sandlot_source *source, char *bytes, size_t capacity, size_t *length)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    *length = 0;
+    for (size_t got = 1; got > 0 && *length < capacity && status == SANDLOT_OK;) {
+        status = source->read(source, bytes + *length, capacity - *length, &got);
+        *length += status == SANDLOT_OK ? got : 0;
+    }
+    return status;
+}
+
+/* A piece whose answer is lost is not sent again: it would be there twice. */
+static enum sandlot_status write_pieces(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                        const struct sandlot_source *source)
+{
+    AUTO_FREE char *bytes = malloc(PIECE_BYTES);
+    enum sandlot_status status = bytes ? SANDLOT_OK : api_no_memory(call);
+    const char *script = counted;
+
+    for (size_t length = PIECE_BYTES; status == SANDLOT_OK && length == PIECE_BYTES; script = appended) {
+        struct piece piece = {.bytes = bytes};
+        bool unending;
+
+        status = fill(source, bytes, PIECE_BYTES, &length);
+        piece.length = length;
+        piece.source =
+            (struct sandlot_source){.size = sizeof(piece.source), .context = &piece, .read = read_piece, .poll_fd = -1};
+        if (status == SANDLOT_OK)
+            status = write_once(call, sandbox, script, path, &piece.source, length, &unending);
+    }
+    return status;
+}
+
+/* ---- storing ----------------------------------------------------------------------------------------------------- */
+
+/* Again after a connection that broke, as long as the beginning of what was read is kept. */
+static enum sandlot_status write_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
+                                      struct kept_source *kept, uint64_t length)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+    bool unending = false;
+
+    for (int number = 1;; number++) {
+        struct attempt attempt;
+
+        attempt_begin(&attempt, call, 0);
+        enum sandlot_status status = write_once(&attempt.call, sandbox, length == UINT64_MAX ? plain : counted, path,
+                                                &kept->source, length, &unending);
+
+        if (status == SANDLOT_OK && unending)
+            return write_pieces(call, sandbox, path, &kept->source);
+        if (status == SANDLOT_OK)
+            return status;
+        if (status != SANDLOT_UNAVAILABLE || number == ATTEMPTS || kept_source_rewind(kept) != SANDLOT_OK)
+            return attempt_fail(&attempt, status);
+        status = pause_longer(call, "Kubernetes", &pause_ms, LONGEST_PAUSE_MS);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+enum sandlot_status files_put(struct sandlot_call *call, void *handle, const char *path,
+                              const struct sandlot_source *source, uint64_t length)
+{
+    struct kept_source kept;
+
+    kept_source_open(&kept, source, KEPT_BYTES);
+    enum sandlot_status status = write_file(call, handle, path, &kept, length);
+
+    kept_source_close(&kept);
+    return status;
+}
+
+static enum sandlot_status store(struct sandlot_call *call, void *handle, struct staged_files *staged)
+{
+    enum sandlot_status status =
+        files_put(call, handle, staged->files->path, staged->files->source, staged->files->length);
+
+    staged->lost = status == SANDLOT_UNAVAILABLE;
+    return status;
+}
+
+enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
+                                 const struct sandlot_file *files, size_t count,
+                                 const struct sandlot_transfer *transfer)
+{
+    const struct staged_upload_vendor vendor = {
+        .scripts = {.provider = provider, .sandbox = handle, .execute = command_execute},
+        .clean_up = command_clean_up,
+        .store = store,
+        .mode = 0644,
+        .single = true,
+        .carries = true,
+        .least = 16};
+
+    return staged_upload(call, &vendor, files, count, transfer);
+}

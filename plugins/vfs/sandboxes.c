@@ -1,0 +1,392 @@
+#include "sandboxes.h"
+
+#include "bare.h"
+#include "grounds.h"
+#include "snapshots.h"
+#include "tree.h"
+
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static enum sandlot_status open_store(struct sandlot_call *call, struct vfs *vfs, bool make)
+{
+    pthread_mutex_lock(&vfs->lock);
+    enum sandlot_status status = vfs->store.fd < 0 ? store_open(call, &vfs->store, make) : SANDLOT_OK;
+
+    pthread_mutex_unlock(&vfs->lock);
+    return status;
+}
+
+/* Where there is no store there is nothing, and who only looks makes none. */
+static bool has_store(struct sandlot_call *call, struct vfs *vfs, enum sandlot_status *status)
+{
+    *status = open_store(call, vfs, false);
+    return *status == SANDLOT_OK && vfs->store.fd >= 0;
+}
+
+static bool is_bare(const char *id)
+{
+    return strncmp(id, "mem-", 4) == 0;
+}
+
+/* ---- the files of a sandbox -----------------------------------------------------------------------------------------
+ */
+
+enum sandlot_status sandboxes_open_root(struct sandlot_call *call, void *provider, void *handle,
+                                        struct sandlot_root *root)
+{
+    struct sandbox *sandbox = handle;
+
+    if (!sandbox->ground)
+        return bare_root(call, provider, sandbox->id, root);
+    const struct lower *lower = &sandbox->ground->lower;
+
+    return lower->table->open_root(call, lower->instance, sandbox->box, root);
+}
+
+/* That of a box without a view of its own, which local serves no files of: a folder of the store. */
+static enum sandlot_status open_in_store(struct sandlot_call *call, const char *path, struct place *place)
+{
+    struct stat folder;
+
+    place->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (place->fd < 0 || fstat(place->fd, &folder) < 0)
+        return store_fail(call, "the files cannot be reached");
+    place->uid = folder.st_uid;
+    place->gid = folder.st_gid;
+    return SANDLOT_OK;
+}
+
+/* The folder in which the commands of SANDBOX start. To be closed. */
+static enum sandlot_status open_workspace(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox,
+                                          struct place *place)
+{
+    struct sandlot_root root = {.size = sizeof(root), .fd = -1, .alive_fd = -1};
+
+    if (*sandbox->working_dir)
+        return open_in_store(call, sandbox->working_dir, place);
+    enum sandlot_status status = sandboxes_open_root(call, vfs, sandbox, &root);
+
+    *place = (struct place){-1, root.uid, root.gid};
+    if (status == SANDLOT_OK)
+        place->fd = tree_open(root.fd, "/workspace");
+    if (root.fd >= 0)
+        close(root.fd);
+    if (root.alive_fd >= 0)
+        close(root.alive_fd);
+    return status != SANDLOT_OK || place->fd >= 0 ? status : store_fail(call, "the files cannot be reached");
+}
+
+/* The path below the working directory that PATH means; NULL: it lies elsewhere. */
+static const char *below_workspace(const char *path)
+{
+    static const char workspace[] = "/workspace/";
+
+    if (strncmp(path, workspace, strlen(workspace)) == 0)
+        path += strlen(workspace);
+    if (*path == '/' || !*path)
+        return NULL;
+    for (const char *name = path; name; name = strchr(name, '/')) {
+        name += *name == '/';
+        if (strncmp(name, "..", 2) == 0 && (name[2] == '/' || name[2] == '\0'))
+            return NULL;
+    }
+    return path;
+}
+
+static enum sandlot_status write_file(struct sandlot_call *call, const struct place *place, const char *path,
+                                      struct json_object *text)
+{
+    const char *below = below_workspace(path);
+
+    if (!below || path[strlen(path) - 1] == '/')
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "files: \"%.200s\" is no path of a file below the working directory; write it as "
+                            "\"folder/name\"",
+                            path);
+    if (tree_write(place, below, json_object_get_string(text), (size_t)json_object_get_string_len(text)))
+        return SANDLOT_OK;
+    return store_fail(call, "a file of the parameter files cannot be written");
+}
+
+/* Puts the files of the parameter into the new SANDBOX. */
+static enum sandlot_status write_files(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox)
+{
+    struct json_object *files AUTO_DOCUMENT = NULL;
+    struct place place = {.fd = -1};
+    enum sandlot_status status = parameter_texts(call, "files", vfs->parameters.files, &files);
+
+    if (status != SANDLOT_OK || !files)
+        return status;
+    status = open_workspace(call, vfs, sandbox, &place);
+    AUTO_CLOSE int fd = place.fd;
+
+    json_object_object_foreach(files, path, text)
+    {
+        if (status == SANDLOT_OK)
+            status = write_file(call, &place, path, text);
+    }
+    return status;
+}
+
+/* ---- creating and ending --------------------------------------------------------------------------------------------
+ */
+
+static enum sandlot_status copy_snapshot(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox,
+                                         const struct snapshot *snapshot)
+{
+    const struct place from = {snapshot->lock, geteuid(), getegid()};
+    struct place to;
+    enum sandlot_status status = open_workspace(call, vfs, sandbox, &to);
+    AUTO_CLOSE int fd = to.fd;
+
+    return status == SANDLOT_OK ? tree_copy(call, &from, &to) : status;
+}
+
+static enum sandlot_status make(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
+                                struct sandbox *sandbox)
+{
+    struct snapshot snapshot = {.lock = -1};
+    enum sandlot_status status =
+        request->snapshot ? snapshot_find(call, vfs, request->snapshot, &snapshot) : SANDLOT_OK;
+    AUTO_CLOSE int lock = snapshot.lock;
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (!vfs->bare)
+        return ground_create(call, vfs, request, lock >= 0 ? snapshot.path : NULL, snapshot.inode, sandbox);
+    bare_sweep(vfs);
+    status = bare_create(call, vfs, request, sandbox);
+    return status == SANDLOT_OK && lock >= 0 ? copy_snapshot(call, vfs, sandbox, &snapshot) : status;
+}
+
+static enum sandlot_status check_size(struct sandlot_call *call, const struct parameters *parameters)
+{
+    if (parameters->size_mb >= 1 && parameters->size_mb <= 1 << 20 && parameters->memory_mb > parameters->size_mb)
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                        "size_mb must be between 1 and 1048576 and less than memory_mb, which counts the files too; "
+                        "change one of them");
+}
+
+static enum sandlot_status create(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
+                                  struct sandbox *sandbox)
+{
+    enum sandlot_status status = check_size(call, &vfs->parameters);
+
+    if (status == SANDLOT_OK)
+        status = make(call, vfs, request, sandbox);
+    return status;
+}
+
+static enum sandlot_status attach(struct sandlot_call *call, struct vfs *vfs, const char *id, struct sandbox *sandbox)
+{
+    if (is_bare(id))
+        return bare_attach(call, vfs, id, sandbox);
+    if (!vfs->bare)
+        return ground_attach(call, vfs, id, sandbox);
+    return sandlot_fail(call, SANDLOT_NOT_FOUND,
+                        "sandbox %.64s was not found among those without commands, which are all that vfs has here",
+                        id);
+}
+
+void sandboxes_release(void *provider, void *handle)
+{
+    struct sandbox *sandbox = handle;
+
+    if (sandbox && sandbox->box)
+        sandbox->ground->lower.table->release(sandbox->ground->lower.instance, sandbox->box);
+    free(sandbox);
+}
+
+/* Makes a sandbox, or attaches to one, in store that is open. */
+static enum sandlot_status get(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
+                               struct sandbox **result)
+{
+    struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (!sandbox)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    if (request->sandbox_id)
+        status = attach(call, vfs, request->sandbox_id, sandbox);
+    else
+        status = create(call, vfs, request, sandbox);
+    if (status == SANDLOT_OK)
+        *result = sandbox;
+    else
+        sandboxes_release(vfs, sandbox);
+    return status;
+}
+
+enum sandlot_status sandboxes_get_or_create(struct sandlot_call *call, void *provider,
+                                            const struct sandlot_create *request, void **result)
+{
+    struct vfs *vfs = provider;
+    struct sandbox *sandbox = NULL;
+    enum sandlot_status status = open_store(call, vfs, true);
+
+    if (status == SANDLOT_OK)
+        status = get(call, vfs, request, &sandbox);
+    if (status == SANDLOT_OK && !request->sandbox_id)
+        status = write_files(call, vfs, sandbox);
+    if (status == SANDLOT_OK)
+        *result = sandbox;
+    else
+        sandboxes_release(vfs, sandbox);
+    return status;
+}
+
+enum sandlot_status sandboxes_delete(struct sandlot_call *call, void *provider, const char *id)
+{
+    struct vfs *vfs = provider;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (!has_store(call, vfs, &status))
+        return status;
+    if (is_bare(id))
+        status = bare_delete(call, vfs, id);
+    else if (!vfs->bare)
+        status = ground_delete(call, vfs, id);
+    bare_end_leases(vfs, id);
+    if (status == SANDLOT_OK)
+        snapshot_sweep(call, vfs);
+    return status;
+}
+
+enum sandlot_status sandboxes_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
+{
+    struct vfs *vfs = provider;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (cursor)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is one page; leave the cursor out");
+    if (!has_store(call, vfs, &status))
+        return status;
+    bare_sweep(vfs);
+    status = bare_list(vfs, listing);
+    return status == SANDLOT_OK && !vfs->bare ? ground_list(call, vfs, listing) : status;
+}
+
+/* ---- commands -------------------------------------------------------------------------------------------------------
+ */
+
+static enum sandlot_status no_commands(struct sandlot_call *call, const struct sandbox *sandbox)
+{
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        "nothing runs in sandbox %s, which was made without walls for it; create another one",
+                        sandbox->id);
+}
+
+enum sandlot_status sandboxes_execute(struct sandlot_call *call, void *provider, void *handle,
+                                      const struct sandlot_command *command, const struct sandlot_sink *output,
+                                      struct sandlot_exit *result)
+{
+    struct sandbox *sandbox = handle;
+
+    if (!sandbox->ground)
+        return no_commands(call, sandbox);
+    const struct lower *lower = &sandbox->ground->lower;
+
+    return lower->table->execute(call, lower->instance, sandbox->box, command, output, result);
+}
+
+enum sandlot_status sandboxes_terminal(struct sandlot_call *call, void *provider, void *handle,
+                                       const struct sandlot_terminal *terminal, struct sandlot_exit *result)
+{
+    struct sandbox *sandbox = handle;
+
+    if (!sandbox->ground)
+        return no_commands(call, sandbox);
+    const struct lower *lower = &sandbox->ground->lower;
+
+    return lower->table->terminal(call, lower->instance, sandbox->box, terminal, result);
+}
+
+/* ---- snapshots and forks --------------------------------------------------------------------------------------------
+ */
+
+/* The host hears of new sandboxes only, and local tells of those that it finds, too. */
+static void hear_nothing(struct sandlot_call *call, const char *id, const char *working_dir)
+{
+}
+
+/* Opens the files of sandbox ID. *FOUND is to be released, *PLACE's descriptor to be closed. */
+static enum sandlot_status files_of(struct sandlot_call *call, struct vfs *vfs, const char *id, struct sandbox **found,
+                                    struct place *place)
+{
+    const struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
+    struct attempt quiet;
+    enum sandlot_status status = open_store(call, vfs, true);
+
+    if (status != SANDLOT_OK)
+        return status;
+    attempt_begin(&quiet, call, 0);
+    quiet.host.created = hear_nothing;
+    status = get(&quiet.call, vfs, &request, found);
+    if (status != SANDLOT_OK)
+        return attempt_fail(&quiet, status);
+    return open_workspace(call, vfs, *found, place);
+}
+
+enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
+                                       const struct sandlot_sink *result)
+{
+    struct vfs *vfs = provider;
+    struct sandbox *sandbox = NULL;
+    struct place place = {.fd = -1};
+    enum sandlot_status status = files_of(call, vfs, id, &sandbox, &place);
+    AUTO_CLOSE int fd = place.fd;
+
+    if (status == SANDLOT_OK)
+        status = snapshot_make(call, vfs, &place, name);
+    sandboxes_release(vfs, sandbox);
+    return status;
+}
+
+enum sandlot_status sandboxes_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
+                                             const struct sandlot_listing *listing)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (cursor)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is one page; leave the cursor out");
+    return has_store(call, provider, &status) ? snapshot_list(provider, listing) : status;
+}
+
+enum sandlot_status sandboxes_delete_snapshot(struct sandlot_call *call, void *provider, const char *name)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    return has_store(call, provider, &status) ? snapshot_delete(call, provider, name) : status;
+}
+
+enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, const char *id,
+                                   const struct sandlot_create *request)
+{
+    struct vfs *vfs = provider;
+    struct sandbox *original = NULL;
+    struct sandbox *copy = NULL;
+    struct place from = {.fd = -1};
+    struct place to = {.fd = -1};
+    enum sandlot_status status = files_of(call, vfs, id, &original, &from);
+    AUTO_CLOSE int from_fd = from.fd;
+
+    if (status == SANDLOT_OK)
+        status = get(call, vfs, request, &copy);
+    if (status == SANDLOT_OK)
+        status = open_workspace(call, vfs, copy, &to);
+    AUTO_CLOSE int to_fd = to.fd;
+
+    if (status == SANDLOT_OK)
+        status = tree_copy(call, &from, &to);
+    sandboxes_release(vfs, original);
+    sandboxes_release(vfs, copy);
+    return status;
+}

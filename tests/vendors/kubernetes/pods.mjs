@@ -1,0 +1,139 @@
+// Pods: a box each, in which the container's command really runs.
+
+import { createBox } from '../common/box.mjs';
+import { invalid, refusal } from './status.mjs';
+
+const START_MS = Number(process.env.EMULATOR_START_MS ?? 0);
+const QUOTA = Number(process.env.EMULATOR_QUOTA ?? Infinity);
+const CLASSES = (process.env.EMULATOR_RUNTIME_CLASSES ?? 'gvisor,kata').split(',');
+const QUANTITY = /^\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/;
+const KNOWN = ['containers', 'volumes', 'restartPolicy', 'terminationGracePeriodSeconds', 'activeDeadlineSeconds', 'runtimeClassName',
+    'automountServiceAccountToken', 'enableServiceLinks', 'securityContext', 'tolerations', 'nodeSelector', 'serviceAccountName',
+    'imagePullSecrets', 'hostUsers', 'dnsPolicy', 'priorityClassName'];
+const KNOWN_OF_CONTAINER = ['name', 'image', 'command', 'args', 'env', 'workingDir', 'resources', 'securityContext', 'volumeMounts', 'imagePullPolicy'];
+
+const boxes = new Map(); // uid -> {box, main, timers}
+const now = () => new Date().toISOString().replace(/\.\d+/, '');
+const condition = (type, status, more = {}) => ({ type, status, lastTransitionTime: now(), ...more });
+
+function check(pod) {
+    const { name } = pod.metadata;
+    const { spec } = pod;
+    if (!Array.isArray(spec?.containers) || spec.containers.length === 0) throw invalid('Pod', name, 'spec.containers', 'Required value');
+    for (const key of Object.keys(spec)) if (!KNOWN.includes(key)) throw refusal('BadRequest', `strict decoding error: unknown field "spec.${key}"`);
+    const volumes = new Set((spec.volumes ?? []).map((volume) => volume.name));
+    for (const container of spec.containers) {
+        for (const key of Object.keys(container)) if (!KNOWN_OF_CONTAINER.includes(key)) throw refusal('BadRequest', `strict decoding error: unknown field "spec.containers[0].${key}"`);
+        if (typeof container.image !== 'string' || !container.image) throw invalid('Pod', name, 'spec.containers[0].image', 'Required value');
+        for (const { name: variable, value } of container.env ?? []) {
+            if (typeof variable !== 'string' || typeof value !== 'string') throw refusal('BadRequest', 'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field EnvVar.value of type string');
+        }
+        for (const kind of ['limits', 'requests']) {
+            for (const [what, amount] of Object.entries(container.resources?.[kind] ?? {})) {
+                if (!QUANTITY.test(amount)) throw refusal('BadRequest', `quantities must match the regular expression (${what}: ${amount})`);
+            }
+        }
+        for (const mount of container.volumeMounts ?? []) if (!volumes.has(mount.name)) throw invalid('Pod', name, 'spec.containers[0].volumeMounts', `Not found: "${mount.name}"`);
+    }
+    const deadline = spec.activeDeadlineSeconds;
+    if (deadline !== undefined && !(Number.isInteger(deadline) && deadline > 0 && deadline <= 2147483647)) throw invalid('Pod', name, 'spec.activeDeadlineSeconds', 'must be between 1 and 2147483647');
+    if (spec.securityContext?.runAsNonRoot && spec.securityContext.runAsUser === 0) throw invalid('Pod', name, 'spec.securityContext', 'runAsUser breaks runAsNonRoot');
+    if (spec.runtimeClassName && !CLASSES.includes(spec.runtimeClassName)) throw refusal('Forbidden', `pods "${name}" is forbidden: pod rejected: RuntimeClass "${spec.runtimeClassName}" not found`);
+}
+
+/** POST: the pod is there at once, and runs after a while. */
+export function createPod(pods, space, pod) {
+    check(pod);
+    if (pods.objects.size >= QUOTA) {
+        throw refusal('Forbidden', `pods "${pod.metadata.name}" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=${pods.objects.size}, limited: pods=${QUOTA}`);
+    }
+    pod.spec = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, dnsPolicy: 'ClusterFirst', ...pod.spec };
+    pod.status = { phase: 'Pending', qosClass: 'Burstable' };
+    const made = pods.create(space, pod);
+    setTimeout(() => run(pods, made), START_MS);
+    return made;
+}
+
+function waiting(pods, pod, reason, message) {
+    pod.status.containerStatuses = [{ name: pod.spec.containers[0].name, ready: false, state: { waiting: { reason, message } } }];
+    pods.changed(pod);
+}
+
+async function run(pods, pod) {
+    const [container] = pod.spec.containers;
+    if (pod.metadata.deletionTimestamp) return;
+    if (/unschedulable/.test(container.image)) {
+        pod.status.conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable', message: '0/3 nodes are available: 3 Insufficient cpu.' })];
+        pods.changed(pod);
+        return;
+    }
+    pod.spec.nodeName = 'node-1';
+    pod.status.conditions = [condition('PodScheduled', 'True'), condition('Ready', 'False')];
+    waiting(pods, pod, 'ContainerCreating');
+    if (/missing/.test(container.image)) {
+        waiting(pods, pod, 'ErrImagePull', `failed to pull image "${container.image}": not found`);
+        setTimeout(() => waiting(pods, pod, 'ImagePullBackOff', `Back-off pulling image "${container.image}"`), 300);
+        return;
+    }
+    try {
+        await start(pods, pod, container);
+    } catch (failure) {
+        if (!pod.metadata.deletionTimestamp) console.error(failure);
+    }
+}
+
+async function start(pods, pod, container) {
+    const environment = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
+    const home = container.workingDir ?? '/workspace';
+    const box = await createBox({ home, user: pod.spec.securityContext?.runAsUser ? 'user' : 'root', environment: { HOME: home, ...environment }, hostname: pod.metadata.name.slice(0, 60) });
+    if (pod.metadata.deletionTimestamp) return void box.destroy();
+    const main = await box.spawn({ argv: [...(container.command ?? ['sh', '-c', 'sleep 1000000']), ...(container.args ?? [])] });
+    const own = { box, main, timers: [] };
+    boxes.set(pod.metadata.uid, own);
+    Object.assign(pod.status, { phase: 'Running', podIP: '10.1.2.3', startTime: now() });
+    pod.status.conditions = [condition('PodScheduled', 'True'), condition('Ready', 'True')];
+    pod.status.containerStatuses = [{ name: container.name, ready: true, state: { running: { startedAt: now() } } }];
+    pods.changed(pod);
+    if (pod.spec.activeDeadlineSeconds) {
+        const after = Math.min(pod.spec.activeDeadlineSeconds * 1000, 2 ** 31 - 1);
+        own.timers.push(setTimeout(() => ended(pods, pod, { phase: 'Failed', reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' }), after));
+    }
+    main.done.then(({ code }) => ended(pods, pod, { phase: code === 0 ? 'Succeeded' : 'Failed' }), () => {});
+}
+
+/** The containers have ended; the object stays. */
+export async function ended(pods, pod, how) {
+    if (pod.metadata.deletionTimestamp || ['Succeeded', 'Failed'].includes(pod.status.phase)) return;
+    Object.assign(pod.status, how);
+    pod.status.conditions = [condition('Ready', 'False', { reason: 'PodCompleted' })];
+    pods.changed(pod);
+    await release(pod);
+}
+
+async function release(pod) {
+    const own = boxes.get(pod.metadata.uid);
+    boxes.delete(pod.metadata.uid);
+    for (const timer of own?.timers ?? []) clearTimeout(timer);
+    await own?.box.destroy();
+}
+
+/** DELETE: gone after its grace, or as soon as its processes are. */
+export function deletePod(pods, pod, grace) {
+    const seconds = grace ?? pod.spec.terminationGracePeriodSeconds;
+    const own = boxes.get(pod.metadata.uid);
+    if (pod.metadata.deletionTimestamp && seconds > 0) return pod;
+    Object.assign(pod.metadata, { deletionTimestamp: now(), deletionGracePeriodSeconds: seconds });
+    const answer = structuredClone(pod);
+    if (seconds === 0 || !own) {
+        pods.remove(pod);
+        release(pod);
+        return answer;
+    }
+    pods.changed(pod);
+    own.main.kill('SIGTERM', false).catch(() => {});
+    const late = new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    Promise.race([own.main.done.catch(() => {}), late]).then(() => release(pod)).then(() => pods.remove(pod));
+    return answer;
+}
+
+export const boxOf = (pod) => boxes.get(pod.metadata.uid)?.box;
