@@ -385,8 +385,8 @@ static const struct command table[] = {
      .summary = "offer a sandbox to an agent, as an MCP server",
      .arguments = "",
      .help = "Speaks the Model Context Protocol on standard input and output: the tools ls, read_file, write_file,\n"
-             "edit_file, glob, grep, execute and delete, all in one sandbox. It is made by the first call of a tool\n"
-             "and deleted when the client closes the pipe, also if this process is killed. With --sandbox-id or\n"
+             "edit_file, glob, grep, execute, process and delete, all in one sandbox. It is made by the first call of a\n"
+             "tool and deleted when the client closes the pipe, also if this process is killed. With --sandbox-id or\n"
              "--scope it stays.\n"
              "\n"
              "  --create lazy|start  make the sandbox for the first call, or in the background at once (lazy)\n"
