@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Those of use to an agent. */
-static const char *const signals[] = {"TERM", "INT", "HUP", "USR1", "STOP", "CONT", "KILL", NULL};
+static const char *const signals[] = {"TERM", "INT", "KILL", NULL};
 static const char *const output_modes[] = {"files_with_matches", "content", "count", NULL};
 
 /* Every word here is paid for in every request to a model. */
@@ -110,8 +110,8 @@ const struct tool tool_table[TOOLS] = {
          .description =
              "Run a shell command (bash or sh) inside the sandbox; returns its output and errors together, and the "
              "exit code. Each call is a fresh shell in cwd: only files and processes "
-             "carry over. No standard input. Long output is cut and saved to a file. Start servers and long "
-             "work with background, then use process. To read, search or edit files prefer the other tools.",
+             "carry over. Long output is cut and saved to a file. For servers and long "
+             "work set background, then use process. To read, search or edit files prefer the other tools.",
          .properties =
              {{.name = "command", .type = PROPERTY_PATH, .required = true, .description = "Shell command line"},
               {.name = "timeout",
@@ -131,19 +131,19 @@ const struct tool tool_table[TOOLS] = {
         {.name = "process",
          .title = "Process",
          .description = "Output of a background process inside the sandbox since the last look, and its state. "
-                        "Without id: list all.",
+                        "Without id: all.",
          .properties = {{.name = "id", .type = PROPERTY_PATH, .description = "Such as p1"},
                         {.name = "wait",
                          .type = PROPERTY_INTEGER,
-                         .description = "Seconds for news",
+                         .description = "Seconds",
                          .standard = "5",
                          .bounded = true,
                          .maximum = TOOL_WAIT_MAXIMUM},
                         {.name = "input", .type = PROPERTY_TEXT, .description = "Standard input"},
                         {.name = "close_input", .type = PROPERTY_BOOLEAN, .description = "End it"},
                         {.name = "signal", .type = PROPERTY_TEXT, .description = "Sent first", .choices = signals},
-                        {.name = "offset", .type = PROPERTY_INTEGER, .description = "Byte to start at"}},
-         .search_hint = "see or stop background work"},
+                        {.name = "offset", .type = PROPERTY_INTEGER, .description = "From byte"}},
+         .search_hint = "background work"},
     [TOOL_DELETE] =
         {.name = "delete",
          .title = "Delete file or directory",
