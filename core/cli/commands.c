@@ -79,30 +79,32 @@ static const struct command table[] = {
     {.name = "exec",
      .summary = "run one command in a sandbox",
      .arguments = "[--] COMMAND [ARGUMENT...]",
-     .help = "Runs COMMAND in a sandbox and streams its output. Without --sandbox-id or --scope the sandbox\n"
-             "is made for this command and deleted afterwards. A single word is a shell command line;\n"
-             "several words are quoted and joined.\n"
-             "\n"
-             "  --timeout TIME       end it and all that it started after so long: 90s, 5m, 1h; a bare number is\n"
-             "                       seconds (1800; at most 3600; 0: never)\n"
-             "  --cwd DIR            where it starts\n"
-             "  -e, --env NAME=VALUE set a variable for it; may be repeated\n"
-             "  --stdin              pass standard input through\n"
-             "\n"
-             "  -d, --detach         start it in the background and print its id (p1), for 'sandlot logs', 'wait', 'kill',\n"
-             "                       'input' and 'ps'; it runs until it ends, or the sandbox does. Without a --timeout it\n"
-             "                       has no limit\n"
-             "  --stdin-open         with --detach: 'sandlot input' can feed it; else its input is empty\n"
-             "  --log-limit MIB      with --detach: how much of what it prints is kept, the newest part (64)\n"
-             "\n"
-             "The exit status is that of the command, 124 if it timed out; with --json 0, and the object says.\n"
-             "'sandlot run' is the same.\n"
-             "\n"
-             "  sandlot exec -- make test\n"
-             "  sandlot exec 'cd /tmp && ls | wc -l'\n"
-             "  sandlot exec --param workspace=. --timeout 60 -- ./run.sh\n"
-             "  sandlot exec --sandbox-id ID --json -- cat /etc/os-release\n"
-             "  sandlot exec --sandbox-id ID --detach -- npm run dev\n",
+     .help =
+         "Runs COMMAND in a sandbox and streams its output. Without --sandbox-id or --scope the sandbox\n"
+         "is made for this command and deleted afterwards. A single word is a shell command line;\n"
+         "several words are quoted and joined.\n"
+         "\n"
+         "  --timeout TIME       end it and all that it started after so long: 90s, 5m, 1h; a bare number is\n"
+         "                       seconds (1800; at most 3600; 0: never)\n"
+         "  --cwd DIR            where it starts\n"
+         "  -e, --env NAME=VALUE set a variable for it; may be repeated\n"
+         "  --stdin              pass standard input through\n"
+         "\n"
+         "  -d, --detach         start it in the background and print its id (p1), for 'sandlot logs', 'wait', "
+         "'kill',\n"
+         "                       'input' and 'ps'; it runs until it ends, or the sandbox does. Without a --timeout it\n"
+         "                       has no limit\n"
+         "  --stdin-open         with --detach: 'sandlot input' can feed it; else its input is empty\n"
+         "  --log-limit MIB      with --detach: how much of what it prints is kept, the newest part (64)\n"
+         "\n"
+         "The exit status is that of the command, 124 if it timed out; with --json 0, and the object says.\n"
+         "'sandlot run' is the same.\n"
+         "\n"
+         "  sandlot exec -- make test\n"
+         "  sandlot exec 'cd /tmp && ls | wc -l'\n"
+         "  sandlot exec --param workspace=. --timeout 60 -- ./run.sh\n"
+         "  sandlot exec --sandbox-id ID --json -- cat /etc/os-release\n"
+         "  sandlot exec --sandbox-id ID --detach -- npm run dev\n",
      .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_TIMEOUT | OPTION_CWD | OPTION_ENV |
                 OPTION_STDIN | OPTION_DETACH | OPTION_STDIN_OPEN | OPTION_LOG_LIMIT,
      .minimum = 1,
@@ -113,25 +115,27 @@ static const struct command table[] = {
     {.name = "ps",
      .summary = "list background processes in a sandbox",
      .arguments = "",
-     .help = "Lists what 'sandlot exec --detach' has started in the sandbox and still runs.\n"
-             "\n"
-             "  --all                those that have ended, too: the newest 64, each for a day\n"
-             "\n"
-             "'lost' is a process whose end nobody saw: the sandbox was restarted, or all of its processes were killed.\n",
+     .help =
+         "Lists what 'sandlot exec --detach' has started in the sandbox and still runs.\n"
+         "\n"
+         "  --all                those that have ended, too: the newest 64, each for a day\n"
+         "\n"
+         "'lost' is a process whose end nobody saw: the sandbox was restarted, or all of its processes were killed.\n",
      .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_ALL,
      .run = command_ps},
     {.name = "logs",
      .summary = "print what a background process has printed",
      .arguments = "PROCESS",
-     .help = "Prints what the process has printed, byte for byte, or the newest part of it that is kept; what is not any\n"
-             "more is counted on standard error.\n"
-             "\n"
-             "  -f, --follow         go on until the process ends; Ctrl-C ends nothing but this command\n"
-             "  --from BYTE          begin with this byte of all that it printed; below 0: so many from the end\n"
-             "  --tail LINES         the last lines only\n"
-             "  --max-bytes N        no more than so many, such as 500K or 20M\n"
-             "\n"
-             "  sandlot logs --sandbox-id ID p1 --tail 20 -f\n",
+     .help =
+         "Prints what the process has printed, byte for byte, or the newest part of it that is kept; what is not any\n"
+         "more is counted on standard error.\n"
+         "\n"
+         "  -f, --follow         go on until the process ends; Ctrl-C ends nothing but this command\n"
+         "  --from BYTE          begin with this byte of all that it printed; below 0: so many from the end\n"
+         "  --tail LINES         the last lines only\n"
+         "  --max-bytes N        no more than so many, such as 500K or 20M\n"
+         "\n"
+         "  sandlot logs --sandbox-id ID p1 --tail 20 -f\n",
      .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_FOLLOW | OPTION_FROM | OPTION_TAIL |
                 OPTION_MAX_BYTES,
      .minimum = 1,
@@ -141,10 +145,11 @@ static const struct command table[] = {
     {.name = "wait",
      .summary = "wait until a background process ends",
      .arguments = "PROCESS",
-     .help = "Waits until the process has ended, and ends with its exit status; 124 if it still runs after --timeout; 3\n"
-             "if nobody saw its end. Ctrl-C ends nothing but this command.\n"
-             "\n"
-             "  --timeout TIME       wait no longer than this: 90s, 5m, 1h (without it: as long as it takes)\n",
+     .help =
+         "Waits until the process has ended, and ends with its exit status; 124 if it still runs after --timeout; 3\n"
+         "if nobody saw its end. Ctrl-C ends nothing but this command.\n"
+         "\n"
+         "  --timeout TIME       wait no longer than this: 90s, 5m, 1h (without it: as long as it takes)\n",
      .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_TIMEOUT,
      .minimum = 1,
      .maximum = 1,
@@ -153,11 +158,12 @@ static const struct command table[] = {
     {.name = "kill",
      .summary = "end background processes, or send them a signal",
      .arguments = "PROCESS...",
-     .help = "Ends each process with all that it started: TERM, and after a while KILL for what is left.\n"
-             "\n"
-             "  --grace TIME         how long it has between the two (5s)\n"
-             "  --signal NAME        only send this: TERM, INT, HUP, QUIT, USR1, USR2, STOP or CONT to its group, KILL to\n"
-             "                       all that it started\n",
+     .help =
+         "Ends each process with all that it started: TERM, and after a while KILL for what is left.\n"
+         "\n"
+         "  --grace TIME         how long it has between the two (5s)\n"
+         "  --signal NAME        only send this: TERM, INT, HUP, QUIT, USR1, USR2, STOP or CONT to its group, KILL to\n"
+         "                       all that it started\n",
      .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_SIGNAL | OPTION_GRACE,
      .minimum = 1,
      .maximum = SIZE_MAX,
@@ -384,30 +390,31 @@ static const struct command table[] = {
     {.name = "mcp",
      .summary = "offer a sandbox to an agent, as an MCP server",
      .arguments = "",
-     .help = "Speaks the Model Context Protocol on standard input and output: the tools ls, read_file, write_file,\n"
-             "edit_file, glob, grep, execute, process and delete, all in one sandbox. It is made by the first call of a\n"
-             "tool and deleted when the client closes the pipe, also if this process is killed. With --sandbox-id or\n"
-             "--scope it stays.\n"
-             "\n"
-             "  --create lazy|start  make the sandbox for the first call, or in the background at once (lazy)\n"
-             "  --idle-timeout TIME  end after so long without a message: 90s, 5m, 1h, or seconds (0: never)\n"
-             "  --max-result-bytes N of text in one result (40000)\n"
-             "  --print-config HOST  print what to write into the configuration of claude, codex, cursor, vscode or\n"
-             "                       langchain, with the other options given here, and do nothing else\n"
-             "\n"
-             "  --http [ADDRESS:PORT] serve over HTTP instead, at /mcp (127.0.0.1 and a free port)\n"
-             "  --port-file FILE     write the number of the port there once the server listens\n"
-             "  --token-file FILE    the bearer token that clients must send; else $SANDLOT_MCP_TOKEN, else one is\n"
-             "                       made up and printed on standard error\n"
-             "  --allow-origin URL   let pages of that origin use the server, besides those of this machine; may be\n"
-             "                       repeated\n"
-             "  --no-auth            take every message without a token, from whoever can reach the port\n"
-             "\n"
-             "With -v each call is noted on standard error: tool, sizes, time and fate, never contents.\n"
-             "\n"
-             "  sandlot mcp --param workspace=/home/me/project\n"
-             "  sandlot mcp --scope review --print-config claude\n"
-             "  sandlot mcp --http --token-file ~/.sandlot-token\n",
+     .help =
+         "Speaks the Model Context Protocol on standard input and output: the tools ls, read_file, write_file,\n"
+         "edit_file, glob, grep, execute, process and delete, all in one sandbox. It is made by the first call of a\n"
+         "tool and deleted when the client closes the pipe, also if this process is killed. With --sandbox-id or\n"
+         "--scope it stays.\n"
+         "\n"
+         "  --create lazy|start  make the sandbox for the first call, or in the background at once (lazy)\n"
+         "  --idle-timeout TIME  end after so long without a message: 90s, 5m, 1h, or seconds (0: never)\n"
+         "  --max-result-bytes N of text in one result (40000)\n"
+         "  --print-config HOST  print what to write into the configuration of claude, codex, cursor, vscode or\n"
+         "                       langchain, with the other options given here, and do nothing else\n"
+         "\n"
+         "  --http [ADDRESS:PORT] serve over HTTP instead, at /mcp (127.0.0.1 and a free port)\n"
+         "  --port-file FILE     write the number of the port there once the server listens\n"
+         "  --token-file FILE    the bearer token that clients must send; else $SANDLOT_MCP_TOKEN, else one is\n"
+         "                       made up and printed on standard error\n"
+         "  --allow-origin URL   let pages of that origin use the server, besides those of this machine; may be\n"
+         "                       repeated\n"
+         "  --no-auth            take every message without a token, from whoever can reach the port\n"
+         "\n"
+         "With -v each call is noted on standard error: tool, sizes, time and fate, never contents.\n"
+         "\n"
+         "  sandlot mcp --param workspace=/home/me/project\n"
+         "  sandlot mcp --scope review --print-config claude\n"
+         "  sandlot mcp --http --token-file ~/.sandlot-token\n",
      .options = (OPTIONS_COMMON & ~OPTION_JSON) | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_CREATE_MODE |
                 OPTION_IDLE_TIMEOUT | OPTION_MAX_RESULT_BYTES | OPTION_PRINT_CONFIG | OPTION_HTTP | OPTION_PORT_FILE |
                 OPTION_TOKEN_FILE | OPTION_ALLOW_ORIGIN | OPTION_NO_AUTH,

@@ -233,8 +233,9 @@ static int set_grace(struct options *options, const char *value)
     int64_t seconds;
 
     if (!duration_parse(value, &seconds) || seconds < 1 || seconds > LONGEST_GRACE_S)
-        return usage_error(options->command, "--grace takes whole seconds from 1 to %d, or a time such as 30s, not '%s'",
-                           LONGEST_GRACE_S, value);
+        return usage_error(options->command,
+                           "--grace takes whole seconds from 1 to %d, or a time such as 30s, not '%s'", LONGEST_GRACE_S,
+                           value);
     options->grace_ms = seconds * 1000;
     return 0;
 }

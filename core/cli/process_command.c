@@ -78,16 +78,15 @@ static int start(const struct context *context, struct sandlot_session *session,
 {
     const struct options *options = context->options;
     char *directory = options->cwd ? sandbox_directory(options, session) : NULL;
-    const struct sandlot_start request = {.size = sizeof(request),
-                                          .command = input,
-                                          .working_dir = directory,
-                                          .environment = options->environment,
-                                          .timeout_ms = options->given & OPTION_TIMEOUT && options->timeout_ms > 0
-                                                            ? options->timeout_ms
-                                                            : 0,
-                                          .log_bytes = options->log_bytes,
-                                          .has_input = options->given & OPTION_STDIN_OPEN,
-                                          .cancellation = context->cancellation};
+    const struct sandlot_start request = {
+        .size = sizeof(request),
+        .command = input,
+        .working_dir = directory,
+        .environment = options->environment,
+        .timeout_ms = options->given & OPTION_TIMEOUT && options->timeout_ms > 0 ? options->timeout_ms : 0,
+        .log_bytes = options->log_bytes,
+        .has_input = options->given & OPTION_STDIN_OPEN,
+        .cancellation = context->cancellation};
     char id[SANDLOT_PROCESS_ID_SIZE];
     int failed = options->cwd && !directory ? error_no_memory(error) : 0;
 

@@ -76,7 +76,8 @@ int process_undo(const struct file_call *call, const struct process_beginning *b
 int process_signal(const struct file_call *call, uint64_t number, const char *id, const char *name, int64_t grace_ms,
                    struct sandlot_error *error);
 
-/* One piece of input, as long as *LENGTH at most; *LENGTH becomes that of the piece, *TAKEN what the process has got. */
+/* One piece of input, as long as *LENGTH at most; *LENGTH becomes that of the piece, *TAKEN what the process has got.
+ */
 int process_feed(const struct file_call *call, uint64_t number, const char *id, const char *bytes, size_t *length,
                  bool shut, uint64_t *taken, struct sandlot_error *error);
 

@@ -10,7 +10,8 @@
 
 enum { MOST_DIGITS = 18, FACTS = 11, LATE_CODE = 124, HIGHEST_CODE = 255 };
 
-const char *const process_places[PROCESS_PLACES] = {"/tmp/" PROCESS_FOLDER, "/var/tmp/" PROCESS_FOLDER, "/dev/shm/" PROCESS_FOLDER};
+const char *const process_places[PROCESS_PLACES] = {"/tmp/" PROCESS_FOLDER, "/var/tmp/" PROCESS_FOLDER,
+                                                    "/dev/shm/" PROCESS_FOLDER};
 
 bool process_number(const char *text, size_t length, uint64_t *number)
 {

@@ -17,8 +17,12 @@ static const struct {
     const char *name;
     const char *ours;
 } aliases[] = {
-    {"path", "file_path"},        {"file_path", "path"}, {"cmd", "command"},
-    {"working_directory", "cwd"}, {"workdir", "cwd"},    {"max_results", "max_count"},
+    {"path", "file_path"},
+    {"file_path", "path"},
+    {"cmd", "command"},
+    {"working_directory", "cwd"},
+    {"workdir", "cwd"},
+    {"max_results", "max_count"},
     {"run_in_background", "background"},
 };
 

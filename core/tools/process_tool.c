@@ -131,9 +131,8 @@ static int start(const struct work *work, char id[SANDLOT_PROCESS_ID_SIZE], stru
 /* One that ends within the first second is answered as if it had not been meant for the background. */
 static char *early_status(const struct sandlot_process *process)
 {
-    const struct sandlot_result result = {.has_exit_code = process->has_exit_code,
-                                          .exit_code = process->exit_code,
-                                          .timed_out = process->timed_out};
+    const struct sandlot_result result = {
+        .has_exit_code = process->has_exit_code, .exit_code = process->exit_code, .timed_out = process->timed_out};
 
     if (process->state == SANDLOT_PROCESS_RUNNING)
         return text_format("[Running in the background as %s. Use process to see more.]", process->id);

@@ -26,7 +26,7 @@ struct reply {
     bool has_exit_code;
     bool timed_out;
     int exit_code;
-    int64_t next_offset; /* -1: none */
+    int64_t next_offset;                   /* -1: none */
     char process[SANDLOT_PROCESS_ID_SIZE]; /* the background process that it is about; "": none */
 };
 

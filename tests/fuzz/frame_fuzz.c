@@ -1,7 +1,8 @@
 /*
  * What comes back from a sandbox, which may be anything, for the parser of frames and for a download that lives on it.
  * The first byte says how the rest is cut into pieces; in the rest \1 stands for the beginning of the frame, whose mark
- * is another one each time, and \2 for its end. The same for background processes. A download may succeed only with bytes whose sum the answer holds.
+ * is another one each time, and \2 for its end. The same for background processes. A download may succeed only with
+ * bytes whose sum the answer holds.
  */
 #include "base/cleanup.h"
 #include "operations/derived/derived.h"

@@ -1,6 +1,6 @@
 /*
- * The folder of a background process, which its sandbox fills with what it likes, as it is read where the sandbox's root
- * is open. Each line is a file of the folder: NAME, a blank, what it holds, "|" standing for a line end.
+ * The folder of a background process, which its sandbox fills with what it likes, as it is read where the sandbox's
+ * root is open. Each line is a file of the folder: NAME, a blank, what it holds, "|" standing for a line end.
  */
 #include "base/cleanup.h"
 #include "base/path.h"

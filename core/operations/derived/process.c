@@ -222,7 +222,8 @@ static int refused_error(const struct process_look *look, const char *refused, s
 static void make_look(struct script *script, const struct process_look *look)
 {
     begin_script(script);
-    script_format(script, "s_number=%" PRIu64 "\ns_log=%s\ns_from=%" PRId64 "\ns_hold=%" PRId64 "\ns_size=%" PRIu64 "\n",
+    script_format(script,
+                  "s_number=%" PRIu64 "\ns_log=%s\ns_from=%" PRId64 "\ns_hold=%" PRId64 "\ns_size=%" PRIu64 "\n",
                   look->number, look->log ? look->errors ? "e" : "o" : "", look->from, look->hold_ms / 10,
                   look->most < PIECE_MAXIMUM ? look->most : (uint64_t)PIECE_MAXIMUM);
     script_format(script, "s_told=%s\ns_looked=\n", look->with_command ? "1" : "");

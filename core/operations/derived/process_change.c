@@ -79,8 +79,7 @@ static char *make_exports(const char *const *environment)
 static void set_limit(struct script *script, int64_t timeout_ms)
 {
     if (timeout_ms > 0)
-        script_format(script, "s_limit=%" PRId64 ".%03d\n", timeout_ms / SECOND_MS,
-                      (int)(timeout_ms % SECOND_MS));
+        script_format(script, "s_limit=%" PRId64 ".%03d\n", timeout_ms / SECOND_MS, (int)(timeout_ms % SECOND_MS));
     else
         script_add(script, "s_limit=\n");
 }
@@ -251,8 +250,7 @@ int process_feed(const struct file_call *call, uint64_t number, const char *id, 
     begin_change(&script, number, FEED_MS);
     script_add(&script, "s_print() { ");
     script_print(&script, bytes, piece);
-    script_format(&script, "; }\ns_feeding=%s\ns_shut=%s\n", piece > 0 ? "1" : "",
-                  shut && piece == *length ? "1" : "");
+    script_format(&script, "; }\ns_feeding=%s\ns_shut=%s\n", piece > 0 ? "1" : "", shut && piece == *length ? "1" : "");
     script_add(&script, process_box_write);
     if (run(call, &script, &answer, error) < 0)
         return -1;

@@ -424,8 +424,8 @@ static int fill_poll(const struct init *init, struct pollfd *fds)
     fds[SLOT_SIGNAL] = (struct pollfd){init->setup->profile.signal_fd, POLLIN, 0};
     fds[SLOT_TIMER] = (struct pollfd){init->timer_fd, POLLIN, 0};
     for (size_t i = 0; i < CLIENTS; i++)
-        fds[SLOT_CLIENTS + i] = (struct pollfd){
-            init->clients[i].supervisor ? init->clients[i].done_fd : init->clients[i].fd, POLLIN, 0};
+        fds[SLOT_CLIENTS + i] =
+            (struct pollfd){init->clients[i].supervisor ? init->clients[i].done_fd : init->clients[i].fd, POLLIN, 0};
     for (size_t i = 0; i < init->drain_count; i++) {
         const struct drain *drain = &init->drains[i];
         const bool open = is_open_drain(drain, now_ms);

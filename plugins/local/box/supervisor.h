@@ -24,8 +24,8 @@ struct profile {
 
 /*
  * Runs the command of a MESSAGE_RUN or MESSAGE_TERMINAL, answers on CONNECTION, and exits. Called in a fork of init.
- * While it runs CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command. With DONE_FD (-1: none)
- * it stays after the command, as long as something lives that this has started: it writes a byte there and leaves
+ * While it runs CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command. With DONE_FD (-1:
+ * none) it stays after the command, as long as something lives that this has started: it writes a byte there and leaves
  * CONNECTION to init.
  */
 _Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message);
