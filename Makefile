@@ -28,6 +28,7 @@ endif
 , := ,
 VERSION := $(shell sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)
 SONAME := libsandlot.so.0
+ABI := $(shell sed -n 's/^.define SANDLOT_ABI_MAJOR //p' include/sandlot/provider.h)
 
 WARNINGS := -Wall -Wextra -Werror -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wpointer-arith -Wwrite-strings -Wundef -Wimplicit-fallthrough
@@ -60,7 +61,12 @@ PACKAGES := --check build
 ifneq ($(filter run,$(MAKECMDGOALS)),)
 PACKAGES := build
 endif
-ifneq ($(filter deps clients check check-all check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter deb,$(MAKECMDGOALS)),)
+PACKAGES := build deb
+endif
+ifneq ($(filter deps check-all,$(MAKECMDGOALS)),)
+PACKAGES := build unit quick test deb
+else ifneq ($(filter clients check check-vendors bench lint fuzz,$(MAKECMDGOALS)),)
 PACKAGES := build unit quick test
 endif
 
@@ -177,6 +183,8 @@ $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 KIT_SOURCES := $(wildcard sdk/conformance/*.c)
 KIT_OBJECTS := $(KIT_SOURCES:%.c=$(BUILD)/%.o)
 KIT := $(BUILD)/modules/sandlot-plugin-check
+# A package, whose library lies where the system looks, has none.
+KIT_RUNPATH ?= $$ORIGIN/..:$$ORIGIN/../..
 
 $(BUILD)/sdk/conformance/%.o: sdk/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -185,7 +193,7 @@ $(BUILD)/sdk/conformance/%.o: sdk/conformance/%.c $(BUILD)/flags
 $(KIT): $(KIT_OBJECTS) $(BUILD)/libsandlot.so
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -pie -o $@ $(KIT_OBJECTS) -L$(BUILD) -lsandlot \
-	    -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -lelf -linih -lffi -lmd -ldl -lpthread -lm
+	    $(if $(KIT_RUNPATH),-Wl$(,)-rpath$(,)'$(KIT_RUNPATH)') -lelf -linih -lffi -lmd -ldl -lpthread -lm
 
 # What `sandlot plugin new` begins with, and the flags for such a project, as `make install` has them but for this tree.
 # Rust's binding is that of the example.
@@ -206,17 +214,25 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 	@here='$${pcfiledir}' tree=$$(realpath --relative-to=$(@D) .) && sed -e "s|^prefix=.*|prefix=$$here/..|" \
 	    -e 's|^libdir=.*|libdir=$${prefix}|' -e "s|^includedir=.*|includedir=$$here/$$tree/include|" \
 	    -e 's|/lib/sandlot/providers|/plugins|' -e 's|/sandlot/builtins|/builtins|' \
-	    -e "s|^Cflags: .*|& -I$$here/$$tree/sdk/include|" -e 's|@VERSION@|$(VERSION)|' $< > $@
+	    -e "s|^Cflags: .*|& -I$$here/$$tree/sdk/include|" -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' $< > $@
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
-LOCAL_CLIENT := $(wildcard plugins/local/*.c)
+# The client checks a network list with the code that will obey it.
+LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # A folder with a makefile is a project of its own, as a vendor has it; see below. Every other one is built in, one for each cloud.
 PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))
 VENDORS := $(filter-out local $(PROJECTS),$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
 VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(VENDOR_PROVIDERS)
+NETWORK_SETS := $(BUILD)/builtins/network-sets.toml
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) \
+            $(VENDOR_PROVIDERS) $(NETWORK_SETS)
+
+$(NETWORK_SETS): config/network-sets.toml
+	@mkdir -p $(@D)
+	@cp $< $@
 
 $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -281,6 +297,22 @@ $(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(KEEPER_LINK) $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp -lpthread
 
+# Not static: names are resolved with whatever modules the machine has for that.
+$(BUILD)/builtins/sandlot-egress: $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
+# The same with stand-ins for names and public addresses (egress/stand_in.h), which no other build has.
+EGRESS_STAND_INS := $(LOCAL_EGRESS:%.c=$(BUILD)/tests/stand_ins/%.o)
+
+$(EGRESS_STAND_INS): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(LOCAL_FLAGS) -DSANDLOT_EGRESS_STAND_INS -c $< -o $@
+
+$(BUILD)/tests/local/sandlot-egress: $(EGRESS_STAND_INS)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
 # ---- tests ------------------------------------------------------------------------------------------------------
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*_test.c))
@@ -295,7 +327,7 @@ TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildc
                 $(BUILD)/tests/plugins/acme.so
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
-TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
+TEST_PROGRAMS := $(BUILD)/tests/local/sandlot-egress $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
 
 $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
@@ -323,6 +355,8 @@ $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/li
 
 $(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+$(BUILD)/tests/owner_test: $(BUILD)/core/cli/owner.o
 
 # Loads a provider as the host does, for tests/abi.
 $(BUILD)/tests/abi/call_functions: $(BUILD)/tests/abi/call_functions.o $(BUILD)/libsandlot.a
@@ -426,7 +460,19 @@ $(MODAL_READERS): $(BUILD)/flags
 $(BUILD)/fuzz/modal_fuzz: $(BUILD)/fuzz/targets/modal_fuzz.o $(MODAL_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c
 
-$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+# What the way out of a local box reads of it and of the world.
+EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o body.o head.o hello.o host.o policy.o)
+
+$(BUILD)/fuzz/targets/egress_fuzz.o: FUZZ_COMMON += -Iplugins/local
+
+$(EGRESS_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz/egress_fuzz: $(BUILD)/fuzz/targets/egress_fuzz.o $(EGRESS_READERS)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
+
+$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/egress_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
@@ -448,7 +494,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall clean
+.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall deb clean
 
 all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
@@ -472,6 +518,7 @@ help:
 	@echo 'make bench       the figures, each as a ratio within one run'
 	@echo 'make install     to PREFIX=$(PREFIX) below DESTDIR=$(DESTDIR)'
 	@echo 'make uninstall   takes that away again'
+	@echo 'make deb         Debian packages in $(BUILD)/deb/'
 	@echo 'make clean       remove $(BUILD)/'
 	@echo
 	@echo 'Others: CC=clang, CFLAGS=..., LDFLAGS=..., BUILD=folder, V=1'
@@ -533,8 +580,8 @@ install: all
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
-	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(TO)/lib/sandlot/builtins/
-	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(NETWORK_SETS) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
@@ -542,7 +589,7 @@ install: all
 	$(INSTALL) -m 644 sdk/include/sandlot/sdk/*.h $(TO)/include/sandlot/sdk/
 	$(INSTALL) -m 644 $(BUILD)/libsandlot-sdk.a $(TO)/lib/
 	for file in sandlot sandlot-provider; do \
-	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' config/$$file.pc.in > $(TO)/lib/pkgconfig/$$file.pc && \
 	    chmod 644 $(TO)/lib/pkgconfig/$$file.pc || exit 1; done
 	for folder in $(notdir $(wildcard sdk/scaffold/*)); do \
 	    $(INSTALL) -d $(TO)/share/sandlot/scaffold/$$folder && \
@@ -576,9 +623,19 @@ uninstall:
 	cd $(TO) && rm -f $(UNINSTALL)
 	cd $(TO) && for folder in $(UNINSTALL_FOLDERS); do [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete || exit 1; done
 
+# ---- Debian packages ----------------------------------------------------------------------------------------------
+
+# Built in a copy, by Debian's own tools; see debian/README.md. Two at a time would be in each other's way.
+deb: packages
+	@mkdir -p $(BUILD) && flock $(BUILD)/deb.lock debian/build.sh $(BUILD)/deb
+
+# The stanzas of debian/control that follow from the folders in plugins/.
+debian/control: FORCE
+	@debian/update-control.sh
+
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
 ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
--include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
+-include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of config/packages that are missing.
 #
-#   install-packages.sh [--check] KIND...      KIND: build, unit, quick, test
+#   install-packages.sh [--check] KIND...      KIND: build, unit, quick, test, deb
 #
 # Quick and silent when nothing is missing. --check only looks. Ends with 1 if something without which nothing compiles is
 # missing afterwards (kinds build and unit); of kinds quick and test it is only told, because the tests that need it skip.

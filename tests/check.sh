@@ -47,7 +47,7 @@ vendors() {
 }
 black_box() { # of the build $1
     local source
-    printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh
+    printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh tests/vfs/*_test.sh
     for source in tests/local/*_test.c; do
         source=${source##*/}
         echo "$1/tests/local/${source%.c}"
@@ -93,13 +93,13 @@ as_user() { # the vendors quickly, and only what is common to them
 # clone_for UID: a copy of the tree, built, that this user owns: the tree itself may lie below a folder that they cannot pass.
 clone_for() {
     clone=$(mktemp -d /tmp/sandlot-clone.XXXXXX) || return 1
-    tar -cf - Makefile README.md core plugins sdk include tests config docs .clang-* | tar -xf - -C "$clone" && mkdir "$clone/build" &&
+    tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include tests config docs debian .clang-* | tar -xf - -C "$clone" && mkdir "$clone/build" &&
         tar -C "$BUILD" -cf - --exclude=./sanitize --exclude=./fuzz --exclude=./test-logs . | tar -xf - -C "$clone/build" &&
         chown -R "$1:$1" "$clone" && chmod 755 "$clone"
 }
 
 passes=(-t 1500)
-! $all || passes+=(-b "$BUILD" tests/debian_test.sh tests/lint/clang_tidy.sh tests/fuzz/run.sh tests/valgrind.sh) # they need processors more than time
+! $all || passes+=(-b "$BUILD" tests/debian_test.sh tests/packages_test.sh tests/lint/clang_tidy.sh tests/fuzz/run.sh tests/valgrind.sh) # they need processors more than time
 mapfile -t programs < <(with_sanitizers "$BUILD/sanitize")
 passes+=(-b "$BUILD/sanitize" -n "sanitize " "${programs[@]}")
 if [ "$(id -u)" = 0 ]; then

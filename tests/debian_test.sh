@@ -1,7 +1,10 @@
 #!/bin/bash
-# A bare root of a Debian release does the first of the README's two commands, and the quick ones of the tests.
+# A bare root of a Debian release has the packages of `make deb` installed, upgraded, used and purged, and does the first of the README's
+# two commands, and the quick ones of the tests.
 #
-#   tests/debian_test.sh [RELEASE]      trixie, bookworm; without it the one of these that this machine is not
+#   tests/debian_test.sh [--packages] [RELEASE]      trixie, bookworm; without it the one of these that this machine is not
+#
+# --packages: only what the packages are about.
 #
 # debootstrap makes the root in a temporary folder, with this machine's apt sources, under the other release's name, its proxies and
 # keys. Everything runs in a mount namespace of its own, so that nothing stays mounted. Packages are kept in BUILD/debian for the
@@ -10,6 +13,11 @@ set -u
 
 cd "$(dirname "$0")/.." || exit 2
 BUILD=${BUILD:-$PWD/build}
+only_packages=
+if [ "${1:-}" = --packages ]; then
+    only_packages=$1
+    shift
+fi
 # shellcheck disable=SC1091
 here=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 release=${1:-}
@@ -30,7 +38,7 @@ if [ "${SANDLOT_TEST_DEBIAN:-}" != "$release" ]; then
     [ "$(id -u)" = 0 ] || without "a root is made by root only"
     command -v debootstrap >/dev/null || without "debootstrap is not installed (make deps)"
     unshare -m --propagation private true 2>/dev/null || without "no mount namespace can be made here"
-    SANDLOT_TEST_DEBIAN=$release exec unshare -m --propagation private bash "$0" "$release"
+    SANDLOT_TEST_DEBIAN=$release exec unshare -m --propagation private bash "$0" ${only_packages:+"$only_packages"} "$release"
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/sandlot-debian.XXXXXX") || exit 2
@@ -111,7 +119,81 @@ mount_root() {
 
 copy_tree() {
     mkdir "$root/root/sandlot" &&
-        tar -cf - Makefile README.md core plugins sdk include tests config docs .clang-* | tar -xf - -C "$root/root/sandlot"
+        tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include tests config docs debian .clang-* | tar -xf - -C "$root/root/sandlot"
+}
+
+# ---- the packages ----
+
+build_packages() { env -u SANDLOT_TEST_DEBIAN make deb BUILD="$BUILD"; }
+
+copy_packages() {
+    local unpacked=$scratch/unpacked
+    mkdir "$root/root/debs" && cp "$BUILD"/deb/*.deb "$root/root/debs/" &&
+        dpkg-deb -R "$BUILD"/deb/sandlot_*.deb "$unpacked" && sed -i 's/^Version: .*/Version: 0.0.1/' "$unpacked/DEBIAN/control" &&
+        dpkg-deb --root-owner-group -b "$unpacked" "$root/root/debs/older.deb"
+}
+
+apt() { inside env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 --no-install-recommends "$@"; }
+script() { inside sh -euc "$1"; }
+
+# package_rows: each builds on those before it. What is quoted runs in the root.
+# shellcheck disable=SC2016
+package_rows() {
+    report "packages: apt knows its packages" "$scratch/apt.log" apt update || return 1
+    report "packages: apt installs the one file" "$scratch/apt.log" apt install /root/debs/older.deb || return 1
+    report "packages: a box" "$scratch/apt.log" script 'test "$(sandlot exec -- "echo \$((6 * 7))")" = 42'
+    report "packages: no libcurl, nor anything else of a cloud" "$scratch/apt.log" script '! ls /usr/lib/*/ | grep -E "libcurl|libssl"'
+    report "packages: a built-in that is not there names its package" "$scratch/apt.log" script \
+        '! sandlot exec --sandbox modal -- true 2>/tmp/said && grep -F "apt install sandlot-provider-modal" /tmp/said'
+    report "packages: so does a plugin of ours" "$scratch/apt.log" script \
+        '! sandlot exec --sandbox e2b -- true 2>/tmp/said && grep -F "apt install sandlot-provider-e2b" /tmp/said'
+    report "packages: and what plugins begin with" "$scratch/apt.log" script \
+        '! sandlot plugin new acme 2>/tmp/said && grep -F "libsandlot-dev" /tmp/said'
+    report "packages: a box outlives the upgrade" "$scratch/apt.log" script 'id=$(sandlot create); echo "$id" >/tmp/box
+        sandlot write --sandbox-id "$id" kept.txt </etc/hostname'
+    report "packages: the upgrade" "$scratch/apt.log" script "DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 --no-install-recommends install /root/debs/sandlot_*.deb"
+    report "packages: the box is there, and is deleted" "$scratch/apt.log" script 'sandlot read --sandbox-id "$(cat /tmp/box)" kept.txt
+        sandlot delete "$(cat /tmp/box)"'
+    apparmor_rows
+    report "packages: all of them" "$scratch/apt.log" script 'DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 \
+        --no-install-recommends install $(ls /root/debs/*_*.deb | grep -v libsandlot-dev)'
+    report "packages: every provider is installed, and owned by its package" "$scratch/apt.log" script 'sandlot providers >/tmp/said
+        for name in $(debian/providers.sh); do
+            grep "^$name " /tmp/said
+            test "$(dpkg -S "*/$name.so" | cut -d: -f1)" = "sandlot-provider-$name"
+        done; ! grep "not installed" /tmp/said'
+    [ -n "$only_packages" ] || developer_rows
+    report "packages: purged" "$scratch/apt.log" script \
+        'DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 purge "sandlot*" "libsandlot*"'
+    report "packages: nothing is left" "$scratch/apt.log" script \
+        '! find /etc /usr /var/lib -xdev -iname "*sandlot*" ! -path "/var/lib/dpkg/*-old" | grep .'
+}
+
+# Only AppArmor 4 and later can read the profile; it comes after Sandlot here.
+apparmor_rows() {
+    local profile=/etc/apparmor.d/sandlot-local-keeper
+    report "packages: AppArmor comes later" "$scratch/apt.log" apt install apparmor || return 1
+    if [ -e "$root/etc/apparmor.d/abi/4.0" ]; then
+        report "packages: it gets the profile" "$scratch/apt.log" script "test -L $profile && apparmor_parser -Q -K $profile"
+    else
+        report "packages: one that cannot read the profile does not get it" "$scratch/apt.log" script "! test -e $profile"
+    fi
+    report "packages: and loses it with Sandlot" "$scratch/apt.log" script "dpkg --remove sandlot && ! test -L $profile &&
+        dpkg -i /root/debs/sandlot_*.deb"
+}
+
+# What a vendor does, with packages alone. What it installs `make run` would install later.
+# shellcheck disable=SC2016
+developer_rows() {
+    report "packages: what a provider is built with" "$scratch/apt.log" apt install build-essential "${development[@]}" || return 1
+    report "packages: a project makes a package" "$scratch/apt.log" script 'cd /tmp && sandlot plugin new acme && cd acme && make &&
+        make deb && dpkg-deb -f ./*.deb Depends | grep -F sandlot-provider-abi-1'
+    report "packages: which is installed and used" "$scratch/apt.log" script 'dpkg -i /tmp/acme/*.deb &&
+        test "$(sandlot exec --sandbox acme -- "echo \$((6 * 7))")" = 42'
+    report "packages: it needs a Sandlot" "$scratch/apt.log" script '! dpkg --remove sandlot && dpkg --purge sandlot-provider-acme'
+    report "packages: the conformance kit" "$scratch/apt.log" script 'cd /tmp/acme && make check CHECK=--static'
+    report "packages: the line that README has links a program" "$scratch/apt.log" script 'cd /tmp && cp /root/sandlot/sdk/examples/embedding/embedding.c . &&
+        cc -D_GNU_SOURCE -o embedding embedding.c $(pkg-config --cflags --libs sandlot) && ./embedding'
 }
 
 # ---- the tests there ----
@@ -141,6 +223,11 @@ report "a bare root" "$scratch/root.log" make_root || exit 1
 report "apt is configured as on this machine" "$scratch/apt.log" configure_apt || exit 1
 report "it is mounted" "$scratch/mount.log" mount_root || exit 1
 report "the source tree is copied" "$scratch/copy.log" copy_tree || exit 1
+report "make deb, on this machine" "$scratch/deb.log" build_packages || exit 1
+report "its packages are copied" "$scratch/deb.log" copy_packages || exit 1
+development=(/root/debs/libsandlot-dev_"$(sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)"_"$(dpkg --print-architecture)".deb)
+package_rows || failed=1
+[ -z "$only_packages" ] || exit "$failed"
 report "make run" "$scratch/run.log" inside make run || exit 1
 report "packages of the quick tests" "$scratch/packages.log" inside config/install-packages.sh build unit quick || exit 1
 report "the test programs are built" "$scratch/programs.log" inside make -j "$jobs" programs || exit 1

@@ -67,7 +67,8 @@ is_clean() {
 # has_packages NAME: every way to a package, in a project in C: their makefiles have it word for word the same
 has_packages() {
     local name=$1
-    check "it is called sandlot-NAME" test -f "sandlot-${name//_/-}_0.1.0_$(dpkg --print-architecture).deb"
+    check "it is called sandlot-provider-NAME" test -f "sandlot-provider-${name//_/-}_0.1.0_$(dpkg --print-architecture).deb"
+    check "it needs a Sandlot of the interface it was built with" sh -c 'dpkg-deb -f ./*.deb Depends | grep ", sandlot-provider-abi-1$"'
     check "with more libraries" sh -c 'rm "$1.so" && make deb LDFLAGS="-Wl,--no-as-needed -lcurl -ljson-c" &&
         dpkg-deb -f ./*.deb Depends | grep "libcurl.*libjson-c"' sh "$name"
     check "it needs them all" needs_libraries ./*.deb "$name.so"
@@ -76,7 +77,7 @@ has_packages() {
             ln -sf "$(command -v "$tool")" .; done && cd .. && PATH=$PWD/tools make deb && rm -r tools'
     check "there too" needs_libraries ./*.deb "$name.so"
     check "unless it is told something else" sh -c 'make deb DEPENDS="libc6, acme-runtime (>= 2)" &&
-        test "$(dpkg-deb -f ./*.deb Depends)" = "libc6, acme-runtime (>= 2)"'
+        test "$(dpkg-deb -f ./*.deb Depends)" = "libc6, acme-runtime (>= 2), sandlot-provider-abi-1"'
     check "the package does not name the folder" sh -c 'dpkg-deb -x ./*.deb unpacked &&
         ! grep -rF "$PWD" unpacked && readelf -n unpacked/usr/lib/sandlot/providers/*.so | grep -q sandlot && rm -r unpacked'
     check "the package has the one file" sh -c 'dpkg-deb -c ./*.deb | grep "^-" >files &&
@@ -130,7 +131,7 @@ no_columns() { ! grep -nE '^ {20,}|[^ ]  +\\$|,  +\.' "$1"; }
 # needs_libraries PACKAGE LIBRARY: every library that it names has its package among the dependencies, and nothing else is there
 needs_libraries() {
     local wanted library found
-    found=$(dpkg-deb -f "$1" Depends | tr ',' '\n' | awk '{ print $1 }' | sort)
+    found=$(dpkg-deb -f "$1" Depends | tr ',' '\n' | awk '!/sandlot-provider-abi-/ { print $1 }' | sort)
     wanted=$(readelf -d "$2" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | while read -r library; do
         dpkg -S "*/$library" | sed -n "s/:$(dpkg --print-architecture): .*//p"; done | sort -u)
     echo "found: $found; wanted: $wanted"

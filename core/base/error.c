@@ -139,6 +139,17 @@ int error_no_memory(struct sandlot_error *error)
     return -1;
 }
 
+/* Says BEFORE and AFTER around the message of ERROR, NULL nothing. */
+static int say_around(struct sandlot_error *error, const char *before, const char *after)
+{
+    struct sandlot_error old = *error;
+
+    *error = (struct sandlot_error){0};
+    error_set(error, old.code, "%s%s%s", before ? before : "", old.message, after ? after : "");
+    sandlot_error_clear(&old);
+    return -1;
+}
+
 int error_prefix(struct sandlot_error *error, const char *format, ...)
 {
     if (!error_is_set(error))
@@ -148,10 +159,17 @@ int error_prefix(struct sandlot_error *error, const char *format, ...)
     va_start(arguments, format);
     AUTO_FREE char *prefix = text_format_v(format, arguments);
     va_end(arguments);
-    struct sandlot_error old = *error;
+    return say_around(error, prefix, NULL);
+}
 
-    *error = (struct sandlot_error){0};
-    error_set(error, old.code, "%s%s", prefix ? prefix : "", old.message);
-    sandlot_error_clear(&old);
-    return -1;
+int error_append(struct sandlot_error *error, const char *format, ...)
+{
+    if (!error_is_set(error))
+        return -1;
+    va_list arguments;
+
+    va_start(arguments, format);
+    AUTO_FREE char *suffix = text_format_v(format, arguments);
+    va_end(arguments);
+    return say_around(error, NULL, suffix);
 }

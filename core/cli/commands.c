@@ -75,6 +75,86 @@ static const struct command plugin_table[] = {
      .run = command_plugin_list},
 };
 
+/* The second words of `network`. */
+static const struct command network_table[] = {
+    {.name = "network show",
+     .summary = "what a sandbox may reach",
+     .arguments = "ID",
+     .help =
+         "Prints the mode, the entries of the list, the hosts with a credential (never a value), and where that was\n"
+         "asked for.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_show},
+    {.name = "network allow",
+     .summary = "let a living sandbox reach more",
+     .arguments = "ID ENTRY...",
+     .help =
+         "Adds entries to the list of what the sandbox may reach, and prints what holds now. Where nothing left the\n"
+         "sandbox, from now on the list does. Entries are written as for --allow: 'sandlot exec --help'.\n"
+         "\n"
+         "  sandlot network allow ID @pypi files.example.com\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the sandbox's id, or what to allow, is missing",
+     .run = command_network_allow},
+    {.name = "network deny",
+     .summary = "take entries from the list of a living sandbox",
+     .arguments = "ID ENTRY...",
+     .help =
+         "Takes entries away, as they stand on the list, cuts connections that no longer fit, and prints what holds\n"
+         "now. What only a wildcard, a network or a set allows is refused.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the sandbox's id, or what to deny, is missing",
+     .run = command_network_deny},
+    {.name = "network off",
+     .summary = "close the network of a living sandbox",
+     .arguments = "ID",
+     .help = "Nothing leaves the sandbox any more; open connections are cut.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_mode},
+    {.name = "network open",
+     .summary = "take the filter from the network of a living sandbox",
+     .arguments = "ID",
+     .help = "The sandbox may reach every host from now on.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_mode},
+    {.name = "network log",
+     .summary = "what a sandbox reached, and what it was refused",
+     .arguments = "ID",
+     .help =
+         "Prints a line for each decision: when, allowed or denied, host and port, why, bytes and milliseconds. No\n"
+         "path, no header and no secret is ever in it. The oldest are not kept for ever; their number is told.\n"
+         "\n"
+         "  -f, --follow         go on with what comes\n"
+         "  --denied             only what was denied\n",
+     .options = OPTIONS_COMMON | OPTION_FOLLOW | OPTION_DENIED,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_log},
+    {.name = "network sets",
+     .summary = "the sets of hosts with a name",
+     .arguments = "[NAME]",
+     .help = "Prints the sets that --allow @NAME stands for: those that ship, and those of [network.sets] in the\n"
+             "configuration.\n",
+     .options = OPTIONS_COMMON,
+     .maximum = 1,
+     .no_provider = true,
+     .run = command_network_sets},
+};
+
 static const struct command table[] = {
     {.name = "exec",
      .summary = "run one command in a sandbox",
@@ -387,6 +467,28 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON | OPTION_FORGET,
      .no_provider = true,
      .run = command_gc},
+    {.name = "network",
+     .summary = "what a sandbox may reach, and what it reached",
+     .arguments = "show|allow|deny|off|open|log|sets",
+     .help = "Shows and changes what a living sandbox may reach. Options and entries: 'sandlot exec --help'.\n"
+             "\n"
+             "  network show ID           the mode, the list, and where that comes from\n"
+             "  network allow ID ENTRY... let it reach more\n"
+             "  network deny ID ENTRY...  take entries away\n"
+             "  network off ID            nothing leaves any more\n"
+             "  network open ID           no filter any more\n"
+             "  network log ID            what was decided; -f goes on, --denied leaves the rest out\n"
+             "  network sets [NAME]       what @NAME stands for\n"
+             "\n"
+             "A sandbox gets its policy when it is made: --network and --allow of the commands that make one, or\n"
+             "[network] in the configuration. Not every provider can change it later.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .missing = "what about the network? 'show', 'allow', 'deny', 'off', 'open', 'log' or 'sets'",
+     .no_provider = true,
+     .run = command_network,
+     .below = network_table,
+     .below_count = sizeof(network_table) / sizeof(network_table[0])},
     {.name = "mcp",
      .summary = "offer a sandbox to an agent, as an MCP server",
      .arguments = "",

@@ -9,6 +9,7 @@
 #include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/terminal_filter.h"
+#include "tools/refusals.h"
 
 #include <string.h>
 
@@ -129,9 +130,14 @@ static int run_and_close(const struct context *context, struct sandlot_session *
     struct sandlot_error error = {0};
     struct sandlot_error closing = {0};
     AUTO_FREE char *id = strdup(sandlot_session_id(session));
+    int64_t begin_ms = refusals_clock();
     int outcome = run(context, session, input, &result, &error);
+    bool failed = outcome == 0 && (!result.has_exit_code || result.exit_code != 0);
+    AUTO_FREE char *refusals = failed ? refusals_since(session, begin_ms, context->cancellation) : NULL;
     int status = 1;
 
+    if (refusals)
+        progress_line("sandlot: %s", refusals);
     sandbox_close(context, session, &closing);
     if (outcome == 0)
         hint_at_id(context, &result);

@@ -74,12 +74,15 @@ static const struct rule {
     {"--if-exists", OPTION_IF_EXISTS, VALUE_NONE},
     {"--forget", OPTION_FORGET, VALUE_REQUIRED},
     {"--max-bytes", OPTION_MAX_BYTES, VALUE_REQUIRED},
+    {"--network", OPTION_NETWORK, VALUE_REQUIRED},
+    {"--allow", OPTION_ALLOW, VALUE_REQUIRED},
+    {"--follow", OPTION_FOLLOW, VALUE_NONE},
+    {"-f", OPTION_FOLLOW, VALUE_NONE},
+    {"--denied", OPTION_DENIED, VALUE_NONE},
     {"--detach", OPTION_DETACH, VALUE_NONE},
     {"-d", OPTION_DETACH, VALUE_NONE},
     {"--stdin-open", OPTION_STDIN_OPEN, VALUE_NONE},
     {"--log-limit", OPTION_LOG_LIMIT, VALUE_REQUIRED},
-    {"--follow", OPTION_FOLLOW, VALUE_NONE},
-    {"-f", OPTION_FOLLOW, VALUE_NONE},
     {"--from", OPTION_FROM, VALUE_REQUIRED},
     {"--tail", OPTION_TAIL, VALUE_REQUIRED},
     {"--signal", OPTION_SIGNAL, VALUE_REQUIRED},
@@ -100,6 +103,7 @@ struct parser {
     size_t environment_count;
     size_t origin_count;
     size_t forgotten_count;
+    size_t allowed_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -428,6 +432,11 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return add_origin(parser, value);
     case OPTION_FORGET:
         return set_text(parser, rule, value, &options->forgotten[parser->forgotten_count++]);
+    case OPTION_NETWORK:
+        return set_text(parser, rule, value, &options->network);
+    case OPTION_ALLOW:
+        options->allowed[parser->allowed_count++] = value; /* an empty one is refused with the others */
+        return 0;
     case OPTION_LANGUAGE:
         return set_text(parser, rule, value, &options->language);
     case OPTION_DIRECTORY:
@@ -549,6 +558,9 @@ static int check_conflicts(const struct options *options)
         return usage_error(command, "--sandbox-snapshot-name is for a new sandbox and cannot go with --sandbox-id");
     if ((options->given & OPTION_SANDBOX_ID) && (options->given & OPTION_SCOPE))
         return usage_error(command, "--scope finds the sandbox by its key and cannot go with --sandbox-id");
+    if ((options->given & OPTION_SANDBOX_ID) && (options->given & (OPTION_NETWORK | OPTION_ALLOW)))
+        return usage_error(command, "%s is for a new sandbox; change a living one with 'sandlot network'",
+                           option_name(options->given & (OPTION_NETWORK | OPTION_ALLOW)));
     if ((options->given & OPTIONS_HTTP) && !(options->given & OPTION_HTTP))
         return usage_error(command, "%s goes with --http only", option_name(options->given & OPTIONS_HTTP));
     if ((options->given & OPTION_TOKEN_FILE) && (options->given & OPTION_NO_AUTH))
@@ -591,9 +603,10 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .environment = calloc(room, sizeof(*options->environment)),
                                 .origins = calloc(room, sizeof(*options->origins)),
                                 .forgotten = calloc(room, sizeof(*options->forgotten)),
+                                .allowed = calloc(room, sizeof(*options->allowed)),
                                 .arguments = calloc(room, sizeof(*options->arguments))};
     if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
-        !options->arguments)
+        !options->allowed || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -612,5 +625,6 @@ void options_clear(struct options *options)
     free(options->environment);
     free(options->origins);
     free(options->forgotten);
+    free(options->allowed);
     free(options->arguments);
 }

@@ -23,11 +23,10 @@ static int become_kit(const struct options *options, const char *path, struct sa
     memcpy(words + 1, options->arguments, options->argument_count * sizeof(*words));
     execv(path, words);
     if (errno == ENOENT)
-        return error_set(
-            error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-            "the conformance kit is a program of its own, and %s is not there; install all of Sandlot with "
-            "'make install', or run 'make' in its source tree",
-            path);
+        return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                         "the conformance kit is a program of its own, and %s is not there; install the package "
+                         "libsandlot-dev, or all of Sandlot with 'make install', or run 'make' in its source tree",
+                         path);
     return error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
                      "the conformance kit %s cannot be run: %s; install Sandlot again", path, strerror(errno));
 }

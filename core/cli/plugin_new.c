@@ -107,11 +107,11 @@ static int find_templates(struct project *project, const char *folder)
         return error_no_memory(&project->error);
     if (access(project->templates, R_OK | X_OK) == 0)
         return 0;
-    return error_set(
-        &project->error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-        "the files that a project begins with are not at %s: %s; install all of Sandlot with 'make install', "
-        "or run 'make' in its source tree",
-        project->templates, strerror(errno));
+    return error_set(&project->error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                     "the files that a project begins with are not at %s: %s; install the package libsandlot-dev, or "
+                     "all of Sandlot with "
+                     "'make install', or run 'make' in its source tree",
+                     project->templates, strerror(errno));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,9 @@ struct builtin {
     bool ships; /* with Sandlot; else only its metadata are known, for a plugin of that name */
 };
 
+/* The Debian package of a provider of this source tree: a format. `local` alone is in that of the command. */
+#define BUILTIN_PACKAGE "sandlot-provider-%s"
+
 /* All of them, sorted by name. */
 const struct builtin *builtins(size_t *count);
 

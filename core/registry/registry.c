@@ -26,6 +26,7 @@ struct offer {
     bool borrows;         /* path, symbol and note belong to the base */
     bool tried_out;       /* found by SANDLOT_PLUGIN_PATH */
     const char *said_dir; /* working_dir, if anybody said one */
+    char *package;        /* of a built-in that is not installed, where that has one of its own */
     atomic_bool told;     /* its duplicates were warned about */
     pthread_mutex_t lock; /* of what follows, and of the entry until it is read */
     bool unread;          /* the library of a built-in, which is read when somebody asks for it */
@@ -73,6 +74,7 @@ static void free_offer(struct offer *offer)
     }
     free(offer->entry.name);
     free(offer->entry.problem);
+    free(offer->package);
     pthread_mutex_destroy(&offer->lock);
     free(offer);
 }
@@ -298,6 +300,17 @@ static bool scan(struct registry *registry)
     return discovery_scan(registry->builtins, put_off, add_library, registry);
 }
 
+static bool is_not_installed(struct offer *offer)
+{
+    if (strcmp(offer->entry.name, "local") == 0)
+        return set_problem(&offer->entry, "it is not installed: it comes with Sandlot, so install that again");
+    offer->package = text_format(BUILTIN_PACKAGE, offer->entry.name);
+    return offer->package && set_problem(&offer->entry,
+                                         "it is not installed: install the package %s (apt install %s), or where "
+                                         "Sandlot came by 'make install', that again",
+                                         offer->package, offer->package);
+}
+
 /* The built-ins of the table for which there is no library. */
 static bool add_missing_builtins(struct registry *registry)
 {
@@ -314,7 +327,7 @@ static bool add_missing_builtins(struct registry *registry)
             continue;
         struct offer *offer = add_offer(registry, REGISTRY_BUILTIN, table[i].name);
 
-        if (!offer || !set_problem(&offer->entry, "it is not installed: it comes with Sandlot, so install that again"))
+        if (!offer || !is_not_installed(offer))
             return false;
     }
     return true;
@@ -504,7 +517,7 @@ static void resolve_from_note(struct offer *offer)
     const bool has_note = entry->note.name;
 
     offer->said_dir = first_of(entry->note.working_dir, builtin ? builtin->working_dir : NULL);
-    entry->install_hint = first_of(entry->note.package, NULL);
+    entry->install_hint = first_of(entry->note.package, offer->package);
     entry->needs = first_of(entry->note.needs, NULL);
     entry->supports_sandbox_id = has_note  ? entry->note.supports_sandbox_id
                                  : builtin ? builtin->supports_sandbox_id
@@ -724,12 +737,14 @@ static char *way_to_provide(const struct registry *registry, const char *name)
     const char *file = registry->config->file;
     AUTO_FREE char *folders = joined_folders(registry);
     AUTO_FREE char *key = toml_key(name);
+    AUTO_FREE char *package = builtin_find(name) ? text_format(BUILTIN_PACKAGE, name) : NULL;
 
     if (problem)
         return text_format("a name that %s cannot be a provider's, so choose one of these", problem);
-    return text_format("for another, install its package (apt install PACKAGE) or put its library into one of %s, or "
+    return text_format("for another, install its package (apt install %s) or put its library into one of %s, or "
                        "declare [sandboxes.providers.%s] in %s",
-                       folders ? folders : "the plugin folders", key ? key : name, file ? file : "the config file");
+                       package ? package : "PACKAGE", folders ? folders : "the plugin folders", key ? key : name,
+                       file ? file : "the config file");
 }
 
 static const struct registry_entry *unknown(const struct registry *registry, const char *name,

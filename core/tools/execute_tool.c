@@ -5,6 +5,7 @@
 #include "operations/output.h"
 #include "operations/sandbox_path.h"
 #include "tools/execute_reply.h"
+#include "tools/refusals.h"
 #include "tools/saved_output.h"
 #include "tools/text.h"
 #include "tools/work.h"
@@ -119,6 +120,18 @@ static int reply_in_part(const struct work *work, const struct printed *printed,
     return reply_set(reply, text, length, error);
 }
 
+/* How it ended; and where it failed, what the network refused it since BEGIN_MS. */
+static char *status_of(const struct work *work, const struct sandlot_result *result, int64_t begin_ms)
+{
+    AUTO_FREE char *status = text_of_status(result);
+    bool failed = !result->has_exit_code || result->exit_code != 0;
+    AUTO_FREE char *refusals = failed ? refusals_since(work->session, begin_ms, work->call->cancellation) : NULL;
+
+    if (!status || !refusals)
+        return TAKE(status);
+    return text_format("%s%s%s", status, *status ? "\n" : "", refusals);
+}
+
 int execute_reply(const struct work *work, const struct printed *printed, const char *status, struct reply *reply,
                   struct sandlot_error *error)
 {
@@ -163,10 +176,11 @@ int tool_execute(const struct work *work, struct reply *reply, struct sandlot_er
     if (argument(work->arguments, "stdin")->flag)
         return error_set(error, SANDLOT_CODE_USAGE, "stdin goes with background only; then process can send input.");
     output_init(&kept.output, SANDLOT_DEFAULT_OUTPUT_LIMIT);
+    int64_t begin_ms = refusals_clock();
     int failed = run(work, &kept, &result, error);
 
     if (!failed) {
-        AUTO_FREE char *status = text_of_status(&result);
+        AUTO_FREE char *status = status_of(work, &result, begin_ms);
 
         printed_take(&kept.output, &printed);
         reply->ran = true;

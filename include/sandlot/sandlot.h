@@ -59,9 +59,9 @@ extern "C" {
 #define SANDLOT_API
 #endif
 
-#define SANDLOT_VERSION "0.1.0"
+#define SANDLOT_VERSION "0.2.0"
 
-/* The version of the library that is loaded, such as "0.1.0". */
+/* The version of the library that is loaded, such as "0.2.0". */
 SANDLOT_API const char *sandlot_version(void);
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
@@ -181,6 +181,12 @@ struct sandlot_session_options {
     /* What the setup script prints, as it comes. */
     void (*setup_output)(void *context, const void *bytes, size_t length);
     void *context;
+    /* What a sandbox that is created may reach: "off", "allow" or "open"; and with "allow", or NULL in the place of it,
+     * the list: "example.com", "*.example.com", "host:5432", "10.0.0.0/8", "@pypi", ended by NULL. Both NULL: what the
+     * configuration says, else what the provider always gives. A provider that cannot hold it is
+     * SANDLOT_CODE_NOT_SUPPORTED, before anything is made; with sandbox_id or a living scope SANDLOT_CODE_USAGE. */
+    const char *network;
+    const char *const *allow;
 };
 
 struct sandlot_session;
@@ -608,6 +614,68 @@ SANDLOT_API int sandlot_call_tool(struct sandlot_session *session, const struct 
 
 /* Frees it. NULL is fine. */
 SANDLOT_API void sandlot_tool_answer_clear(struct sandlot_tool_answer *answer);
+
+/* ---- the network of a living sandbox ------------------------------------------------------------------------------
+ */
+
+/* What a sandbox may reach. Strings and lists are valid during the call of TELL only; lists end with NULL. */
+struct sandlot_network_state {
+    size_t size;
+    const char *mode;                      /* "off", "allow" or "open"; NULL: nothing was asked, and it has what the
+                                              provider always gives */
+    const char *const *allow;              /* the entries, sets by their names */
+    const char *const *credential_hosts;   /* to which a secret is added outside the sandbox, */
+    const char *const *credential_headers; /* and in which header: one for each host */
+    const char *source;                    /* where that was asked for, for people; NULL: nowhere */
+    const char *note;                      /* NULL, or what is the matter with it */
+};
+
+SANDLOT_API int sandlot_show_network(struct sandlot_session *session,
+                                     void (*tell)(void *context, const struct sandlot_network_state *state),
+                                     void *context, struct sandlot_cancellation *cancellation,
+                                     struct sandlot_error *error);
+
+/* A change: MODE "off" or "open"; or NULL, and entries that come to the list or leave it. */
+struct sandlot_network_change {
+    size_t size;
+    const char *mode;
+    const char *const *allow; /* ended by NULL; or NULL */
+    const char *const *deny;  /* likewise. What only a wildcard, a network or a set allows cannot be denied alone. */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Can that be changed, by a provider of this kind? */
+SANDLOT_API bool sandlot_can_change_network(const struct sandlot_session *session);
+
+/* Changes what the sandbox may reach. When it returns 0 that is in force, and connections that no longer fit are cut.
+ * Credentials stay as they were made. SANDLOT_CODE_NOT_SUPPORTED: the provider cannot, or cannot hold what comes of it.
+ */
+SANDLOT_API int sandlot_change_network(struct sandlot_session *session, const struct sandlot_network_change *change,
+                                       struct sandlot_error *error);
+
+/* One decision about a connection or request of the sandbox. */
+struct sandlot_network_event {
+    size_t size;
+    uint64_t number; /* from 1; those that are missing are no longer kept */
+    int64_t at_ms;   /* UTC, since 1970 */
+    bool allowed;
+    uint16_t port;
+    const char *host;
+    const char *rule;   /* the entry that allows it; NULL: none */
+    const char *reason; /* why it was denied, or failed; NULL: neither */
+    uint64_t bytes_in;  /* towards the sandbox */
+    uint64_t bytes_out;
+    int64_t duration_ms;
+};
+
+/* Is there such a log? */
+SANDLOT_API bool sandlot_has_network_log(const struct sandlot_session *session);
+
+/* Calls EACH for every decision with a number above AFTER, oldest first, until it returns false. */
+SANDLOT_API int sandlot_read_network_log(struct sandlot_session *session, uint64_t after,
+                                         bool (*each)(void *context, const struct sandlot_network_event *event),
+                                         void *context, struct sandlot_cancellation *cancellation,
+                                         struct sandlot_error *error);
 
 /* ---- without a session ----------------------------------------------------------------------------------------------
  */

@@ -50,6 +50,7 @@ static const struct sandlot_provider agentcore_provider = {
 
 #define AGENTCORE_METADATA(M)                                              \
     M(description, "Code interpreters of Amazon Bedrock AgentCore")        \
+    M(package, "sandlot-provider-agentcore")                               \
     M(working_dir, WORKING_DIR)                                            \
     M(capabilities, "list upload download check")                          \
     M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT) \

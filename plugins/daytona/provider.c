@@ -46,6 +46,7 @@ static const struct sandlot_provider daytona_provider = {
 
 #define DAYTONA_METADATA(M)                                                                     \
     M(description, "Sandboxes of Daytona (daytona.io)")                                         \
+    M(package, "sandlot-provider-daytona")                                                      \
     M(working_dir, "/home/daytona")                                                             \
     M(snapshot_name, "yes")                                                                     \
     M(capabilities, "list upload download pause snapshot fork")                                 \

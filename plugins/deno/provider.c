@@ -69,7 +69,7 @@ static const struct sandlot_provider deno_provider = {
     M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN") \
     M(environment, HTTP_ENVIRONMENT)                                                                      \
     M(project, "DENO_DEPLOY_ORG")                                                                         \
-    M(package, "sandlot-deno")                                                                            \
+    M(package, "sandlot-provider-deno")                                                                   \
     M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")        \
     M(inside, "It lives for half an hour after its last use.")
 SANDLOT_ENTRY_POINT(deno, DENO_METADATA, DENO_PARAMETERS);

@@ -53,6 +53,7 @@ static const struct sandlot_provider e2b_provider = {
 
 #define E2B_METADATA(M)                                                            \
     M(description, "Sandboxes of E2B")                                             \
+    M(package, "sandlot-provider-e2b")                                             \
     M(working_dir, WORKING_DIR)                                                    \
     M(snapshot_name, "yes")                                                        \
     M(capabilities, "list upload download pause snapshot fork terminal streaming") \

@@ -62,6 +62,7 @@ static const struct sandlot_provider kubernetes_provider = {
 
 #define KUBERNETES_METADATA(M)                                                    \
     M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox") \
+    M(package, "sandlot-provider-kubernetes")                                     \
     M(working_dir, "/workspace")                                                  \
     M(capabilities, "list upload download pause terminal streaming check")        \
     M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \

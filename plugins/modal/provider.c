@@ -70,6 +70,7 @@ static const struct sandlot_provider modal_provider = {
 
 #define MODAL_METADATA(M)                                                                                         \
     M(description, "Sandboxes of Modal (modal.com)")                                                              \
+    M(package, "sandlot-provider-modal")                                                                          \
     M(working_dir, WORKING_DIR)                                                                                   \
     M(snapshot_name, "yes")                                                                                       \
     M(capabilities, "list upload download snapshot fork streaming check")                                         \

@@ -58,6 +58,7 @@ static const struct sandlot_provider runloop_provider = {
 
 #define RUNLOOP_METADATA(M)                                                                \
     M(description, "Devboxes of Runloop (runloop.ai)")                                     \
+    M(package, "sandlot-provider-runloop")                                                 \
     M(working_dir, "/home/user")                                                           \
     M(snapshot_name, "yes")                                                                \
     M(capabilities, "list upload download pause snapshot fork streaming")                  \

@@ -40,6 +40,7 @@ static const struct sandlot_provider sandbox0_provider = {
 
 #define SANDBOX0_METADATA(M)                                    \
     M(description, "Sandboxes of Sandbox0")                     \
+    M(package, "sandlot-provider-sandbox0")                     \
     M(working_dir, WORKING_DIR)                                 \
     M(snapshot_name, "yes")                                     \
     M(capabilities, "list upload download pause snapshot fork") \

@@ -55,6 +55,7 @@ static const struct sandlot_provider vercel_provider = {
 
 #define VERCEL_METADATA(M)                                                                              \
     M(description, "Sandboxes of Vercel")                                                               \
+    M(package, "sandlot-provider-vercel")                                                               \
     M(working_dir, WORKING_DIR)                                                                         \
     M(snapshot_name, "yes")                                                                             \
     M(capabilities, "list upload download pause snapshot fork streaming")                               \

@@ -74,7 +74,7 @@ cp "$SANDLOT" alone/sandlot
 SANDLOT=$PWD/alone/sandlot run plugin check x.so
 SANDLOT_BEFORE=$SANDLOT
 SANDLOT=$PWD/alone/sandlot
-expect "without the kit" 3 "" "sandlot-plugin-check is not there; install all of Sandlot" plugin check x.so
+expect "without the kit" 3 "" "sandlot-plugin-check is not there; install the package libsandlot-dev" plugin check x.so
 json "without the scaffold" 3 '.error == "provider_unavailable" and (.message | test("make install"))' plugin new x3
 check "no folder is left" test ! -e x3
 SANDLOT=$SANDLOT_BEFORE

@@ -118,10 +118,11 @@ printf 'echo \0\n' >"$scratch/nul.sh"
 usage "setup script with NUL" "NUL" exec --sandbox-setup "$scratch/nul.sh" -- true
 
 # ---- what is fine ----
-expect "version" 0 "sandlot 0.1.0" "*" --version
-expect "version ends the looking at the rest" 0 "sandlot 0.1.0" "*" list --version
-expect "the command version" 0 "sandlot 0.1.0" "*" version
-json "with --json" 0 '.version == "0.1.0"' version
+version=$(sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)
+expect "version" 0 "sandlot $version" "*" --version
+expect "version ends the looking at the rest" 0 "sandlot $version" "*" list --version
+expect "the command version" 0 "sandlot $version" "*" version
+json "with --json" 0 '.version == "'"$version"'"' version
 run --help
 help=$out
 expect "-h is --help" 0 "$help" "*" -h
