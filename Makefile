@@ -319,6 +319,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*
 LOCAL_UNIT_TESTS := $(filter $(BUILD)/tests/local_%,$(UNIT_TESTS))
 MCP_UNIT_TESTS := $(filter $(BUILD)/tests/mcp_%,$(UNIT_TESTS))
 SDK_UNIT_TESTS := $(filter $(BUILD)/tests/sdk_%,$(UNIT_TESTS))
+KUBERNETES_UNIT_TESTS := $(filter $(BUILD)/tests/kubernetes_%,$(UNIT_TESTS))
 SDK_TEST_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,$(filter-out %_test.c,$(wildcard tests/unit/sdk_*.c)))
 LOCAL_TESTS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(wildcard tests/local/*_test.c))
 TEST_TOOLS := $(patsubst tests/local/%.c,$(BUILD)/tests/local/%,$(filter-out %_test.c,$(wildcard tests/local/*.c)))
@@ -347,7 +348,10 @@ $(MCP_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/libs
 $(SDK_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(SDK_TEST_HELPERS) $(BUILD)/libsandlot-sdk.a
 	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lssl -lnghttp2
 
-$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
+$(KUBERNETES_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(call vendor_objects,kubernetes) $(BUILD)/libsandlot-sdk.a
+	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lyaml
+
+$(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS) $(KUBERNETES_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
 
 $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
@@ -460,6 +464,18 @@ $(MODAL_READERS): $(BUILD)/flags
 $(BUILD)/fuzz/modal_fuzz: $(BUILD)/fuzz/targets/modal_fuzz.o $(MODAL_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c
 
+KUBERNETES_READERS := $(addprefix $(BUILD)/fuzz/plugins/kubernetes/,yaml_document.o status.o)
+KUBERNETES_FLAGS := -Isdk/include -Iplugins/kubernetes
+
+$(BUILD)/fuzz/targets/kubernetes_fuzz.o: FUZZ_COMMON += $(KUBERNETES_FLAGS)
+
+$(KUBERNETES_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(KUBERNETES_FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz/kubernetes_fuzz: $(BUILD)/fuzz/targets/kubernetes_fuzz.o $(KUBERNETES_READERS) $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES) -lyaml
+
 # What the way out of a local box reads of it and of the world.
 EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o body.o head.o hello.o host.o policy.o)
 
@@ -472,7 +488,7 @@ $(EGRESS_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
 $(BUILD)/fuzz/egress_fuzz: $(BUILD)/fuzz/targets/egress_fuzz.o $(EGRESS_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
 
-$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/egress_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/kubernetes_fuzz $(BUILD)/fuzz/egress_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags

@@ -133,7 +133,8 @@ static int run_and_close(const struct context *context, struct sandlot_session *
     int64_t begin_ms = refusals_clock();
     int outcome = run(context, session, input, &result, &error);
     bool failed = outcome == 0 && (!result.has_exit_code || result.exit_code != 0);
-    AUTO_FREE char *refusals = failed ? refusals_since(session, begin_ms, context->cancellation) : NULL;
+    bool going = !options->sandbox_id && !options->scope;
+    AUTO_FREE char *refusals = failed ? refusals_since(session, begin_ms, going, context->cancellation) : NULL;
     int status = 1;
 
     if (refusals)

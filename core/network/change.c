@@ -293,7 +293,7 @@ static int change_list(struct list *list, const struct sandlot_network_change *c
         return error_set(error, SANDLOT_CODE_USAGE,
                          "the sandbox's network is open: there is no list to change; `network "
                          "off` closes it first");
-    if (gather(list, change->allow, error) < 0)
+    if (gather(list, change->allow, error) < 0 || !list->items)
         return -1;
     for (const char *const *denied = change->deny; denied && *denied; denied++)
         if (take_away(list, *denied, error) < 0)

@@ -184,7 +184,7 @@ int network_credential_read(struct network_credential *credential, int cancel_fd
     const char *wrong = value ? trim(value, length) : why;
 
     redact_add(value);
-    if (wrong) {
+    if (!value || wrong) {
         wipe(&value);
         return fail(credential, wrong, error);
     }

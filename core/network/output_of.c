@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* In a process group of its own, with its output into FD. 0 or an error number. */
 static int start(const char *command, int fd, pid_t *pid)
 {

@@ -240,24 +240,26 @@ static int fill_credential(const struct config *config, const struct network_tab
                            struct network_credential *credential, struct sandlot_error *error)
 {
     const char *host = text_of(object, "host");
+    const char *header = text_of(object, "header");
     bool no_memory = false;
 
-    if (!host || !text_of(object, "header"))
+    if (!host || !header)
         return network_table_fail(table, "credentials", error, "credentials: one has no %s", host ? "header" : "host");
     if (set_host(table, host, credential, error) < 0)
         return -1;
-    credential->header = copy_of(object, "header", &no_memory);
+    credential->header = strdup(header);
     credential->user = copy_of(object, "basic", &no_memory);
     credential->placeholder_name = copy_of(object, "placeholder", &no_memory);
     credential->plain = json_object_get_boolean(config_member(object, "plain"));
-    if (no_memory)
+    if (no_memory || !credential->header)
         return error_no_memory(error);
     return check_names(table, credential, error) < 0 ? -1 : set_source(config, table, object, credential, error);
 }
 
 static bool same_place(const struct network_credential *one, const struct network_credential *other)
 {
-    return strcmp(one->host, other->host) == 0 && strcasecmp(one->header, other->header) == 0;
+    return one->host && other->host && strcmp(one->host, other->host) == 0 &&
+           strcasecmp(one->header, other->header) == 0;
 }
 
 static int add_credentials(struct network_policy *policy, const struct config *config,

@@ -11,6 +11,7 @@ static const struct builtin table[] = {
     {"agentcore", "AWS Bedrock AgentCore code interpreters", "/tmp", true, false, true},
     {"daytona", "Daytona sandboxes", "/home/daytona", true, false, true},
     {"deno", "Deno sandboxes", "/home/app", true, false, false},
+    {"docker", "containers of Docker or Podman", "/workspace", true, true, true},
     {"e2b", "E2B sandboxes", "/home/user", true, false, false},
     {"kubernetes", "pods of a cluster, or sandboxes of agent-sandbox", "/workspace", true, false, true},
     {"langsmith", "LangSmith sandboxes", "/root", true, true, true},

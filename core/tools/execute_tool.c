@@ -125,7 +125,7 @@ static char *status_of(const struct work *work, const struct sandlot_result *res
 {
     AUTO_FREE char *status = text_of_status(result);
     bool failed = !result->has_exit_code || result->exit_code != 0;
-    AUTO_FREE char *refusals = failed ? refusals_since(work->session, begin_ms, work->call->cancellation) : NULL;
+    AUTO_FREE char *refusals = failed ? refusals_since(work->session, begin_ms, false, work->call->cancellation) : NULL;
 
     if (!status || !refusals)
         return TAKE(status);

@@ -52,19 +52,22 @@ static bool add(void *context, const struct sandlot_network_event *event)
     return true;
 }
 
-static char *advice(const struct sandlot_session *session, const struct refusals *refusals)
+static char *advice(const struct sandlot_session *session, const struct refusals *refusals, bool going)
 {
     AUTO_FREE char *id = text_shell_quote(sandlot_session_id(session));
     AUTO_FREE char *entry = refusals->allow ? text_shell_quote(refusals->allow) : NULL;
 
     if (!id || !entry)
         return strdup("");
+    if (going)
+        return text_format(" To allow it: --allow %s", entry);
     if (sandlot_can_change_network(session))
         return text_format(" Ask the user to allow it: sandlot network allow %s %s", id, entry);
     return text_format(" Ask the user for a sandbox made with --allow %s", entry);
 }
 
-char *refusals_since(struct sandlot_session *session, int64_t begin_ms, struct sandlot_cancellation *cancellation)
+char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool going,
+                     struct sandlot_cancellation *cancellation)
 {
     struct refusals refusals = {.begin_ms = begin_ms};
     char *line = NULL;
@@ -74,7 +77,7 @@ char *refusals_since(struct sandlot_session *session, int64_t begin_ms, struct s
     sandlot_read_network_log(session, 0, add, &refusals, cancellation, NULL);
     AUTO_FREE char *more =
         refusals.count > MOST_NAMED ? text_format(" and %zu more", refusals.count - MOST_NAMED) : strdup("");
-    AUTO_FREE char *how = advice(session, &refusals);
+    AUTO_FREE char *how = advice(session, &refusals, going);
 
     if (refusals.hosts && more && how)
         line = text_format("[The network refused: %s%s.%s]", refusals.hosts, more, how);

@@ -5,8 +5,8 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/base64.h>
-#include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/printed_download.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -229,9 +229,8 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
     return status;
 }
 
-static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
-                                        const struct sandlot_file *file, size_t index,
-                                        const struct sandlot_transfer *transfer)
+static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox, const struct sandlot_file *file,
+                                        size_t index, const struct sandlot_transfer *transfer)
 {
     struct drawing drawing = {.sink = file->sink};
     struct attempt attempt;
@@ -250,27 +249,14 @@ static enum sandlot_status download_one(struct sandlot_call *call, struct sandbo
     return SANDLOT_OK;
 }
 
-static enum sandlot_status download_some_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                               const struct sandlot_file *files, size_t count,
-                                               const struct sandlot_transfer *transfer)
-{
-    enum sandlot_status status = SANDLOT_OK;
-
-    (void)provider;
-    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
-        status = download_one(call, sandbox, &files[i], i, transfer);
-    return status;
-}
-
 enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer)
 {
-    const struct batch_vendor vendor = {.provider = provider,
-                                        .sandbox = sandbox,
-                                        .execute = command_execute,
-                                        .move = download_some_files,
-                                        .least = LEAST_TOGETHER};
+    const struct printed_download_vendor vendor = {
+        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
+        .one = download_one,
+        .least = LEAST_TOGETHER};
 
-    return batch_download(call, &vendor, files, count, transfer);
+    return printed_download(call, &vendor, files, count, transfer);
 }

@@ -131,7 +131,7 @@ static struct json_object *find_condition(struct json_object *object, const char
         const char *own = json_object_is_type(condition, json_type_object) ? api_text(condition, "type") : NULL;
         int64_t observed = generation;
 
-        if (!own || strcmp(own, type) != 0)
+        if (!own || strcmp(type, own) != 0)
             continue;
         json_find_integer(condition, "observedGeneration", &observed, NULL);
         return observed >= generation ? condition : NULL;
@@ -150,8 +150,8 @@ static bool condition_is(struct json_object *object, const char *type, const cha
 /* Takes over the Sandbox and its pod, which mostly has the same name. */
 static bool take_box(struct sandbox *sandbox, const char *box)
 {
-    char *copy = strdup(box);
-    char *pod = strdup(box);
+    char *copy = box ? strdup(box) : NULL;
+    char *pod = box ? strdup(box) : NULL;
 
     if (!copy || !pod) {
         free(copy);
@@ -368,17 +368,39 @@ enum sandlot_status claim_resume(struct sandlot_call *call, struct kubernetes *k
 
 /* ---- its pod ----------------------------------------------------------------------------------------------------- */
 
+/* The Sandbox as it is; *BOX, to be freed, its name. What was known of the claim mostly still holds. */
+static enum sandlot_status get_box(struct sandlot_call *call, struct sandbox *sandbox, char **box,
+                                   struct json_object **object)
+{
+    static const int missing[] = {404, 0};
+
+    pthread_mutex_lock(&sandbox->lock);
+    *box = sandbox->box ? strdup(sandbox->box) : NULL;
+    pthread_mutex_unlock(&sandbox->lock);
+    for (bool anew = !*box;; anew = true) {
+        enum sandlot_status status = SANDLOT_OK;
+
+        if (anew) {
+            free(*box);
+            status = find_box(call, sandbox->kubernetes, sandbox->name, box);
+        }
+        if (status != SANDLOT_OK)
+            return status;
+        struct api_request get = {.method = "GET",
+                                  .target = api_path(sandbox->kubernetes, BOX_GROUP, BOX_PLURAL, *box),
+                                  .accepted = anew ? NULL : missing};
+
+        status = api_send(call, sandbox->kubernetes, &get, NULL, object);
+        if (status != SANDLOT_OK || *object)
+            return status;
+    }
+}
+
 enum sandlot_status claim_find_pod(struct sandlot_call *call, struct sandbox *sandbox)
 {
     AUTO_DOCUMENT struct json_object *object = NULL;
     AUTO_FREE char *box = NULL;
-    enum sandlot_status status = find_box(call, sandbox->kubernetes, sandbox->name, &box);
-
-    if (status != SANDLOT_OK)
-        return status;
-    struct api_request get = {.method = "GET", .target = api_path(sandbox->kubernetes, BOX_GROUP, BOX_PLURAL, box)};
-
-    status = api_send(call, sandbox->kubernetes, &get, NULL, &object);
+    enum sandlot_status status = get_box(call, sandbox, &box, &object);
     const char *mode = status == SANDLOT_OK ? api_text(object, "spec.operatingMode") : NULL;
     const char *pod = status == SANDLOT_OK ? api_text(object, "metadata.annotations.\"" POD_NAME "\"") : NULL;
 

@@ -91,11 +91,13 @@ enum sandlot_status program_read(struct sandlot_call *call, const char *name, co
             call, SANDLOT_AUTH,
             "what %.100s, which the kubeconfig names for credentials, printed %.200s; run it by hand to see why", name,
             error.text);
-    if (!kind || !said || strcmp(kind, "ExecCredential") != 0 || strcmp(said, version) != 0)
+    kind = kind ? kind : "no kind";
+    said = said ? said : "";
+    if (strcmp(kind, "ExecCredential") != 0 || strcmp(said, version) != 0)
         return sandlot_fail(call, SANDLOT_AUTH,
                             "%.100s, which the kubeconfig names for credentials, answered with %.60s %.60s instead of "
                             "ExecCredential %s; correct apiVersion in the kubeconfig",
-                            name, kind ? kind : "no kind", said ? said : "", version);
+                            name, kind, said, version);
     return take(call, name, document, answer);
 }
 
@@ -167,11 +169,14 @@ static enum sandlot_status check(struct sandlot_call *call, const struct cluster
 {
     const char *said = text_at(cluster->program, "apiVersion");
     const char *mode = text_at(cluster->program, "interactiveMode");
+    bool known = false;
 
     for (size_t i = 0; said && i < sizeof(versions) / sizeof(*versions); i++)
-        if (strcmp(said, versions[i]) == 0)
+        if (strcmp(said, versions[i]) == 0) {
             *version = versions[i];
-    if (!*version)
+            known = true;
+        }
+    if (!known)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "exec in the kubeconfig %.200s has the apiVersion '%.60s'; %s and v1beta1 are understood",
                             cluster->source, said ? said : "", versions[0]);
@@ -205,7 +210,7 @@ static enum sandlot_status run(struct sandlot_call *call, const struct cluster *
 enum sandlot_status program_run(struct sandlot_call *call, const struct cluster *cluster, struct program_answer *answer)
 {
     const char *name = text_at(cluster->program, "command");
-    const char *version = NULL;
+    const char *version = versions[0];
     char *variables[MOST_WORDS] = {NULL};
     size_t count = 0;
     AUTO_FREE char *text = NULL;

@@ -20,7 +20,7 @@ struct sandbox {
 };
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **sandbox);
+                                          const struct sandlot_create *request, void **handle);
 enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
 void sandbox_release(void *provider, void *handle);
 

@@ -5,6 +5,6 @@
 #include "sandbox.h"
 
 enum sandlot_status terminal_run(struct sandlot_call *call, void *provider, void *handle,
-                                 const struct sandlot_terminal *terminal, struct sandlot_exit *result);
+                                 const struct sandlot_terminal *request, struct sandlot_exit *result);
 
 #endif

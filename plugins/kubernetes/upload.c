@@ -10,11 +10,19 @@
 #include <sandlot/sdk/kept_source.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/staged_upload.h>
+#include <sandlot/sdk/text_sink.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 1 << 20, ATTEMPTS = 4, FIRST_PAUSE_MS = 200, LONGEST_PAUSE_MS = 2000, PIECE_BYTES = 1 << 20 };
+enum {
+    KEPT_BYTES = 1 << 20,
+    ATTEMPTS = 4,
+    FIRST_PAUSE_MS = 200,
+    LONGEST_PAUSE_MS = 2000,
+    PIECE_BYTES = 1 << 20,
+    FATES_SIZE = 16384
+};
 
 static const char plain[] = "umask 077; cat >\"$1\"";
 static const char counted[] = "umask 077; head -c \"$2\" >\"$1\"";
@@ -179,13 +187,99 @@ enum sandlot_status files_put(struct sandlot_call *call, void *handle, const cha
     return status;
 }
 
-static enum sandlot_status store(struct sandlot_call *call, void *handle, struct staged_files *staged)
+/* ---- storing and placing at once --------------------------------------------------------------------------------- */
+
+/* The file and, behind it, the script that puts it into its place: what is there of the one is cut off the other. (A
+ * shell cannot read the script itself from where a program before it read: some read too far.) */
+static const char placed[] = "umask 077; cat >\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") &&\n"
+                             "dd if=/dev/null of=\"$1\" bs=1 seek=\"$2\" 2>/dev/null && eval \"$s\"";
+
+static enum sandlot_status send_script(struct sandlot_call *call, struct exec *exec, struct staged_files *staged)
+{
+    AUTO_FREE char *script = staged_upload_script(staged);
+    AUTO_FREE char *text = calloc(1, FATES_SIZE);
+    struct text_sink said;
+
+    if (!script || !text)
+        return api_no_memory(call);
+    text_sink_init(&said, text, FATES_SIZE);
+    enum sandlot_status status = exec_send(call, exec, EXEC_INPUT, script, strlen(script));
+
+    if (status == SANDLOT_OK)
+        status = exec_end_input(call, exec);
+    if (status == SANDLOT_OK)
+        status = exec_finish(call, exec, &said.sink);
+    if (status == SANDLOT_OK)
+        staged_upload_fates(staged, text); /* without one the host asks again */
+    return status;
+}
+
+/* *UNENDING: the script would never come to its end, and nothing was read. */
+static enum sandlot_status place_once(struct sandlot_call *call, struct sandbox *sandbox, struct staged_files *staged,
+                                      const struct sandlot_source *source, bool *unending)
+{
+    const struct sandlot_file *file = staged->files;
+    char number[32];
+    const char *const words[] = {"sh", "-c", placed, "sandlot-upload", file->path, number, NULL};
+    struct exec exec;
+
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)file->length);
+    enum sandlot_status status = sandbox_exec(call, sandbox, words, true, false, &exec);
+
+    if (status != SANDLOT_OK)
+        return status;
+    *unending = !exec.half_close;
+    if (!*unending)
+        status = pump(call, &exec, source, file->length);
+    if (!*unending && status == SANDLOT_OK)
+        status = send_script(call, &exec, staged);
+    exec_free(&exec);
+    return status;
+}
+
+static enum sandlot_status store_and_place(struct sandlot_call *call, struct sandbox *sandbox,
+                                           struct staged_files *staged, struct kept_source *kept, bool *unending)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (int number = 1;; number++) {
+        struct attempt attempt;
+
+        attempt_begin(&attempt, call, 0);
+        enum sandlot_status status = place_once(&attempt.call, sandbox, staged, &kept->source, unending);
+
+        if (status == SANDLOT_OK)
+            return status;
+        if (status != SANDLOT_UNAVAILABLE || number == ATTEMPTS || kept_source_rewind(kept) != SANDLOT_OK)
+            return attempt_fail(&attempt, status);
+        status = pause_longer(call, "Kubernetes", &pause_ms, LONGEST_PAUSE_MS);
+        if (status != SANDLOT_OK)
+            return status;
+    }
+}
+
+static enum sandlot_status store_alone(struct sandlot_call *call, void *handle, struct staged_files *staged)
 {
     enum sandlot_status status =
         files_put(call, handle, staged->files->path, staged->files->source, staged->files->length);
 
     staged->lost = status == SANDLOT_UNAVAILABLE;
     return status;
+}
+
+static enum sandlot_status store(struct sandlot_call *call, void *handle, struct staged_files *staged)
+{
+    struct kept_source kept;
+    bool unending = false;
+
+    if (staged->files->length == UINT64_MAX || staged->count != 1)
+        return store_alone(call, handle, staged);
+    kept_source_open(&kept, staged->files->source, KEPT_BYTES);
+    enum sandlot_status status = store_and_place(call, handle, staged, &kept, &unending);
+
+    kept_source_close(&kept);
+    staged->lost = status == SANDLOT_UNAVAILABLE;
+    return unending ? store_alone(call, handle, staged) : status;
 }
 
 enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,

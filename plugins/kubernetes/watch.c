@@ -162,7 +162,8 @@ enum sandlot_status watch_object(struct sandlot_call *call, struct watch *watch,
             return status;
         if (known && sandlot_now_ms() - begun_ms > PAUSE_MS)
             pause_ms = PAUSE_MS; /* it was no refusal */
-        if (known && (status = pause_longer(call, "Kubernetes", &pause_ms, LONGEST_PAUSE_MS)) != SANDLOT_OK)
-            return status;
+        if (known && !pause_for(call, pause_ms) && sandlot_cancelled(call))
+            return sandlot_fail(call, SANDLOT_CANCELLED, "the wait for %.100s was cancelled; try again", watch->name);
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
 }

@@ -204,36 +204,32 @@ void sandboxes_release(void *provider, void *handle)
     free(sandbox);
 }
 
-/* Makes a sandbox, or attaches to one, in store that is open. */
-static enum sandlot_status get(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
-                               struct sandbox **result)
+/* Makes a sandbox, or attaches to one, in a store that is open. To be released; NULL with *STATUS. */
+static struct sandbox *get(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
+                           enum sandlot_status *status)
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
-    enum sandlot_status status = SANDLOT_OK;
 
     if (!sandbox)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    if (request->sandbox_id)
-        status = attach(call, vfs, request->sandbox_id, sandbox);
+        *status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    else if (request->sandbox_id)
+        *status = attach(call, vfs, request->sandbox_id, sandbox);
     else
-        status = create(call, vfs, request, sandbox);
-    if (status == SANDLOT_OK)
-        *result = sandbox;
-    else
-        sandboxes_release(vfs, sandbox);
-    return status;
+        *status = create(call, vfs, request, sandbox);
+    if (*status == SANDLOT_OK)
+        return sandbox;
+    sandboxes_release(vfs, sandbox);
+    return NULL;
 }
 
 enum sandlot_status sandboxes_get_or_create(struct sandlot_call *call, void *provider,
                                             const struct sandlot_create *request, void **result)
 {
     struct vfs *vfs = provider;
-    struct sandbox *sandbox = NULL;
     enum sandlot_status status = open_store(call, vfs, true);
+    struct sandbox *sandbox = status == SANDLOT_OK ? get(call, vfs, request, &status) : NULL;
 
-    if (status == SANDLOT_OK)
-        status = get(call, vfs, request, &sandbox);
-    if (status == SANDLOT_OK && !request->sandbox_id)
+    if (sandbox && !request->sandbox_id)
         status = write_files(call, vfs, sandbox);
     if (status == SANDLOT_OK)
         *result = sandbox;
@@ -317,31 +313,34 @@ static void hear_nothing(struct sandlot_call *call, const char *id, const char *
 {
 }
 
-/* Opens the files of sandbox ID. *FOUND is to be released, *PLACE's descriptor to be closed. */
-static enum sandlot_status files_of(struct sandlot_call *call, struct vfs *vfs, const char *id, struct sandbox **found,
-                                    struct place *place)
+/* Opens the files of sandbox ID. The result is to be released, *PLACE's descriptor to be closed; NULL with *STATUS. */
+static struct sandbox *files_of(struct sandlot_call *call, struct vfs *vfs, const char *id, struct place *place,
+                                enum sandlot_status *status)
 {
     const struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
     struct attempt quiet;
-    enum sandlot_status status = open_store(call, vfs, true);
 
-    if (status != SANDLOT_OK)
-        return status;
+    *status = open_store(call, vfs, true);
+    if (*status != SANDLOT_OK)
+        return NULL;
     attempt_begin(&quiet, call, 0);
     quiet.host.created = hear_nothing;
-    status = get(&quiet.call, vfs, &request, found);
-    if (status != SANDLOT_OK)
-        return attempt_fail(&quiet, status);
-    return open_workspace(call, vfs, *found, place);
+    struct sandbox *sandbox = get(&quiet.call, vfs, &request, status);
+
+    if (sandbox)
+        *status = open_workspace(call, vfs, sandbox, place);
+    else
+        attempt_fail(&quiet, *status);
+    return sandbox;
 }
 
 enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
                                        const struct sandlot_sink *result)
 {
     struct vfs *vfs = provider;
-    struct sandbox *sandbox = NULL;
     struct place place = {.fd = -1};
-    enum sandlot_status status = files_of(call, vfs, id, &sandbox, &place);
+    enum sandlot_status status = SANDLOT_OK;
+    struct sandbox *sandbox = files_of(call, vfs, id, &place, &status);
     AUTO_CLOSE int fd = place.fd;
 
     if (status == SANDLOT_OK)
@@ -371,16 +370,14 @@ enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, co
                                    const struct sandlot_create *request)
 {
     struct vfs *vfs = provider;
-    struct sandbox *original = NULL;
-    struct sandbox *copy = NULL;
     struct place from = {.fd = -1};
     struct place to = {.fd = -1};
-    enum sandlot_status status = files_of(call, vfs, id, &original, &from);
+    enum sandlot_status status = SANDLOT_OK;
+    struct sandbox *original = files_of(call, vfs, id, &from, &status);
     AUTO_CLOSE int from_fd = from.fd;
+    struct sandbox *copy = status == SANDLOT_OK ? get(call, vfs, request, &status) : NULL;
 
-    if (status == SANDLOT_OK)
-        status = get(call, vfs, request, &copy);
-    if (status == SANDLOT_OK)
+    if (copy)
         status = open_workspace(call, vfs, copy, &to);
     AUTO_CLOSE int to_fd = to.fd;
 

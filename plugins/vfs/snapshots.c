@@ -123,11 +123,12 @@ enum sandlot_status snapshot_delete(struct sandlot_call *call, struct vfs *vfs, 
     struct stat folder;
     char number[24];
 
-    if (!is_name(name) ||
-        (snapshots >= 0 && fstatat(snapshots, name, &folder, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT))
+    if (!is_name(name))
         return SANDLOT_OK;
+    if (snapshots < 0 || fstatat(snapshots, name, &folder, AT_SYMLINK_NOFOLLOW) < 0)
+        return snapshots >= 0 && errno == ENOENT ? SANDLOT_OK : store_fail(call, "the snapshot cannot be deleted");
     snprintf(number, sizeof(number), "%llu", (unsigned long long)folder.st_ino);
-    if (snapshots < 0 || gone < 0 || (renameat(snapshots, name, gone, number) < 0 && errno != ENOENT))
+    if (gone < 0 || (renameat(snapshots, name, gone, number) < 0 && errno != ENOENT))
         return store_fail(call, "the snapshot cannot be deleted");
     snapshot_sweep(call, vfs);
     return SANDLOT_OK;

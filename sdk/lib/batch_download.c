@@ -1,6 +1,7 @@
 /* Many small files out of a sandbox: one behind the other in the output of a script. */
 #include "batch_download.h"
 #include "batch.h"
+#include "printed_reader.h"
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/quoting.h>
@@ -50,16 +51,14 @@ static char *make_script(const struct batch *batch)
 
 /* What is being read. */
 struct reading {
-    struct sandlot_sink sink;
+    struct printed_reader reader;
     struct batch *batch;
     bool *begun; /* of each file: some of it was passed on */
     char line[LINE_SIZE];
-    size_t used; /* of it */
     size_t numbers[CHUNK];
     uint64_t sizes[CHUNK];
-    size_t count;  /* of the files of this chunk */
-    size_t at;     /* the one at hand; COUNT: behind all */
-    uint64_t left; /* of it */
+    size_t count; /* of the files of this chunk */
+    size_t at;    /* the one at hand; COUNT: behind all */
 };
 
 static enum sandlot_status make_no_sense(const struct reading *reading)
@@ -100,11 +99,23 @@ static bool take_files(struct reading *reading, const char *text)
     return count > 0;
 }
 
-/* The next file that has bytes is at hand. */
-static void go_on(struct reading *reading)
+/* File AT, or the next one that has bytes, is at hand. */
+static void go_on(struct reading *reading, size_t at)
 {
-    while (reading->at < reading->count && reading->left == 0 && ++reading->at < reading->count)
-        reading->left = reading->sizes[reading->at];
+    while (at < reading->count && reading->sizes[at] == 0)
+        at++;
+    reading->at = at;
+    if (at == reading->count)
+        return;
+    reading->reader.left = reading->sizes[at];
+    reading->reader.body = reading->batch->files[reading->numbers[at]].sink;
+}
+
+static void take_end(void *context)
+{
+    struct reading *reading = context;
+
+    go_on(reading, reading->at + 1);
 }
 
 static bool take_sizes(struct reading *reading, const char *text)
@@ -115,19 +126,17 @@ static bool take_sizes(struct reading *reading, const char *text)
         return false;
     for (size_t i = 0; i < reading->count; i++)
         reading->begun[reading->numbers[i]] = true;
-    reading->at = 0;
-    reading->left = reading->sizes[0];
-    go_on(reading);
+    go_on(reading, 0);
     return true;
 }
 
-static enum sandlot_status take_line(struct reading *reading)
+static enum sandlot_status take_line(void *context, char *line)
 {
-    char *line = reading->line;
+    struct reading *reading = context;
     bool fits = true;
 
-    line[reading->used] = '\0';
-    reading->used = 0;
+    if (!line)
+        return make_no_sense(reading);
     if (strncmp(line, "files ", 6) == 0)
         fits = take_files(reading, line + 5);
     else if (strncmp(line, "sizes ", 6) == 0)
@@ -142,45 +151,20 @@ static enum sandlot_status take_line(struct reading *reading)
     return fits ? SANDLOT_OK : make_no_sense(reading);
 }
 
-static enum sandlot_status take(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct reading *reading = sink->context;
-    const char *at = bytes;
-    enum sandlot_status status = SANDLOT_OK;
-
-    while (length > 0 && status == SANDLOT_OK) {
-        size_t taken = 1;
-
-        if (reading->left > 0) {
-            const struct sandlot_sink *own = reading->batch->files[reading->numbers[reading->at]].sink;
-
-            taken = reading->left < length ? (size_t)reading->left : length;
-            status = own->write(own, at, taken);
-            reading->left -= taken;
-            go_on(reading);
-        } else if (*at == '\n') {
-            status = take_line(reading);
-        } else if (reading->used == LINE_SIZE - 1) {
-            status = make_no_sense(reading);
-        } else {
-            reading->line[reading->used++] = *at;
-        }
-        at += taken;
-        length -= taken;
-    }
-    return status;
-}
-
 static enum sandlot_status download_together(struct batch *batch, struct reading *reading)
 {
     AUTO_FREE char *script = make_script(batch);
 
     if (!script)
         return sandlot_fail(batch->call, SANDLOT_INTERNAL, "there is not enough memory for a download; free some");
-    *reading = (struct reading){.sink = {.size = sizeof(reading->sink), .context = reading, .write = take},
-                                .batch = batch,
-                                .begun = reading->begun};
-    enum sandlot_status status = batch_run(batch, script, NULL, &reading->sink);
+    *reading = (struct reading){.batch = batch, .begun = reading->begun};
+    reading->reader = (struct printed_reader){.line = reading->line,
+                                              .size = sizeof(reading->line),
+                                              .take_line = take_line,
+                                              .take_end = take_end,
+                                              .context = reading};
+    printed_reader_open(&reading->reader);
+    enum sandlot_status status = batch_run(batch, script, NULL, &reading->reader.sink);
 
     if (batch_is_final(status))
         return status;

@@ -6,6 +6,7 @@
 enum { FIRST_CAPACITY = 4096 };
 
 const struct frame_format frame_format_connect = {.flag_bytes = 1, .length_bytes = 4, .little_endian = false};
+const struct frame_format frame_format_engine = {.flag_bytes = 4, .length_bytes = 4, .little_endian = false};
 
 static enum sandlot_status stop(struct frames *reader, const char *why)
 {
@@ -30,6 +31,15 @@ static size_t announced(const struct frames *reader)
     for (size_t i = 0; i < count; i++)
         length = length << 8 | bytes[reader->format.little_endian ? count - 1 - i : i];
     return length;
+}
+
+/* Are the flags but for the first byte zero? */
+static bool is_head(const struct frames *reader)
+{
+    for (size_t i = 1; i < reader->format.flag_bytes; i++)
+        if (reader->head[i] != 0)
+            return false;
+    return true;
 }
 
 static void pass_on(struct frames *reader, const void *payload, size_t length)
@@ -92,7 +102,9 @@ enum sandlot_status frames_add(struct frames *reader, const void *bytes, size_t 
             reader->head[reader->head_length++] = *at++;
             if (reader->head_length < head_size(&reader->format))
                 continue;
-            if (announced(reader) > reader->limit)
+            if (!is_head(reader))
+                stop(reader, "its beginning makes no sense");
+            else if (announced(reader) > reader->limit)
                 stop(reader, "it is longer than it may be");
             else if (announced(reader) == 0)
                 pass_on(reader, reader->head, 0);
@@ -135,7 +147,7 @@ void frames_clear(struct frames *reader)
     reader->capacity = reader->length = 0;
 }
 
-size_t frame_head(const struct frame_format *format, unsigned char flags, size_t length, unsigned char head[5])
+size_t frame_head(const struct frame_format *format, unsigned char flags, size_t length, unsigned char *head)
 {
     size_t count = format->length_bytes;
 
@@ -143,6 +155,8 @@ size_t frame_head(const struct frame_format *format, unsigned char flags, size_t
         return 0;
     if (format->flag_bytes)
         head[0] = flags;
+    for (size_t i = 1; i < format->flag_bytes; i++)
+        head[i] = 0;
     for (size_t i = 0; i < count; i++) {
         size_t shift = 8 * (format->little_endian ? i : count - 1 - i);
 

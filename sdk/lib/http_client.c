@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     DEFAULT_ATTEMPTS = 4,
@@ -113,6 +114,45 @@ void http_connection_give_back(struct http_client *client, struct http_connectio
 /* Sets EASY's OPTION and remembers a failure in *FAILED. */
 #define SET(easy, option, value, failed) ((failed) |= curl_easy_setopt((easy), (option), (value)) != CURLE_OK)
 
+/* ---- connections that are not made by their address -------------------------------------------------------------- */
+
+/* (libcurl 7.88 passes over a sockopt function that says of a socket that it is connected already.) */
+static curl_socket_t dial(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    const struct http_client *client = context;
+    struct sockaddr_un there = {0};
+
+    (void)purpose;
+    int fd = client->dial(client->dial_context, &there);
+
+    address->family = AF_UNIX;
+    address->addrlen = sizeof(there);
+    memcpy(&address->addr, &there, sizeof(there)); /* behind it libcurl has room for any address */
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int hang_up(void *context, curl_socket_t fd)
+{
+    const struct http_client *client = context;
+
+    if (client->hang_up)
+        client->hang_up(client->dial_context, fd);
+    return close(fd);
+}
+
+/* libcurl looks the host of the URL up all the same: it is to be an address. */
+static bool configure_dial(const struct http_client *client, CURL *easy)
+{
+    bool failed = false;
+
+    SET(easy, CURLOPT_OPENSOCKETFUNCTION, dial, failed);
+    SET(easy, CURLOPT_OPENSOCKETDATA, (void *)client, failed);
+    SET(easy, CURLOPT_CLOSESOCKETFUNCTION, hang_up, failed);
+    SET(easy, CURLOPT_CLOSESOCKETDATA, (void *)client, failed);
+    SET(easy, CURLOPT_TCP_KEEPALIVE, 0L, failed);
+    return !failed;
+}
+
 static void set_blob(CURL *easy, CURLoption option, char *text, bool *failed)
 {
     struct curl_blob blob = {text, text ? strlen(text) : 0, CURL_BLOB_NOCOPY};
@@ -167,6 +207,9 @@ bool http_configure(const struct http_client *client, CURL *easy, const char *ur
         SET(easy, CURLOPT_FORBID_REUSE, 1L, failed);
     /* A name lookup that was cancelled goes on in its thread; nobody waits for it. */
     SET(easy, CURLOPT_QUICK_EXIT, 1L, failed);
+    if (client->unix_socket)
+        SET(easy, CURLOPT_UNIX_SOCKET_PATH, client->unix_socket, failed);
+    failed |= client->dial && !configure_dial(client, easy);
     return !failed;
 }
 
@@ -308,8 +351,12 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->repeated = copy_statuses(options->repeated, &failed);
     client->repeat_header = copy(options->repeat_header, &failed);
     client->key_from = copy(options->key_from, &failed);
+    client->unix_socket = copy(options->unix_socket, &failed);
+    client->dial = options->dial;
+    client->hang_up = options->hang_up;
+    client->dial_context = options->dial_context;
     copy_headers(client, options, &failed);
-    read_environment(call, client, options->direct, &failed);
+    read_environment(call, client, options->direct || options->unix_socket || options->dial, &failed);
     copy_tls(client, options->tls, &failed);
     copy_way(client, options, &failed);
     learn_passwords(client);
@@ -383,6 +430,7 @@ void http_client_close(struct http_client *client)
     free(client->authorities);
     curl_slist_free_all(client->connect_to);
     free(client->key_from);
+    free(client->unix_socket);
     free(client->repeat_header);
     free(client->repeated);
     free(client->proxies[0]);

@@ -50,6 +50,10 @@ struct http_client {
     int *repeated; /* ended by 0 */
     char *repeat_header;
     char *key_from;
+    char *unix_socket;
+    int (*dial)(void *context, struct sockaddr_un *address);
+    void (*hang_up)(void *context, int fd);
+    void *dial_context;
     struct sdk_secrets secrets;
 
     pthread_mutex_t lock; /* of what follows */

@@ -248,14 +248,24 @@ void json_set_text(struct json_builder *builder, const char *path, const char *t
         json_set_value(builder, path, json_read_document(text, strlen(text), NULL));
 }
 
+/* ROOT as text, which is ROOT's; NULL when out of memory. What json-c has no memory for it leaves out without a word;
+ * but the second time it needs less, and then says more. */
+static const char *write_document(struct json_object *root, size_t *length)
+{
+    static const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+    size_t before = 0;
+
+    json_object_to_json_string_length(root, flags, &before);
+    const char *text = json_object_to_json_string_length(root, flags, length);
+
+    return text && *length == before ? text : NULL;
+}
+
 char *json_finish(struct json_builder *builder, size_t *length)
 {
     struct json_object *root = builder->failed || builder->root ? builder->root : json_object_new_object();
     size_t size = 0;
-    const char *text =
-        builder->failed || !root
-            ? NULL
-            : json_object_to_json_string_length(root, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &size);
+    const char *text = builder->failed || !root ? NULL : write_document(root, &size);
     char *copy = text ? strndup(text, size) : NULL;
 
     json_object_put(root);

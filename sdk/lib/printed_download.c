@@ -1,4 +1,5 @@
 #include "printed_download.h"
+#include "printed_reader.h"
 
 #include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
@@ -16,17 +17,15 @@ enum { LINE_SIZE = 96 };
 enum fate { FATE_NONE, FATE_BEGUN, FATE_TOLD };
 
 struct reading {
-    struct sandlot_sink sink;
+    struct printed_reader reader;
     struct sandlot_call *call;
     const struct sandlot_file *files;
     size_t count;
     const struct sandlot_transfer *transfer;
     enum fate *fates;
     char line[LINE_SIZE];
-    size_t used;     /* of it */
     size_t index;    /* of the file at hand */
     uint64_t length; /* of it */
-    uint64_t left;   /* of it */
     bool in_file;    /* its end has not come */
 };
 
@@ -105,7 +104,8 @@ static enum sandlot_status take_fate(struct reading *reading, size_t index, cons
     if (strncmp(word, "file ", 5) == 0) {
         reading->fates[index] = FATE_BEGUN;
         reading->index = index;
-        reading->length = reading->left = strtoull(word + 5, NULL, 10);
+        reading->length = reading->reader.left = strtoull(word + 5, NULL, 10);
+        reading->reader.body = reading->files[index].sink;
         reading->in_file = true;
         return SANDLOT_OK;
     }
@@ -115,47 +115,17 @@ static enum sandlot_status take_fate(struct reading *reading, size_t index, cons
     return SANDLOT_OK;
 }
 
-static enum sandlot_status take_line(struct reading *reading)
+static enum sandlot_status take_line(void *context, char *line)
 {
-    char *word;
+    struct reading *reading = context;
+    char *word = NULL;
+    unsigned long index = line ? strtoul(line, &word, 10) : 0;
 
-    reading->line[reading->used] = '\0';
-    reading->used = 0;
-    unsigned long index = strtoul(reading->line, &word, 10);
-
-    if (word == reading->line || *word != ' ' || index >= reading->count)
+    if (!line || word == line || *word != ' ' || index >= reading->count)
         return make_no_sense(reading);
     if (reading->in_file)
         return take_end(reading, index, word + 1);
     return reading->fates[index] == FATE_NONE ? take_fate(reading, index, word + 1) : make_no_sense(reading);
-}
-
-static enum sandlot_status take(const struct sandlot_sink *sink, const void *bytes, size_t length)
-{
-    struct reading *reading = sink->context;
-    const char *at = bytes;
-    enum sandlot_status status = SANDLOT_OK;
-
-    while (length > 0 && status == SANDLOT_OK) {
-        size_t taken = 1;
-
-        if (reading->in_file && reading->left > 0) {
-            const struct sandlot_sink *own = reading->files[reading->index].sink;
-
-            taken = reading->left < length ? (size_t)reading->left : length;
-            status = own->write(own, at, taken);
-            reading->left -= taken;
-        } else if (*at == '\n') {
-            status = take_line(reading);
-        } else if (reading->used == LINE_SIZE - 1) {
-            status = make_no_sense(reading);
-        } else {
-            reading->line[reading->used++] = *at;
-        }
-        at += taken;
-        length -= taken;
-    }
-    return status;
 }
 
 /* ---- download ---------------------------------------------------------------------------------------------------- */
@@ -166,8 +136,10 @@ static enum sandlot_status print_files(struct reading *reading, const struct pri
 
     if (!script)
         return no_memory(reading->call);
-    reading->sink = (struct sandlot_sink){.size = sizeof(reading->sink), .context = reading, .write = take};
-    return script_run(reading->call, &vendor->scripts, script, &reading->sink);
+    reading->reader = (struct printed_reader){
+        .line = reading->line, .size = sizeof(reading->line), .take_line = take_line, .context = reading};
+    printed_reader_open(&reading->reader);
+    return script_run(reading->call, &vendor->scripts, script, &reading->reader.sink);
 }
 
 /* As batch.h wants it: PROVIDER is the vendor's description. */

@@ -1,13 +1,10 @@
-/* Frames, masks and fragments are wslay's; TLS, proxies and names are libcurl's, through a handle that only connects.
- */
-#include <sandlot/sdk/attempt.h>
+/* Frames, masks and fragments are wslay's; the connection is one that http_raw.c has taken over. */
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/websocket.h>
 
-#include "http_client.h"
+#include "http_raw.h"
 #include "websocket_handshake.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +12,6 @@
 #include <wslay/wslay.h>
 
 enum {
-    LONGEST_WAIT_MS = 1000,
     GOODBYE_MS = 2000,
     NO_CODE = 1005,
     READS_AT_ONCE = 64,      /* then it is time for a look at the clock */
@@ -32,17 +28,11 @@ struct arrived {
 };
 
 struct websocket {
-    struct http_client *client;
-    char *shown; /* the address, for messages */
+    struct http_raw raw;
     char *protocol;
-    struct http_connection *connection;
-    curl_socket_t fd;
-    char fault[CURL_ERROR_SIZE + 64];
 
     pthread_mutex_t lock; /* of what follows, and of the connection's bytes */
     wslay_event_context_ptr context;
-    struct sdk_buffer early; /* frames that came together with the answer to the handshake */
-    size_t early_read;
     struct arrived *first;
     struct arrived **last;
     struct arrived *shown_message; /* lent to the caller */
@@ -64,7 +54,6 @@ static bool answers_pile_up(const struct websocket *socket)
 static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *buffer, size_t capacity, int flags, void *data)
 {
     struct websocket *socket = data;
-    size_t left = socket->early.length - socket->early_read;
     size_t length = 0;
 
     (void)flags;
@@ -74,13 +63,7 @@ static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *buffer, size_t 
         return -1;
     }
     socket->reads_left--;
-    if (left > 0) {
-        length = left < capacity ? left : capacity;
-        memcpy(buffer, socket->early.bytes + socket->early_read, length);
-        socket->early_read += length;
-        return (ssize_t)length;
-    }
-    CURLcode code = curl_easy_recv(socket->connection->easy, buffer, capacity, &length);
+    CURLcode code = http_raw_receive(&socket->raw, buffer, capacity, &length);
 
     if (code == CURLE_OK && length > 0)
         return (ssize_t)length;
@@ -95,7 +78,7 @@ static ssize_t on_send(wslay_event_context_ptr context, const uint8_t *bytes, si
     size_t sent = 0;
 
     (void)flags;
-    CURLcode code = curl_easy_send(socket->connection->easy, bytes, length, &sent);
+    CURLcode code = http_raw_send(&socket->raw, bytes, length, &sent);
 
     if (code == CURLE_OK && sent > 0)
         return (ssize_t)sent;
@@ -156,221 +139,43 @@ static void on_message(wslay_event_context_ptr context, const struct wslay_event
 static enum sandlot_status fail(struct sandlot_call *call, struct websocket *socket, enum sandlot_status status,
                                 const char *what)
 {
-    return http_fail(call, socket->client, status, "the WebSocket to %s at %s failed: %s; %s", socket->client->service,
-                     socket->shown, what,
-                     status == SANDLOT_INTERNAL    ? "report it to the author of the provider"
-                     : status == SANDLOT_CANCELLED ? "try again if that was not meant"
-                                                   : "try again");
+    return http_raw_fail(call, &socket->raw, status, what);
 }
 
-static enum sandlot_status fail_wait(struct sandlot_call *call, struct websocket *socket, enum sandlot_status status)
+static char *make_hello(struct websocket *socket, const struct websocket_request *wanted, const char *url,
+                        const struct curl_slist *headers, char key[HANDSHAKE_KEY])
 {
-    return fail(call, socket, status, status == SANDLOT_CANCELLED ? "it was cancelled" : "it was not done in time");
-}
+    AUTO_FREE char *own = handshake_key(key) ? handshake_headers(key, wanted->protocols) : NULL;
 
-/* Waits for EVENTS of the connection or for WAKE_FD (-1: none). */
-static enum sandlot_status wait_for(const struct sandlot_call *call, int fd, short events, int wake_fd)
-{
-    struct pollfd fds[] = {{fd, events, 0}, {call->cancel_fd, POLLIN, 0}, {wake_fd, POLLIN, 0}};
-    int left_ms = sandlot_remaining_ms(call, LONGEST_WAIT_MS);
-
-    if (sandlot_cancelled(call))
-        return SANDLOT_CANCELLED;
-    if (left_ms == 0)
-        return SANDLOT_TIMEOUT;
-    poll(fds, sizeof(fds) / sizeof(*fds), left_ms); /* poll(2) passes over negative descriptors */
-    return fds[1].revents ? SANDLOT_CANCELLED : SANDLOT_OK;
-}
-
-static bool configure(struct websocket *socket, const char *url)
-{
-    CURL *easy = socket->connection->easy;
-
-    return http_configure(socket->client, easy, url) && curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, socket->fault) == CURLE_OK &&
-           curl_multi_add_handle(socket->connection->multi, easy) == CURLM_OK;
-}
-
-static enum sandlot_status connect_to(struct sandlot_call *call, struct websocket *socket, const char *url)
-{
-    CURLcode code = CURLE_OK;
-    int running = 1;
-    int queued;
-
-    if (!configure(socket, url))
-        return fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
-    while (curl_multi_perform(socket->connection->multi, &running) == CURLM_OK && running > 0) {
-        enum sandlot_status status =
-            http_wait(call, socket->connection->multi, -1, 0, attempt_deadline(call), LONGEST_WAIT_MS);
-
-        if (status != SANDLOT_OK)
-            return fail_wait(call, socket, status);
-    }
-    for (CURLMsg *message; (message = curl_multi_info_read(socket->connection->multi, &queued));)
-        code = message->data.result;
-    if (code != CURLE_OK)
-        return fail(call, socket, SANDLOT_UNAVAILABLE, *socket->fault ? socket->fault : curl_easy_strerror(code));
-    curl_easy_getinfo(socket->connection->easy, CURLINFO_ACTIVESOCKET, &socket->fd);
-    return SANDLOT_OK;
-}
-
-static enum sandlot_status send_all(struct sandlot_call *call, struct websocket *socket, const char *text)
-{
-    size_t length = strlen(text);
-
-    for (size_t sent; length > 0;) {
-        CURLcode code = curl_easy_send(socket->connection->easy, text, length, &sent);
-
-        if (code == CURLE_OK) {
-            text += sent;
-            length -= sent;
-            continue;
-        }
-        enum sandlot_status status =
-            code == CURLE_AGAIN ? wait_for(call, socket->fd, POLLOUT, -1) : SANDLOT_UNAVAILABLE;
-
-        if (code != CURLE_AGAIN)
-            return fail(call, socket, status, curl_easy_strerror(code));
-        if (status != SANDLOT_OK)
-            return fail_wait(call, socket, status);
-    }
-    return SANDLOT_OK;
-}
-
-/* Reads more of the answer into `early`. SANDLOT_UNAVAILABLE: nothing more comes; SANDLOT_INTERNAL: it is too long. */
-static enum sandlot_status read_more(const struct sandlot_call *call, struct websocket *socket)
-{
-    char block[4096];
-    size_t length = 0;
-    CURLcode code;
-
-    while ((code = curl_easy_recv(socket->connection->easy, block, sizeof(block), &length)) == CURLE_AGAIN) {
-        enum sandlot_status status = wait_for(call, socket->fd, POLLIN, -1);
-
-        if (status != SANDLOT_OK)
-            return status;
-    }
-    if (code != CURLE_OK || length == 0)
-        return SANDLOT_UNAVAILABLE;
-    return sdk_buffer_add(&socket->early, block, length) == SDK_GROWN ? SANDLOT_OK : SANDLOT_INTERNAL;
-}
-
-/* Reads until the answer's head is whole; what comes behind it stays in `early`. */
-static enum sandlot_status read_head(struct sandlot_call *call, struct websocket *socket, size_t *head_length)
-{
-    for (;;) {
-        enum sandlot_status status = read_more(call, socket);
-
-        if (status == SANDLOT_UNAVAILABLE)
-            return fail(call, socket, status, "the connection was closed during the handshake");
-        if (status == SANDLOT_INTERNAL)
-            return fail(call, socket, status, "the answer to the handshake is too long");
-        if (status != SANDLOT_OK)
-            return fail_wait(call, socket, status);
-        const char *bytes = socket->early.bytes;
-        const char *end = bytes ? memmem(bytes, socket->early.length, "\r\n\r\n", 4) : NULL;
-
-        if (end) {
-            *head_length = (size_t)(end - bytes) + 4;
-            return SANDLOT_OK;
-        }
-    }
-}
-
-/* What the other side has answered with, of which nothing is to be freed. */
-static struct http_response answer_of(const struct websocket *socket, const char *url, int status, size_t head_length)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (struct http_response){
-        .status = status,
-        .body = socket->early.bytes + head_length,
-        .length = status == 101 ? 0 : socket->early.length - head_length,
-        .headers = socket->early.bytes,
-        .headers_length = head_length,
-        .url = (char *)url,
-        .attempts = 1,
-        .retry_ms =
-            http_retry_after(socket->early.bytes, head_length, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000),
-    };
-}
-
-/* LENGTH bytes with a NUL after them, to be freed. */
-static char *copy(const char *bytes, size_t length)
-{
-    char *made = malloc(length + 1);
-
-    if (made) {
-        memcpy(made, bytes, length);
-        made[length] = '\0';
-    }
-    return made;
-}
-
-/* The same for somebody who clears it. False: out of memory. */
-static bool hand_over(const struct http_response *from, struct http_response *answer)
-{
-    if (!answer)
-        return true;
-    *answer = *from;
-    answer->body = copy(from->body, from->length);
-    answer->headers = copy(from->headers, from->headers_length);
-    answer->url = strdup(from->url);
-    return answer->body && answer->headers && answer->url;
-}
-
-/* An answer that is not the upgrade is told as http_send would. Its body is worth a short wait. */
-static enum sandlot_status refuse(struct sandlot_call *call, struct websocket *socket,
-                                  const struct http_request *request, struct http_response *answer, const char *url,
-                                  int status, size_t head_length)
-{
-    struct sandlot_call patience = *call;
-    int64_t end_ms = sandlot_now_ms() + GOODBYE_MS;
-    size_t whole = head_length + handshake_body_length(socket->early.bytes, head_length);
-
-    patience.deadline_ms = call->deadline_ms != 0 && call->deadline_ms < end_ms ? call->deadline_ms : end_ms;
-    while (socket->early.length < whole && read_more(&patience, socket) == SANDLOT_OK)
-        continue;
-    const struct http_response response = answer_of(socket, url, status, head_length);
-
-    hand_over(&response, answer); /* what is missing of it is missed less than the reason */
-    return http_response_fail(call, socket->client, request, &response);
+    return own ? http_raw_head("GET", url, headers, socket->raw.client->user_agent, own) : NULL;
 }
 
 static enum sandlot_status shake_hands(struct sandlot_call *call, struct websocket *socket,
                                        const struct websocket_request *wanted, const struct http_request *request,
                                        const char *url)
 {
+    struct http_raw *raw = &socket->raw;
     enum sandlot_status status = SANDLOT_OK;
-    struct curl_slist *headers = http_headers(call, socket->client, request, url, &status);
+    struct curl_slist *headers = http_headers(call, raw->client, request, url, &status);
     char key[HANDSHAKE_KEY];
-    AUTO_FREE char *hello = status == SANDLOT_OK && handshake_key(key)
-                                ? handshake_request(url, headers, socket->client->user_agent, key, wanted->protocols)
-                                : NULL;
+    AUTO_FREE char *hello = status == SANDLOT_OK ? make_hello(socket, wanted, url, headers, key) : NULL;
     size_t head_length = 0;
 
     curl_slist_free_all(headers);
     if (!hello)
         return status != SANDLOT_OK ? status : fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
-    status = send_all(call, socket, hello);
-    if (status == SANDLOT_OK)
-        status = read_head(call, socket, &head_length);
+    status = http_raw_exchange(call, raw, hello, NULL, 0, &head_length);
     if (status != SANDLOT_OK)
         return status;
-    int answered = handshake_status(socket->early.bytes);
+    int answered = http_raw_status(raw->early.bytes);
 
-    socket->early_read = head_length;
     if (answered != 0 && answered != 101)
-        return refuse(call, socket, request, wanted->answer, url, answered, head_length);
-    if (!handshake_accepted(socket->early.bytes, head_length, key, wanted->protocols, &socket->protocol))
+        return http_raw_refuse(call, raw, request, wanted->answer, url, answered, head_length);
+    if (!handshake_accepted(raw->early.bytes, head_length, key, wanted->protocols, &socket->protocol))
         return fail(call, socket, SANDLOT_INTERNAL, "the answer to the handshake is none of WebSocket");
-    const struct http_response response = answer_of(socket, url, answered, head_length);
-
-    return hand_over(&response, wanted->answer) ? SANDLOT_OK
-                                                : fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
+    return http_raw_hand_over(raw, url, answered, head_length, wanted->answer)
+               ? SANDLOT_OK
+               : fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
 }
 
 /* ws and wss are http and https to libcurl. */
@@ -389,7 +194,7 @@ static enum sandlot_status open_with(struct sandlot_call *call, struct websocket
     static const struct wslay_event_callbacks callbacks = {on_recv, on_send, on_mask, on_frame, NULL, NULL, on_message};
     const struct http_request request = {
         .method = "GET", .target = *wanted->target == '/' ? wanted->target : url, .headers = wanted->headers};
-    enum sandlot_status status = connect_to(call, socket, url);
+    enum sandlot_status status = http_raw_connect(call, &socket->raw, url);
 
     if (status == SANDLOT_OK)
         status = shake_hands(call, socket, wanted, &request, url);
@@ -408,18 +213,15 @@ enum sandlot_status websocket_open(struct sandlot_call *call, struct http_client
 {
     struct websocket *made = calloc(1, sizeof(*made));
     AUTO_FREE char *url = request->target ? http_url(client, request->target) : NULL;
+    bool ready = false;
 
     *socket = NULL;
     if (made) {
-        made->client = client;
-        made->fd = -1;
         made->last = &made->first;
-        made->early.limit = HTTP_LONGEST_ERROR_BODY;
         pthread_mutex_init(&made->lock, NULL);
-        made->shown = url ? http_shown_url(url, false) : NULL;
-        made->connection = http_connection_new(); /* never a kept one: a WebSocket takes it over, and others need it */
+        ready = http_raw_init(&made->raw, client, "WebSocket", url);
     }
-    if (!made || !made->shown || !made->connection) {
+    if (!ready) {
         websocket_free(made);
         return http_fail(call, client, request->target ? SANDLOT_INTERNAL : SANDLOT_INVALID_ARGUMENT,
                          "a WebSocket to %s could not be made: %s", client->service,
@@ -462,11 +264,11 @@ static enum sandlot_status drain(struct sandlot_call *call, struct websocket *so
 {
     for (flush(socket); wslay_event_want_write(socket->context) && !socket->broken; flush(socket)) {
         pthread_mutex_unlock(&socket->lock);
-        enum sandlot_status status = wait_for(call, socket->fd, POLLOUT, -1);
+        enum sandlot_status status = http_raw_wait(call, socket->raw.fd, POLLOUT, -1);
 
         pthread_mutex_lock(&socket->lock);
         if (status != SANDLOT_OK)
-            return fail_wait(call, socket, status);
+            return http_raw_fail_wait(call, &socket->raw, status);
     }
     return socket->broken ? unusable(call, socket) : SANDLOT_OK;
 }
@@ -554,10 +356,10 @@ enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocke
         short events = awaited(socket);
 
         pthread_mutex_unlock(&socket->lock);
-        enum sandlot_status status = wait_for(call, socket->fd, events, wake_fd);
+        enum sandlot_status status = http_raw_wait(call, socket->raw.fd, events, wake_fd);
 
         if (status != SANDLOT_OK)
-            return fail_wait(call, socket, status);
+            return http_raw_fail_wait(call, &socket->raw, status);
         if (wake_fd >= 0 && poll(&wake, 1, 0) > 0)
             return SANDLOT_OK;
         pthread_mutex_lock(&socket->lock);
@@ -591,7 +393,7 @@ void websocket_close(struct sandlot_call *call, struct websocket *socket, int co
 
             if (look(socket) && !socket->first)
                 break;
-            if (!socket->first && wait_for(&goodbye, socket->fd, awaited(socket), -1) != SANDLOT_OK)
+            if (!socket->first && http_raw_wait(&goodbye, socket->raw.fd, awaited(socket), -1) != SANDLOT_OK)
                 break;
         }
     }
@@ -610,14 +412,9 @@ void websocket_free(struct websocket *socket)
         free(socket->first);
         socket->first = next;
     }
-    /* The connection has been taken over from HTTP: it cannot be given back. */
-    if (socket->connection)
-        curl_multi_remove_handle(socket->connection->multi, socket->connection->easy);
-    http_connection_free(socket->connection);
-    sdk_buffer_clear(&socket->early);
+    http_raw_clear(&socket->raw);
     free(socket->shown_message);
     free(socket->protocol);
-    free(socket->shown);
     pthread_mutex_destroy(&socket->lock);
     free(socket);
 }

@@ -1,5 +1,6 @@
 #include "websocket_handshake.h"
 
+#include "http_raw.h"
 #include "text.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -22,79 +23,12 @@ bool handshake_key(char key[HANDSHAKE_KEY])
     return true;
 }
 
-/* The lines of HEADERS in the form of HTTP. */
-static bool add_headers(struct sdk_buffer *text, const struct curl_slist *headers)
+char *handshake_headers(const char *key, const char *protocols)
 {
-    for (; headers; headers = headers->next) {
-        const char *line = headers->data;
-        size_t name = strcspn(line, ":;");
-
-        if (line[name] == ':' && line[name + 1] == '\0')
-            continue; /* to libcurl: leave this header out */
-        if (sdk_buffer_add(text, line, name) != SDK_GROWN || sdk_buffer_add(text, ":", 1) != SDK_GROWN ||
-            sdk_buffer_add(text, line + name + 1, strlen(line + name + 1)) != SDK_GROWN ||
-            sdk_buffer_add(text, "\r\n", 2) != SDK_GROWN)
-            return false;
-    }
-    return true;
-}
-
-char *handshake_request(const char *url, const struct curl_slist *headers, const char *user_agent, const char *key,
-                        const char *protocols)
-{
-    const char *host = strstr(url, "://");
-
-    host = host ? host + 3 : url;
-    size_t authority = strcspn(host, "/?#");
-    const char *path = host + authority;
-    const char *user = memrchr(host, '@', authority);
-
-    if (user) {
-        authority -= (size_t)(user + 1 - host);
-        host = user + 1;
-    }
-    AUTO_FREE char *first = sdk_format(
-        "GET %s%.*s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n%s%s%s",
-        *path == '/' ? "" : "/", (int)strcspn(path, "#"), path, (int)authority, host, user_agent, key,
-        protocols ? "Sec-WebSocket-Protocol: " : "", protocols ? protocols : "", protocols ? "\r\n" : "");
-    struct sdk_buffer text = {.limit = SIZE_MAX / 4};
-
-    if (first && sdk_buffer_add(&text, first, strlen(first)) == SDK_GROWN && add_headers(&text, headers) &&
-        sdk_buffer_add(&text, "\r\n", 2) == SDK_GROWN)
-        return sdk_buffer_take(&text);
-    sdk_buffer_clear(&text);
-    return NULL;
-}
-
-int handshake_status(const char *head)
-{
-    return strncmp(head, "HTTP/1.", 7) == 0 && head[7] && head[8] == ' ' ? atoi(head + 9) : 0;
-}
-
-/* The value of header NAME within HEAD, cut at CAPACITY; "" if there is none. */
-static void header(const char *head, size_t length, const char *name, char *value, size_t capacity)
-{
-    const char *end = head + length;
-
-    *value = '\0';
-    for (const char *line = head; line < end;) {
-        const char *stop = memchr(line, '\r', (size_t)(end - line));
-        size_t size = (size_t)((stop ? stop : end) - line);
-        size_t name_length = strlen(name);
-
-        if (size > name_length && strncasecmp(line, name, name_length) == 0 && line[name_length] == ':')
-            sdk_one_line(value, capacity, line + name_length + 1, size - name_length - 1);
-        line = stop ? stop + 2 : end;
-    }
-}
-
-size_t handshake_body_length(const char *head, size_t length)
-{
-    char value[32];
-
-    header(head, length, "Content-Length", value, sizeof(value));
-    return strtoul(value, NULL, 10);
+    return sdk_format("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                      "Sec-WebSocket-Key: %s\r\n%s%s%s",
+                      key, protocols ? "Sec-WebSocket-Protocol: " : "", protocols ? protocols : "",
+                      protocols ? "\r\n" : "");
 }
 
 /* Is WORD one of those of LIST, which commas separate? */
@@ -121,16 +55,16 @@ bool handshake_accepted(const char *head, size_t length, const char *key, const 
     char value[128];
 
     snprintf(joined, sizeof(joined), "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
-    if (handshake_status(head) != 101 || !EVP_Digest(joined, strlen(joined), digest, NULL, EVP_sha1(), NULL))
+    if (http_raw_status(head) != 101 || !EVP_Digest(joined, strlen(joined), digest, NULL, EVP_sha1(), NULL))
         return false;
     EVP_EncodeBlock(expected, digest, sizeof(digest));
-    header(head, length, "Sec-WebSocket-Accept", value, sizeof(value));
+    http_raw_header(head, length, "Sec-WebSocket-Accept", value, sizeof(value));
     if (strcmp(value, (const char *)expected) != 0)
         return false;
-    header(head, length, "Upgrade", value, sizeof(value));
+    http_raw_header(head, length, "Upgrade", value, sizeof(value));
     if (!lists(value, "websocket"))
         return false;
-    header(head, length, "Sec-WebSocket-Protocol", value, sizeof(value));
+    http_raw_header(head, length, "Sec-WebSocket-Protocol", value, sizeof(value));
     if (*value == '\0')
         return true;
     if (!lists(protocols, value))

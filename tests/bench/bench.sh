@@ -25,7 +25,9 @@ give_up() {
 plugin=$BUILD/tests/plugins/constructor_writes.so
 private=$(mktemp -d)
 chmod 755 "$private"
-trap 'rm -rf "$private"' EXIT
+memory=$(mktemp -d /dev/shm/sandlot-bench.XXXXXX)
+export SANDLOT_VFS_FOLDER=$memory
+trap 'rm -rf "$private" "$memory"' EXIT
 trap 'exit 130' INT TERM
 export HOME=$private XDG_CONFIG_HOME=$private/config XDG_STATE_HOME=$private/state XDG_DATA_HOME=$private/data
 export SANDLOT_NO_ENV_FILE=1 SANDLOT_TEST_MARK=$private/mark

@@ -229,6 +229,9 @@ tells "each once, with advice where a list could help" "[The network refused: 10
 (port not on the list). Ask the user to allow it: sandlot network allow the-box a.example.com:8443]"
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 tells "and none where it could not" "[The network refused: 10.0.0.1:25 (private address).]"
+run exec --sandbox network -- 'echo 1 0 a.example.com 443 not on the list >log; false'
+check "for a sandbox that goes, an option for the next one" grep -qF "(not on the list). To allow it: --allow a.example.com]" "$scratch/err"
+printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 # mcp NAME PATTERN REQUEST ARGUMENT...: what a server answers to the last of two messages
 mcp() {
     local name=$1 pattern=$2 request=$3

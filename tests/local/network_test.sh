@@ -324,7 +324,7 @@ check "a box is made with a list" is "$(rows "$other" host port)" "host	200
 port	403"
 # What the keeper of this state has started last.
 newest_proxy() {
-    local process keeper
+    local process keeper=
     for process in /proc/[0-9]*; do
         [ "$(readlink "$process/fd/3" 2>/dev/null)" = "$XDG_STATE_HOME/sandlot/local" ] && keeper=${process#/proc/}
     done

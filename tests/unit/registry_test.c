@@ -79,6 +79,7 @@ static void test_builtin_table(void **state)
         {"kubernetes", "/workspace", true, false},  {"langsmith", "/root", true, true},
         {"modal", "/workspace", true, false},       {"runloop", "/home/user", true, true},
         {"vercel", "/vercel/sandbox", true, false}, {"local", "/workspace", true, true},
+        {"docker", "/workspace", true, true},
     };
     struct world world = build("");
     size_t count;
@@ -335,16 +336,16 @@ static void test_listing(void **state)
     assert_int_equal(ignored, 1);
     assert_string_equal(files[0].path, support_path("p1/plain.so"));
     assert_contains(files[0].reason, "no plugin");
-    assert_int_equal(count, 7 + 2 + 4);
-    for (size_t i = 1; i < 9; i++)
+    assert_int_equal(count, 9 + 2 + 4);
+    for (size_t i = 1; i < 11; i++)
         assert_true(strcmp(entries[i - 1]->name, entries[i]->name) < 0);
     static const char *const problems[] = {"dangling.so cannot be used: it cannot be opened", "fifo.so cannot be used",
                                            "folder.so cannot be used", "text.so cannot be used: it is not an ELF file"};
 
     for (size_t i = 0; i < 4; i++) {
-        assert_null(entries[9 + i]->name);
-        assert_false(entries[9 + i]->winner);
-        assert_contains(entries[9 + i]->problem, problems[i]);
+        assert_null(entries[11 + i]->name);
+        assert_false(entries[11 + i]->winner);
+        assert_contains(entries[11 + i]->problem, problems[i]);
     }
     demolish(&world);
 }
@@ -498,7 +499,7 @@ static void test_unknown(void **state)
     assert_int_equal(error.code, SANDLOT_CODE_UNKNOWN_PROVIDER);
     assert_contains(error.message, "there is no provider dayton, did you mean daytona?");
     assert_contains(error.message,
-                    "available: agentcore, daytona, kubernetes, langsmith, local, modal, runloop, vercel;");
+                    "available: agentcore, daytona, docker, kubernetes, langsmith, local, modal, runloop, vercel;");
     assert_contains(error.message, "apt install PACKAGE");
     assert_contains(error.message, support_path("p1"));
     assert_contains(error.message, support_path("p2"));

@@ -243,6 +243,9 @@ static void test_frames(void **state)
            "123456789012345678901",
            SANDLOT_INTERNAL, "");
     FRAMES(&frame_format_connect, "\11\0\0\0\1z\0\0\0\0\1n", SANDLOT_NOT_FOUND, "9:z;");
+    FRAMES(&frame_format_engine, "\1\0\0\0\0\0\0\3abc\2\0\0\0\0\0\0\1x", SANDLOT_OK, "1:abc;2:x;");
+    FRAMES(&frame_format_engine, "\1\0\0\0\0\0\0\3abc\1\0\7\0\0\0\0\1x", SANDLOT_INTERNAL, "1:abc;");
+    FRAMES(&frame_format_engine, "\1\0\0\0\0\0", SANDLOT_INTERNAL, "");
     FRAMES(&little, "\2\0ab\0\0\1\0c", SANDLOT_OK, "0:ab;0:;0:c;");
     FRAMES(&byte, "\1a\2bc\0", SANDLOT_OK, "0:a;0:bc;0:;");
     FRAMES(&flagged, "\5\2\0\0\0ab", SANDLOT_OK, "5:ab;");
@@ -252,12 +255,14 @@ static void test_frame_heads(void **state)
 {
     static const struct frame_format little = {0, 2, true};
     static const struct frame_format byte = {0, 1, false};
-    unsigned char head[5];
+    unsigned char head[8];
 
     (void)state;
     assert_int_equal(frame_head(&frame_format_connect, 3, 0x01020304, head), 5);
     assert_memory_equal(head, "\3\1\2\3\4", 5);
     assert_int_equal(frame_head(&frame_format_connect, 0, (size_t)1 << 32, head), 0);
+    assert_int_equal(frame_head(&frame_format_engine, 2, 0x0102, head), 8);
+    assert_memory_equal(head, "\2\0\0\0\0\0\1\2", 8);
     assert_int_equal(frame_head(&little, 0, 0x0102, head), 2);
     assert_memory_equal(head, "\2\1", 2);
     assert_int_equal(frame_head(&byte, 0, 255, head), 1);

@@ -106,6 +106,15 @@ stalls() {
     faults "$(rule exec "$stalling" -1)"
     json "a line that stalls ends with --timeout" 3 '.error == "network" and (.message | contains("did not tell what became of the command"))' \
         exec "${provider[@]}" --sandbox-id "$faulty" --timeout 1 -- true
+    [ -n "${input_streams:-}" ] || input_stalls
+    faults '[]'
+    gone "$faulty"
+    faulty=
+    service_empty "nothing is left at the service after a stalled line"
+}
+
+# Where the input goes where the command does, it stalls with that: such a test sets $input_streams.
+input_stalls() {
     faults "$(rule upload "$stalling" -1)"
     [ -z "$late" ] || mkfifo "$scratch/stalled"
     # What comes late has the whole time limit from then on, and no more.
@@ -113,10 +122,6 @@ stalls() {
     input=$scratch/stalled json "standard input that stalls does too" 3 '.error == "network" and (.message | contains("did not take the command"))' \
         exec --stdin "${provider[@]}" --sandbox-id "$faulty" --timeout 1 -- cat
     rm "$scratch/stalled"
-    faults '[]'
-    gone "$faulty"
-    faulty=
-    service_empty "nothing is left at the service after a stalled line"
 }
 
 # rule OPERATION ACTION TIMES: as JSON, for the requests of the operation

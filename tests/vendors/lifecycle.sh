@@ -7,12 +7,12 @@
 #   unknown_id    an id of the right form that no sandbox has
 #   wrong_key     a function that makes the key a wrong one, in a subshell of the test
 #   key_variable  the variable that has the key
-#   no_key        likewise, that takes it away
+#   no_key        likewise, that takes it away; where there is no key there is no $key_variable either
 #   requests_of   see faults.sh; here [create] and [exec]
 vendor_lifecycle() {
     local step
     for step in killed interrupted_create interrupted_exec lives_and_dies paused; do part life "$step"; done
-    part life is_not_there keys
+    part life is_not_there ${key_variable:+keys}
 }
 
 life() { # STEP...

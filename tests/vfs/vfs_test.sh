@@ -151,9 +151,10 @@ same_files none
 new "none: create"
 json "none: the listing says so" 0 '.sandboxes[0].state == "files-only"' list "${vfs[@]}"
 json "none: there are no commands" 1 '.error == "not_supported"' exec "${vfs[@]}" --sandbox-id "$id" -- true
+hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+ready='{"jsonrpc":"2.0","method":"notifications/initialized"}'
 tools() { # what an agent is offered
-    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
-        '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' |
+    printf '%s\n' "$hello" "$ready" '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' |
         timeout -k 5 "$LIMIT" "$SANDLOT" -q mcp "${vfs[@]}" | jq -r 'select(.id == 2) | .result.tools[].name'
 }
 names=$(tools)
@@ -167,13 +168,14 @@ json "none: at the next use" 3 '.message | test("no space left")' ls "${vfs[@]}"
 run -q delete "${vfs[@]}" "$id"
 # A sandbox that nobody is to keep goes with whoever made it, at the latest when somebody looks.
 mkfifo "$scratch/pipe"
-"$SANDLOT" -q write "${vfs[@]}" x <"$scratch/pipe" >/dev/null 2>&1 &
-writer=$!
+SANDLOT_VFS_CONFINEMENT=none "$real" -q mcp "${vfs[@]}" <"$scratch/pipe" >"$scratch/said" 2>&1 &
+server=$!
 exec 9>"$scratch/pipe"
-until_true 10 sh -c 'ls "$1"/bare/mem-* >/dev/null 2>&1' sh "$store"
-kill -9 "$writer"
+printf '%s\n' "$hello" "$ready" '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write_file","arguments":{"file_path":"x","content":"y"}}}' >&9
+check "none: an agent has a sandbox" until_true 10 sh -c 'ls "$1"/bare/mem-*/root/workspace/x >/dev/null 2>&1' sh "$store"
+kill -9 "$server"
 exec 9>&-
-wait "$writer" 2>/dev/null
+wait "$server" 2>/dev/null
 json "none: kill -9, and the next one finds nothing" 0 '.sandboxes == []' list "${vfs[@]}"
 check "none: nor is there anything" test -z "$(ls -A "$store/bare")"
 SANDLOT=$real

@@ -41,6 +41,6 @@ int view_folders_plant(const struct box_request *request, int pidfd, struct reas
 int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason);
 
 /* Builds the view, enters it and lets go of everything else. Needs CAP_SYS_ADMIN in the namespaces of the box only. */
-int view_enter(const struct box_request *request, const struct view_folders *folders, struct reason *reason);
+int view_enter(const struct box_request *request, const struct view_folders *found, struct reason *reason);
 
 #endif

@@ -121,30 +121,69 @@ static struct lookup *free_lookup(struct lookup *lookups)
     return NULL;
 }
 
-static void start_lookup(int socket, struct lookup *lookup, const struct resolve_question *question)
+/* Made before there is a question, so that nobody waits for that; it looks one name up, by the configuration of that
+ * moment, and ends. */
+struct spare {
+    int question_fd; /* -1: there is none */
+    pid_t pid;
+};
+
+static _Noreturn void wait_and_answer(int socket, int question_fd)
+{
+    struct resolve_question question;
+
+    if (read(question_fd, &question, sizeof(question)) != (ssize_t)sizeof(question))
+        _exit(1);
+    answer_question(socket, &question);
+    _exit(0);
+}
+
+static void make_spare(int socket, struct spare *spare)
 {
     const pid_t parent = getpid();
-    const pid_t pid = fork();
+    int pair[2];
 
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        if (getppid() != parent)
-            _exit(1);
-        answer_question(socket, question);
-        _exit(0);
-    }
-    lookup->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-    *lookup = (struct lookup){lookup->pidfd, pid, question->query, now_ms() + RESOLVE_LIMIT_MS};
-    if (lookup->pidfd >= 0)
+    *spare = (struct spare){-1, -1};
+    if (pipe2(pair, O_CLOEXEC) < 0)
         return;
-    if (pid > 0) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
+    AUTO_CLOSE int reading = pair[0];
+    AUTO_CLOSE int writing = pair[1];
+
+    spare->pid = fork();
+    if (spare->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        close(take_fd(&writing));
+        if (getppid() == parent)
+            wait_and_answer(socket, reading);
+        _exit(1);
+    }
+    if (spare->pid > 0)
+        spare->question_fd = take_fd(&writing);
+}
+
+/* Gives the question to the spare child, which becomes LOOKUP. */
+static void start_lookup(int socket, struct spare *spare, struct lookup *lookup,
+                         const struct resolve_question *question)
+{
+    if (spare->question_fd < 0)
+        make_spare(socket, spare);
+    const bool asked =
+        spare->question_fd >= 0 && write(spare->question_fd, question, sizeof(*question)) == (ssize_t)sizeof(*question);
+    const int pidfd = asked ? (int)syscall(SYS_pidfd_open, spare->pid, 0) : -1;
+
+    *lookup = (struct lookup){pidfd, spare->pid, question->query, now_ms() + RESOLVE_LIMIT_MS};
+    if (spare->question_fd >= 0)
+        close(spare->question_fd);
+    if (pidfd >= 0)
+        return;
+    if (spare->pid > 0) {
+        kill(spare->pid, SIGKILL);
+        waitpid(spare->pid, NULL, 0);
     }
     answer_nothing(socket, question->query);
 }
 
-static void take_question(int socket, struct lookup *lookups)
+static void take_question(int socket, struct spare *spare, struct lookup *lookups)
 {
     struct resolve_question question;
     const ssize_t got = recv(socket, &question, sizeof(question), MSG_DONTWAIT);
@@ -154,7 +193,8 @@ static void take_question(int socket, struct lookup *lookups)
     if (got != (ssize_t)sizeof(question))
         return;
     question.name[HOST_SIZE - 1] = '\0';
-    start_lookup(socket, free_lookup(lookups), &question);
+    start_lookup(socket, spare, free_lookup(lookups), &question);
+    make_spare(socket, spare);
 }
 
 /* Its child has ended, or is killed now because its time is over. */
@@ -173,7 +213,9 @@ static void end_lookup(int socket, struct lookup *lookup)
 static _Noreturn void help(int socket)
 {
     struct lookup lookups[LOOKUPS];
+    struct spare spare;
 
+    make_spare(socket, &spare);
     for (size_t i = 0; i < LOOKUPS; i++)
         lookups[i].pidfd = -1;
     for (;;) {
@@ -193,7 +235,7 @@ static _Noreturn void help(int socket)
             if (lookups[i].pidfd >= 0 && (fds[i + 1].revents || now_ms() >= lookups[i].deadline_ms))
                 end_lookup(socket, &lookups[i]);
         if (fds[0].revents)
-            take_question(socket, lookups);
+            take_question(socket, &spare, lookups);
     }
 }
 

@@ -219,6 +219,21 @@ export class Faults {
         return true;
     }
 
+    /** A function that writes bytes to an upgraded SOCKET, as the fault has it. */
+    damageStream(action, socket) {
+        const write = (bytes) => void (socket.writable && socket.write(bytes));
+        if (!action) return write;
+        let left = action.truncate_bytes ?? action.bytes ?? 5;
+        return (bytes) => {
+            if (action.drop === 'after') return void socket.destroy();
+            if (action.garbage || action.wrong_types) return write(GARBAGE);
+            if (action.drop !== 'during' && action.truncate_bytes === undefined) return write(bytes);
+            write(bytes.subarray(0, Math.max(left, 0)));
+            left -= bytes.length;
+            if (left < 0) setTimeout(() => (action.drop ? socket.destroy() : socket.end()), 20); // so that they are sent
+        };
+    }
+
     damageSocket(action, webSocket, socket) {
         if (!action) return webSocket;
         const send = webSocket.send.bind(webSocket);

@@ -197,13 +197,15 @@ function readControl(faults, log, state, request) {
  *   before   (request) => response or nothing, ahead of every route: authentication, say
  *   upgrade  async (request, accept) => ...; `accept(headers)` completes the handshake, with these headers besides its own, and
  *            gives the WebSocket of package ws; thrown HttpErrors refuse it
+ *   stream   async (request, accept) => ...; for requests that ask for an upgrade to anything but WebSocket, whose body is
+ *            request.content: `accept()` answers 101 and gives {write(bytes), end(), socket}; thrown HttpErrors refuse it
  *   protocols  (offered, a Set) => the WebSocket protocol that is chosen; without it the first that is offered
  *   state    () => object for GET /__control/state
  *   stop     async () => ..., before the boxes are destroyed
  *   http2    whether it also speaks HTTP/2, to whoever begins with it; answers may then have `trailers`, or be `alone`: one
  *            block of headers that ends the stream
  */
-export async function createEmulator({ name, routes, before = () => undefined, upgrade, protocols, state = () => ({}), stop = () => {}, http2: second = false }) {
+export async function createEmulator({ name, routes, before = () => undefined, upgrade, protocols, stream, state = () => ({}), stop = () => {}, http2: second = false }) {
     const compiled = routes.map(compile);
     const faults = new Faults();
     const log = { requests: [], connections: 0 };
@@ -248,6 +250,7 @@ export async function createEmulator({ name, routes, before = () => undefined, u
         sockets.add(socket);
         socket.once('close', () => sockets.delete(socket)).on('error', () => {});
     });
+    if (stream) acceptStreams(first, { stream, before, faults, log, routes: compiled });
     if (upgrade) await acceptWebSockets(first, { upgrade, protocols, before, faults, log });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address();
@@ -308,6 +311,49 @@ function refuse(socket, { status, headers, bytes }) {
     const lines = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
         `content-length: ${bytes.length}`, 'connection: close', '', ''];
     socket.end(Buffer.concat([Buffer.from(lines.join('\r\n')), bytes]));
+}
+
+/** The body of a request that asks for an upgrade, which Node leaves alone. */
+async function contentOf(raw, socket, head) {
+    const wanted = Number(raw.headers['content-length'] ?? 0);
+    let content = head;
+    while (content.length < wanted) {
+        const piece = await new Promise((resolve) => socket.once('data', resolve).once('close', () => resolve(null)));
+        if (!piece) throw GONE;
+        content = Buffer.concat([content, piece]);
+    }
+    socket.pause();
+    if (content.length > wanted) socket.unshift(content.subarray(wanted));
+    return content.subarray(0, wanted);
+}
+
+function acceptStreams(server, { stream, before, faults, log, routes }) {
+    server.on('upgrade', async (raw, socket, head) => {
+        if (raw.headers.upgrade === 'websocket') return;
+        const request = new Request(raw, new URL(raw.url, 'http://emulator'));
+        const entry = { method: raw.method, path: raw.url, status: null, at: Date.now() };
+        log.requests.push(entry);
+        const action = faults.due(raw.method, raw.url);
+        const accept = () => {
+            entry.status = 101;
+            socket.write('HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
+            return { write: faults.damageStream(action, socket), end: () => socket.end(), socket };
+        };
+        try {
+            request.content = await contentOf(raw, socket, head);
+            if (await faults.insteadOfSocket(action, socket, entry, refuse)) return;
+            await before(request);
+            findRoute(routes, request);
+            await stream(request, accept);
+        } catch (failure) {
+            if (failure === GONE) return;
+            const answer = fromFailure(failure);
+            entry.status = answer.status;
+            refuse(socket, answer);
+        } finally {
+            entry.status ??= 'gone';
+        }
+    });
 }
 
 async function acceptWebSockets(server, { upgrade, protocols, before, faults, log }) {

@@ -1,8 +1,10 @@
 // Pods: a box each, in which the container's command really runs.
 
-import { createBox } from '../common/box.mjs';
+import { createBox as createRealBox } from '../common/box.mjs';
+import { createBareBox } from './bare.mjs';
 import { invalid, refusal } from './status.mjs';
 
+const createBox = process.env.EMULATOR_BARE ? createBareBox : createRealBox;
 const START_MS = Number(process.env.EMULATOR_START_MS ?? 0);
 const QUOTA = Number(process.env.EMULATOR_QUOTA ?? Infinity);
 const CLASSES = (process.env.EMULATOR_RUNTIME_CLASSES ?? 'gvisor,kata').split(',');

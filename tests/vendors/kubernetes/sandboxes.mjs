@@ -93,7 +93,7 @@ export class Controllers {
         for (let count = own.length; count < pool.spec.replicas; count++) {
             const name = `${pool.metadata.name}-${suffix()}`;
             // Some sandboxes of a pool have pods with names of their own, which they keep.
-            this.#makeSandbox(pool.metadata.namespace, name, { owner: pool.metadata.uid, podName: count % 2 ? `${name}-pod` : undefined });
+            this.#makeSandbox(pool.metadata.namespace, name, { owner: pool.metadata.uid, podName: count % 8 === 1 ? `${name}-pod` : undefined });
         }
     }
 

@@ -3,6 +3,8 @@
  *
  * Formats differ in what stands before the payload: a byte of flags or none, and the payload's length in 1, 2 or 4
  * bytes, big or little endian. Connect and gRPC streams are `frame_format_connect`: flags, then four bytes, big endian.
+ * Those of container engines are `frame_format_engine`: 1 for output or 2 for errors, three zeros, four bytes, big
+ * endian.
  *
  *   struct frames reader;
  *   frames_init(&reader, call, &frame_format_connect, 1 << 20, on_frame, context);
@@ -25,12 +27,13 @@ extern "C" {
 #endif
 
 struct frame_format {
-    unsigned char flag_bytes;   /* 0 or 1 */
+    unsigned char flag_bytes;   /* 0 or 1; 4: the byte of flags and three that are zero */
     unsigned char length_bytes; /* 1, 2 or 4 */
     bool little_endian;
 };
 
 extern const struct frame_format frame_format_connect;
+extern const struct frame_format frame_format_engine;
 
 /* PAYLOAD is valid during the callback only, and not NULL. FLAGS is 0 in a format without. Any status but SANDLOT_OK
  * stops the stream and is returned from the sink. */
@@ -46,7 +49,7 @@ struct frames {
     frames_function frame;
     void *context;
     size_t limit;
-    unsigned char head[5];
+    unsigned char head[8];
     size_t head_length; /* of it, that has come */
     unsigned char *payload;
     size_t capacity;
@@ -67,9 +70,9 @@ enum sandlot_status frames_end(struct frames *reader);
 
 void frames_clear(struct frames *reader);
 
-/* Writes what stands before a payload of LENGTH bytes to HEAD and returns how many bytes that is; 0 if the format
- * cannot say LENGTH. */
-size_t frame_head(const struct frame_format *format, unsigned char flags, size_t length, unsigned char head[5]);
+/* Writes what stands before a payload of LENGTH bytes to HEAD, which has room for what the format wants, and returns
+ * how many bytes that is; 0 if the format cannot say LENGTH. */
+size_t frame_head(const struct frame_format *format, unsigned char flags, size_t length, unsigned char *head);
 
 #ifdef __cplusplus
 }

@@ -58,6 +58,8 @@
 
 #include <sandlot/provider.h>
 
+#include <sys/un.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -106,6 +108,14 @@ struct http_options {
                                    "X-Should-Retry"; default: none */
     const char *key_from;       /* the variable that the key came from, see credential_source: errors 401 and 403 name
                                    it, instead of an error_hint; default: they do not */
+    const char *unix_socket;    /* the path of a UNIX socket that every connection goes to, through no proxy; base_url
+                                   is then what requests say of themselves, "http://engine" */
+    /* Makes connections by other means, over a program say, where base_url is "http://127.0.0.1": returns a socket that
+     * is not connected yet, or -1, and writes to *ADDRESS where that is to be connected to at once. `hang_up` is told
+     * before the socket is closed. Default: none. */
+    int (*dial)(void *context, struct sockaddr_un *address);
+    void (*hang_up)(void *context, int fd);
+    void *dial_context; /* must outlive the client */
     const struct http_tls *tls; /* default: what `ca_file` says, without a certificate of the client's */
     const char *proxy;          /* this one, whatever the variables say: http://, https://, socks5:// or socks5h:// */
     const char *connect_to; /* "host:port" to which every connection goes, though names and certificates are those of

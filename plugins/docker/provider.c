@@ -1,0 +1,70 @@
+/*
+ * The provider `docker`: containers of an engine that speaks the API of Docker, dockerd or Podman's service. address.c
+ * finds it, engine.c talks to it, over ssh.c if it is far away; create.c makes containers, image.c and registry.c what
+ * they are made of; program.c starts programs in them, for command.c and terminal.c; files.c moves files; lifecycle.c
+ * and snapshots.c do the rest.
+ */
+#include "command.h"
+#include "engine.h"
+#include "files.h"
+#include "lifecycle.h"
+#include "parameters.h"
+#include "sandbox.h"
+#include "snapshots.h"
+#include "terminal.h"
+
+#include <sandlot/provider.h>
+#include <stdlib.h>
+
+SANDLOT_PARAMETERS(docker, DOCKER_PARAMETERS)
+
+static enum sandlot_status docker_open(struct sandlot_call *call, void **provider DOCKER_PARAMETERS(PARAMETER_ARGUMENT))
+{
+    const struct parameters parameters = {DOCKER_PARAMETERS(PARAMETER_VALUE)};
+    struct docker *docker = calloc(1, sizeof(*docker));
+
+    if (!docker)
+        return engine_no_memory(call);
+    engine_init(docker, &parameters);
+    *provider = docker;
+    return SANDLOT_OK;
+}
+
+static void docker_close(void *provider)
+{
+    engine_clear(provider);
+    free(provider);
+}
+
+static const struct sandlot_provider docker_provider = {
+    SANDLOT_TABLE(docker),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = docker_close,
+    .get_or_create = sandbox_get_or_create,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = files_upload,
+    .download = files_download,
+    .terminal = terminal_run,
+    .pause = lifecycle_pause,
+    .resume = lifecycle_resume,
+    .snapshot = snapshots_make,
+    .list_snapshots = snapshots_list,
+    .delete_snapshot = snapshots_delete,
+    .check = lifecycle_check,
+};
+
+#define DOCKER_METADATA(M)                                                                                   \
+    M(description, "Containers of Docker or Podman, on this machine or another")                             \
+    M(working_dir, "/workspace")                                                                             \
+    M(snapshot_name, "yes")                                                                                  \
+    M(capabilities, "list upload download pause snapshot terminal streaming check")                          \
+    M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH") \
+    M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")     \
+    M(reads, "~/.docker $DOCKER_CONFIG $DOCKER_CERT_PATH ~/.ssh")                                            \
+    M(confined, "no")                                                                                        \
+    M(inside, "A Linux container; you are who its image says, root mostly, without capabilities.")           \
+    M(inside_unless, "user capabilities")
+SANDLOT_ENTRY_POINT(docker, DOCKER_METADATA, DOCKER_PARAMETERS);

@@ -1,0 +1,88 @@
+#include "sandbox.h"
+
+#include "create.h"
+#include "snapshots.h"
+
+#include <sandlot/sdk/cleanup.h>
+
+#include <string.h>
+
+static bool is_root(const char *user)
+{
+    size_t length = strcspn(user, ":");
+
+    return length == 0 || (length == 1 && *user == '0') || (length == 4 && strncmp(user, "root", 4) == 0);
+}
+
+/* An image may name its user; only a look tells. */
+static enum sandlot_status fill(struct sandlot_call *call, struct sandbox *sandbox, const struct container *container)
+{
+    const char *folder = *container->working_dir ? container->working_dir : "/";
+
+    memcpy(sandbox->id, container->id, sizeof(sandbox->id));
+    sandbox->working_dir = strdup(folder);
+    sandbox->archive = container->archive;
+    sandbox->root = is_root(container->user);
+    return sandbox->working_dir ? SANDLOT_OK : engine_no_memory(call);
+}
+
+static enum sandlot_status attach(struct sandlot_call *call, struct sandbox *sandbox, const char *id)
+{
+    AUTO_CONTAINER struct container container = {0};
+    enum sandlot_status status = container_get(call, sandbox->docker, id, &container);
+
+    if (status == SANDLOT_OK)
+        status = fill(call, sandbox, &container);
+    if (status == SANDLOT_OK)
+        status = container_wake(call, sandbox->docker, &container);
+    if (status == SANDLOT_OK)
+        call->host->created(call, id, sandbox->working_dir);
+    return status;
+}
+
+static enum sandlot_status create(struct sandlot_call *call, struct sandbox *sandbox,
+                                  const struct sandlot_create *request)
+{
+    AUTO_CONTAINER struct container container = {0};
+    AUTO_FREE char *image = NULL;
+    char id[CONTAINER_ID + 1] = "";
+    const char *wanted = sandbox->docker->parameters.image;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (request->snapshot)
+        status = snapshots_image(call, sandbox->docker, request->snapshot, &image);
+    if (status == SANDLOT_OK)
+        status = create_container(call, sandbox->docker, request, image ? image : wanted, !request->snapshot, id);
+    if (status == SANDLOT_OK)
+        status = container_get(call, sandbox->docker, id, &container);
+    return status == SANDLOT_OK ? fill(call, sandbox, &container) : status;
+}
+
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
+                                          const struct sandlot_create *request, void **sandbox)
+{
+    struct sandbox *made = calloc(1, sizeof(*made));
+
+    if (!made)
+        return engine_no_memory(call);
+    made->docker = provider;
+    enum sandlot_status status =
+        request->sandbox_id ? attach(call, made, request->sandbox_id) : create(call, made, request);
+
+    if (status == SANDLOT_OK)
+        *sandbox = made;
+    else
+        sandbox_release(provider, made);
+    return status;
+}
+
+void sandbox_release(void *provider, void *handle)
+{
+    struct sandbox *sandbox = handle;
+
+    (void)provider;
+    if (!sandbox)
+        return;
+    free(sandbox->working_dir);
+    free(sandbox);
+}

@@ -1,0 +1,160 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Real engines for the tests, each in a folder of its own: Podman's service and dockerd. Sourced after tests/cli/lib.sh.
+#
+# What they are given lets them live in a container too: storage of plain copies, no network but none, limits of processes
+# that an ordinary superuser may set.
+engines=$scratch/engines
+engine_pids=()
+
+# Why ENGINE cannot be had here; "" if it can.
+engine_lacks() {
+    case $1 in
+        podman) command -v podman >/dev/null || echo "podman is not installed (make deps)" ;;
+        dockerd)
+            if ! command -v dockerd >/dev/null; then
+                echo "docker.io is not installed (make deps)"
+            elif [ "$(id -u)" != 0 ]; then
+                echo "dockerd needs root"
+            fi
+            ;;
+    esac
+}
+
+engine_answers() { [ "$(curl -s --max-time 5 --unix-socket "$1" http://engine/_ping)" = OK ]; }
+
+# engine_ready NAME: waits for it; sets $socket
+engine_ready() {
+    local end=$((SECONDS + 120))
+    socket=$engines/$1.sock
+    until engine_answers "$socket"; do
+        if [ "$SECONDS" -ge "$end" ] || ! kill -0 "${engine_pids[-1]}" 2>/dev/null; then
+            not_ok "$1 starts" "$(tail -n 20 "$engines/$1.log")"
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+podman_start() {
+    local runtime=crun
+    command -v runc >/dev/null && runtime=runc # crun refuses machines with both kinds of control groups
+    mkdir -p "$engines/podman"
+    cat >"$engines/containers.conf" <<CONF
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+[engine]
+events_logger = "none"
+cgroup_manager = "cgroupfs"
+exit_command_delay = 10
+runtime = "$runtime"
+CONF
+    printf 'unqualified-search-registries = []\n[[registry]]\nlocation = "127.0.0.1:5000"\n' >"$engines/registries.conf"
+    # In a folder of ours, for its watchers leave files where they were started.
+    (
+        cd "$engines" && export CONTAINERS_CONF=$engines/containers.conf CONTAINERS_REGISTRIES_CONF=$engines/registries.conf &&
+            exec podman --root "$engines/podman/root" --runroot "$engines/podman/run" --storage-driver vfs \
+                system service --time 0 "unix://$engines/podman.sock" >"$engines/podman.log" 2>&1 </dev/null
+    ) &
+    engine_pids+=($!)
+    engine_ready podman
+}
+
+dockerd_start() {
+    mkdir -p "$engines/dockerd"
+    dockerd --data-root "$engines/dockerd/data" --exec-root "$engines/dockerd/exec" --pidfile "$engines/dockerd/pid" \
+        -H "unix://$engines/dockerd.sock" --storage-driver vfs --iptables=false --ip6tables=false --bridge=none "$@" \
+        >"$engines/dockerd.log" 2>&1 </dev/null &
+    engine_pids+=($!)
+    engine_ready dockerd
+}
+
+# api METHOD TARGET [CURL-OPTION...]: asks the engine at $socket directly, for what the provider's own word is not enough
+api() {
+    local method=$1 target=$2
+    shift 2
+    curl -s --max-time 120 --unix-socket "$socket" -X "$method" "http://engine/v1.41$target" "$@"
+}
+
+# An image of BusyBox alone, in a tar; $1 is the file.
+image_make() {
+    local root=$engines/image program
+    mkdir -p "$root/bin" "$root/tmp" "$root/etc" "$root/root" "$root/proc" "$root/dev" "$root/sys"
+    cp "$(command -v busybox)" "$root/bin/busybox"
+    for program in $("$root/bin/busybox" --list); do
+        [ "$program" = busybox ] || ln -sf busybox "$root/bin/$program"
+    done
+    chmod 1777 "$root/tmp"
+    printf 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n' >"$root/etc/passwd"
+    printf 'root:x:0:\nuser:x:1000:\n' >"$root/etc/group"
+    tar -C "$root" --owner=0 --group=0 -cf "$1" .
+}
+
+# Imports it as localhost/sandlot-test:one. Podman passes over the tag.
+image_import() {
+    [ -e "$engines/image.tar" ] || image_make "$engines/image.tar"
+    api POST '/images/create?fromSrc=-&repo=localhost/sandlot-test&tag=one' -H 'Content-Type: application/x-tar' \
+        --data-binary "@$engines/image.tar" >"$engines/import.log"
+    api POST '/images/localhost%2Fsandlot-test:latest/tag?repo=localhost/sandlot-test&tag=one' >/dev/null
+    api GET '/images/localhost%2Fsandlot-test:one/json' | jq -e .Id >/dev/null || not_ok "an image" "$(cat "$engines/import.log")"
+}
+
+# Podman's watchers of commands and containers stay for a while: all processes that have our folder among their words.
+ours_running() { grep -lsF -e "$engines/" /proc/[0-9]*/cmdline | sed 's|/proc/||; s|/cmdline||'; }
+
+# Ends the engines, with all that is theirs.
+engines_stop() {
+    local pid name
+    for name in podman dockerd; do
+        socket=$engines/$name.sock
+        [ -S "$socket" ] || continue
+        for id in $(api GET '/containers/json?all=1' | jq -r '.[].Id'); do api DELETE "/containers/$id?force=1&v=1" >/dev/null; done
+    done
+    for pid in "${engine_pids[@]}"; do kill "$pid" 2>/dev/null; done
+    for pid in "${engine_pids[@]}"; do wait "$pid" 2>/dev/null; done
+    engine_pids=()
+    for pid in $(ours_running); do kill -KILL "$pid" 2>/dev/null; done
+    awk -v folder="$engines/" 'index($2, folder) == 1 {print $2}' /proc/self/mounts | sort -r | while read -r mount; do
+        umount -l "$mount" 2>/dev/null
+    done
+    rm -rf "$engines"
+}
+
+# Certificates of an authority of our own in FOLDER: that of the engine, for 127.0.0.1, and ours.
+certificates_make() { # FOLDER
+    local name
+    mkdir -p "$1"
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout "$1/authority.key" -out "$1/ca.pem" 2>/dev/null
+    for name in server client; do
+        openssl req -newkey rsa:2048 -nodes -subj "/CN=$name" -keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
+        openssl x509 -req -in "$1/$name.csr" -CA "$1/ca.pem" -CAkey "$1/authority.key" -CAcreateserial -days 2 -out "$1/$name.crt" \
+            -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
+    done
+    mv "$1/client.crt" "$1/cert.pem"
+    mv "$1/client.key" "$1/key.pem"
+}
+
+# A server of ssh for who runs this test, on a port of its own; sets $ssh_port and puts an ssh that finds it before all others in PATH.
+sshd_start() {
+    local folder=$engines/ssh end=$((SECONDS + 60))
+    mkdir -p "$folder/bin" && chmod 700 "$folder"
+    [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+    ssh-keygen -q -t ed25519 -N '' -f "$folder/host" && ssh-keygen -q -t ed25519 -N '' -f "$folder/own" || return 1
+    ssh_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >"$folder/config" <<CONF
+ListenAddress 127.0.0.1:$ssh_port
+HostKey $folder/host
+AuthorizedKeysFile $folder/own.pub
+StrictModes no
+PidFile $folder/pid
+UsePAM no
+SetEnv PATH=$PATH
+CONF
+    /usr/sbin/sshd -D -e -f "$folder/config" >"$engines/sshd.log" 2>&1 </dev/null &
+    engine_pids+=($!)
+    printf '#!/bin/sh\nexec /usr/bin/ssh -F /dev/null -i %q -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "$@"\n' "$folder/own" >"$folder/bin/ssh"
+    chmod +x "$folder/bin/ssh"
+    until (exec 3<>"/dev/tcp/127.0.0.1/$ssh_port") 2>/dev/null; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.1
+    done
+}

@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154
+# The provider with real engines that this test starts, Podman's service and dockerd: what an emulator can only claim.
+# ENGINES names those to be tried; ROWS the groups of the table of operations.
+. tests/vendors/lib.sh
+. tests/vendors/docker/engines.sh
+unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION CONTAINER_HOST
+export DOCKER_CONFIG=$scratch/docker
+mkdir -p "$engines" "$DOCKER_CONFIG"
+trap 'engines_stop; finish' EXIT
+
+vendor=docker calls_program=$scratch/engine-calls way=cloud as_root=true workspace=/workspace
+image=localhost/sandlot-test:one
+making=(--param "image=$image" --param pull=never)
+groups=(execute lifecycle "write transfer")
+[ -z "${SANDLOT_TEST_SLOW:-}" ] || groups+=(read edit "grep glob" "list delete")
+
+exec_in() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$@" </dev/null; } # ID -- COMMAND
+inspect() { api GET "/containers/$id/json"; }
+containers() { api GET '/containers/json?all=1' | jq length; }
+made() { # OPTION...
+    id=$("$SANDLOT" -q create "${provider[@]}" "${making[@]}" "$@" </dev/null 2>"$scratch/err")
+    [ -n "$id" ] || not_ok "a sandbox of $*" "$(cat "$scratch/err")"
+}
+
+walls() {
+    local status
+    made --param memory_mb=64 --param cpus=0.5
+    status=$(exec_in "$id" -- 'cat /proc/self/status; ls /sys/class/net; id -u')
+    check "$engine: no capability" grep -q '^CapEff:.0000000000000000$' <<<"$status"
+    check "$engine: nor can one be had" grep -q '^CapBnd:.0000000000000000$' <<<"$status"
+    check "$engine: no new privileges" grep -q '^NoNewPrivs:.1$' <<<"$status"
+    check "$engine: the system calls are filtered" grep -q '^Seccomp:.2$' <<<"$status"
+    check "$engine: no network but the loop" test "$(sed -n '/^lo$/,$p' <<<"$status" | tr '\n' ' ')" = "lo 0 "
+    check "$engine: the limits are the engine's" \
+        test "$(inspect | jq -c '[.HostConfig.Memory, .HostConfig.MemorySwap, .HostConfig.NanoCpus, .HostConfig.PidsLimit]')" = '[67108864,67108864,500000000,1024]'
+    check "$engine: too much memory ends the command" test "$(exec_in "$id" -- 'head -c 200000000 /dev/zero | tail | wc -c'; exec_in "$id" -- 'echo lives')" != 200000000$'\n'lives
+    check "$engine: it ends by itself" test "$(inspect | jq -c '[.HostConfig.AutoRemove, .Config.Cmd]')" = '[true,["2592000"]]'
+    gone "$id"
+    made --param 'capabilities=["CHOWN"]' --param 'environment={"SAID":"a b"}' --param 'labels={"team":"x"}' --param user=1000:1000 --param working_dir=/tmp/here
+    check "$engine: what was asked for can be had" test "$(exec_in "$id" -- 'grep CapBnd /proc/self/status; echo "$SAID"; id -u; pwd' | tr '\n\t' '  ')" = "CapBnd: 0000000000000001 a b 1000 /tmp/here "
+    check "$engine: labels" test "$(inspect | jq -r '.Config.Labels.team')" = x
+    gone "$id"
+    made --param read_only=true
+    check "$engine: a root that is read-only" test "$(exec_in "$id" -- 'touch /bin/x 2>&1 | grep -o "Read-only"; echo ok >file; cat file')" = Read-only$'\n'ok
+    head -c 3000000 /dev/urandom >"$scratch/bytes"
+    rm -f "$scratch/back"
+    expect "$engine: files go up to it" 0 "*" "*" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/bytes" /workspace/bytes
+    expect "$engine: and come back" 0 "*" "*" -q download "${provider[@]}" --sandbox-id "$id" /workspace/bytes "$scratch/back"
+    check "$engine: as they were" cmp -s "$scratch/bytes" "$scratch/back"
+    gone "$id"
+}
+
+lives() {
+    local long
+    made
+    head -c 3000000 /dev/urandom >"$scratch/bytes"
+    input=$scratch/bytes run -q exec --stdin "${provider[@]}" --sandbox-id "$id" -- cat
+    check "$engine: standard input to its end, and as much output" cmp -s "$scratch/bytes" "$scratch/out"
+    long=$(inspect | jq -r .Id)
+    check "$engine: the id is what people use" test "${long:0:12}" = "$id"
+    expect "$engine: attach by the whole id" 0 "here" "*" -q exec "${provider[@]}" --sandbox-id "$long" -- echo here
+    expect "$engine: attach by name" 0 "here" "*" -q exec "${provider[@]}" --sandbox-id "$(inspect | jq -r '.Name | ltrimstr("/")')" -- echo here
+    json "$engine: it is listed as ours" 0 ".sandboxes | length == 1 and .[0].id == \"$id\" and .[0].mine" list "${provider[@]}"
+    exec_in "$id" -- 'echo kept >kept'
+    api POST "/containers/$id/pause" >/dev/null
+    expect "$engine: what is paused is woken" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
+    api POST "/containers/$id/pause" >/dev/null
+    json "$engine: what is paused can be deleted" 0 .deleted delete "${provider[@]}" -- "$id"
+    check "$engine: it is gone" test "$(containers)" = 0
+    json "$engine: delete again" 0 .deleted delete "${provider[@]}" -- "$id"
+    json "$engine: an unknown id" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id "$id" -- true
+    expect "$engine: an image that is not there" 2 "*" "there is no image" -q create "${provider[@]}" --param image=localhost/nothing:here --param pull=never
+    check "$engine: leaves nothing" test "$(containers)" = 0
+    strangers
+    killed
+}
+
+# A container of somebody else is used, woken and left alone; it is not listed.
+strangers() {
+    api POST '/containers/create?name=stranger' -H 'Content-Type: application/json' \
+        -d "{\"Image\":\"$image\",\"Cmd\":[\"sleep\",\"1000\"],\"WorkingDir\":\"/tmp\",\"HostConfig\":{\"NetworkMode\":\"none\"}}" >/dev/null
+    expect "$engine: a container of somebody else, which has not run" 0 /tmp "*" -q exec "${provider[@]}" --sandbox-id stranger -- pwd
+    json "$engine: is not listed" 0 '.sandboxes == []' list "${provider[@]}"
+    expect "$engine: nor collected" 0 "*" "*" gc
+    check "$engine: and lives on" test "$(containers)" = 1
+    api DELETE '/containers/stranger?force=1' >/dev/null
+}
+
+killed() {
+    local pid
+    "$SANDLOT" -q exec "${provider[@]}" "${making[@]}" -- 'echo begun; sleep 1000' >"$scratch/begun" 2>&1 </dev/null &
+    pid=$!
+    timeout 60 sh -c "until grep -q begun '$scratch/begun'; do sleep 0.05; done"
+    check "$engine: a command runs" grep -q begun "$scratch/begun"
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    check "$engine: kill -9 leaves its container" test "$(containers)" = 1
+    run gc
+    check "$engine: until gc" test "$status:$(containers)" = 0:0
+}
+
+# Snapshots and what is made of them; pausing, by the calls that no command makes.
+snapshots() {
+    local calls_url=unix://$socket
+    made
+    exec_in "$id" -- 'echo before >file'
+    check "$engine: a snapshot" calls "$ok" snapshot "$id" First.1
+    check "$engine: is told by its name" says '^result: First.1$'
+    check "$engine: and not made twice" calls "$invalid" snapshot "$id" First.1
+    check "$engine: nor under a name that is none" calls "$invalid" snapshot "$id" a/b
+    exec_in "$id" -- 'echo after >file'
+    calls "$ok" snapshots
+    check "$engine: it is listed" says '^listed: First.1 complete dated$'
+    check "$engine: a sandbox of it has its files" \
+        test "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-snapshot-name First.1 -- cat file </dev/null)" = before
+    expect "$engine: one that is not there" 3 "*" "no snapshot nothing" -q exec "${provider[@]}" --sandbox-snapshot-name nothing -- true
+    check "$engine: it is deleted" calls "$ok" delete-snapshot First.1
+    check "$engine: twice" calls "$ok" delete-snapshot First.1
+    calls "$ok" snapshots
+    check "$engine: it is gone" test "$out" = ""
+    check "$engine: pause" calls "$ok" pause "$id"
+    check "$engine: the engine knows" test "$(inspect | jq .State.Paused)" = true
+    check "$engine: pause again" calls "$ok" pause "$id"
+    check "$engine: resume" calls "$ok" resume "$id"
+    check "$engine: resume again" calls "$ok" resume "$id"
+    check "$engine: its files are there" test "$(exec_in "$id" -- cat file)" = after
+    gone "$id"
+}
+
+# A terminal of the engine, which has the size of ours and ends with its program's status.
+terminals() {
+    made
+    printf 'stty size; echo "$TERM" $((6 * 7)); tty; exit 7\n' >"$scratch/typed"
+    timeout 60 script -qec "stty rows 33 cols 99; TERM=vt220 '$SANDLOT' -q shell ${provider[*]@Q} --sandbox-id $id" /dev/null \
+        <"$scratch/typed" >"$scratch/typescript" 2>&1
+    check "$engine: a terminal ends with its program" test "$?" = 7
+    check "$engine: it has our size" grep -q '33 99' "$scratch/typescript"
+    check "$engine: and our TERM" grep -q 'vt220 42' "$scratch/typescript"
+    check "$engine: it is one" grep -q '^/dev/pts/' "$scratch/typescript"
+    gone "$id"
+}
+
+# In a process of its own, and by what the environment says.
+elsewhere() {
+    printf '[sandboxes.providers.docker]\nisolation = "unconfined"\n[sandboxes.providers.docker.params]\nimage = "%s"\n' "$image" >"$config"
+    expect "$engine: in a worker" 0 42 "*" -q exec "${provider[@]}" -- 'echo $((6 * 7))'
+    rm -f "$config"
+    (
+        export DOCKER_HOST=unix://$socket
+        provider=(--sandbox docker)
+        expect "$engine: by DOCKER_HOST" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        unset DOCKER_HOST
+        hash=$(printf mine | sha256sum | cut -d ' ' -f 1)
+        mkdir -p "$DOCKER_CONFIG/contexts/meta/$hash"
+        printf '{"Name":"mine","Metadata":{},"Endpoints":{"docker":{"Host":"unix://%s","SkipTLSVerify":false}}}' "$socket" >"$DOCKER_CONFIG/contexts/meta/$hash/meta.json"
+        expect "$engine: by the parameter context" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" --param context=mine -- 'echo $((6 * 7))'
+        DOCKER_CONTEXT=mine expect "$engine: by DOCKER_CONTEXT" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        printf '{"currentContext":"mine"}' >"$DOCKER_CONFIG/config.json"
+        expect "$engine: by the current context" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        DOCKER_HOST=unix:///nowhere/at/all expect "$engine: DOCKER_HOST beats it" 3 "*" "no container engine at /nowhere" -q exec "${provider[@]}" "${making[@]}" -- true
+        DOCKER_CONTEXT=other expect "$engine: a context that is not there" 2 "*" 'no context "other"' -q exec "${provider[@]}" "${making[@]}" -- true
+        exit "$failures"
+    )
+    failures=$?
+    rm -rf "${DOCKER_CONFIG:?}"/*
+}
+
+# Over TCP with certificates, which only dockerd serves.
+by_tls() {
+    local folder=$engines/dockerd/certificates url
+    url=tcp://$(sed -n 's/.*API listen on \(127\.0\.0\.1:[0-9]*\).*/\1/p' "$engines/dockerd.log" | head -n 1)
+    expect "TLS: a command" 0 42 "*" -q exec --sandbox docker --param "base_url=$url" --param "cert_path=$folder" "${making[@]}" -- 'echo $((6 * 7))'
+    DOCKER_HOST=$url DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$folder expect "TLS: by the variables of docker" 0 42 "*" -q exec --sandbox docker "${making[@]}" -- 'echo $((6 * 7))'
+    input=$scratch/bytes DOCKER_HOST=$url DOCKER_CERT_PATH=$folder run -q exec --stdin --sandbox docker "${making[@]}" -- cat
+    check "TLS: standard input to its end" cmp -s "$scratch/bytes" "$scratch/out"
+    mkdir -p "$scratch/strange" && certificates_make "$scratch/strange"
+    expect "TLS: an authority that is not ours" 3 "*" "*" -q list --sandbox docker --param "base_url=$url" --param "cert_path=$scratch/strange"
+    check "TLS: is told" grep -qi certificate "$scratch/err"
+    expect "TLS: nor without" 3 "*" "*" -q list --sandbox docker --param "base_url=$url"
+}
+
+# By ssh, through whatever docker command the far side has.
+by_ssh() {
+    local url
+    if ! command -v docker >/dev/null || [ ! -x /usr/sbin/sshd ]; then
+        echo "SKIP $engine by ssh: no docker command, or no openssh-server (make deps)"
+        return
+    fi
+    sshd_start || { not_ok "$engine: sshd starts" "$(cat "$engines/sshd.log")"; return; }
+    url=ssh://$(id -un)@127.0.0.1:$ssh_port$socket
+    (
+        export PATH=$engines/ssh/bin:$PATH
+        expect "$engine by ssh: a command" 0 42 "*" -q exec --sandbox docker --param "base_url=$url" "${making[@]}" -- 'echo $((6 * 7))'
+        input=$scratch/bytes run -q exec --stdin --sandbox docker --param "base_url=$url" "${making[@]}" -- cat
+        check "$engine by ssh: standard input to its end" cmp -s "$scratch/bytes" "$scratch/out"
+        expect "$engine by ssh: a host that does not answer" 3 "*" "ssh" -q list --sandbox docker --param "base_url=ssh://127.0.0.1:1"
+        check "$engine by ssh: no ssh is left" test "$(pgrep -f "ssh.*-p $ssh_port" | wc -l)" = 0
+        exit "$failures"
+    )
+    failures=$?
+}
+
+for engine in ${ENGINES:-podman dockerd}; do
+    lacking=$(engine_lacks "$engine")
+    if [ -n "$lacking" ]; then
+        if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then not_ok "$engine is there" "$lacking"; else echo "SKIP $engine: $lacking"; fi
+        continue
+    fi
+    options=()
+    if [ "$engine" = dockerd ]; then
+        certificates_make "$engines/dockerd/certificates"
+        options=(-H tcp://127.0.0.1:0 --tlsverify --tlscacert "$engines/dockerd/certificates/ca.pem"
+            --tlscert "$engines/dockerd/certificates/server.crt" --tlskey "$engines/dockerd/certificates/server.key")
+    fi
+    "${engine}_start" "${options[@]}" || continue
+    image_import
+    provider=(--sandbox docker --param "base_url=unix://$socket")
+    for step in ${STEPS:-walls lives snapshots terminals elsewhere}; do "$step"; done
+    [ "$engine" != dockerd ] || by_tls
+    by_ssh
+    # shellcheck disable=SC2086 # groups, one word each
+    rows_run ${ROWS:-${groups[*]}}
+    delete_all
+done

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154
+# What is the engine's own: streams that break, versions, pulls and credentials.
+. tests/vendors/lib.sh
+
+secret=registry-secret-0123
+unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION CONTAINER_HOST
+export DOCKER_CONFIG=$scratch/docker
+vendor_use docker
+provider=(--sandbox docker --param "base_url=$url") making=(--param image=debian:stable) workspace=/workspace
+
+start_rule() { faults "[{\"method\":\"POST\",\"path\":\"/exec/[^/]*/start\$\",\"times\":${2:-1},\"action\":$1}]"; }
+sleeps() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- "grep -lxz '7[0]7' /proc/[0-9]*/cmdline 2>/dev/null | wc -l" </dev/null; }
+no_sleeps() { [ "$(sleeps)" = 0 ]; }
+exec_in() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- "$1" </dev/null; }
+
+# A stream is never taken for whole that is not, and what was started is ended.
+streams() {
+    made || return
+    start_rule '{"drop":"during","bytes":5}'
+    json "half a frame, then a cut" 3 '.error == "network"' exec "${provider[@]}" --sandbox-id "$id" -- 'echo once >>ran1; echo out; sleep 707'
+    check "it ran once at most" test "$(exec_in 'cat ran1 2>/dev/null | wc -l')" -le 1
+    check "and does no more" until_true 10 no_sleeps
+    start_rule '{"truncate_bytes":6}'
+    json "a stream that ends before the command" 3 '.error == "network"' exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; sleep 707'
+    check "which is ended" until_true 10 no_sleeps
+    start_rule '{"truncate_bytes":9}'
+    json "a stream that ends after it, but too soon" 3 '.error == "network" and (.message | contains("not all"))' \
+        exec "${provider[@]}" --sandbox-id "$id" -- 'echo output'
+    start_rule '{"garbage":true}'
+    json "frames that are none" 3 '.error == "provider_error"' exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; sleep 707'
+    check "end the command" until_true 10 no_sleeps
+    start_rule '{"drop":"before"}'
+    json "no answer to the start" 3 '.error == "network"' exec "${provider[@]}" --sandbox-id "$id" -- 'echo once >>ran2; echo out'
+    check "it is not started again" test "$(exec_in 'cat ran2 2>/dev/null | wc -l')" -le 1
+    start_rule '{"status":500,"body":{"message":"no more processes"}}'
+    json "a refusal is told in the engine's words" 3 '.message | contains("no more processes")' exec "${provider[@]}" --sandbox-id "$id" -- true
+    start_rule '{"hang_ms":600000}'
+    json "a start that hangs ends with --timeout" 3 '.error == "network" and (.message | contains("did not tell"))' \
+        exec "${provider[@]}" --sandbox-id "$id" --timeout 1 -- true
+    faults '[]'
+    head -c 3000000 /dev/urandom >"$scratch/bytes"
+    input=$scratch/bytes run -q exec --stdin "${provider[@]}" --sandbox-id "$id" -- cat
+    check "three megabytes there and back through a command" cmp -s "$scratch/bytes" "$scratch/out"
+    gone "$id"
+    service_empty "nothing is left after the streams"
+}
+
+versions() {
+    ping() { faults "[{\"path\":\"/_ping\$\",\"times\":-1,\"action\":{\"status\":200,\"headers\":$1,\"body\":\"OK\"}}]"; }
+    ping '{"api-version":"1.40"}'
+    run list "${provider[@]}"
+    check "an older engine is spoken to in its version" grep -q 'GET /v1.40/containers/json' <(requests_show)
+    ping '{"api-version":"1.24"}'
+    json "one that is too old is refused" 1 '.error == "not_supported" and (.message | contains("1.24"))' list "${provider[@]}"
+    ping '{}'
+    json "what says no version is no engine" 3 '.message | contains("no container engine")' list "${provider[@]}"
+    ping '{"api-version":"1.99"}'
+    run -v list "${provider[@]}"
+    check "one that is newer is spoken to in ours" grep -q 'GET /v1.51/containers/json' <(requests_show)
+    faults '[]'
+    requests_reset
+    DOCKER_API_VERSION=1.40 run list "${provider[@]}"
+    check "the version can be pinned" grep -q 'GET /v1.40/containers/json' <(requests_show)
+    DOCKER_API_VERSION=newest expect "to one that is none it cannot" 3 "*" "DOCKER_API_VERSION" -q list "${provider[@]}"
+}
+
+pulls() {
+    export DOCKER_CONFIG=$scratch/docker
+    mkdir -p "$DOCKER_CONFIG" "$scratch/bin"
+    expect "a missing image is pulled" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/some:one -- echo here
+    check "by its tag" grep -q 'POST /v1.41/images/create?fromImage=registry.test%2Fsome&tag=one 200' <(requests_show)
+    requests_reset
+    expect "once" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/some:one -- echo here
+    check "is enough" test "$(requests_show | grep -c images/create)" = 0
+    expect "always is always" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/some:one --param pull=always -- echo here
+    check "asked" test "$(requests_show | grep -c images/create)" = 1
+    expect "never is never" 2 "*" "there is no image" -q create "${provider[@]}" --param image=registry.test/other:one --param pull=never
+    expect "a name that no registry has" 2 "*" "could not be pulled" -q create "${provider[@]}" --param image=registry.test/nothing:one
+    json "a limit of the registry" 3 '.error == "quota"' create "${provider[@]}" --param image=registry.test/limited:one
+    json "an image that is somebody's" 3 '.error == "auth" and (.message | contains("docker login"))' create "${provider[@]}" --param image=registry.test/private:one
+    printf '{"auths":{"registry.test":{"auth":"%s"}}}' "$(printf 'me:%s' "$secret" | base64 -w 0)" >"$DOCKER_CONFIG/config.json"
+    run -vv exec "${provider[@]}" --param image=registry.test/private:one -- echo here
+    check "with docker's credentials it is ours" test "$status:$out" = 0:here
+    secret_is_kept "credentials"
+    check "nor are they in their other form" test "$(grep -c "$(printf 'me:%s' "$secret" | base64 -w 0)" "$scratch/err")" = 0
+    printf '#!/bin/sh\nread -r host\n[ "$1 $host" = "get registry.test" ] && echo "{\\"Username\\":\\"me\\",\\"Secret\\":\\"%s\\"}"\n' "$secret" >"$scratch/bin/docker-credential-mine"
+    chmod +x "$scratch/bin/docker-credential-mine"
+    printf '{"credHelpers":{"registry.test":"mine"}}' >"$DOCKER_CONFIG/config.json"
+    PATH=$scratch/bin:$PATH expect "a helper knows them too" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/private:two -- echo here
+    printf '{"credsStore":"mine"}' >"$DOCKER_CONFIG/config.json"
+    PATH=$scratch/bin:$PATH expect "as does the store" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/private:three -- echo here
+    printf '{"credsStore":"none-of-that-name"}' >"$DOCKER_CONFIG/config.json"
+    json "a helper that is not there is a warning" 3 '.error == "auth"' create "${provider[@]}" --param image=registry.test/private:four
+    check "which names it" grep -q docker-credential-none-of-that-name "$scratch/err"
+    service_empty "nothing is left after the pulls"
+}
+
+# The addresses that people write, before anything is sent.
+addresses() {
+    local said
+    for said in nothing tcp:// 'ssh://a b' ssh://-oProxyCommand=x ssh://me:password@host 'ssh://host?x' unix://relative; do
+        expect "the address $said" 3 "*" "container engine" -q list --sandbox docker --param "base_url=$said"
+    done
+    expect "a socket that is not there" 3 "*" "no container engine at /nowhere/docker.sock" -q list --sandbox docker --param base_url=unix:///nowhere/docker.sock
+    expect "tcp is http" 0 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
+    DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
+}
+
+for step in streams versions pulls addresses; do part "$step"; done
+parts_run
+vendor_sound
