@@ -36,6 +36,7 @@ void session_free(struct sandlot_session *session)
         return;
     leftovers_sweep_end(session->sweep);
     session_roots_clear(&session->roots);
+    process_cursors_clear(&session->cursors);
     session_release_handle(session);
     provider_unload(session->provider);
     ledger_record_free(session->record);

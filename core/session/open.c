@@ -569,6 +569,7 @@ static struct sandlot_session *new_session(struct sandlot *sandlot, const struct
     session->turn_fd = -1;
     path_locks_init(&session->path_locks);
     session_roots_init(&session->roots);
+    process_cursors_init(&session->cursors);
     session->sandlot = sandlot;
     session->keep = options->keep || options->scope;
     session->provider = runtime_load(sandlot, options->provider, options->parameters, false, error);

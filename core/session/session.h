@@ -9,6 +9,7 @@
 
 #include "session/ledger.h"
 #include "session/path_lock.h"
+#include "session/process_cursor.h"
 #include "session/runtime.h"
 
 #include <pthread.h>
@@ -48,6 +49,7 @@ struct sandlot_session {
     struct path_locks path_locks;  /* files that are being changed */
     struct leftovers_sweep *sweep; /* deletes what dead runs left at this provider, beside our work; or NULL */
     struct session_roots roots;
+    struct process_cursors cursors;
 };
 
 /*

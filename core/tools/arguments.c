@@ -17,8 +17,13 @@ static const struct {
     const char *name;
     const char *ours;
 } aliases[] = {
-    {"path", "file_path"},        {"file_path", "path"}, {"cmd", "command"},
-    {"working_directory", "cwd"}, {"workdir", "cwd"},    {"max_results", "max_count"},
+    {"path", "file_path"},
+    {"file_path", "path"},
+    {"cmd", "command"},
+    {"working_directory", "cwd"},
+    {"workdir", "cwd"},
+    {"max_results", "max_count"},
+    {"run_in_background", "background"},
 };
 
 /* Names of other tools for what ours do not do, and what to do then. Without advice they are accepted and ignored. */
@@ -37,8 +42,6 @@ static const struct {
     {TOOL_GREP, "type", "set glob, or use execute with grep"},
     {TOOL_GREP, "multiline", "use execute with grep"},
     {TOOL_EXECUTE, "description", NULL},
-    {TOOL_EXECUTE, "run_in_background",
-     "append & to the command, with its output redirected to a file (cmd >log 2>&1 &), and look at the file later"},
     {TOOL_EDIT_FILE, "edits", "call edit_file once for each replacement, with old_string and new_string"},
     {TOOL_EDIT_FILE, "dryRun", "edit_file always writes; see the file with read_file"},
     {TOOL_READ_FILE, "head", "set limit to the number of lines"},
@@ -203,8 +206,11 @@ static int read_integer(const struct tool_property *property, struct json_object
 {
     if (!whole_number(value, &to->number))
         return error_type(property, value, error);
-    if (property->maximum > 0)
+    if (property->maximum == TOOL_TIMEOUT_MAXIMUM)
         return check_timeout(to->number, error);
+    if (property->maximum > 0 && (to->number < property->minimum || to->number > property->maximum))
+        return error_set(error, SANDLOT_CODE_USAGE, "%s must be from %lld to %lld.", property->name,
+                         (long long)property->minimum, (long long)property->maximum);
     if (property->minimum > 0 && to->number < property->minimum)
         return error_set(error, SANDLOT_CODE_USAGE, "%s must be at least %lld.", property->name,
                          (long long)property->minimum);

@@ -24,6 +24,7 @@ static int (*const runs[TOOLS])(const struct work *work, struct reply *reply,
                                                                 [TOOL_GLOB] = tool_glob,
                                                                 [TOOL_GREP] = tool_grep,
                                                                 [TOOL_EXECUTE] = tool_execute,
+                                                                [TOOL_PROCESS] = tool_process,
                                                                 [TOOL_DELETE] = tool_delete};
 
 bool sandlot_session_can_execute(const struct sandlot_session *session)
@@ -98,6 +99,8 @@ static char *meta_of(const struct reply *reply, const struct sandlot_session *se
         buffer_format(&json, ",\"sandlot/exit_code\":%d", reply->exit_code);
     if (reply->ran)
         buffer_format(&json, ",\"sandlot/timed_out\":%s", word(reply->timed_out));
+    if (*reply->process)
+        buffer_format(&json, ",\"sandlot/process\":\"%s\"", reply->process);
     if (reply->next_offset >= 0)
         buffer_format(&json, ",\"sandlot/next_offset\":%" PRId64, reply->next_offset);
     if (code != SANDLOT_CODE_OK)
@@ -161,7 +164,7 @@ int sandlot_call_tool(struct sandlot_session *session, const struct sandlot_tool
     if (!tool)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "there is no tool '%.*s'; the tools are ls, read_file, write_file, edit_file, glob, grep, "
-                         "execute and delete",
+                         "execute, process and delete",
                          SHOWN_NAME, own.name ? own.name : "");
     struct reply reply = {.next_offset = -1};
     enum sandlot_code code = SANDLOT_CODE_OK;
@@ -169,6 +172,9 @@ int sandlot_call_tool(struct sandlot_session *session, const struct sandlot_tool
 
     if (!failed)
         failed = answer_with(&reply, session, code, started_ms, answer, error);
+    /* What nobody gets to see is news the next time. */
+    if (!failed && *reply.process && cancellation_check(cancellation_fd(own.cancellation), NULL) == 0)
+        process_cursor_set(session, reply.process, reply.next_offset);
     reply_clear(&reply);
     return failed;
 }

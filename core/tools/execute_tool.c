@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "operations/output.h"
 #include "operations/sandbox_path.h"
+#include "tools/execute_reply.h"
 #include "tools/refusals.h"
 #include "tools/saved_output.h"
 #include "tools/text.h"
@@ -63,14 +64,6 @@ static int run(const struct work *work, struct kept *kept, struct sandlot_result
     sandlot_error_clear(&why);
     return -1;
 }
-
-/* What a command printed, ready to be shown. */
-struct printed {
-    char *text;
-    size_t length;
-    bool incomplete; /* more came than is kept at all */
-    uint64_t total;  /* bytes that came */
-};
 
 static char *note_of_incomplete(const struct printed *printed)
 {
@@ -139,10 +132,9 @@ static char *status_of(const struct work *work, const struct sandlot_result *res
     return text_format("%s%s%s", status, *status ? "\n" : "", refusals);
 }
 
-static int reply_with(const struct work *work, const struct printed *printed, const struct sandlot_result *result,
-                      int64_t begin_ms, struct reply *reply, struct sandlot_error *error)
+int execute_reply(const struct work *work, const struct printed *printed, const char *status, struct reply *reply,
+                  struct sandlot_error *error)
 {
-    AUTO_FREE char *status = status_of(work, result, begin_ms);
     struct text_gap gap;
 
     if (!printed->text || !status)
@@ -160,7 +152,7 @@ static int reply_with(const struct work *work, const struct printed *printed, co
     return reply_set(reply, text, length, error);
 }
 
-static void read_output(struct output *output, struct printed *printed)
+void printed_take(struct output *output, struct printed *printed)
 {
     size_t length = 0;
 
@@ -179,18 +171,24 @@ int tool_execute(const struct work *work, struct reply *reply, struct sandlot_er
     if (!sandlot_session_can_execute(work->session))
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
                          "This sandbox only serves files: commands cannot be run in it.");
+    if (argument(work->arguments, "background")->flag)
+        return execute_in_background(work, reply, error);
+    if (argument(work->arguments, "stdin")->flag)
+        return error_set(error, SANDLOT_CODE_USAGE, "stdin goes with background only; then process can send input.");
     output_init(&kept.output, SANDLOT_DEFAULT_OUTPUT_LIMIT);
     int64_t begin_ms = refusals_clock();
     int failed = run(work, &kept, &result, error);
 
     if (!failed) {
-        read_output(&kept.output, &printed);
+        AUTO_FREE char *status = status_of(work, &result, begin_ms);
+
+        printed_take(&kept.output, &printed);
         reply->ran = true;
         reply->has_exit_code = result.has_exit_code;
         reply->exit_code = result.exit_code;
         reply->timed_out = result.timed_out;
         reply->is_error = result.timed_out;
-        failed = reply_with(work, &printed, &result, begin_ms, reply, error);
+        failed = execute_reply(work, &printed, status, reply, error);
     }
     free(printed.text);
     output_clear(&kept.output);

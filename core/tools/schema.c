@@ -6,6 +6,8 @@
 #include <sandlot/sandlot.h>
 #include <string.h>
 
+/* Those of use to an agent. */
+static const char *const signals[] = {"TERM", "INT", "KILL", NULL};
 static const char *const output_modes[] = {"files_with_matches", "content", "count", NULL};
 
 /* Every word here is paid for in every request to a model. */
@@ -107,10 +109,9 @@ const struct tool tool_table[TOOLS] = {
          .title = "Run command",
          .description =
              "Run a shell command (bash or sh) inside the sandbox; returns its output and errors together, and the "
-             "exit code. Each call is a fresh shell in cwd: only files and background processes "
-             "carry over. No standard input. Long output is shown in part and saved to a file. Start long work with "
-             "(cmd >log 2>&1 &) and read the log later. To read, search or edit files prefer the other "
-             "tools.",
+             "exit code. Each call is a fresh shell in cwd: only files and processes "
+             "carry over. Long output is cut and saved to a file. For servers and long "
+             "work set background, then use process. To read, search or edit files prefer the other tools.",
          .properties =
              {{.name = "command", .type = PROPERTY_PATH, .required = true, .description = "Shell command line"},
               {.name = "timeout",
@@ -119,9 +120,28 @@ const struct tool tool_table[TOOLS] = {
                .standard = "1800",
                .bounded = true,
                .maximum = TOOL_TIMEOUT_MAXIMUM},
-              {.name = "cwd", .type = PROPERTY_PATH, .description = SEARCH_PATH}},
+              {.name = "cwd", .type = PROPERTY_PATH, .description = SEARCH_PATH},
+              {.name = "background", .type = PROPERTY_BOOLEAN, .description = "Return an id after 1 s"},
+              {.name = "stdin", .type = PROPERTY_BOOLEAN, .description = "process may send input"}},
          .open_world = true,
          .always_load = true},
+    [TOOL_PROCESS] =
+        {.name = "process",
+         .title = "Process",
+         .description = "Output of a background process inside the sandbox since the last look, and its state. "
+                        "Without id: all.",
+         .properties = {{.name = "id", .type = PROPERTY_PATH, .description = "Such as p1"},
+                        {.name = "wait",
+                         .type = PROPERTY_INTEGER,
+                         .description = "Seconds",
+                         .standard = "5",
+                         .bounded = true,
+                         .maximum = TOOL_WAIT_MAXIMUM},
+                        {.name = "input", .type = PROPERTY_TEXT, .description = "Standard input"},
+                        {.name = "close_input", .type = PROPERTY_BOOLEAN, .description = "End it"},
+                        {.name = "signal", .type = PROPERTY_TEXT, .description = "Sent first", .choices = signals},
+                        {.name = "offset", .type = PROPERTY_INTEGER, .description = "From byte"}},
+         .search_hint = "background work"},
     [TOOL_DELETE] =
         {.name = "delete",
          .title = "Delete file or directory",
@@ -228,7 +248,7 @@ char *schema_of_tools(bool execute, bool open_world)
     struct buffer json = {0};
 
     for (size_t i = 0; i < TOOLS; i++) {
-        if (i == TOOL_EXECUTE && !execute)
+        if ((i == TOOL_EXECUTE || i == TOOL_PROCESS) && !execute)
             continue;
         buffer_add_text(&json, i == 0 ? "[" : ",");
         add_tool(&json, &tool_table[i], open_world);

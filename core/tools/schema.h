@@ -17,10 +17,11 @@ enum tool_kind {
     TOOL_GLOB,
     TOOL_GREP,
     TOOL_EXECUTE,
+    TOOL_PROCESS,
     TOOL_DELETE
 };
 
-enum { TOOLS = TOOL_DELETE + 1, TOOL_PROPERTIES = 5, TOOL_TIMEOUT_MAXIMUM = 3600 };
+enum { TOOLS = TOOL_DELETE + 1, TOOL_PROPERTIES = 6, TOOL_TIMEOUT_MAXIMUM = 3600, TOOL_WAIT_MAXIMUM = 50 };
 
 enum property_type {
     PROPERTY_PATH, /* text without NUL */

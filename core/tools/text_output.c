@@ -129,8 +129,8 @@ char *text_of_status(const struct sandlot_result *result)
     if (result->exit_code == 0)
         return strdup("[Command succeeded with exit code 0]");
     if (result->timed_out)
-        return text_format("[For more time set timeout, in seconds, at most 3600; or start it in the background with "
-                           "its output in a file, and look at the file later.]\n"
+        return text_format("[For more time set timeout, in seconds, at most 3600; or start it with "
+                           "background, and look at it with process.]\n"
                            "[Command failed with exit code %d]",
                            result->exit_code);
     const char *name = result->exit_code > SIGNAL_BASE ? sigabbrev_np(result->exit_code - SIGNAL_BASE) : NULL;

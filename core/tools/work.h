@@ -26,7 +26,8 @@ struct reply {
     bool has_exit_code;
     bool timed_out;
     int exit_code;
-    int64_t next_offset; /* -1: none */
+    int64_t next_offset;                   /* -1: none */
+    char process[SANDLOT_PROCESS_ID_SIZE]; /* the background process that it is about; "": none */
 };
 
 /* Takes TEXT (NULL: out of memory) of LENGTH bytes as the reply's. 0 or -1 with the error. */
@@ -40,6 +41,7 @@ int tool_edit_file(const struct work *work, struct reply *reply, struct sandlot_
 int tool_glob(const struct work *work, struct reply *reply, struct sandlot_error *error);
 int tool_grep(const struct work *work, struct reply *reply, struct sandlot_error *error);
 int tool_execute(const struct work *work, struct reply *reply, struct sandlot_error *error);
+int tool_process(const struct work *work, struct reply *reply, struct sandlot_error *error);
 int tool_delete(const struct work *work, struct reply *reply, struct sandlot_error *error);
 
 #endif

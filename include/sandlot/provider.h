@@ -488,8 +488,8 @@ struct sandlot_provider {
                                     const struct sandlot_file *files, size_t count,
                                     const struct sandlot_transfer *transfer);
 
-    /* Native files: opens the sandbox's root for the host, which owns the descriptors afterwards. Counts as a use of the
-     * sandbox: while its files are in use the host asks again from time to time. SANDLOT_UNSUPPORTED: this one
+    /* Native files: opens the sandbox's root for the host, which owns the descriptors afterwards. Counts as a use of
+     * the sandbox: while its files are in use the host asks again from time to time. SANDLOT_UNSUPPORTED: this one
      * sandbox's files cannot be reached directly; the host goes through execute. */
     enum sandlot_status (*open_root)(struct sandlot_call *call, void *provider, void *sandbox,
                                      struct sandlot_root *root);
@@ -515,9 +515,9 @@ struct sandlot_provider {
 
     /*
      * Since 1.1. For providers that look for their credentials where no list of variables tells: could a request be
-     * made? Decided by what lies on this machine, within a second: sends nothing, starts no program. SANDLOT_OK: yes, or
-     * it cannot be told; anything else, SANDLOT_AUTH mostly, says what is missing. `sandlot providers` asks it of the
-     * providers that ship with Sandlot, and of others when they are named. NULL: `credentials` tells all.
+     * made? Decided by what lies on this machine, within a second: sends nothing, starts no program. SANDLOT_OK: yes,
+     * or it cannot be told; anything else, SANDLOT_AUTH mostly, says what is missing. `sandlot providers` asks it of
+     * the providers that ship with Sandlot, and of others when they are named. NULL: `credentials` tells all.
      */
     enum sandlot_status (*check)(struct sandlot_call *call, void *provider);
 
@@ -621,17 +621,16 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *                  BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
  *   environment    other variables that the provider looks up, separated by blanks
- *   project        those of all these that the .env file of a project may set, besides the credentials: such a file comes
- *                  with a repository, so nothing that shapes requests (addresses, headers, files of keys)
- *   reads          files and folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
+ *   project        those of all these that the .env file of a project may set, besides the credentials: such a file
+ * comes with a repository, so nothing that shapes requests (addresses, headers, files of keys) reads          files and
+ * folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
  *                  "$VARIABLE/PATH". In a worker it sees no others of the user's
  *   writes         the same for folders that it fills; they are made if they are not there
- *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other rights or
- *                  talks to a service of this machine. A user then has to say isolation = "unconfined"
- *   needs          programs (looked up in PATH) or absolute files it cannot work without, separated by blanks
- *   package        the Debian package to install when something of it is missing
- *   inside         what agents are told of a sandbox: who one is there, on what system, where one may write, whether
- *                  there is a network. Sentences, which may stand in several lines
+ *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other
+ * rights or talks to a service of this machine. A user then has to say isolation = "unconfined" needs          programs
+ * (looked up in PATH) or absolute files it cannot work without, separated by blanks package        the Debian package
+ * to install when something of it is missing inside         what agents are told of a sandbox: who one is there, on
+ * what system, where one may write, whether there is a network. Sentences, which may stand in several lines
  *   inside_unless  the parameters which, if one of them is given, make that untrue, separated by blanks
  *   inside_network the same about the network, told where no policy was asked for
  *

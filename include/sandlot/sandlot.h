@@ -325,16 +325,17 @@ struct sandlot_follow {
     int64_t wait_ms; /* 0: what is there; else until the end of the process, at most so long; -1: no limit */
     bool errors;     /* the log of standard error */
     bool first_news; /* with wait_ms: return with the first bytes or the end, whichever comes first */
-    bool (*output)(void *context, uint64_t offset, const void *bytes, size_t length); /* NULL: only waits; false: stop */
+    bool (*output)(void *context, uint64_t offset, const void *bytes,
+                   size_t length); /* NULL: only waits; false: stop */
     void *context;
     struct sandlot_cancellation *cancellation;
 };
 
 /*
- * Log, follow and wait in one. OFFSET tells what was skipped. *NEXT (may be NULL): where to go on. PROCESS (may be NULL;
- * size set) gets the state after the last byte that was handed out, to be cleared: when it says EXITED and *next equals
- * output_total, that was all, but for what a child that lives on may still print. Cancelling never ends the process. 0
- * or -1.
+ * Log, follow and wait in one. OFFSET tells what was skipped. *NEXT (may be NULL): where to go on. PROCESS (may be
+ * NULL; size set) gets the state after the last byte that was handed out, to be cleared: when it says EXITED and *next
+ * equals output_total, that was all, but for what a child that lives on may still print. Cancelling never ends the
+ * process. 0 or -1.
  */
 SANDLOT_API int sandlot_follow_process(struct sandlot_session *session, const struct sandlot_follow *request,
                                        uint64_t *next, struct sandlot_process *process, struct sandlot_error *error);

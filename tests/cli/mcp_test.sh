@@ -59,7 +59,7 @@ done
 answers "initialize without a version" '.[0].error.code == -32602 and .[0].id == 1' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
 answers "initialize twice" 'map(.id) == ["init","init"] and all(.result)' "$initialize" "$initialize"
 answers "a legacy request before initialize names the ways in" '.[0].error | .code == -32602 and (.message | contains("initialize"))' '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-answers "the list of tools" '.[1].result | (.tools | map(.name)) == ["ls","read_file","write_file","edit_file","glob","grep","execute","delete"]
+answers "the list of tools" '.[1].result | (.tools | map(.name)) == ["ls","read_file","write_file","edit_file","glob","grep","execute","process","delete"]
     and (has("nextCursor") | not) and (has("ttlMs") | not)' "$initialize" '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 answers "no cursor is known" '.[1].error.code == -32602' "$initialize" '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}'
 answers "methods of what is not announced" 'map(.error.code) == [null,-32601,-32601,-32601]' "$initialize" \
@@ -71,7 +71,7 @@ answers "calls that only a programmer can mend" '.[1:] | map(.error.code) == [-3
 answers "discover" ".[0].result | .resultType == \"complete\" and .supportedVersions == [\"2026-07-28\"] and .capabilities == {tools:{}} and
     (.ttlMs | type) == \"number\" and .cacheScope == \"public\" and ._meta[\"io.modelcontextprotocol/serverInfo\"].name == \"sandlot\"" \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{$modern}}"
-answers "modern list without any beginning" '.[0].result | .ttlMs == 3600000 and .resultType == "complete" and (.tools | length) == 8' \
+answers "modern list without any beginning" '.[0].result | .ttlMs == 3600000 and .resultType == "complete" and (.tools | length) == 9' \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{$modern}}"
 answers "modern requests are checked in order" 'map(.error.code) == [-32602,-32602,-32602,-32022,-32601,-32601]' \
     '{"jsonrpc":"2.0","id":1,"method":"server/discover"}' "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"x\",\"params\":{\"_meta\":{$version}}}" \
@@ -248,6 +248,39 @@ status=$?
 check "an idle server ends by itself" test "$status" = 0
 exec 7>&-
 nothing_left "nothing is left of an idle server"
+
+# ---- background processes ----
+
+serve
+say "$initialize" "$(call 1 execute '{"command":"echo early; exit 3","background":true}')"
+hear '.id == 1'
+said "P24 what fails at once is answered as without background" '.[-1].result | .isError == false and
+    .content[0].text == "early\n[Command failed with exit code 3]" and .content[0]._meta["sandlot/exit_code"] == 3'
+say "$(call 2 execute '{"command":"echo one; read x; echo \"got $x\"; sleep 3000","run_in_background":true,"stdin":true}')"
+hear '.id == 2'
+said "a process goes on in the background" '.[-1].result.content[0] | .text == "one\n[Running in the background as p2. Use process to see more.]" and
+    ._meta["sandlot/process"] == "p2" and ._meta["sandlot/next_offset"] == 4'
+say "$(call 3 process '{}')"
+hear '.id == 3'
+said "P25 a list for who forgot the id" '.[-1].result.content[0].text | test("^p1 failed with exit code 3: echo early; exit 3\np2 is running, [0-9]+ s: echo one")'
+say "$(call 4 process '{"id":"p2","wait":50}')"
+say '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}'
+say "$(call 5 process '{"id":"p2","wait":0,"offset":0}')"
+hear '.id == 5'
+said "P26 a look that is cancelled is not answered" 'all(.id != 4)'
+say "$(call 6 process '{"id":"p2","input":"word\n","wait":50}')"
+hear '.id == 6'
+said "P26 and loses nothing; input arrives" '.[-1].result.content[0].text | startswith("got word\n[p2 is running")'
+say "$(call 7 process '{"id":"p2","signal":"KILL"}')"
+hear '.id == 7'
+said "a signal ends it" '.[-1].result.content[0] | .text == "[p2 failed with exit code 137]" and ._meta["sandlot/exit_code"] == 137'
+say "$(call 8 process '{"id":"p2","signal":"TERM","input":"x"}')" "$(call 9 process '{"id":"p7"}')"
+hear '.id == 9'
+hear '.id == 8'
+said "what has ended can be sent anything" '.[] | select(.id == 8).result | .isError == false and .content[0].text == "[p2 failed with exit code 137]"'
+said "an unknown process" '.[] | select(.id == 9).result | .isError and (.content[0].text | contains("p1, p2"))'
+ended
+nothing_left "nothing is left of the processes"
 
 serve --create start
 check "a sandbox is made at the start if wanted" until_true 10 sandbox_is_there

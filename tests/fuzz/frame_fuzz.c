@@ -1,12 +1,14 @@
 /*
  * What comes back from a sandbox, which may be anything, for the parser of frames and for a download that lives on it.
  * The first byte says how the rest is cut into pieces; in the rest \1 stands for the beginning of the frame, whose mark
- * is another one each time, and \2 for its end. A download may succeed only with bytes whose sum the answer holds.
+ * is another one each time, and \2 for its end. The same for background processes. A download may succeed only with
+ * bytes whose sum the answer holds.
  */
 #include "base/cleanup.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
 #include "operations/derived/transfer.h"
+#include "operations/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,46 @@ static void download(const struct file_call *call)
     check(failed, &error);
 }
 
+static bool see_process(void *context, struct sandlot_process *process)
+{
+    (void)context;
+    if (!process->command || strlen(process->id) >= sizeof(process->id) || process->exit_code > 255)
+        abort();
+    sandlot_process_clear(process);
+    return true;
+}
+
+static bool see_output(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    uint64_t *seen = context;
+
+    (void)offset;
+    *seen += length;
+    return length > 0 && bytes;
+}
+
+static void processes(const struct file_call *call)
+{
+    uint64_t seen = 0;
+    const struct process_look look = {.number = 1,
+                                      .id = "p1",
+                                      .log = true,
+                                      .most = 4096,
+                                      .with_command = true,
+                                      .output = see_output,
+                                      .context = &seen};
+    struct process_sight sight = {.process.size = sizeof(sight.process)};
+    struct sandlot_error error = {0};
+
+    answer.ended = false;
+    check(derived_processes.list(call, see_process, NULL, &error), &error);
+    answer.ended = false;
+    check(derived_processes.look(call, &look, &sight, &error), &error);
+    if (seen > look.most || seen != sight.handed)
+        abort();
+    sandlot_process_clear(&sight.process);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct file_call call = {.session = &session,
@@ -167,6 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     answer.size = size - 1;
     answer.piece = data[0] + 1U;
     parse(&call);
+    processes(&call);
     download(&call);
     return 0;
 }

@@ -8,7 +8,7 @@ import { Client as NewClient, StreamableHTTPClientTransport as NewHttp } from '@
 import { StdioClientTransport as NewStdio } from '@modelcontextprotocol/client/stdio'
 
 export const MODERN = '2026-07-28'
-export const TOOLS = ['delete', 'edit_file', 'execute', 'glob', 'grep', 'ls', 'read_file', 'write_file']
+export const TOOLS = ['delete', 'edit_file', 'execute', 'glob', 'grep', 'ls', 'process', 'read_file', 'write_file']
 
 let failed = 0
 

@@ -28,7 +28,7 @@ process_rows() {
     rows_input
     rows_ends
     rows_hostile
-    "$SANDLOT" -q delete "${provider[@]}" "$id" >/dev/null
+    expect "$way: the sandbox goes" 0 "*" "*" -q delete "${provider[@]}" "$id"
 }
 
 rows_life() {

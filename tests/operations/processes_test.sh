@@ -1,6 +1,5 @@
 #!/bin/bash
-# Background processes in sandboxes of `local`, read through the root of the box and by commands alone; then what only
-# local can show.
+# Background processes in sandboxes of `local`, read through the root of the box; then what only local can show.
 # shellcheck disable=SC1091,SC2034,SC2154,SC2016
 . "$(dirname "$0")/derived.sh"
 . "$(dirname "$0")/process_rows.sh"
@@ -8,9 +7,6 @@
 way=native
 provider=(--sandbox local)
 making=()
-process_rows
-way=derived
-provider=(--sandbox only_execute)
 process_rows
 
 # ---- the client dies ----

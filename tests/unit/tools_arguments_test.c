@@ -175,7 +175,10 @@ static void test_names_of_other_tools(void **state)
     }
     expect_fine("grep", "{\"pattern\":\"x\",\"multiline\":false}");
     expect_fine("execute", "{\"command\":\"true\",\"description\":\"says what\",\"run_in_background\":false}");
-    expect_wrong("execute", "{\"command\":\"true\",\"run_in_background\":true}", "append & to the command");
+    expect_fine("execute", "{\"command\":\"true\",\"run_in_background\":true}");
+    expect_fine("process", "{\"id\":\"p1\",\"wait\":\"50\",\"signal\":\"KILL\",\"offset\":0,\"close_input\":true}");
+    expect_wrong("process", "{\"id\":\"p1\",\"wait\":51}", "wait must be from 0 to 50");
+    expect_wrong("process", "{\"id\":\"p1\",\"signal\":\"NONE\"}", "signal must be one of TERM");
     expect_wrong("edit_file", "{\"path\":\"a\",\"edits\":[]}", "once for each replacement");
     expect_wrong("read_file", "{\"path\":\"a\",\"head\":5}", "set limit");
     expect_wrong("read_file", "{\"path\":\"a\",\"tail\":5}", "tail");
@@ -212,7 +215,7 @@ static struct json_object *tools_with(bool execute)
 
     assert_non_null(text);
     assert_string_equal(text, again);
-    assert_in_range(strlen(text), 1000, 5999);
+    assert_in_range(strlen(text), 1000, 6900);
     struct json_object *tools = json_tokener_parse(text);
 
     assert_true(json_object_is_type(tools, json_type_array));
@@ -236,14 +239,14 @@ static bool flag_in(struct json_object *object, const char *name)
 static void test_list(void **state)
 {
     static const char *const names[] = {"ls",   "read_file", "write_file", "edit_file",
-                                        "glob", "grep",      "execute",    "delete"};
+                                        "glob", "grep",      "execute",    "process", "delete"};
     struct json_object *tools = tools_with(true);
     struct json_object *fewer = tools_with(false);
 
     (void)state;
-    assert_int_equal(json_object_array_length(tools), 8);
+    assert_int_equal(json_object_array_length(tools), 9);
     assert_int_equal(json_object_array_length(fewer), 7);
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 9; i++) {
         struct json_object *tool = json_object_array_get_idx(tools, i);
         struct json_object *notes = json_object_object_get(tool, "annotations");
         bool reads = i == 0 || i == 1 || i == 4 || i == 5;
@@ -254,9 +257,9 @@ static void test_list(void **state)
         assert_string_equal(text_in(notes, "title"), text_in(tool, "title"));
         assert_int_equal(flag_in(notes, "readOnlyHint"), reads);
         assert_int_equal(flag_in(notes, "destructiveHint"), !reads);
-        assert_int_equal(flag_in(notes, "idempotentHint"), i != 3 && i != 6);
+        assert_int_equal(flag_in(notes, "idempotentHint"), i != 3 && i != 6 && i != 7);
         assert_int_equal(flag_in(notes, "openWorldHint"), i == 6);
-        if (i != 6)
+        if (i != 6 && i != 7)
             assert_string_equal(text_in(json_object_array_get_idx(fewer, i < 6 ? i : 6), "name"), names[i]);
     }
     json_object_put(tools);
