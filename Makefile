@@ -89,6 +89,10 @@ CORE_SOURCES := $(filter-out core/cli/% core/server/%,$(wildcard core/*/*.c core
 CLI_SOURCES := $(wildcard core/cli/*.c core/server/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+# What is sent to sandboxes is shell: NAME.sh becomes strings of C, NAME.sh.c in the build folder; see shell/README.md.
+CORE_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard core/*/*/*.sh))
+CORE_OBJECTS += $(CORE_SCRIPT_OBJECTS)
+EMBED = awk -v shared=shell/box.sh -f shell/embed.awk
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
 # To find and relocate six shared objects would take the command longer than its work. libelf is one: its archive in
@@ -104,6 +108,9 @@ $(BUILD)/core/%.o: core/%.c $(BUILD)/flags
 $(BUILD)/core/%.o: core/%.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CXX )$(CXX) $(CXX_FLAGS) $(SANITIZE) $(CORE_FLAGS) -c $< -o $@
+
+$(CORE_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Icore/operations/derived -c $< -o $@
 
 $(BUILD)/libsandlot.a: $(CORE_OBJECTS)
 	@rm -f $@
@@ -149,7 +156,7 @@ $(HTTP_MODULE): $(HTTP_OBJECTS)
 # ---- sdk: what providers may link, compiled with include/ and sdk/ only -------------------------------------------------
 
 SDK_SOURCES := $(wildcard sdk/lib/*.c)
-# What it sends to sandboxes is shell: sdk/lib/NAME.sh becomes strings of C, NAME.sh.c in the build folder.
+# What it sends to sandboxes is shell, as that of core.
 SDK_SCRIPT_OBJECTS := $(patsubst %,$(BUILD)/%.o,$(wildcard sdk/lib/*.sh))
 SDK_OBJECTS := $(SDK_SOURCES:%.c=$(BUILD)/%.o) $(SDK_SCRIPT_OBJECTS)
 SDK_FLAGS := -Isdk/include
@@ -159,12 +166,12 @@ $(BUILD)/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % sdk/lib/embed.awk
+$(SDK_SCRIPT_OBJECTS:.o=.c) $(CORE_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % shell/embed.awk shell/box.sh
 	@mkdir -p $(@D)
-	$(call quiet,GEN )awk -f sdk/lib/embed.awk $< > $@
+	$(call quiet,GEN )$(EMBED) $< > $@
 
 $(SDK_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Isdk/lib -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Isdk/lib -c $< -o $@
 
 $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 	@rm -f $@
@@ -211,13 +218,21 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
-LOCAL_CLIENT := $(wildcard plugins/local/*.c)
+# The client checks a network list with the code that will obey it.
+LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c)
 LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # A folder with a makefile is a project of its own, as a vendor has it; see below. Every other one is built in, one for each cloud.
 PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))
 VENDORS := $(filter-out local $(PROJECTS),$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
 VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(VENDOR_PROVIDERS)
+NETWORK_SETS := $(BUILD)/builtins/network-sets.toml
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) \
+            $(VENDOR_PROVIDERS) $(NETWORK_SETS)
+
+$(NETWORK_SETS): config/network-sets.toml
+	@mkdir -p $(@D)
+	@cp $< $@
 
 $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -282,6 +297,22 @@ $(BUILD)/builtins/sandlot-local-keeper: $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.o)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(KEEPER_LINK) $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp -lpthread
 
+# Not static: names are resolved with whatever modules the machine has for that.
+$(BUILD)/builtins/sandlot-egress: $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
+# The same with stand-ins for names and public addresses (egress/stand_in.h), which no other build has.
+EGRESS_STAND_INS := $(LOCAL_EGRESS:%.c=$(BUILD)/tests/stand_ins/%.o)
+
+$(EGRESS_STAND_INS): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(LOCAL_FLAGS) -DSANDLOT_EGRESS_STAND_INS -c $< -o $@
+
+$(BUILD)/tests/local/sandlot-egress: $(EGRESS_STAND_INS)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
 # ---- tests ------------------------------------------------------------------------------------------------------
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*_test.c))
@@ -296,7 +327,7 @@ TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildc
                 $(BUILD)/tests/plugins/acme.so
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
 TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
-TEST_PROGRAMS := $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
+TEST_PROGRAMS := $(BUILD)/tests/local/sandlot-egress $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
 
 $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
@@ -324,6 +355,8 @@ $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/li
 
 $(LOCAL_TESTS): $(BUILD)/tests/local/%: $(BUILD)/tests/local/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+
+$(BUILD)/tests/owner_test: $(BUILD)/core/cli/owner.o
 
 # Loads a provider as the host does, for tests/abi.
 $(BUILD)/tests/abi/call_functions: $(BUILD)/tests/abi/call_functions.o $(BUILD)/libsandlot.a
@@ -404,9 +437,9 @@ $(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
+$(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(SDK_SCRIPT_OBJECTS) $(CORE_SCRIPT_OBJECTS)): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
 	@mkdir -p $(@D)
-	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib -Icore/operations/derived $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
 $(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES)
@@ -427,7 +460,19 @@ $(MODAL_READERS): $(BUILD)/flags
 $(BUILD)/fuzz/modal_fuzz: $(BUILD)/fuzz/targets/modal_fuzz.o $(MODAL_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c
 
-$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+# What the way out of a local box reads of it and of the world.
+EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o body.o head.o hello.o host.o policy.o)
+
+$(BUILD)/fuzz/targets/egress_fuzz.o: FUZZ_COMMON += -Iplugins/local
+
+$(EGRESS_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz/egress_fuzz: $(BUILD)/fuzz/targets/egress_fuzz.o $(EGRESS_READERS)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
+
+$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/egress_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
@@ -535,8 +580,8 @@ install: all
 	$(INSTALL) -m 755 $(BUILD)/libsandlot.so.$(VERSION) $(TO)/lib/
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
-	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(TO)/lib/sandlot/builtins/
-	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(WORKER) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(NETWORK_SETS) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
@@ -592,5 +637,5 @@ debian/control: FORCE
 
 ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
--include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(TEST_PLUGINS:.so=.d)
+-include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

@@ -47,7 +47,7 @@ vendors() {
 }
 black_box() { # of the build $1
     local source
-    printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh
+    printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh tests/vfs/*_test.sh
     for source in tests/local/*_test.c; do
         source=${source##*/}
         echo "$1/tests/local/${source%.c}"

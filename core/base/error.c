@@ -44,6 +44,11 @@ static const struct {
     [SANDLOT_CODE_PATTERN_TOO_BROAD] = {"pattern_too_broad", 1},
     [SANDLOT_CODE_MISSING_TOOL] = {"missing_tool", 1},
     [SANDLOT_CODE_TRUNCATED_TRANSPORT] = {"truncated_transport", 3},
+    [SANDLOT_CODE_PROCESS_NOT_FOUND] = {"process_not_found", 1},
+    [SANDLOT_CODE_PROCESS_ENDED] = {"process_ended", 1},
+    [SANDLOT_CODE_INPUT_CLOSED] = {"input_closed", 1},
+    [SANDLOT_CODE_PORT_CLOSED] = {"port_closed", 1},
+    [SANDLOT_CODE_CONFLICT] = {"conflict", 1},
 };
 
 const char *sandlot_code_name(enum sandlot_code code)
@@ -134,6 +139,17 @@ int error_no_memory(struct sandlot_error *error)
     return -1;
 }
 
+/* Says BEFORE and AFTER around the message of ERROR, NULL nothing. */
+static int say_around(struct sandlot_error *error, const char *before, const char *after)
+{
+    struct sandlot_error old = *error;
+
+    *error = (struct sandlot_error){0};
+    error_set(error, old.code, "%s%s%s", before ? before : "", old.message, after ? after : "");
+    sandlot_error_clear(&old);
+    return -1;
+}
+
 int error_prefix(struct sandlot_error *error, const char *format, ...)
 {
     if (!error_is_set(error))
@@ -143,10 +159,17 @@ int error_prefix(struct sandlot_error *error, const char *format, ...)
     va_start(arguments, format);
     AUTO_FREE char *prefix = text_format_v(format, arguments);
     va_end(arguments);
-    struct sandlot_error old = *error;
+    return say_around(error, prefix, NULL);
+}
 
-    *error = (struct sandlot_error){0};
-    error_set(error, old.code, "%s%s", prefix ? prefix : "", old.message);
-    sandlot_error_clear(&old);
-    return -1;
+int error_append(struct sandlot_error *error, const char *format, ...)
+{
+    if (!error_is_set(error))
+        return -1;
+    va_list arguments;
+
+    va_start(arguments, format);
+    AUTO_FREE char *suffix = text_format_v(format, arguments);
+    va_end(arguments);
+    return say_around(error, NULL, suffix);
 }

@@ -22,6 +22,9 @@ int error_no_memory(struct sandlot_error *error);
 /* Puts a formatted prefix before the message of an error that is set; returns -1. */
 int error_prefix(struct sandlot_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Puts a formatted text behind it; returns -1. */
+int error_append(struct sandlot_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* The exit status of the command line for a code (cli contract): 1, 2 or 3. */
 int error_exit_status(enum sandlot_code code);
 

@@ -43,6 +43,11 @@ const char *command_nearest_below(const struct command *group, const char *word)
 
 /* Each runs one command and returns the exit status. */
 int command_exec(const struct options *options);
+int command_ps(const struct options *options);
+int command_logs(const struct options *options);
+int command_wait(const struct options *options);
+int command_kill(const struct options *options);
+int command_input(const struct options *options);
 int command_shell(const struct options *options);
 int command_create(const struct options *options);
 int command_list(const struct options *options);
@@ -62,6 +67,13 @@ int command_rm(const struct options *options);
 int command_upload(const struct options *options);
 int command_download(const struct options *options);
 int command_cp(const struct options *options);
+int command_network(const struct options *options);
+int command_network_show(const struct options *options);
+int command_network_allow(const struct options *options);
+int command_network_deny(const struct options *options);
+int command_network_mode(const struct options *options);
+int command_network_log(const struct options *options);
+int command_network_sets(const struct options *options);
 int command_version(const struct options *options);
 int command_plugin(const struct options *options);
 int command_plugin_new(const struct options *options);

@@ -75,6 +75,86 @@ static const struct command plugin_table[] = {
      .run = command_plugin_list},
 };
 
+/* The second words of `network`. */
+static const struct command network_table[] = {
+    {.name = "network show",
+     .summary = "what a sandbox may reach",
+     .arguments = "ID",
+     .help =
+         "Prints the mode, the entries of the list, the hosts with a credential (never a value), and where that was\n"
+         "asked for.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_show},
+    {.name = "network allow",
+     .summary = "let a living sandbox reach more",
+     .arguments = "ID ENTRY...",
+     .help =
+         "Adds entries to the list of what the sandbox may reach, and prints what holds now. Where nothing left the\n"
+         "sandbox, from now on the list does. Entries are written as for --allow: 'sandlot exec --help'.\n"
+         "\n"
+         "  sandlot network allow ID @pypi files.example.com\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the sandbox's id, or what to allow, is missing",
+     .run = command_network_allow},
+    {.name = "network deny",
+     .summary = "take entries from the list of a living sandbox",
+     .arguments = "ID ENTRY...",
+     .help =
+         "Takes entries away, as they stand on the list, cuts connections that no longer fit, and prints what holds\n"
+         "now. What only a wildcard, a network or a set allows is refused.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the sandbox's id, or what to deny, is missing",
+     .run = command_network_deny},
+    {.name = "network off",
+     .summary = "close the network of a living sandbox",
+     .arguments = "ID",
+     .help = "Nothing leaves the sandbox any more; open connections are cut.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_mode},
+    {.name = "network open",
+     .summary = "take the filter from the network of a living sandbox",
+     .arguments = "ID",
+     .help = "The sandbox may reach every host from now on.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_mode},
+    {.name = "network log",
+     .summary = "what a sandbox reached, and what it was refused",
+     .arguments = "ID",
+     .help =
+         "Prints a line for each decision: when, allowed or denied, host and port, why, bytes and milliseconds. No\n"
+         "path, no header and no secret is ever in it. The oldest are not kept for ever; their number is told.\n"
+         "\n"
+         "  -f, --follow         go on with what comes\n"
+         "  --denied             only what was denied\n",
+     .options = OPTIONS_COMMON | OPTION_FOLLOW | OPTION_DENIED,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the sandbox's id is missing",
+     .run = command_network_log},
+    {.name = "network sets",
+     .summary = "the sets of hosts with a name",
+     .arguments = "[NAME]",
+     .help = "Prints the sets that --allow @NAME stands for: those that ship, and those of [network.sets] in the\n"
+             "configuration.\n",
+     .options = OPTIONS_COMMON,
+     .maximum = 1,
+     .no_provider = true,
+     .run = command_network_sets},
+};
+
 static const struct command table[] = {
     {.name = "exec",
      .summary = "run one command in a sandbox",
@@ -89,20 +169,94 @@ static const struct command table[] = {
              "  -e, --env NAME=VALUE set a variable for it; may be repeated\n"
              "  --stdin              pass standard input through\n"
              "\n"
+             "  -d, --detach         start it in the background and print its id (p1), for 'sandlot logs', 'wait', 'kill',\n"
+             "                       'input' and 'ps'; it runs until it ends, or the sandbox does. Without a --timeout it\n"
+             "                       has no limit\n"
+             "  --stdin-open         with --detach: 'sandlot input' can feed it; else its input is empty\n"
+             "  --log-limit MIB      with --detach: how much of what it prints is kept, the newest part (64)\n"
+             "\n"
              "The exit status is that of the command, 124 if it timed out; with --json 0, and the object says.\n"
              "'sandlot run' is the same.\n"
              "\n"
              "  sandlot exec -- make test\n"
              "  sandlot exec 'cd /tmp && ls | wc -l'\n"
              "  sandlot exec --param workspace=. --timeout 60 -- ./run.sh\n"
-             "  sandlot exec --sandbox-id ID --json -- cat /etc/os-release\n",
-     .options =
-         OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_TIMEOUT | OPTION_CWD | OPTION_ENV | OPTION_STDIN,
+             "  sandlot exec --sandbox-id ID --json -- cat /etc/os-release\n"
+             "  sandlot exec --sandbox-id ID --detach -- npm run dev\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_TIMEOUT | OPTION_CWD | OPTION_ENV |
+                OPTION_STDIN | OPTION_DETACH | OPTION_STDIN_OPEN | OPTION_LOG_LIMIT,
      .minimum = 1,
      .maximum = SIZE_MAX,
      .missing = "the command is missing; write what to run behind --",
      .passes_words = true,
      .run = command_exec},
+    {.name = "ps",
+     .summary = "list background processes in a sandbox",
+     .arguments = "",
+     .help = "Lists what 'sandlot exec --detach' has started in the sandbox and still runs.\n"
+             "\n"
+             "  --all                those that have ended, too: the newest 64, each for a day\n"
+             "\n"
+             "'lost' is a process whose end nobody saw: the sandbox was restarted, or all of its processes were killed.\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_ALL,
+     .run = command_ps},
+    {.name = "logs",
+     .summary = "print what a background process has printed",
+     .arguments = "PROCESS",
+     .help = "Prints what the process has printed, byte for byte, or the newest part of it that is kept; what is not any\n"
+             "more is counted on standard error.\n"
+             "\n"
+             "  -f, --follow         go on until the process ends; Ctrl-C ends nothing but this command\n"
+             "  --from BYTE          begin with this byte of all that it printed; below 0: so many from the end\n"
+             "  --tail LINES         the last lines only\n"
+             "  --max-bytes N        no more than so many, such as 500K or 20M\n"
+             "\n"
+             "  sandlot logs --sandbox-id ID p1 --tail 20 -f\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_FOLLOW | OPTION_FROM | OPTION_TAIL |
+                OPTION_MAX_BYTES,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the id of the process is missing; 'sandlot ps' lists those there are",
+     .run = command_logs},
+    {.name = "wait",
+     .summary = "wait until a background process ends",
+     .arguments = "PROCESS",
+     .help = "Waits until the process has ended, and ends with its exit status; 124 if it still runs after --timeout; 3\n"
+             "if nobody saw its end. Ctrl-C ends nothing but this command.\n"
+             "\n"
+             "  --timeout TIME       wait no longer than this: 90s, 5m, 1h (without it: as long as it takes)\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_TIMEOUT,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the id of the process is missing; 'sandlot ps' lists those there are",
+     .run = command_wait},
+    {.name = "kill",
+     .summary = "end background processes, or send them a signal",
+     .arguments = "PROCESS...",
+     .help = "Ends each process with all that it started: TERM, and after a while KILL for what is left.\n"
+             "\n"
+             "  --grace TIME         how long it has between the two (5s)\n"
+             "  --signal NAME        only send this: TERM, INT, HUP, QUIT, USR1, USR2, STOP or CONT to its group, KILL to\n"
+             "                       all that it started\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_SIGNAL | OPTION_GRACE,
+     .minimum = 1,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the process is missing; 'sandlot ps' lists those there are",
+     .run = command_kill},
+    {.name = "input",
+     .summary = "write to the standard input of a background process",
+     .arguments = "PROCESS",
+     .help = "Passes standard input on to a process that was started with --detach --stdin-open. A program that reads\n"
+             "nothing for ten seconds ends the command with status 1, and what it has got is told.\n"
+             "\n"
+             "  --close              then end its input\n"
+             "\n"
+             "  echo reload | sandlot input --sandbox-id ID p1\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_CLOSE,
+     .minimum = 1,
+     .maximum = 1,
+     .missing = "the id of the process is missing; 'sandlot ps' lists those there are",
+     .run = command_input},
     {.name = "shell",
      .summary = "an interactive terminal in a sandbox",
      .arguments = "[-- COMMAND [ARGUMENT...]]",
@@ -307,6 +461,28 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON | OPTION_FORGET,
      .no_provider = true,
      .run = command_gc},
+    {.name = "network",
+     .summary = "what a sandbox may reach, and what it reached",
+     .arguments = "show|allow|deny|off|open|log|sets",
+     .help = "Shows and changes what a living sandbox may reach. Options and entries: 'sandlot exec --help'.\n"
+             "\n"
+             "  network show ID           the mode, the list, and where that comes from\n"
+             "  network allow ID ENTRY... let it reach more\n"
+             "  network deny ID ENTRY...  take entries away\n"
+             "  network off ID            nothing leaves any more\n"
+             "  network open ID           no filter any more\n"
+             "  network log ID            what was decided; -f goes on, --denied leaves the rest out\n"
+             "  network sets [NAME]       what @NAME stands for\n"
+             "\n"
+             "A sandbox gets its policy when it is made: --network and --allow of the commands that make one, or\n"
+             "[network] in the configuration. Not every provider can change it later.\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .missing = "what about the network? 'show', 'allow', 'deny', 'off', 'open', 'log' or 'sets'",
+     .no_provider = true,
+     .run = command_network,
+     .below = network_table,
+     .below_count = sizeof(network_table) / sizeof(network_table[0])},
     {.name = "mcp",
      .summary = "offer a sandbox to an agent, as an MCP server",
      .arguments = "",

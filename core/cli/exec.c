@@ -4,10 +4,12 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/process_command.h"
 #include "cli/progress.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/terminal_filter.h"
+#include "tools/refusals.h"
 
 #include <string.h>
 
@@ -128,9 +130,14 @@ static int run_and_close(const struct context *context, struct sandlot_session *
     struct sandlot_error error = {0};
     struct sandlot_error closing = {0};
     AUTO_FREE char *id = strdup(sandlot_session_id(session));
+    int64_t begin_ms = refusals_clock();
     int outcome = run(context, session, input, &result, &error);
+    bool failed = outcome == 0 && (!result.has_exit_code || result.exit_code != 0);
+    AUTO_FREE char *refusals = failed ? refusals_since(session, begin_ms, context->cancellation) : NULL;
     int status = 1;
 
+    if (refusals)
+        progress_line("sandlot: %s", refusals);
     sandbox_close(context, session, &closing);
     if (outcome == 0)
         hint_at_id(context, &result);
@@ -144,11 +151,31 @@ static int run_and_close(const struct context *context, struct sandlot_session *
     return context_status(status);
 }
 
+/* What belongs to one kind of run alone. 0, or the exit status after the complaint. */
+static int check(const struct options *options)
+{
+    bool detach = options->given & OPTION_DETACH;
+
+    if (!detach && options->given & (OPTION_STDIN_OPEN | OPTION_LOG_LIMIT))
+        return usage_error(options->command, "%s goes with --detach only",
+                           options->given & OPTION_LOG_LIMIT ? "--log-limit" : "--stdin-open");
+    if (detach && options->given & OPTION_STDIN)
+        return usage_error(options->command,
+                           "--stdin ends with this command, which --detach does not wait for; with --stdin-open "
+                           "'sandlot input' can feed the process");
+    return detach ? process_command_check(options) : 0;
+}
+
 int command_exec(const struct options *options)
 {
     AUTO_FREE char *command = text_shell_join(options->arguments, options->argument_count);
+    int status = check(options);
 
+    if (status)
+        return status;
     if (!command || !command[strspn(command, " \t\n")])
         return usage_error(options->command, "the command is empty; write what to run behind --");
+    if (options->given & OPTION_DETACH)
+        return process_command_detach(options, command);
     return sandbox_command(options, NULL, run_and_close, command);
 }

@@ -7,16 +7,9 @@ static const struct {
     const char *word;
     const char *hint;
 } hints[] = {
-    {"ps", "'sandlot list' lists sandboxes, and 'sandlot exec --sandbox-id ID -- ps' the processes in one"},
-    {"logs", "'sandlot exec' prints what its command prints; what is to be read later goes into a file, for 'sandlot "
-             "read --sandbox-id ID PATH'"},
     {"login", "every provider finds its credentials by itself; 'sandlot providers NAME' tells where"},
     {"start", "'sandlot create' makes a sandbox that stays, and 'sandlot exec --sandbox-id ID' runs a command in it"},
     {"stop", "'sandlot delete ID' ends a sandbox"},
-    {"kill",
-     "'sandlot delete ID' ends a sandbox with all that runs in it, and 'sandlot exec --sandbox-id ID -- kill PID' "
-     "one process"},
-    {"wait", "'sandlot exec' ends when its command does, with its status"},
     {"inspect", "'sandlot list --json' tells of sandboxes, and 'sandlot providers NAME' of a provider"},
     {"images", "what a sandbox starts from is a parameter of its provider; 'sandlot providers NAME' lists them"},
     {"attach", "'sandlot shell --sandbox-id ID' is a terminal in a sandbox"},

@@ -9,6 +9,8 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "config/value.h"
+#include "network/change.h"
 #include "server/config_snippets.h"
 #include "server/server.h"
 #include "server/stdio.h"
@@ -102,6 +104,30 @@ static const char *inside(const struct context *context, const struct registry_e
     return entry->note.inside;
 }
 
+/* What the sandbox that this server makes or attaches to may reach, as an agent is told, to be freed; NULL: it cannot
+ * be told. STATUS: the exit status after a complaint. */
+static char *reach(const struct context *context, const struct registry_entry *entry, const char *said, int *status)
+{
+    const struct options *options = context->options;
+    const struct ledger_record *record = context->owner.record;
+    struct network_policy policy CLEANUP(network_policy_clear) = {0};
+    struct sandlot_error error = {0};
+
+    if (!entry || (options->sandbox_id && !(record && record->network)))
+        return NULL;
+    if (options->sandbox_id)
+        return network_sentence(record->network);
+    if (network_policy_find(context_sandlot(context)->config, entry->name, options->network, options->allowed, &policy,
+                            &error) < 0)
+        *status = report_error(options, &error);
+    sandlot_error_clear(&error);
+    struct json_object *state AUTO_JSON = network_policy_json(&policy);
+
+    return state                                ? network_sentence(state)
+           : said && entry->note.inside_network ? strdup(entry->note.inside_network)
+                                                : NULL;
+}
+
 static int status_of_end(const struct context *context, enum stdio_end end, bool left)
 {
     if (end == STDIO_ORPHANED)
@@ -138,6 +164,8 @@ static int serve(const struct context *context, int input, int output)
                                                  .snapshot_name = options->snapshot_name,
                                                  .setup_file = options->setup_file,
                                                  .scope = options->scope,
+                                                 .network = options->network,
+                                                 .allow = options->allowed,
                                                  .parameters = context->parameters,
                                                  .config_file = options->config_file},
                                      .working_dir = entry ? entry->working_dir : "/workspace",
@@ -152,7 +180,9 @@ static int serve(const struct context *context, int input, int output)
     struct mcp_http http = {.listen_fd = -1};
     struct sandlot_error error = {0};
     int status = check_provider(context, &request.execute);
+    AUTO_FREE char *network = status == 0 ? reach(context, entry, request.inside, &status) : NULL;
 
+    request.network = network;
     if (status == 0 && over_http)
         status = mcp_http_open(&http, context);
     struct server *server = status == 0 ? server_new(&request, &error) : NULL;

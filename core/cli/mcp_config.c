@@ -94,6 +94,9 @@ static void add_arguments(struct words *words, const struct context *context, co
     add_option(words, "--sandbox-snapshot-name", options->snapshot_name);
     add_path_option(words, "--sandbox-setup", options->setup_file);
     add_option(words, "--scope", options->scope);
+    add_option(words, "--network", options->network);
+    for (size_t i = 0; options->allowed[i]; i++)
+        add_option(words, "--allow", options->allowed[i]);
     add_path_option(words, "--config", options->config_file);
     for (size_t i = 0; options->parameters[i]; i++)
         add_parameter(words, entry, options->parameters[i]);

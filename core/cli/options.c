@@ -10,10 +10,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     LONGEST_TIMEOUT_S = 3600,
     LONGEST_IDLE_S = 30 * 24 * 3600,
+    LONGEST_GRACE_S = 600,
+    MOST_LOG_MIB = 1024,
     LEAST_RESULT_BYTES = 2048,
     MOST_RESULT_BYTES = 1000000,
     USAGE_STATUS = 2
@@ -71,6 +74,20 @@ static const struct rule {
     {"--if-exists", OPTION_IF_EXISTS, VALUE_NONE},
     {"--forget", OPTION_FORGET, VALUE_REQUIRED},
     {"--max-bytes", OPTION_MAX_BYTES, VALUE_REQUIRED},
+    {"--network", OPTION_NETWORK, VALUE_REQUIRED},
+    {"--allow", OPTION_ALLOW, VALUE_REQUIRED},
+    {"--follow", OPTION_FOLLOW, VALUE_NONE},
+    {"-f", OPTION_FOLLOW, VALUE_NONE},
+    {"--denied", OPTION_DENIED, VALUE_NONE},
+    {"--detach", OPTION_DETACH, VALUE_NONE},
+    {"-d", OPTION_DETACH, VALUE_NONE},
+    {"--stdin-open", OPTION_STDIN_OPEN, VALUE_NONE},
+    {"--log-limit", OPTION_LOG_LIMIT, VALUE_REQUIRED},
+    {"--from", OPTION_FROM, VALUE_REQUIRED},
+    {"--tail", OPTION_TAIL, VALUE_REQUIRED},
+    {"--signal", OPTION_SIGNAL, VALUE_REQUIRED},
+    {"--grace", OPTION_GRACE, VALUE_REQUIRED},
+    {"--close", OPTION_CLOSE, VALUE_NONE},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -86,6 +103,7 @@ struct parser {
     size_t environment_count;
     size_t origin_count;
     size_t forgotten_count;
+    size_t allowed_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -193,6 +211,52 @@ static int set_max_bytes(struct options *options, const char *value)
                              "--max-bytes takes a whole number of bytes from 1, or one of units of 1024 such as 500K, "
                              "20M or 2G, not '%s'",
                              value);
+}
+
+static int set_log_limit(struct options *options, const char *value)
+{
+    int64_t mib;
+
+    if (!text_parse_integer(value, &mib) || mib < 1 || mib > MOST_LOG_MIB)
+        return usage_error(options->command, "--log-limit takes a whole number of MiB from 1 to %d, not '%s'",
+                           MOST_LOG_MIB, value);
+    options->log_bytes = (uint64_t)mib << 20;
+    return 0;
+}
+
+static int set_tail(struct options *options, const struct rule *rule, const char *value)
+{
+    int status = set_number(options, rule, value, &options->tail);
+
+    return status == 0 && options->tail < 0 ? usage_error(options->command, "--tail takes a number of lines from 0")
+                                            : status;
+}
+
+static int set_grace(struct options *options, const char *value)
+{
+    int64_t seconds;
+
+    if (!duration_parse(value, &seconds) || seconds < 1 || seconds > LONGEST_GRACE_S)
+        return usage_error(options->command, "--grace takes whole seconds from 1 to %d, or a time such as 30s, not '%s'",
+                           LONGEST_GRACE_S, value);
+    options->grace_ms = seconds * 1000;
+    return 0;
+}
+
+/* "TERM", "SIGTERM" or "term". */
+static int set_signal(struct options *options, const char *value)
+{
+    static const char *const names[] = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT", "KILL"};
+    const char *name = strncasecmp(value, "SIG", 3) == 0 ? value + 3 : value;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcasecmp(names[i], name) == 0)
+            options->signal = names[i];
+    return options->signal ? 0
+                           : usage_error(options->command,
+                                         "--signal takes TERM, INT, HUP, QUIT, USR1, USR2, STOP, CONT or KILL, not "
+                                         "'%s'",
+                                         value);
 }
 
 static int set_create_mode(struct options *options, const char *value)
@@ -331,6 +395,16 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return set_max_count(options, rule, value);
     case OPTION_MAX_BYTES:
         return set_max_bytes(options, value);
+    case OPTION_LOG_LIMIT:
+        return set_log_limit(options, value);
+    case OPTION_FROM:
+        return set_number(options, rule, value, &options->from);
+    case OPTION_TAIL:
+        return set_tail(options, rule, value);
+    case OPTION_SIGNAL:
+        return set_signal(options, value);
+    case OPTION_GRACE:
+        return set_grace(options, value);
     case OPTION_OLD:
         options->old_string = value; /* "" is for a file that is empty */
         return 0;
@@ -357,6 +431,11 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
         return add_origin(parser, value);
     case OPTION_FORGET:
         return set_text(parser, rule, value, &options->forgotten[parser->forgotten_count++]);
+    case OPTION_NETWORK:
+        return set_text(parser, rule, value, &options->network);
+    case OPTION_ALLOW:
+        options->allowed[parser->allowed_count++] = value; /* an empty one is refused with the others */
+        return 0;
     case OPTION_LANGUAGE:
         return set_text(parser, rule, value, &options->language);
     case OPTION_DIRECTORY:
@@ -478,6 +557,9 @@ static int check_conflicts(const struct options *options)
         return usage_error(command, "--sandbox-snapshot-name is for a new sandbox and cannot go with --sandbox-id");
     if ((options->given & OPTION_SANDBOX_ID) && (options->given & OPTION_SCOPE))
         return usage_error(command, "--scope finds the sandbox by its key and cannot go with --sandbox-id");
+    if ((options->given & OPTION_SANDBOX_ID) && (options->given & (OPTION_NETWORK | OPTION_ALLOW)))
+        return usage_error(command, "%s is for a new sandbox; change a living one with 'sandlot network'",
+                           option_name(options->given & (OPTION_NETWORK | OPTION_ALLOW)));
     if ((options->given & OPTIONS_HTTP) && !(options->given & OPTION_HTTP))
         return usage_error(command, "%s goes with --http only", option_name(options->given & OPTIONS_HTTP));
     if ((options->given & OPTION_TOKEN_FILE) && (options->given & OPTION_NO_AUTH))
@@ -520,9 +602,10 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .environment = calloc(room, sizeof(*options->environment)),
                                 .origins = calloc(room, sizeof(*options->origins)),
                                 .forgotten = calloc(room, sizeof(*options->forgotten)),
+                                .allowed = calloc(room, sizeof(*options->allowed)),
                                 .arguments = calloc(room, sizeof(*options->arguments))};
     if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
-        !options->arguments)
+        !options->allowed || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -541,5 +624,6 @@ void options_clear(struct options *options)
     free(options->environment);
     free(options->origins);
     free(options->forgotten);
+    free(options->allowed);
     free(options->arguments);
 }

@@ -50,6 +50,18 @@
 #define OPTION_IF_EXISTS OPTION_BIT(39)
 #define OPTION_FORGET OPTION_BIT(40)
 #define OPTION_MAX_BYTES OPTION_BIT(41)
+#define OPTION_NETWORK OPTION_BIT(42)
+#define OPTION_ALLOW OPTION_BIT(43)
+#define OPTION_FOLLOW OPTION_BIT(44)
+#define OPTION_DENIED OPTION_BIT(45)
+#define OPTION_DETACH OPTION_BIT(46)
+#define OPTION_STDIN_OPEN OPTION_BIT(47)
+#define OPTION_LOG_LIMIT OPTION_BIT(48)
+#define OPTION_FROM OPTION_BIT(49)
+#define OPTION_TAIL OPTION_BIT(50)
+#define OPTION_SIGNAL OPTION_BIT(51)
+#define OPTION_GRACE OPTION_BIT(52)
+#define OPTION_CLOSE OPTION_BIT(53)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -57,7 +69,7 @@
     (OPTION_SANDBOX | OPTION_PARAM | OPTION_CONFIG | OPTION_JSON | OPTION_QUIET | OPTION_VERBOSE | OPTION_HELP | \
      OPTION_VERSION)
 /* Taken by commands that make a sandbox. */
-#define OPTIONS_CREATE (OPTION_SNAPSHOT_NAME | OPTION_SETUP | OPTION_SCOPE)
+#define OPTIONS_CREATE (OPTION_SNAPSHOT_NAME | OPTION_SETUP | OPTION_SCOPE | OPTION_NETWORK | OPTION_ALLOW)
 
 struct command;
 
@@ -81,6 +93,11 @@ struct options {
     int64_t limit;
     uint64_t max_count;
     uint64_t max_bytes;
+    uint64_t log_bytes; /* 0: the library's */
+    int64_t from;       /* byte of a log */
+    int64_t tail;       /* lines of it */
+    const char *signal; /* NULL: TERM, then KILL */
+    int64_t grace_ms;   /* 0: the library's */
     const char *old_string;
     const char *new_string;
     const char *glob;
@@ -95,6 +112,8 @@ struct options {
     const char *language;
     const char *directory;
     const char **forgotten; /* ids, ended by NULL */
+    const char *network;    /* a mode */
+    const char **allowed;   /* entries, ended by NULL */
     char **arguments;       /* ended by NULL */
     size_t argument_count;
 };

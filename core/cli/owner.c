@@ -147,18 +147,14 @@ void owner_advise(const char *id, struct sandlot_error *error)
 {
     struct ledger_record **records = NULL;
     size_t count = 0;
-    enum sandlot_code code = error->code;
-    AUTO_FREE char *message = TAKE(error->message);
 
     if (ledger_read(&records, &count, NULL) < 0)
         count = 0;
     const char *near = near_id(id, records, count);
 
-    sandlot_error_clear(error);
     if (near)
-        error_set(error, code, "%s; did you mean %s?", message, near);
+        error_append(error, "; did you mean %s?", near);
     else
-        error_set(error, code,
-                  "%s; 'sandlot list --all' prints those there are, and --sandbox NAME asks another provider", message);
+        error_append(error, "; 'sandlot list --all' prints those there are, and --sandbox NAME asks another provider");
     ledger_free_records(records, count);
 }

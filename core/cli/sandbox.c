@@ -90,7 +90,9 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
                                               .cancellation = context->cancellation,
                                               .progress = progress_report,
                                               .setup_output = setup ? on_setup_output : NULL,
-                                              .context = setup};
+                                              .context = setup,
+                                              .network = options->network,
+                                              .allow = options->allowed};
     struct sandlot_error error = {0};
 
     if (setup)

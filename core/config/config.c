@@ -20,8 +20,7 @@ struct place {
     struct json_object *lines; /* of the entry; may be NULL */
 };
 
-/* The line that toml_parse noted for KEY below LINES, itself if KEY is "". */
-static int line_of(struct json_object *lines, const char *key)
+int config_line(struct json_object *lines, const char *key)
 {
     struct json_object *line = NULL;
     struct json_object *of_table = NULL;
@@ -33,7 +32,7 @@ static int line_of(struct json_object *lines, const char *key)
     return json_object_get_int(line);
 }
 
-static struct json_object *member(struct json_object *object, const char *key)
+struct json_object *config_member(struct json_object *object, const char *key)
 {
     struct json_object *value = NULL;
 
@@ -41,7 +40,7 @@ static struct json_object *member(struct json_object *object, const char *key)
                                                                                                            : NULL;
 }
 
-static const char *type_name(struct json_object *value)
+const char *config_type_name(struct json_object *value)
 {
     switch (json_object_get_type(value)) {
     case json_type_boolean:
@@ -78,8 +77,9 @@ __attribute__((format(printf, 3, 4))) static void warn(const char *file, int lin
 
 static void warn_type(const struct place *place, const char *key, struct json_object *found, const char *wanted)
 {
-    warn(place->file, line_of(place->lines, key), "[sandboxes.providers.%s] %s is %s, but must be %s: it is ignored",
-         place->provider, key, type_name(found), wanted);
+    warn(place->file, config_line(place->lines, key),
+         "[sandboxes.providers.%s] %s is %s, but must be %s: it is ignored", place->provider, key,
+         config_type_name(found), wanted);
 }
 
 const char *config_name_problem(const char *name)
@@ -111,7 +111,7 @@ static bool is_text(const struct place *place, const char *key, struct json_obje
         return false;
     }
     if (strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value)) {
-        warn(place->file, line_of(place->lines, key),
+        warn(place->file, config_line(place->lines, key),
              "[sandboxes.providers.%s] %s holds a NUL character: it is ignored", place->provider, key);
         return false;
     }
@@ -136,7 +136,7 @@ static char *read_working_dir(const struct place *place, struct json_object *val
     AUTO_FREE char *text = read_text(place, "working_dir", value);
 
     if (text && *text != '/') {
-        warn(place->file, line_of(place->lines, "working_dir"),
+        warn(place->file, config_line(place->lines, "working_dir"),
              "[sandboxes.providers.%s] working_dir is \"%s\", but must be an absolute path: it is ignored",
              place->provider, text);
         return NULL;
@@ -149,7 +149,7 @@ static char *read_isolation(const struct place *place, struct json_object *value
     AUTO_FREE char *text = read_text(place, "isolation", value);
 
     if (text && strcmp(text, "process") != 0 && strcmp(text, "unconfined") != 0 && strcmp(text, "none") != 0) {
-        warn(place->file, line_of(place->lines, "isolation"),
+        warn(place->file, config_line(place->lines, "isolation"),
              "[sandboxes.providers.%s] isolation is \"%s\", but must be \"process\", \"unconfined\" or \"none\": it is "
              "ignored (it is about the worker process of the provider; the boxes of local are set by its parameter "
              "confinement)",
@@ -175,9 +175,9 @@ static void warn_unknown(const char *file, const char *where, struct json_object
         const char *nearest = text_nearest(key, known, count);
 
         if (nearest)
-            warn(file, line_of(lines, key), "%s: the key %s is unknown, did you mean %s?", where, key, nearest);
+            warn(file, config_line(lines, key), "%s: the key %s is unknown, did you mean %s?", where, key, nearest);
         else
-            warn(file, line_of(lines, key), "%s: the key %s is unknown and ignored%s", where, key, advice);
+            warn(file, config_line(lines, key), "%s: the key %s is unknown and ignored%s", where, key, advice);
     }
 }
 
@@ -195,22 +195,23 @@ static void clear_provider(struct config_provider *provider)
 static void read_fields(const struct place *place, struct json_object *table, struct config_provider *provider)
 {
     static const char *const known[] = {
-        "class_path", "working_dir", "package", "isolation", "supports_sandbox_id", "supports_snapshot_name", "params",
+        "class_path", "working_dir", "package", "isolation", "supports_sandbox_id", "supports_snapshot_name",
+        "params",     "network",
     };
     struct json_object *value;
     AUTO_FREE char *where = text_format("[sandboxes.providers.%s]", place->provider);
 
-    if ((value = member(table, "working_dir")))
+    if ((value = config_member(table, "working_dir")))
         provider->working_dir = read_working_dir(place, value);
-    if ((value = member(table, "package")))
+    if ((value = config_member(table, "package")))
         provider->package = read_text(place, "package", value);
-    if ((value = member(table, "isolation")))
+    if ((value = config_member(table, "isolation")))
         provider->isolation = read_isolation(place, value);
-    if ((value = member(table, "supports_sandbox_id")))
+    if ((value = config_member(table, "supports_sandbox_id")))
         provider->supports_sandbox_id = read_switch(place, "supports_sandbox_id", value);
-    if ((value = member(table, "supports_snapshot_name")))
+    if ((value = config_member(table, "supports_snapshot_name")))
         provider->supports_snapshot_name = read_switch(place, "supports_snapshot_name", value);
-    if ((value = member(table, "params")) && !json_object_is_type(value, json_type_object))
+    if ((value = config_member(table, "params")) && !json_object_is_type(value, json_type_object))
         warn_type(place, "params", value, "a table");
     else
         provider->params = json_object_get(value);
@@ -225,14 +226,15 @@ static bool read_provider(const char *file, const char *name, struct json_object
 {
     const struct place place = {file, name, lines};
     const char *bad_name = config_name_problem(name);
-    struct json_object *class_path = member(table, "class_path");
+    struct json_object *class_path = config_member(table, "class_path");
 
     if (bad_name) {
         warn(file, line, "the entry [sandboxes.providers.\"%s\"] is ignored: its name %s", name, bad_name);
         return false;
     }
     if (!json_object_is_type(table, json_type_object)) {
-        warn(file, line, "sandboxes.providers.%s is %s, but must be a table: it is ignored", name, type_name(table));
+        warn(file, line, "sandboxes.providers.%s is %s, but must be a table: it is ignored", name,
+             config_type_name(table));
         return false;
     }
     if (class_path && !is_text(&place, "class_path", class_path)) {
@@ -250,7 +252,7 @@ static bool read_provider(const char *file, const char *name, struct json_object
         return false;
     }
     if (provider->class_path && !strchr(provider->class_path, ':'))
-        warn(file, line_of(lines, "class_path"),
+        warn(file, config_line(lines, "class_path"),
              "[sandboxes.providers.%s] class_path \"%s\" has no colon: it must have the form \"library.so:symbol\"",
              name, provider->class_path);
     read_fields(&place, table, provider);
@@ -264,11 +266,11 @@ static void read_providers(struct config *config, struct json_object *providers,
         return;
     json_object_object_foreach(providers, name, table)
     {
-        struct json_object *entry_lines = member(lines, name);
+        struct json_object *entry_lines = config_member(lines, name);
 
         if (read_provider(config->file, name, table,
-                          json_object_is_type(entry_lines, json_type_object) ? entry_lines : NULL, line_of(lines, name),
-                          &config->providers[config->provider_count]))
+                          json_object_is_type(entry_lines, json_type_object) ? entry_lines : NULL,
+                          config_line(lines, name), &config->providers[config->provider_count]))
             config->provider_count++;
     }
 }
@@ -280,7 +282,8 @@ static void read_default(struct config *config, struct json_object *value, int l
 
     if (!text)
         warn(config->file, line,
-             "[sandboxes] default is %s, but must be a string with a provider's name: it is ignored", type_name(value));
+             "[sandboxes] default is %s, but must be a string with a provider's name: it is ignored",
+             config_type_name(value));
     else if (!*text || strlen(text) != (size_t)json_object_get_string_len(value))
         warn(config->file, line, "[sandboxes] default is not a provider's name: it is ignored");
     else
@@ -289,31 +292,31 @@ static void read_default(struct config *config, struct json_object *value, int l
 
 static void read_tree(struct config *config, struct json_object *tree, struct json_object *lines)
 {
-    static const char *const top[] = {"sandboxes"};
+    static const char *const top[] = {"sandboxes", "network"};
     static const char *const known[] = {"default", "providers"};
-    struct json_object *sandboxes = member(tree, "sandboxes");
-    struct json_object *sandboxes_lines = member(lines, "sandboxes");
+    struct json_object *sandboxes = config_member(tree, "sandboxes");
+    struct json_object *sandboxes_lines = config_member(lines, "sandboxes");
     struct json_object *value;
 
-    warn_unknown(config->file, "top level", tree, lines, top, 1, "");
+    warn_unknown(config->file, "top level", tree, lines, top, 2, "");
     if (!sandboxes)
         return;
     if (!json_object_is_type(sandboxes, json_type_object)) {
-        warn(config->file, line_of(lines, "sandboxes"), "sandboxes is %s, but must be a table: nothing of it is used",
-             type_name(sandboxes));
-        config->problem = text_format("sandboxes is %s instead of a table", type_name(sandboxes));
+        warn(config->file, config_line(lines, "sandboxes"),
+             "sandboxes is %s, but must be a table: nothing of it is used", config_type_name(sandboxes));
+        config->problem = text_format("sandboxes is %s instead of a table", config_type_name(sandboxes));
         return;
     }
     warn_unknown(config->file, "[sandboxes]", sandboxes, sandboxes_lines, known, 2, "");
-    if ((value = member(sandboxes, "default")))
-        read_default(config, value, line_of(sandboxes_lines, "default"));
-    if (!(value = member(sandboxes, "providers")))
+    if ((value = config_member(sandboxes, "default")))
+        read_default(config, value, config_line(sandboxes_lines, "default"));
+    if (!(value = config_member(sandboxes, "providers")))
         return;
     if (json_object_is_type(value, json_type_object))
-        read_providers(config, value, member(sandboxes_lines, "providers"));
+        read_providers(config, value, config_member(sandboxes_lines, "providers"));
     else
-        warn(config->file, line_of(sandboxes_lines, "providers"),
-             "sandboxes.providers is %s, but must be a table: it is ignored", type_name(value));
+        warn(config->file, config_line(sandboxes_lines, "providers"),
+             "sandboxes.providers is %s, but must be a table: it is ignored", config_type_name(value));
 }
 
 static void read_document(struct config *config, const char *text, size_t length)
@@ -329,9 +332,10 @@ static void read_document(struct config *config, const char *text, size_t length
             text_format("invalid TOML syntax: line %d, column %d: %s", problem.line, problem.column, problem.message);
         log_warning("%s:%d:%d: invalid TOML syntax: %s; nothing of this file is used until that is mended",
                     config->file, problem.line, problem.column, problem.message);
+        config->may_limit_network = memmem(text, length, "network", strlen("network")) != NULL;
     }
-    json_object_put(tree);
-    json_object_put(lines);
+    config->tree = tree;
+    config->lines = lines;
 }
 
 struct config *config_parse(const char *file, const char *text, size_t length)
@@ -422,6 +426,8 @@ void config_free(struct config *config)
     for (size_t i = 0; i < config->provider_count; i++)
         clear_provider(&config->providers[i]);
     free(config->providers);
+    json_object_put(config->tree);
+    json_object_put(config->lines);
     free(config->file);
     free(config->problem);
     free(config->default_provider);
@@ -438,5 +444,5 @@ const struct config_provider *config_find(const struct config *config, const cha
 
 int config_parameter_line(const struct config_provider *provider, const char *key)
 {
-    return *key ? line_of(member(provider->lines, "params"), key) : 0;
+    return *key ? config_line(config_member(provider->lines, "params"), key) : 0;
 }

@@ -1,5 +1,6 @@
 /*
- * config.toml: `[sandboxes]` with `default` and `[sandboxes.providers.NAME]`.
+ * config.toml: `[sandboxes]` with `default` and `[sandboxes.providers.NAME]`; `[network]` is only kept here, and read
+ * by core/network.
  *
  * Reading never fails because of what the file says: malformed entries are dropped with a warning
  * that names file, line, key and reason, and a file that cannot be used at all leaves an empty configuration
@@ -10,6 +11,7 @@
 
 #include <json-c/json.h>
 #include <sandlot/sandlot.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum config_switch { CONFIG_UNSET = -1, CONFIG_NO = 0, CONFIG_YES = 1 };
@@ -34,6 +36,10 @@ struct config {
     char *default_provider; /* NULL: none */
     struct config_provider *providers;
     size_t provider_count;
+    /* The whole file, for core/network, which takes no table with a mistake in it; NULL: it could not be used. */
+    struct json_object *tree;
+    struct json_object *lines; /* of the tree, as toml_parse gives them */
+    bool may_limit_network;    /* it could not be used, and has the word "network" */
 };
 
 /*
@@ -50,6 +56,15 @@ const struct config_provider *config_find(const struct config *config, const cha
 
 /* The line of params.KEY of an entry; 0 if unknown. */
 int config_parameter_line(const struct config_provider *provider, const char *key);
+
+/* The line that was noted for KEY below LINES, itself if KEY is ""; 0 if unknown. */
+int config_line(struct json_object *lines, const char *key);
+
+/* The member KEY of OBJECT; NULL: it has none, or is none. */
+struct json_object *config_member(struct json_object *object, const char *key);
+
+/* What VALUE is, for messages: "a string". */
+const char *config_type_name(struct json_object *value);
 
 /* What the TEXT of a config file says; FILE is its name for warnings. Never NULL but when out of memory. The fuzzer
  * comes in here too. */

@@ -53,6 +53,8 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     capabilities |= table->terminal ? CAPABILITY_TERMINAL : 0;
     capabilities |= table->flags & SANDLOT_STREAMS_OUTPUT ? CAPABILITY_STREAMING : 0;
     capabilities |= table->check ? CAPABILITY_CHECK : 0;
+    capabilities |= table->set_network ? CAPABILITY_NETWORK_LIVE : 0;
+    capabilities |= table->network_log ? CAPABILITY_NETWORK_LOG : 0;
     return capabilities;
 }
 
@@ -350,7 +352,7 @@ static int check_capabilities(const struct registry_entry *entry, const struct s
                               struct sandlot_error *error)
 {
     uint32_t present = provider_capabilities(table);
-    uint32_t lies = entry->note.name ? present ^ entry->note.capabilities : 0;
+    uint32_t lies = entry->note.name ? present ^ (entry->note.capabilities & ~CAPABILITIES_TOLD) : 0;
 
     /* Where a machine allows no commands at all, nothing is left of what a note promises of them. */
     if (!table->execute)

@@ -521,13 +521,8 @@ void parameters_add_origin(const struct parameters *parameters, struct sandlot_e
         if (parameters->lines[i] > 0 && has_name(error->message, parameters->declared[i].name))
             text_append(&origin, "; %s is from %s:%d", parameters->declared[i].name, parameters->config_file,
                         parameters->lines[i]);
-    if (!origin)
-        return;
-    AUTO_FREE char *message = TAKE(error->message);
-    enum sandlot_code code = error->code;
-
-    sandlot_error_clear(error);
-    error_set(error, code, "%s%s", message, origin);
+    if (origin)
+        error_append(error, "%s", origin);
 }
 
 int64_t parameters_start_timeout_ms(const struct parameters *parameters)
@@ -596,6 +591,13 @@ enum sandlot_status parameters_call_open(const struct parameters *parameters, co
 
 /* ---- the ledger's record ----------------------------------------------------------------------------------------- */
 
+/* Is it of use for who looks for a sandbox, and fit for the disk? A table says what is in a sandbox (files, variables,
+ * labels) and never where it is found. */
+static bool is_recordable(const struct sandlot_parameter *parameter)
+{
+    return parameter && !(parameter->flags & SANDLOT_FLAG_secret) && parameter->kind != SANDLOT_PARAMETER_table;
+}
+
 /* The text to record for OVERRIDE, to be freed; NULL: none. *FAILED: there was no memory. */
 static char *recordable(const struct sandlot_parameter *declared, size_t count, const char *override, bool *failed)
 {
@@ -604,7 +606,7 @@ static char *recordable(const struct sandlot_parameter *declared, size_t count, 
     const struct sandlot_parameter *parameter = name ? find(declared, count, name) : NULL;
 
     *failed = !name;
-    if (!parameter || !override[length] || (parameter->flags & SANDLOT_FLAG_secret))
+    if (!is_recordable(parameter) || !override[length])
         return NULL;
     const char *value = override + length + 1;
     char *text = NULL;

@@ -51,8 +51,8 @@ int64_t parameters_hard_ttl_ms(const struct parameters *parameters);
 enum sandlot_status parameters_call_open(const struct parameters *parameters, const struct sandlot_provider *provider,
                                          struct sandlot_call *call, void **instance, struct sandlot_error *error);
 
-/* The overrides that are not secret, as a JSON array of "KEY=VALUE" with paths made absolute, for the ledger; the
- * caller's reference; NULL: none. */
+/* The overrides that are not secret and no tables, as a JSON array of "KEY=VALUE" with paths made absolute, for the
+ * ledger; the caller's reference; NULL: none. */
 struct json_object *parameters_recordable(const struct sandlot_provider *provider, const char *const *overrides);
 
 #endif

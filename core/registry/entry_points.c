@@ -36,10 +36,24 @@ static const struct {
     enum capability capability;
     const char *name;
 } capabilities[] = {
-    {CAPABILITY_LIST, "list"},   {CAPABILITY_UPLOAD, "upload"},     {CAPABILITY_DOWNLOAD, "download"},
-    {CAPABILITY_FILES, "files"}, {CAPABILITY_PAUSE, "pause"},       {CAPABILITY_SNAPSHOT, "snapshot"},
-    {CAPABILITY_FORK, "fork"},   {CAPABILITY_TERMINAL, "terminal"}, {CAPABILITY_STREAMING, "streaming"},
+    {CAPABILITY_LIST, "list"},
+    {CAPABILITY_UPLOAD, "upload"},
+    {CAPABILITY_DOWNLOAD, "download"},
+    {CAPABILITY_FILES, "files"},
+    {CAPABILITY_PAUSE, "pause"},
+    {CAPABILITY_SNAPSHOT, "snapshot"},
+    {CAPABILITY_FORK, "fork"},
+    {CAPABILITY_TERMINAL, "terminal"},
+    {CAPABILITY_STREAMING, "streaming"},
     {CAPABILITY_CHECK, "check"},
+    {CAPABILITY_NETWORK_LIVE, "network-live"},
+    {CAPABILITY_NETWORK_LOG, "network-log"},
+    {CAPABILITY_NETWORK_OFF, "network-off"},
+    {CAPABILITY_NETWORK_OPEN, "network-open"},
+    {CAPABILITY_NETWORK_HOSTS, "network-hosts"},
+    {CAPABILITY_NETWORK_PORTS, "network-ports"},
+    {CAPABILITY_NETWORK_CIDRS, "network-cidrs"},
+    {CAPABILITY_NETWORK_CREDENTIALS, "network-credentials"},
 };
 
 static const char *const kinds[] = {
@@ -79,6 +93,7 @@ static void clear_point(struct entry_point *point)
     free(point->working_dir);
     free(point->inside);
     free(point->inside_unless);
+    free(point->inside_network);
     free(point->credentials);
     free(point->environment);
     free(point->project);
@@ -279,6 +294,7 @@ static bool read_key(struct reading *reading, struct entry_point *point, const c
         {"package", &point->package, false},
         {"inside", &point->inside, true},
         {"inside_unless", &point->inside_unless, true},
+        {"inside_network", &point->inside_network, true},
     };
 
     for (size_t i = 0; i < COUNT(texts); i++)

@@ -22,7 +22,18 @@ enum capability {
     CAPABILITY_TERMINAL = 1 << 7,
     CAPABILITY_STREAMING = 1 << 8,
     CAPABILITY_CHECK = 1 << 9,
-    CAPABILITY_LAST = CAPABILITY_CHECK
+    CAPABILITY_NETWORK_LIVE = 1 << 10,
+    CAPABILITY_NETWORK_LOG = 1 << 11,
+    /* What no function tells: the kinds of a network policy that the provider can hold. */
+    CAPABILITY_NETWORK_OFF = 1 << 12,
+    CAPABILITY_NETWORK_OPEN = 1 << 13,
+    CAPABILITY_NETWORK_HOSTS = 1 << 14,
+    CAPABILITY_NETWORK_PORTS = 1 << 15,
+    CAPABILITY_NETWORK_CIDRS = 1 << 16,
+    CAPABILITY_NETWORK_CREDENTIALS = 1 << 17,
+    CAPABILITY_LAST = CAPABILITY_NETWORK_CREDENTIALS,
+    CAPABILITIES_TOLD = CAPABILITY_NETWORK_OFF | CAPABILITY_NETWORK_OPEN | CAPABILITY_NETWORK_HOSTS |
+                        CAPABILITY_NETWORK_PORTS | CAPABILITY_NETWORK_CIDRS | CAPABILITY_NETWORK_CREDENTIALS
 };
 
 /* The word of one capability, as in the note and in `providers --json`. */
@@ -58,6 +69,7 @@ struct entry_point {
     char *package;
     char *inside;
     char *inside_unless;
+    char *inside_network; /* of the network, where no policy was asked for */
     struct parameter_note *parameters;
     size_t parameter_count;
     char *problem; /* why this provider cannot be used ("its symbol acme is not exported"); NULL: usable */

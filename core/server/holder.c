@@ -90,7 +90,9 @@ static struct lease *open_lease(struct holder *holder, struct sandlot_error *err
                                               .parameters = options->parameters,
                                               .cancellation = holder->cancellation,
                                               .progress = on_progress,
-                                              .setup_output = on_setup_output};
+                                              .setup_output = on_setup_output,
+                                              .network = options->network,
+                                              .allow = options->allow};
     struct lease *lease = calloc(1, sizeof(*lease));
 
     if (!lease) {

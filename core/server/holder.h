@@ -26,6 +26,8 @@ struct holder_options {
     const char *snapshot_name;
     const char *setup_file;
     const char *scope;
+    const char *network; /* what a sandbox that is made may reach, as in sandlot_session_options */
+    const char *const *allow;
     const char *const *parameters;
     const char *config_file; /* as it was given; NULL: none */
 };

@@ -42,7 +42,7 @@ static const char *inside(const struct server_options *options)
     if (options->inside)
         return options->inside;
     return options->execute ? "Who you are there, on what system, and where you may write, execute tells: id; cat "
-                              "/etc/os-release; df -h. Whether it has a network depends on how it was set up: try it."
+                              "/etc/os-release; df -h."
                             : "Where you may write depends on how it was set up.";
 }
 
@@ -51,10 +51,14 @@ static char *instructions(const struct server_options *options)
 {
     AUTO_FREE char *text = text_format(
         "Tools for work in one sandbox, an isolated Linux machine (provider '%s'); nothing here touches the user's own "
-        "machine or its files. %s %s ls, read_file, write_file, edit_file and delete work on files, glob finds files "
+        "machine or its files. %s %s %s ls, read_file, write_file, edit_file and delete work on files, glob finds "
+        "files "
         "by "
         "name, grep searches their text. The working directory is %s; relative paths start there. %s",
         options->sandbox.provider, inside(options),
+        options->network   ? options->network
+        : options->execute ? "Whether it has a network depends on how it was set up: try it."
+                           : "",
         options->execute ? "execute runs a shell command (bash, terminal): each one is a fresh shell in the working "
                            "directory, and only files carry over to the next."
                          : "It serves files only and runs no commands.",

@@ -162,7 +162,8 @@ struct ledger_record *ledger_record_new(const char *provider)
     record->created_at_ms = utc_now_ms();
     ledger_own(record);
     record->durable = true;
-    if (!record->label || !record->provider || !record->boot_id) {
+    /* Without memory for its id it would look like one that was never made. */
+    if (!record->label || !record->provider || !record->boot_id || errno == ENOMEM) {
         ledger_record_free(record);
         return NULL;
     }
@@ -181,6 +182,7 @@ void ledger_record_free(struct ledger_record *record)
     free(record->boot_id);
     free(record->host);
     json_object_put(record->parameters);
+    json_object_put(record->network);
     free(record);
 }
 
@@ -210,6 +212,8 @@ static struct json_object *to_json(const struct ledger_record *record)
     json_object_object_add(object, "expires_at_ms", json_object_new_int64(record->expires_at_ms));
     if (record->parameters)
         json_object_object_add(object, "parameters", json_object_get(record->parameters));
+    if (record->network)
+        json_object_object_add(object, "network", json_object_get(record->network));
     return object;
 }
 
@@ -233,9 +237,11 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
 {
     struct ledger_record *record = calloc(1, sizeof(*record));
     struct json_object *parameters;
+    struct json_object *network;
 
     if (!record)
         return NULL;
+    errno = 0;
     record->label = strdup(label);
     record->durable = true;
     record->provider = text_member(object, "provider");
@@ -253,7 +259,10 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
     if (json_object_object_get_ex(object, "parameters", &parameters) &&
         json_object_is_type(parameters, json_type_array))
         record->parameters = json_object_get(parameters);
-    if (!record->label || !record->provider || !record->boot_id) {
+    if (json_object_object_get_ex(object, "network", &network) && json_object_is_type(network, json_type_object))
+        record->network = json_object_get(network);
+    /* Without memory for its id it would look like one that was never made. */
+    if (!record->label || !record->provider || !record->boot_id || errno == ENOMEM) {
         ledger_record_free(record);
         return NULL;
     }
@@ -391,12 +400,12 @@ static struct ledger_record *read_record(int folder, const char *name, const cha
         object && json_object_is_type(object, json_type_object) ? from_json(object, label) : NULL;
 
     json_object_put(object);
-    if (!record)
+    if (record)
+        record->kept = kept;
+    else if (errno != ENOMEM)
         log_warning(
             "the ledger's file %s is damaged; look for a leftover sandbox with the label %s, then delete the file",
             name, label);
-    else
-        record->kept = kept;
     return record;
 }
 
@@ -457,14 +466,21 @@ static int read_folder(int folder, bool open_only, struct ledger_record ***recor
     }
     for (struct dirent *entry; (entry = readdir(directory));) {
         bool kept = false;
+
+        errno = 0;
         AUTO_FREE char *label = label_of(entry->d_name, &kept);
 
+        if (!label && errno == ENOMEM)
+            return error_no_memory(error);
         if (!label)
             remove_if_orphaned(folder, entry->d_name);
         if (!label || (open_only && kept))
             continue;
+        errno = 0;
         struct ledger_record *record = read_record(folder, entry->d_name, label, kept);
 
+        if (!record && errno == ENOMEM) /* which is not to say that there is none */
+            return error_no_memory(error);
         if (record && !collect(records, count, record))
             return error_no_memory(error);
     }

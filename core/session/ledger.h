@@ -20,6 +20,7 @@ struct ledger_record {
     char *scope;                    /* NULL: none */
     char *config_file;              /* explicit --config of that run; NULL: the default one */
     struct json_object *parameters; /* --param of that run that are no secrets, array of "KEY=VALUE"; NULL: none */
+    struct json_object *network;    /* what it may reach, as network_policy_json has it; NULL: nothing was asked */
     pid_t owner;                    /* the process that owns it */
     uint64_t owner_start;           /* its start time in clock ticks since boot, /proc/PID/stat field 22 */
     char *boot_id;          /* /proc/sys/kernel/random/boot_id: pids and times above count within that boot only */

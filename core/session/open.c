@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "session/network.h"
 #include "session/setup_script.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ struct opening {
     const struct sandlot_session_options *options;
     int64_t deadline_ms; /* until the sandbox must be ready: start_timeout_s */
     int cancel_fd;
+    struct network_policy *policy;   /* for a sandbox that is made; mode 0: nothing was asked */
     struct sandlot_error unrecorded; /* why the id could not be written to the ledger */
 };
 
@@ -46,6 +48,13 @@ static int check_text(const char *value, const char *option, struct sandlot_erro
     return 0;
 }
 
+#define NETWORK_ADVICE "change a living sandbox with `sandlot network`"
+
+static bool asks_for_network(const struct sandlot_session_options *options)
+{
+    return options->network || (options->allow && *options->allow);
+}
+
 static int check_options(const struct sandlot_session_options *options, struct sandlot_error *error)
 {
     if (check_text(options->provider, "the provider's name (--sandbox)", error) < 0 ||
@@ -54,6 +63,8 @@ static int check_options(const struct sandlot_session_options *options, struct s
         check_text(options->setup_file, "the setup script's path (--sandbox-setup)", error) < 0 ||
         check_text(options->scope, "the scope (--scope)", error) < 0)
         return -1;
+    if (options->sandbox_id && asks_for_network(options))
+        return error_set(error, SANDLOT_CODE_USAGE, "--network and --allow are for a new sandbox; " NETWORK_ADVICE);
     if (options->sandbox_id && options->snapshot_name)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "--sandbox-id and --sandbox-snapshot-name exclude each other: a snapshot only applies to a "
@@ -74,6 +85,18 @@ static int check_metadata(const struct registry_entry *entry, const struct sandl
         return error_set(error, SANDLOT_CODE_USAGE, "%s cannot attach to a sandbox by its id; leave --sandbox-id out",
                          entry->name);
     return 0;
+}
+
+/* What a sandbox that is made may reach. An attached one has what it has. */
+static int find_policy(const struct sandlot *sandlot, const struct registry_entry *entry,
+                       const struct sandlot_session_options *options, struct network_policy *policy,
+                       struct sandlot_error *error)
+{
+    if (options->sandbox_id)
+        return 0;
+    if (network_policy_find(sandlot->config, entry->name, options->network, options->allow, policy, error) < 0)
+        return -1;
+    return policy->mode ? session_network_check(entry, policy, error) : 0;
 }
 
 static int check_credentials(const struct registry_entry *entry, const struct environment *environment,
@@ -252,6 +275,7 @@ static struct ledger_record *write_intent(const struct opening *opening, struct 
                               ? strdup(session->sandlot->config->file)
                               : NULL;
     record->parameters = parameters_recordable(&provider->table, options->parameters);
+    record->network = network_policy_json(opening->policy);
     record->durable = !(provider->table.flags & SANDLOT_ENDS_WITH_POWER);
     record->expires_at_ms = hard_ttl_ms ? record->created_at_ms + hard_ttl_ms : 0;
     if (ledger_write(record, error) == 0)
@@ -320,14 +344,13 @@ static void abandon(struct opening *opening, enum sandlot_status status)
     sandlot_error_clear(&problem);
 }
 
-static int create(struct opening *opening, struct sandlot_error *error)
+/* Asks for the sandbox of RECORD. */
+static enum sandlot_status request_sandbox(struct opening *opening, const struct ledger_record *record,
+                                           const struct sandlot_network *network, struct sandlot_error *error)
 {
     struct sandlot_session *session = opening->session;
     struct provider *provider = session->provider;
-    const struct ledger_record *record = session->record = write_intent(opening, error);
 
-    if (!record)
-        return -1;
     AUTO_FREE char *created = utc_text(record->created_at_ms);
     const struct sandlot_label labels[] = {{"sandlot", "1"},
                                            {"sandlot-run", record->label},
@@ -341,8 +364,25 @@ static int create(struct opening *opening, struct sandlot_error *error)
                                      .label_count = opening->options->scope ? 5 : 4,
                                      .idle_ttl_ms = parameters_idle_ttl_ms(provider->parameters),
                                      .hard_ttl_ms = parameters_hard_ttl_ms(provider->parameters),
-                                     .flags = session->keep ? SANDLOT_CREATE_KEEP : 0};
-    enum sandlot_status status = get_or_create(opening, &request, error);
+                                     .flags = session->keep ? SANDLOT_CREATE_KEEP : 0,
+                                     .network = network};
+
+    return get_or_create(opening, &request, error);
+}
+
+static int create(struct opening *opening, struct sandlot_error *error)
+{
+    struct network_view view CLEANUP(network_view_clear) = {0};
+
+    /* A secret that cannot be had is found out before anything exists. */
+    if (network_policy_read_secrets(opening->policy, opening->cancel_fd, error) < 0 ||
+        network_view_make(opening->policy, &view, error) < 0)
+        return -1;
+    const struct ledger_record *record = opening->session->record = write_intent(opening, error);
+
+    if (!record)
+        return -1;
+    enum sandlot_status status = request_sandbox(opening, record, opening->policy->mode ? &view.network : NULL, error);
 
     if (status == SANDLOT_OK && wait_until_ready(opening, error) == 0)
         return 0;
@@ -484,6 +524,11 @@ static int open_scope(struct opening *opening, const char *setup, struct sandlot
         return -1;
     int found = attach_to_scope(opening, error);
 
+    if (found > 0 && asks_for_network(opening->options))
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "the scope %s has the living sandbox %s, which --network and --allow "
+                         "do not change; " NETWORK_ADVICE,
+                         opening->options->scope, opening->session->id);
     if (found != 0)
         return found < 0 ? -1 : finish(opening, NULL, error);
     if (create(opening, error) < 0)
@@ -544,6 +589,7 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
 {
     struct sandlot_session_options own;
     struct sandlot_error local = {0};
+    struct network_policy policy CLEANUP(network_policy_clear) = {0};
     AUTO_FREE char *setup = NULL;
 
     error = error ? error : &local; /* the reason is needed here even if the caller does not want it */
@@ -559,6 +605,7 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
     struct sandlot_session *session = NULL;
 
     if (entry && check_metadata(entry, options, error) == 0 &&
+        find_policy(sandlot, entry, options, &policy, error) == 0 &&
         (!options->setup_file || (setup = setup_script_read(options->setup_file, sandlot->environment, error))) &&
         (session = new_session(sandlot, options, error)) &&
         check_credentials(entry, sandlot->environment, error) == 0) {
@@ -566,7 +613,8 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
                                   .options = options,
                                   .deadline_ms =
                                       sandlot_now_ms() + parameters_start_timeout_ms(session->provider->parameters),
-                                  .cancel_fd = cancellation_fd(options->cancellation)};
+                                  .cancel_fd = cancellation_fd(options->cancellation),
+                                  .policy = &policy};
 
         session->sweep = leftovers_sweep_start(session->provider);
         int failed = open_sandbox(&opening, setup, error);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "operations/output.h"
 #include "operations/sandbox_path.h"
+#include "tools/refusals.h"
 #include "tools/saved_output.h"
 #include "tools/text.h"
 #include "tools/work.h"
@@ -126,10 +127,22 @@ static int reply_in_part(const struct work *work, const struct printed *printed,
     return reply_set(reply, text, length, error);
 }
 
-static int reply_with(const struct work *work, const struct printed *printed, const struct sandlot_result *result,
-                      struct reply *reply, struct sandlot_error *error)
+/* How it ended; and where it failed, what the network refused it since BEGIN_MS. */
+static char *status_of(const struct work *work, const struct sandlot_result *result, int64_t begin_ms)
 {
     AUTO_FREE char *status = text_of_status(result);
+    bool failed = !result->has_exit_code || result->exit_code != 0;
+    AUTO_FREE char *refusals = failed ? refusals_since(work->session, begin_ms, work->call->cancellation) : NULL;
+
+    if (!status || !refusals)
+        return TAKE(status);
+    return text_format("%s%s%s", status, *status ? "\n" : "", refusals);
+}
+
+static int reply_with(const struct work *work, const struct printed *printed, const struct sandlot_result *result,
+                      int64_t begin_ms, struct reply *reply, struct sandlot_error *error)
+{
+    AUTO_FREE char *status = status_of(work, result, begin_ms);
     struct text_gap gap;
 
     if (!printed->text || !status)
@@ -167,6 +180,7 @@ int tool_execute(const struct work *work, struct reply *reply, struct sandlot_er
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
                          "This sandbox only serves files: commands cannot be run in it.");
     output_init(&kept.output, SANDLOT_DEFAULT_OUTPUT_LIMIT);
+    int64_t begin_ms = refusals_clock();
     int failed = run(work, &kept, &result, error);
 
     if (!failed) {
@@ -176,7 +190,7 @@ int tool_execute(const struct work *work, struct reply *reply, struct sandlot_er
         reply->exit_code = result.exit_code;
         reply->timed_out = result.timed_out;
         reply->is_error = result.timed_out;
-        failed = reply_with(work, &printed, &result, reply, error);
+        failed = reply_with(work, &printed, &result, begin_ms, reply, error);
     }
     free(printed.text);
     output_clear(&kept.output);

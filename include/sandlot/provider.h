@@ -16,8 +16,9 @@
  *
  * VERSIONS  Every struct that crosses begins with its own size in bytes; fields are only ever added at
  * the end. Read or write a field that may be newer than the other side only after SANDLOT_HAS says it is there, and
- * never assign a whole struct that the other side made. sandlot_label and sandlot_file come in arrays, over which a
- * provider steps by the size that it was built with: these two never grow.
+ * never assign a whole struct that the other side made. sandlot_label, sandlot_file, sandlot_network_entry and
+ * sandlot_network_credential come in arrays, over which a provider steps by the size that it was built with: these never
+ * grow.
  * The host refuses a provider of another ABI major; within a major both sides use what both know.
  *
  * MEMORY    Nobody frees what the other side allocated. What the host passes in stays the host's and is
@@ -51,7 +52,7 @@ extern "C" {
 #endif
 
 #define SANDLOT_ABI_MAJOR 1
-#define SANDLOT_ABI_MINOR 1
+#define SANDLOT_ABI_MINOR 2
 
 /* Is FIELD of *POINTER inside the size that the other side gave its struct? */
 #define SANDLOT_HAS(pointer, field) \
@@ -183,6 +184,91 @@ struct sandlot_label {
     const char *value;
 };
 
+/* ---- the network, since 1.2 ---------------------------------------------------------------------------------------
+ *
+ * What a sandbox may reach. The host asks a provider only for what its `capabilities` announce (SANDLOT_ENTRY_POINT);
+ * what the provider alone can see (too many entries, a form that the vendor's grammar lacks) it refuses with
+ * SANDLOT_UNSUPPORTED before it sends anything, naming each entry. It never holds something wider than what was asked.
+ */
+
+enum sandlot_network_mode {
+    SANDLOT_NETWORK_OFF = 1,   /* nothing leaves the sandbox, no question for a name either */
+    SANDLOT_NETWORK_ALLOW = 2, /* only what the entries name; there is at least one entry or credential */
+    SANDLOT_NETWORK_OPEN = 3   /* no filter; there are no entries */
+};
+
+enum sandlot_network_kind {
+    SANDLOT_NETWORK_HOST = 1,  /* the host of that name */
+    SANDLOT_NETWORK_BELOW = 2, /* every name below it, at any depth, and not the name itself */
+    SANDLOT_NETWORK_CIDR = 3   /* addresses */
+};
+
+/* One thing that may be reached. It never grows, for it comes in arrays. */
+struct sandlot_network_entry {
+    enum sandlot_network_kind kind;
+    const char *text; /* "example.com", in lower case and punycode, without a final dot, also for "*.example.com"; or
+                         "10.0.0.0/8", "2001:db8::1/128": canonical, always with its length, no bits behind it */
+    uint16_t port;    /* 0: 80 and 443 */
+};
+
+/*
+ * A header that is added outside the sandbox to requests for HOST over TLS on port 443, and with `plain` over HTTP on
+ * port 80 too. HOST may be reached there without an entry. It never grows.
+ */
+struct sandlot_network_credential {
+    const char *host;   /* as the text of an entry; never a wildcard */
+    const char *header; /* its name */
+    const char *value;  /* SECRET, valid during the call: never in a log, a message, an argument, a file; NULL in
+                           what a provider tells by show_network */
+    const char *placeholder_name; /* NULL: the header is set, whatever the program sent. Else a variable of the sandbox
+                                     that holds PLACEHOLDER; only where a program sends that text in HEADER it is
+                                     replaced by VALUE, in `Basic` too, and an absent header stays absent */
+    const char *placeholder;      /* as VALUE is written, with letters and digits of chance, at least 16; or NULL */
+    bool plain;
+};
+
+/* A whole policy. */
+struct sandlot_network {
+    size_t size;
+    enum sandlot_network_mode mode;
+    const struct sandlot_network_entry *entries;
+    size_t entry_count;
+    const struct sandlot_network_credential *credentials; /* at most one per host and header */
+    size_t credential_count;
+    const char *trusted_file; /* PEM file on this machine with authorities that are trusted towards the outside in
+                                 addition; NULL: none */
+};
+
+/* Receives the policy that holds for a sandbox. */
+struct sandlot_network_view {
+    size_t size;
+    void *context;
+    /* Once. NOTE: NULL, or a sentence about what is the matter ("the proxy has ended, nothing leaves"). */
+    void (*tell)(const struct sandlot_network_view *view, const struct sandlot_network *network, const char *note);
+};
+
+/* One decision about a connection or request, told when it has ended. */
+struct sandlot_network_decision {
+    size_t size;
+    uint64_t number; /* 1, 2, ... in this sandbox; gaps are decisions that are no longer kept */
+    int64_t at_ms;   /* UTC, since 1970: when it was made */
+    bool allowed;
+    uint16_t port;
+    const char *host;   /* as the program named it, in ASCII: a name or an address, at most 255 bytes */
+    const char *rule;   /* the entry that allows it, as people write it; NULL: none */
+    const char *reason; /* why it was denied, or why an allowed one failed, in a few words; NULL: neither */
+    uint64_t bytes_in;  /* towards the sandbox */
+    uint64_t bytes_out;
+    int64_t duration_ms;
+};
+
+struct sandlot_network_log {
+    size_t size;
+    void *context;
+    /* Oldest first. Strings are valid during the call only. */
+    enum sandlot_status (*add)(const struct sandlot_network_log *log, const struct sandlot_network_decision *decision);
+};
+
 enum sandlot_create_flag {
     SANDLOT_CREATE_KEEP = 1 /* the sandbox is meant to outlive the process that asks. Without it, a
                                provider that can should bind the sandbox's life to this process. */
@@ -202,6 +288,8 @@ struct sandlot_create {
     int64_t idle_ttl_ms; /* end it after so long without use; cut it to the vendor's maximum; 0: none asked */
     int64_t hard_ttl_ms; /* end it after so long whatever happens; 0: none asked */
     uint32_t flags;      /* of enum sandlot_create_flag */
+    const struct sandlot_network *network; /* since 1.2: what it may reach, from its first moment on; NULL: nothing was
+                                              asked, and it gets what it always gets. Never with sandbox_id */
 };
 
 /*
@@ -222,6 +310,14 @@ struct sandlot_sink {
     enum sandlot_status (*write)(const struct sandlot_sink *sink, const void *bytes, size_t length);
 };
 
+/* How a command is treated. */
+enum sandlot_command_flag {
+    /* What it leaves running is meant to go on: the sandbox counts as in use (idle_ttl_ms) until the last of it has
+     * ended, and execute still returns with the command itself. A provider whose service counts use by itself ignores
+     * it. */
+    SANDLOT_COMMAND_LEAVES_WORK = 1
+};
+
 /* One command for execute and terminal. */
 struct sandlot_command {
     size_t size;
@@ -233,6 +329,7 @@ struct sandlot_command {
     int64_t timeout_ms;                 /* ends the command and all that it started; 0: no limit */
     const struct sandlot_source *input; /* standard input; NULL: empty. A provider that cannot feed input
                                            returns SANDLOT_UNSUPPORTED before anything runs. */
+    uint32_t flags;                     /* since 1.1; of enum sandlot_command_flag */
 };
 
 #define SANDLOT_EXIT_UNKNOWN (-1)
@@ -423,6 +520,22 @@ struct sandlot_provider {
      * providers that ship with Sandlot, and of others when they are named. NULL: `credentials` tells all.
      */
     enum sandlot_status (*check)(struct sandlot_call *call, void *provider);
+
+    /*
+     * Since 1.2. Gives a living sandbox another policy, the whole of it anew. When it returns SANDLOT_OK the policy is in
+     * force, and connections that no longer fit are cut. Credentials stay as they were made: `network` never has any.
+     */
+    enum sandlot_status (*set_network)(struct sandlot_call *call, void *provider, void *sandbox,
+                                       const struct sandlot_network *network);
+
+    /* Since 1.2. Tells the policy that holds now. NULL: the host tells what it remembers to have asked for. */
+    enum sandlot_status (*show_network)(struct sandlot_call *call, void *provider, void *sandbox,
+                                        const struct sandlot_network_view *view);
+
+    /* Since 1.2. Tells the decisions whose number is above AFTER and which are still kept; returns at once when there are no
+     * more. NULL: there is no log. */
+    enum sandlot_status (*network_log)(struct sandlot_call *call, void *provider, void *sandbox, uint64_t after,
+                                       const struct sandlot_network_log *log);
 };
 
 /* The entry function that SANDLOT_ENTRY_POINT exports: shows the provider's table to the host, or returns NULL after
@@ -501,8 +614,11 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   working_dir    where commands start; without it /workspace
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
- *   capabilities   of: list upload download files pause snapshot fork terminal streaming check. Must agree with the
- *                  table (files: open_root; pause: pause and resume); the host refuses a provider whose note disagrees.
+ *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
+ *                  network-log. Must agree with the table (files: open_root; pause: pause and resume; network-live:
+ *                  set_network); the host refuses a provider whose note disagrees. And, since 1.2, what it can hold of
+ *                  a network policy, which no function tells: network-off, network-open, network-hosts (HOST and
+ *                  BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
  *   environment    other variables that the provider looks up, separated by blanks
  *   project        those of all these that the .env file of a project may set, besides the credentials: such a file comes
@@ -517,10 +633,11 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   inside         what agents are told of a sandbox: who one is there, on what system, where one may write, whether
  *                  there is a network. Sentences, which may stand in several lines
  *   inside_unless  the parameters which, if one of them is given, make that untrue, separated by blanks
+ *   inside_network the same about the network, told where no policy was asked for
  *
  * THE NOTE  An ELF note (elf(5)) in section .note.sandlot, owner "sandlot", type 1, whose description is INI text, one
  * section per provider. Padding after the text is NUL. The host takes at most 64 KiB per file. A provider written in
- * another language writes the same bytes; the keys besides those above are `abi` ("1.1"), `symbol`, and per parameter
+ * another language writes the same bytes; the keys besides those above are `abi` ("1.2"), `symbol`, and per parameter
  * `parameter.NAME` (kind, flag, help) and `default.NAME`. No value may hold " ;", which would begin a comment.
  */
 #define SANDLOT_NOTE_OWNER "sandlot"

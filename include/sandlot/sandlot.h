@@ -100,7 +100,12 @@ enum sandlot_code {
     SANDLOT_CODE_INVALID_PATTERN,      /* glob and grep */
     SANDLOT_CODE_PATTERN_TOO_BROAD,    /* glob with more than 1000 alternatives */
     SANDLOT_CODE_MISSING_TOOL,         /* the sandbox lacks a program that the operation needs; the message names it */
-    SANDLOT_CODE_TRUNCATED_TRANSPORT   /* what came from the sandbox was damaged or incomplete on its way */
+    SANDLOT_CODE_TRUNCATED_TRANSPORT,  /* what came from the sandbox was damaged or incomplete on its way */
+    SANDLOT_CODE_PROCESS_NOT_FOUND,    /* no background process has that id; the message names those there are */
+    SANDLOT_CODE_PROCESS_ENDED,        /* signal and input of one that has ended */
+    SANDLOT_CODE_INPUT_CLOSED,         /* it was started without standard input, or that has been closed */
+    SANDLOT_CODE_PORT_CLOSED,          /* nothing listens there */
+    SANDLOT_CODE_CONFLICT              /* the name is taken */
 };
 
 struct sandlot_error {
@@ -176,6 +181,12 @@ struct sandlot_session_options {
     /* What the setup script prints, as it comes. */
     void (*setup_output)(void *context, const void *bytes, size_t length);
     void *context;
+    /* What a sandbox that is created may reach: "off", "allow" or "open"; and with "allow", or NULL in the place of it,
+     * the list: "example.com", "*.example.com", "host:5432", "10.0.0.0/8", "@pypi", ended by NULL. Both NULL: what the
+     * configuration says, else what the provider always gives. A provider that cannot hold it is
+     * SANDLOT_CODE_NOT_SUPPORTED, before anything is made; with sandbox_id or a living scope SANDLOT_CODE_USAGE. */
+    const char *network;
+    const char *const *allow;
 };
 
 struct sandlot_session;
@@ -242,6 +253,110 @@ SANDLOT_API int sandlot_execute(struct sandlot_session *session, const struct sa
 
 /* Frees the output and makes the result ready for the next call. NULL is fine. */
 SANDLOT_API void sandlot_result_clear(struct sandlot_result *result);
+
+/* ---- background processes ------------------------------------------------------------------------------------------
+ *
+ * Commands that outlive the program that starts them. What they print is kept in the sandbox and addressed by bytes
+ * from the beginning, whoever asks and however often; the same on every provider that runs commands. Ids are short
+ * ("p1", "p2"), and none is used again in a sandbox. The newest 64 that have ended are remembered, each for a day.
+ * Ids and strings of requests stay the caller's. Any thread; calls overlap.
+ */
+
+#define SANDLOT_PROCESS_ID_SIZE 16
+#define SANDLOT_DEFAULT_LOG_BYTES (UINT64_C(64) << 20)
+
+enum sandlot_process_state {
+    SANDLOT_PROCESS_RUNNING,
+    SANDLOT_PROCESS_EXITED,
+    SANDLOT_PROCESS_LOST /* nobody saw its end: the sandbox was restarted, or all of its processes were killed */
+};
+
+struct sandlot_start {
+    size_t size;
+    const char *command;            /* one shell command line, not empty */
+    const char *working_dir;        /* NULL: the sandbox's; missing: SANDLOT_CODE_INVALID_PATH, nothing runs */
+    const char *const *environment; /* "NAME=value", ended by NULL; or NULL */
+    int64_t timeout_ms;             /* ends it and all that it started; 0: no limit */
+    uint64_t log_bytes;             /* newest bytes of output kept in the sandbox, 1 MiB to 1 GiB; 0: 64 MiB */
+    bool has_input;                 /* sandlot_write_process may feed it; else its input is empty */
+    bool separate_errors;           /* standard error is a log of its own; else both are one, in order */
+    struct sandlot_cancellation *cancellation;
+};
+
+/*
+ * Starts a process that outlives this program, however it ends, and dies with the sandbox. Returns once it runs, with
+ * its id. When cancelled, or failed: it was ended again, or the message says that it may run.
+ * SANDLOT_CODE_NOT_SUPPORTED: the provider only serves files. SANDLOT_CODE_QUOTA: 64 run already, or the log may
+ * take more than half of what the sandbox's disk has left. 0 or -1.
+ */
+SANDLOT_API int sandlot_start_process(struct sandlot_session *session, const struct sandlot_start *request,
+                                      char id[SANDLOT_PROCESS_ID_SIZE], struct sandlot_error *error);
+
+/* As it was when the sandbox looked. Texts are valid during the call of EACH, or until sandlot_process_clear. */
+struct sandlot_process {
+    size_t size;
+    char id[SANDLOT_PROCESS_ID_SIZE];
+    enum sandlot_process_state state;
+    bool has_exit_code;
+    bool timed_out;
+    bool input_open;
+    bool separate_errors;
+    int exit_code;         /* 0 to 255, 128 + n for signal n, 124 after its time limit */
+    int64_t started_at_ms; /* UTC, of the sandbox's clock, in whole seconds */
+    int64_t ended_at_ms;   /* 0: not yet, or not seen */
+    uint64_t output_first; /* kept: the bytes [first, total) */
+    uint64_t output_total;
+    uint64_t errors_first; /* with separate_errors */
+    uint64_t errors_total;
+    char *command; /* UTF-8 as far as it was; of more than 4 KiB the beginning, and then "..." */
+};
+SANDLOT_API void sandlot_process_clear(struct sandlot_process *process);
+
+/* Calls EACH for every process, in the order of their numbers, until it returns false. ended ones too. 0 or -1. */
+SANDLOT_API int sandlot_list_processes(struct sandlot_session *session, struct sandlot_cancellation *cancellation,
+                                       bool (*each)(void *context, const struct sandlot_process *process),
+                                       void *context, struct sandlot_error *error);
+
+struct sandlot_follow {
+    size_t size;
+    const char *id;
+    int64_t from;    /* byte to begin with; below 0: so many before the present end */
+    uint64_t most;   /* bytes handed out at most; 0: all */
+    int64_t wait_ms; /* 0: what is there; else until the end of the process, at most so long; -1: no limit */
+    bool errors;     /* the log of standard error */
+    bool first_news; /* with wait_ms: return with the first bytes or the end, whichever comes first */
+    bool (*output)(void *context, uint64_t offset, const void *bytes, size_t length); /* NULL: only waits; false: stop */
+    void *context;
+    struct sandlot_cancellation *cancellation;
+};
+
+/*
+ * Log, follow and wait in one. OFFSET tells what was skipped. *NEXT (may be NULL): where to go on. PROCESS (may be NULL;
+ * size set) gets the state after the last byte that was handed out, to be cleared: when it says EXITED and *next equals
+ * output_total, that was all, but for what a child that lives on may still print. Cancelling never ends the process. 0
+ * or -1.
+ */
+SANDLOT_API int sandlot_follow_process(struct sandlot_session *session, const struct sandlot_follow *request,
+                                       uint64_t *next, struct sandlot_process *process, struct sandlot_error *error);
+
+struct sandlot_signal {
+    size_t size;
+    const char *id;
+    const char *name; /* "TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT": to its group; "KILL": to all that
+                         it started; NULL: TERM, then KILL after grace_ms */
+    int64_t grace_ms; /* 0: 5000 */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* SANDLOT_CODE_PROCESS_ENDED: there was nothing left to end. 0 or -1. */
+SANDLOT_API int sandlot_signal_process(struct sandlot_session *session, const struct sandlot_signal *request,
+                                       struct sandlot_error *error);
+
+/* Writes to its standard input, then closes that if CLOSE. Waits ten seconds for a program that does not read; *TAKEN
+ * (may be NULL) is what it has got. 0 if all. */
+SANDLOT_API int sandlot_write_process(struct sandlot_session *session, const char *id, const void *bytes, size_t length,
+                                      bool close, uint64_t *taken, struct sandlot_cancellation *cancellation,
+                                      struct sandlot_error *error);
 
 /* ---- files --------------------------------------------------------------------------------------------------------
  *
@@ -498,6 +613,68 @@ SANDLOT_API int sandlot_call_tool(struct sandlot_session *session, const struct 
 
 /* Frees it. NULL is fine. */
 SANDLOT_API void sandlot_tool_answer_clear(struct sandlot_tool_answer *answer);
+
+/* ---- the network of a living sandbox ------------------------------------------------------------------------------
+ */
+
+/* What a sandbox may reach. Strings and lists are valid during the call of TELL only; lists end with NULL. */
+struct sandlot_network_state {
+    size_t size;
+    const char *mode;                      /* "off", "allow" or "open"; NULL: nothing was asked, and it has what the
+                                              provider always gives */
+    const char *const *allow;              /* the entries, sets by their names */
+    const char *const *credential_hosts;   /* to which a secret is added outside the sandbox, */
+    const char *const *credential_headers; /* and in which header: one for each host */
+    const char *source;                    /* where that was asked for, for people; NULL: nowhere */
+    const char *note;                      /* NULL, or what is the matter with it */
+};
+
+SANDLOT_API int sandlot_show_network(struct sandlot_session *session,
+                                     void (*tell)(void *context, const struct sandlot_network_state *state),
+                                     void *context, struct sandlot_cancellation *cancellation,
+                                     struct sandlot_error *error);
+
+/* A change: MODE "off" or "open"; or NULL, and entries that come to the list or leave it. */
+struct sandlot_network_change {
+    size_t size;
+    const char *mode;
+    const char *const *allow; /* ended by NULL; or NULL */
+    const char *const *deny;  /* likewise. What only a wildcard, a network or a set allows cannot be denied alone. */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* Can that be changed, by a provider of this kind? */
+SANDLOT_API bool sandlot_can_change_network(const struct sandlot_session *session);
+
+/* Changes what the sandbox may reach. When it returns 0 that is in force, and connections that no longer fit are cut.
+ * Credentials stay as they were made. SANDLOT_CODE_NOT_SUPPORTED: the provider cannot, or cannot hold what comes of it.
+ */
+SANDLOT_API int sandlot_change_network(struct sandlot_session *session, const struct sandlot_network_change *change,
+                                       struct sandlot_error *error);
+
+/* One decision about a connection or request of the sandbox. */
+struct sandlot_network_event {
+    size_t size;
+    uint64_t number; /* from 1; those that are missing are no longer kept */
+    int64_t at_ms;   /* UTC, since 1970 */
+    bool allowed;
+    uint16_t port;
+    const char *host;
+    const char *rule;   /* the entry that allows it; NULL: none */
+    const char *reason; /* why it was denied, or failed; NULL: neither */
+    uint64_t bytes_in;  /* towards the sandbox */
+    uint64_t bytes_out;
+    int64_t duration_ms;
+};
+
+/* Is there such a log? */
+SANDLOT_API bool sandlot_has_network_log(const struct sandlot_session *session);
+
+/* Calls EACH for every decision with a number above AFTER, oldest first, until it returns false. */
+SANDLOT_API int sandlot_read_network_log(struct sandlot_session *session, uint64_t after,
+                                         bool (*each)(void *context, const struct sandlot_network_event *event),
+                                         void *context, struct sandlot_cancellation *cancellation,
+                                         struct sandlot_error *error);
 
 /* ---- without a session ----------------------------------------------------------------------------------------------
  */

@@ -312,7 +312,8 @@ enum sandlot_status line_look(struct sandlot_call *call, struct line *line, int 
         attempt_begin(&attempt, call, PING_S * 1000);
         enum sandlot_status status = receive_once(&attempt.call, line, wake_fd < 0 ? line->ready_fd : wake_fd, message);
 
-        bool only_time = status == SANDLOT_TIMEOUT && sandlot_remaining_ms(call, 1) > 0;
+        int64_t end_ms = attempt_deadline(call); /* what is waited for may move it */
+        bool only_time = status == SANDLOT_TIMEOUT && (end_ms == 0 || sandlot_now_ms() < end_ms);
 
         if (status != SANDLOT_OK && !only_time)
             return attempt_fail(&attempt, status);

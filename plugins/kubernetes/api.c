@@ -1,5 +1,7 @@
 #include "api.h"
 
+#include <sandlot/sdk/attempt.h>
+
 #include <ctype.h>
 #include <string.h>
 
@@ -161,7 +163,7 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct kubernete
                                          .type = wanted->type,
                                          .body = {.bytes = body, .length = length},
                                          .repeatable = true,
-                                         .accepted = refusals,
+                                         .accepted = wanted->sink ? NULL : refusals, /* they have no place in a sink */
                                          .sink = wanted->sink,
                                          .enough = wanted->enough,
                                          .timeout_ms = wanted->timeout_ms,
@@ -192,6 +194,20 @@ static enum sandlot_status take_answer(struct sandlot_call *call, struct kuberne
                    : json_fail(call, "Kubernetes' answer", &error);
 }
 
+/* A refusal is an answer here, also where it is none to http_send. */
+static enum sandlot_status ask(struct sandlot_call *call, struct kubernetes *kubernetes,
+                               const struct api_request *request, const char *body, size_t length, bool fresh,
+                               struct http_response *response)
+{
+    struct attempt attempt;
+
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = send_once(&attempt.call, kubernetes, request, body, length, fresh, response);
+    bool refused = request->sink && response->status >= 400 && response->status < 500 && response->status != 429;
+
+    return status == SANDLOT_OK || refused ? SANDLOT_OK : attempt_fail(&attempt, status);
+}
+
 enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kubernetes, struct api_request *request,
                              struct http_response *response, struct json_object **answer)
 {
@@ -209,7 +225,7 @@ enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kuber
     for (bool fresh = false;; fresh = true) {
         http_response_clear(kept);
         *kept = (struct http_response){0};
-        status = send_once(call, kubernetes, request, body, length, fresh, kept);
+        status = ask(call, kubernetes, request, body, length, fresh, kept);
         if (status != SANDLOT_OK || kept->status != 401 || fresh || !access_can_refresh(&kubernetes->access))
             break;
     }

@@ -114,10 +114,8 @@ static enum sandlot_status listen_once(struct sandlot_call *call, struct watch *
         return SANDLOT_OK;
     if (stream.verdict != SANDLOT_UNAVAILABLE)
         return attempt_fail(&attempt, stream.verdict);
-    bool late = call->deadline_ms != 0 && sandlot_now_ms() >= call->deadline_ms;
-
     if (status == SANDLOT_OK || status == SANDLOT_UNAVAILABLE || status == SANDLOT_INTERNAL ||
-        (status == SANDLOT_TIMEOUT && !late))
+        status == SANDLOT_TIMEOUT) /* whose time is over tells what was waited for */
         return SANDLOT_UNAVAILABLE;
     return attempt_fail(&attempt, status);
 }

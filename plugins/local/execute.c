@@ -74,6 +74,7 @@ char *execute_request(const struct sandbox *sandbox, struct sandlot_call *call, 
 
     request->timeout_ms = command->timeout_ms;
     request->environment_count = variable ? 1 : 0;
+    request->flags = SANDLOT_HAS(command, flags) ? command->flags : 0;
     for (const char *const *entry = command->environment; entry && *entry; entry++) {
         request->environment_count++;
         size += size_of(*entry);

@@ -5,6 +5,7 @@
 #include "box/box.h"
 #include "client.h"
 #include "execute.h"
+#include "network_policy.h"
 #include "parameters.h"
 #include "rootfs.h"
 #include "sandbox.h"
@@ -279,6 +280,12 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
+    AUTO_FREE char *network = NULL;
+
+    status = network_ask(call, &settings, request, &network);
+    if (status != SANDLOT_OK)
+        return status;
+    settings.network = network;
     snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
     AUTO_FREE char *text = settings_write(&settings);
 
@@ -412,24 +419,54 @@ static enum sandlot_status local_terminal(struct sandlot_call *call, void *provi
     return terminal_run(sandbox, call, terminal, result);
 }
 
+static enum sandlot_status local_set_network(struct sandlot_call *call, void *provider, void *sandbox,
+                                             const struct sandlot_network *network)
+{
+    (void)provider;
+    return network_change(sandbox, call, network);
+}
+
+static enum sandlot_status local_show_network(struct sandlot_call *call, void *provider, void *sandbox,
+                                              const struct sandlot_network_view *view)
+{
+    (void)provider;
+    return network_show(sandbox, call, view);
+}
+
+static enum sandlot_status local_network_log(struct sandlot_call *call, void *provider, void *sandbox, uint64_t after,
+                                             const struct sandlot_network_log *log)
+{
+    (void)provider;
+    return network_log(sandbox, call, after, log);
+}
+
 static const struct sandlot_provider local_provider = {
-    SANDLOT_TABLE(local),         .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
-    .close = local_close,         .get_or_create = local_get_or_create,
-    .release = local_release,     .delete_sandbox = local_delete,
-    .list = local_list,           .execute = local_execute,
-    .open_root = local_open_root, .terminal = local_terminal,
+    SANDLOT_TABLE(local),
+    .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
+    .close = local_close,
+    .get_or_create = local_get_or_create,
+    .release = local_release,
+    .delete_sandbox = local_delete,
+    .list = local_list,
+    .execute = local_execute,
+    .open_root = local_open_root,
+    .terminal = local_terminal,
+    .set_network = local_set_network,
+    .show_network = local_show_network,
+    .network_log = local_network_log,
 };
 
-#define LOCAL_METADATA(M)                                                                     \
-    M(description, "Sandboxes on this machine: no cloud, no key")                             \
-    M(package, "sandlot")                                                                     \
-    M(working_dir, "/workspace")                                                              \
-    M(capabilities, "list files streaming terminal")                                          \
-    M(confined, "no")                                                                         \
-    M(environment, "XDG_STATE_HOME")                                                          \
-    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")       \
-    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.") \
-    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")    \
-    M(inside, "There is no network but the sandbox's own loopback.")                          \
+#define LOCAL_METADATA(M)                                                                                             \
+    M(description, "Sandboxes on this machine: no cloud, no key")                                                     \
+    M(package, "sandlot")                                                                                             \
+    M(working_dir, "/workspace")                                                                                      \
+    M(capabilities,                                                                                                   \
+      "list files streaming terminal network-off network-hosts network-ports network-cidrs network-live network-log") \
+    M(confined, "no")                                                                                                 \
+    M(environment, "XDG_STATE_HOME")                                                                                  \
+    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")                               \
+    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")                         \
+    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")                            \
+    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.")                 \
     M(inside_unless, "rootfs confinement fake_root")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

@@ -27,8 +27,10 @@ enum message_kind {
     MESSAGE_DELETE,     /* body: the id */
     MESSAGE_LIST,       /* answered by one MESSAGE_LISTED per box, then MESSAGE_DONE */
     MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
-    MESSAGE_UNPACKED,   /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
-                           stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
+    MESSAGE_NETWORK,  /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
+                         MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form */
+    MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
+                         stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     /* from the keeper */
     MESSAGE_CREATED = 16, /* body: the id */
     MESSAGE_LISTED,       /* body: a record text */
@@ -45,6 +47,7 @@ enum message_kind {
     MESSAGE_ROOT_IS,
     MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
+    MESSAGE_LISTENER,    /* to the keeper, with the listener that the box's programs take for a proxy */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */
@@ -67,6 +70,8 @@ struct run_request {
     int64_t timeout_ms; /* 0: no limit */
     uint32_t environment_count;
     uint32_t has_input; /* a third descriptor is standard input */
+    uint32_t flags;     /* enum sandlot_command_flag */
+    uint32_t unused;
 };
 
 /* MESSAGE_TERMINAL: then come the same strings; an empty command means an interactive shell. No descriptors. */

@@ -13,6 +13,7 @@ struct settings {
     char *workspace; /* absolute host folder, NULL: an empty workspace */
     char *rootfs;    /* absolute host folder, NULL: the host's system folders */
     char *archive;   /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *network;   /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
     int64_t memory_mb;
     int64_t processes;
     int64_t disk_mb;

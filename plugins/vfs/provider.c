@@ -94,7 +94,7 @@ static const struct sandlot_provider *table_of(struct sandlot_call *call)
     M(snapshot_name, "yes")                                                                 \
     M(capabilities, "list files snapshot fork streaming terminal")                          \
     M(confined, "no")                                                                       \
-    M(environment, "VFS_CONFINEMENT XDG_STATE_HOME XDG_RUNTIME_DIR")                        \
+    M(environment, "VFS_CONFINEMENT VFS_FOLDER XDG_STATE_HOME XDG_RUNTIME_DIR")             \
     M(inside, "All files are in memory, and gone when the sandbox is.")                     \
     M(inside, "You may write in the working directory. There is no network.")
 SANDLOT_ENTRY_POINT(vfs, VFS_METADATA, VFS_PARAMETERS);

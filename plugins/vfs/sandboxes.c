@@ -5,6 +5,7 @@
 #include "snapshots.h"
 #include "tree.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
@@ -12,13 +13,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static enum sandlot_status open_store(struct sandlot_call *call, struct vfs *vfs)
+static enum sandlot_status open_store(struct sandlot_call *call, struct vfs *vfs, bool make)
 {
     pthread_mutex_lock(&vfs->lock);
-    enum sandlot_status status = vfs->store.fd < 0 ? store_open(call, &vfs->store) : SANDLOT_OK;
+    enum sandlot_status status = vfs->store.fd < 0 ? store_open(call, &vfs->store, make) : SANDLOT_OK;
 
     pthread_mutex_unlock(&vfs->lock);
     return status;
+}
+
+/* Where there is no store there is nothing, and who only looks makes none. */
+static bool has_store(struct sandlot_call *call, struct vfs *vfs, enum sandlot_status *status)
+{
+    *status = open_store(call, vfs, false);
+    return *status == SANDLOT_OK && vfs->store.fd >= 0;
 }
 
 static bool is_bare(const char *id)
@@ -221,7 +229,7 @@ enum sandlot_status sandboxes_get_or_create(struct sandlot_call *call, void *pro
 {
     struct vfs *vfs = provider;
     struct sandbox *sandbox = NULL;
-    enum sandlot_status status = open_store(call, vfs);
+    enum sandlot_status status = open_store(call, vfs, true);
 
     if (status == SANDLOT_OK)
         status = get(call, vfs, request, &sandbox);
@@ -237,11 +245,13 @@ enum sandlot_status sandboxes_get_or_create(struct sandlot_call *call, void *pro
 enum sandlot_status sandboxes_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     struct vfs *vfs = provider;
-    enum sandlot_status status = open_store(call, vfs);
+    enum sandlot_status status = SANDLOT_OK;
 
-    if (status == SANDLOT_OK && is_bare(id))
+    if (!has_store(call, vfs, &status))
+        return status;
+    if (is_bare(id))
         status = bare_delete(call, vfs, id);
-    else if (status == SANDLOT_OK && !vfs->bare)
+    else if (!vfs->bare)
         status = ground_delete(call, vfs, id);
     bare_end_leases(vfs, id);
     if (status == SANDLOT_OK)
@@ -253,11 +263,11 @@ enum sandlot_status sandboxes_list(struct sandlot_call *call, void *provider, co
                                    const struct sandlot_listing *listing)
 {
     struct vfs *vfs = provider;
-    enum sandlot_status status = open_store(call, vfs);
+    enum sandlot_status status = SANDLOT_OK;
 
     if (cursor)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is one page; leave the cursor out");
-    if (status != SANDLOT_OK)
+    if (!has_store(call, vfs, &status))
         return status;
     bare_sweep(vfs);
     status = bare_list(vfs, listing);
@@ -302,16 +312,27 @@ enum sandlot_status sandboxes_terminal(struct sandlot_call *call, void *provider
 /* ---- snapshots and forks --------------------------------------------------------------------------------------------
  */
 
+/* The host hears of new sandboxes only, and local tells of those that it finds, too. */
+static void hear_nothing(struct sandlot_call *call, const char *id, const char *working_dir)
+{
+}
+
 /* Opens the files of sandbox ID. *FOUND is to be released, *PLACE's descriptor to be closed. */
 static enum sandlot_status files_of(struct sandlot_call *call, struct vfs *vfs, const char *id, struct sandbox **found,
                                     struct place *place)
 {
     const struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
-    enum sandlot_status status = open_store(call, vfs);
+    struct attempt quiet;
+    enum sandlot_status status = open_store(call, vfs, true);
 
-    if (status == SANDLOT_OK)
-        status = get(call, vfs, &request, found);
-    return status == SANDLOT_OK ? open_workspace(call, vfs, *found, place) : status;
+    if (status != SANDLOT_OK)
+        return status;
+    attempt_begin(&quiet, call, 0);
+    quiet.host.created = hear_nothing;
+    status = get(&quiet.call, vfs, &request, found);
+    if (status != SANDLOT_OK)
+        return attempt_fail(&quiet, status);
+    return open_workspace(call, vfs, *found, place);
 }
 
 enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
@@ -332,18 +353,18 @@ enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider
 enum sandlot_status sandboxes_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
                                              const struct sandlot_listing *listing)
 {
-    enum sandlot_status status = open_store(call, provider);
+    enum sandlot_status status = SANDLOT_OK;
 
     if (cursor)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is one page; leave the cursor out");
-    return status == SANDLOT_OK ? snapshot_list(provider, listing) : status;
+    return has_store(call, provider, &status) ? snapshot_list(provider, listing) : status;
 }
 
 enum sandlot_status sandboxes_delete_snapshot(struct sandlot_call *call, void *provider, const char *name)
 {
-    enum sandlot_status status = open_store(call, provider);
+    enum sandlot_status status = SANDLOT_OK;
 
-    return status == SANDLOT_OK ? snapshot_delete(call, provider, name) : status;
+    return has_store(call, provider, &status) ? snapshot_delete(call, provider, name) : status;
 }
 
 enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, const char *id,

@@ -45,8 +45,8 @@ static uint64_t place_of_state(struct sandlot_call *call)
     return digest(place ? place : "");
 }
 
-/* Makes the store in FOLDER, if that is in memory. False with errno. */
-static bool make_in(struct store *store, const char *folder, uint64_t number)
+/* Opens the store in FOLDER, if that is in memory. False with errno. */
+static bool open_in(struct store *store, const char *folder, uint64_t number, bool make)
 {
     AUTO_CLOSE int parent = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -61,7 +61,7 @@ static bool make_in(struct store *store, const char *folder, uint64_t number)
         errno = ENAMETOOLONG;
         return false;
     }
-    if (mkdir(store->path, 0700) < 0 && errno != EEXIST)
+    if (make && mkdir(store->path, 0700) < 0 && errno != EEXIST)
         return false;
     store->fd = open(store->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (store->fd >= 0 && is_ours(store->fd))
@@ -71,19 +71,24 @@ static bool make_in(struct store *store, const char *folder, uint64_t number)
     return false;
 }
 
-enum sandlot_status store_open(struct sandlot_call *call, struct store *store)
+enum sandlot_status store_open(struct sandlot_call *call, struct store *store, bool make)
 {
-    const char *const folders[] = {"/dev/shm", call->host->environment(call, "XDG_RUNTIME_DIR"), "/run/shm"};
+    const char *said = call->host->environment(call, "VFS_FOLDER");
+    const char *const folders[] = {said ? said : "/dev/shm",
+                                   said ? NULL : call->host->environment(call, "XDG_RUNTIME_DIR")};
     uint64_t number = place_of_state(call);
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        if (folders[i] && make_in(store, folders[i], number)) {
+        if (folders[i] && open_in(store, folders[i], number, make)) {
             snprintf(store->state_home, sizeof(store->state_home), "%s/state", store->path);
             return SANDLOT_OK;
         }
+    if (!make)
+        return SANDLOT_OK;
     return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
-                        "no folder in memory can be used for vfs: neither /dev/shm nor $XDG_RUNTIME_DIR is a file "
-                        "system in memory that this user may write to; mount one (tmpfs) at /dev/shm");
+                        "no folder in memory can be used for vfs: %.300s is no file system in memory (tmpfs) that this "
+                        "user may write to; mount one at /dev/shm, or name one in VFS_FOLDER",
+                        said ? said : "neither /dev/shm nor $XDG_RUNTIME_DIR");
 }
 
 void store_let_through(const struct store *store, const char *folder)

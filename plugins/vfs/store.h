@@ -20,8 +20,8 @@ struct store {
     int fd; /* -1: not open */
 };
 
-/* Finds and makes it. */
-enum sandlot_status store_open(struct sandlot_call *call, struct store *store);
+/* Finds it, and with MAKE makes it; without, it stays closed where there is none, which is no failure. */
+enum sandlot_status store_open(struct sandlot_call *call, struct store *store, bool make);
 void store_close(struct store *store);
 
 /* Lets the user of a box without a view of its own, who is not this one where this one is root, walk to its FOLDER. */

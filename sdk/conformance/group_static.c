@@ -46,7 +46,10 @@ static const char *first_bad_word(const char *text, bool (*accepted)(const char 
 
 static bool is_capability(const char *word)
 {
-    return note_has_word("list upload download files pause snapshot fork terminal streaming check", word);
+    return note_has_word(
+        "list upload download files pause snapshot fork terminal streaming check network-live network-log network-off "
+        "network-open network-hosts network-ports network-cidrs network-credentials",
+        word);
 }
 
 /* One variable, or alternatives with "|" between them. */
@@ -129,10 +132,10 @@ static size_t distance(const char *name, size_t length, const char *word)
  * default.NAME the part before the point counts. */
 static const char *nearest_key(const char *key)
 {
-    static const char *const known[] = {"abi",           "symbol",        "description", "working_dir", "sandbox_id",
-                                        "snapshot_name", "capabilities",  "credentials", "environment", "project",
-                                        "reads",         "writes",        "confined",    "needs",       "package",
-                                        "inside",        "inside_unless", "parameter.",  "default."};
+    static const char *const known[] = {"abi",           "symbol",        "description",    "working_dir", "sandbox_id",
+                                        "snapshot_name", "capabilities",  "credentials",    "environment", "project",
+                                        "reads",         "writes",        "confined",       "needs",       "package",
+                                        "inside",        "inside_unless", "inside_network", "parameter.",  "default."};
     size_t length = strcspn(key, ".") + (strchr(key, '.') != NULL);
     const char *nearest = NULL;
     size_t least = length / 3 + 2; /* what differs more was meant otherwise */

@@ -45,9 +45,11 @@ static void pass_created(struct sandlot_call *call, const char *id, const char *
 void attempt_begin(struct attempt *attempt, struct sandlot_call *outer, int64_t limit_ms)
 {
     int64_t end_ms = sandlot_now_ms() + limit_ms;
+    int64_t outer_ms = attempt_deadline(outer);
 
     attempt->outer = outer;
     attempt->reason[0] = '\0';
+    attempt->inherited_ms = outer_ms;
     attempt->host = (struct sandlot_host){.size = sizeof(attempt->host),
                                           .abi_major = outer->host->abi_major,
                                           .abi_minor = outer->host->abi_minor,
@@ -56,11 +58,9 @@ void attempt_begin(struct attempt *attempt, struct sandlot_call *outer, int64_t 
                                           .environment = pass_environment,
                                           .progress = pass_progress,
                                           .created = pass_created};
-    attempt->call = (struct sandlot_call){.size = sizeof(attempt->call),
-                                          .host = &attempt->host,
-                                          .deadline_ms = outer->deadline_ms,
-                                          .cancel_fd = outer->cancel_fd};
-    if (limit_ms > 0 && (outer->deadline_ms == 0 || end_ms < outer->deadline_ms))
+    attempt->call = (struct sandlot_call){
+        .size = sizeof(attempt->call), .host = &attempt->host, .deadline_ms = outer_ms, .cancel_fd = outer->cancel_fd};
+    if (limit_ms > 0 && (outer_ms == 0 || end_ms < outer_ms))
         attempt->call.deadline_ms = end_ms;
 }
 
@@ -69,6 +69,13 @@ void attempt_begin_urgent(struct attempt *attempt, struct sandlot_call *outer, i
     attempt_begin(attempt, outer, 0);
     attempt->call.deadline_ms = sandlot_now_ms() + limit_ms;
     attempt->call.cancel_fd = -1;
+}
+
+int64_t attempt_deadline(const struct sandlot_call *call)
+{
+    while (call->host->fail == keep_reason && call->deadline_ms == ((const struct attempt *)call)->inherited_ms)
+        call = ((const struct attempt *)call)->outer;
+    return call->deadline_ms;
 }
 
 enum sandlot_status attempt_fail(const struct attempt *attempt, enum sandlot_status status)

@@ -1,4 +1,5 @@
 /* Many small files out of a sandbox: one behind the other in the output of a script. */
+#include "batch_download.h"
 #include "batch.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -14,41 +15,9 @@ enum { CHUNK = 64, LINE_SIZE = 64 + CHUNK * 24 };
 
 /* ---- in the sandbox ---------------------------------------------------------------------------------------------- */
 
-/*
- * chunk FIRST PATH...: prints "files N..." and "sizes N..." of those that are ordinary, then what is in them, then
- * "same", or "changed" if the sizes are others by then. Three processes for all. Large and odd ones are passed over.
- */
-static const char printing[] = "export LC_ALL=C\n"
-                               "set -f\n"
-                               "most=%d\n"
-                               "chunk() {\n"
-                               "n=$1 l= k=\n"
-                               "shift\n"
-                               "for p in \"$@\"; do\n"
-                               "eval \"p$n=\\$p\"\n"
-                               "[ ! -f \"$p\" ] || [ ! -r \"$p\" ] || k=\"$k $n\" l=\"$l \\\"\\$p$n\\\"\"\n"
-                               "n=$((n + 1))\n"
-                               "done\n"
-                               "[ \"$l\" ] || return 0\n"
-                               "eval \"set -- \\$(stat -L -c %%s $l)\"\n"
-                               "ids=$k k= l= sizes=\n"
-                               "for i in $ids; do\n"
-                               "[ \"$1\" ] || return 0\n"
-                               "[ \"$1\" -gt $most ] || k=\"$k $i\" l=\"$l \\\"\\$p$i\\\"\" sizes=\"$sizes $1\"\n"
-                               "shift\n"
-                               "done\n"
-                               "[ \"$l\" ] || return 0\n"
-                               "echo \"files$k\"\n"
-                               "echo \"sizes$sizes\"\n"
-                               "eval \"cat $l\"\n"
-                               "eval \"set -- \\$(stat -L -c %%s $l)\"\n"
-                               "[ \" $*\" = \"$sizes\" ] && echo same || echo changed\n"
-                               "}\n"
-                               "{\n";
-
 static bool write_chunks(const struct batch *batch, FILE *stream)
 {
-    fprintf(stream, printing, BATCH_SMALL);
+    fprintf(stream, "most=%d\n%s{\n", BATCH_SMALL, batch_chunk_script);
     for (size_t i = 0; i < batch->count; i++) {
         AUTO_FREE char *word = shell_word(batch->files[i].path);
 

@@ -1,4 +1,5 @@
 /* Many small files into a sandbox: an archive, and a script that puts its files into their places. */
+#include "batch_upload.h"
 #include "batch.h"
 
 #include <sandlot/sdk/archive.h>
@@ -15,92 +16,6 @@
 #include "text.h"
 
 enum { LONGEST_NAME = 255, PLAIN_MODE = 0644, FATE_SIZE = 32, FOLDERS_AT_ONCE = 64 };
-
-/* ---- in the sandbox ---------------------------------------------------------------------------------------------- */
-
-static const char unpacking[] = "u=$(umask)\n"
-                                "umask 077\n"
-                                "s=$(mktemp -d /tmp/.sandlot-XXXXXXXXXXXX) || exit 1\n"
-                                "trap 'rm -rf \"$s\"' 0\n"
-                                "trap 'exit 1' 1 2 15\n"
-                                "cd \"$s\" || exit 1\n"
-                                "umask 0\n"
-                                "tar xmof - 2>/dev/null || exit 1\n"
-                                "umask \"$u\"\n"
-                                ". ./run 2>/dev/null\n";
-
-/*
- * No process for a file: what each is shows by what the shell has built in; stat(1), chmod(1) and mv(1) get many at
- * once. What is odd is passed over without a word. The variables of folder K: dK its path, xK the files that go there;
- * of file I: fI where it is staged, gI its place, mI its mode.
- */
-static const char placing[] = "export LC_ALL=C\n"
-                              "set -f\n"
-                              "k= l= old= ol= far=\n"
-                              /* D K PATH */
-                              "D() {\n"
-                              "if [ -d \"$2\" ] && [ -w \"$2\" ] && [ -x \"$2\" ]; then\n"
-                              "eval \"d$1=\\$2 x$1=\"\n"
-                              "k=\"$k $1\" l=\"$l \\\"\\$d$1\\\"\"\n"
-                              "else eval \"d$1=\"; fi\n"
-                              "}\n"
-                              /* Which folders lie on another disk? */
-                              "disks() {\n"
-                              "eval \"set -- $l\"\n"
-                              "[ $# -gt 0 ] || exit 0\n"
-                              "set -- $(stat -c %d \"$s\" \"$@\")\n"
-                              "own=$1\n"
-                              "for i in $k; do shift; [ \"$1\" = \"$own\" ] || far=\"$far $i \"; done\n"
-                              "}\n"
-                              /* F I K NAME MODE */
-                              "F() {\n"
-                              "eval \"d=\\$d$2\"\n"
-                              "g=${d%/}/$3\n"
-                              "[ \"$d\" ] && [ -f \"$s/$2/$3\" ] && [ ! -L \"$g\" ] && [ ${#g} -lt 4096 ] || return 0\n"
-                              "if [ -e \"$g\" ]; then\n"
-                              "[ -f \"$g\" ] && [ -w \"$g\" ] || return 0\n"
-                              "eval \"f$1=\\$2/\\$3 g$1=\\$g m$1=$4\"\n"
-                              "old=\"$old $1\" ol=\"$ol \\\"\\$g$1\\\"\"\n"
-                              "else eval \"f$1=\\$2/\\$3 x$2=\\\"\\$x$2 $1\\\"\"; fi\n"
-                              "}\n"
-                              "set_mode() { [ ! \"$c\" ] || eval \"chmod $a $c\"; c=; }\n"
-                              /* What is there keeps its mode; what has other names or another owner is not for this. */
-                              "keep() {\n"
-                              "eval \"set -- $ol\"\n"
-                              "[ $# -gt 0 ] || return 0\n"
-                              "n=$#\n"
-                              "set -- $(stat -c '%u:%g' \"$s\") $(stat -c '%a %h %u:%g' \"$@\")\n"
-                              "[ $# -eq $((3 * n + 1)) ] || return 0\n"
-                              "me=$1 a= c=\n"
-                              "shift\n"
-                              "for i in $old; do\n"
-                              "eval \"m=\\$m$i f=\\$f$i\"\n"
-                              "if [ \"$2\" = 1 ] && [ \"$3\" = \"$me\" ]; then\n"
-                              "[ \"$1\" = \"$a\" ] || set_mode\n"
-                              "a=$1\n"
-                              "[ \"$a\" = \"$m\" ] || c=\"$c \\\"\\$s/\\$f$i\\\"\"\n"
-                              "eval \"x${f%%/*}=\\\"\\$x${f%%/*} $i\\\"\"\n"
-                              "fi\n"
-                              "shift 3\n"
-                              "done\n"
-                              "set_mode\n"
-                              "}\n"
-                              "move() {\n"
-                              "for i in $k; do\n"
-                              "eval \"d=\\$d$i x=\\$x$i\"\n"
-                              "[ \"$x\" ] || continue\n"
-                              "b=$s\n"
-                              "case $far in *\" $i \"*)\n"
-                              "b=${d%/}/${s##*/}\n"
-                              "mkdir -m 700 \"$b\" && cp -pR \"$s/$i\" \"$b/\" || { rm -rf \"$b\"; continue; } ;;\n"
-                              "esac\n"
-                              "l=\n"
-                              "for j in $x; do l=\"$l \\\"\\$b/\\$f$j\\\"\"; done\n"
-                              "eval \"mv -f $l \\\"\\${d%/}/\\\"\"\n"
-                              "for j in $x; do eval \"f=\\$f$j\"; [ -e \"$b/$f\" ] || echo \"$j placed\"; done\n"
-                              "[ \"$b\" = \"$s\" ] || rm -rf \"$b\"\n"
-                              "done\n"
-                              "}\n";
 
 /* ---- what goes together ------------------------------------------------------------------------------------------ */
 
@@ -231,7 +146,7 @@ static enum sandlot_status fill(struct archive *archive, size_t *next)
 
 static bool write_script(const struct archive *archive, FILE *stream)
 {
-    fputs(placing, stream);
+    fputs(batch_placing_script, stream);
     for (size_t i = 0; i < archive->folder_count; i++) {
         AUTO_FREE char *word = shell_word(archive->folders[i]);
 
@@ -339,7 +254,7 @@ static enum sandlot_status send(struct archive *archive)
     if (status == SANDLOT_OK) {
         text_sink_init(&heard, fates, capacity);
         open_memory(&memory, packed.bytes, packed.length);
-        status = batch_run(batch, unpacking, &memory.source, &heard.sink);
+        status = batch_run(batch, batch_unpacking_script, &memory.source, &heard.sink);
         placing_read(fates, batch->count, tell_placed, batch);
     }
     sdk_buffer_clear(&packed);

@@ -1,6 +1,7 @@
 /* A request from its first attempt to its last. */
 #include "http_client.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
 
@@ -16,8 +17,8 @@ struct exchange {
     struct http_client *client;
     const struct http_request *request;
     struct http_response *response;
-    char *url; /* the one at hand */
-    int64_t deadline_ms;
+    char *url;      /* the one at hand */
+    int64_t end_ms; /* by the request's own limit; 0: it has none */
     int redirects;
 };
 
@@ -46,7 +47,9 @@ static int64_t pause_before_next(const struct exchange *exchange)
 
     if (asked_ms > HTTP_LONGEST_PAUSE_MS)
         return -1;
-    return exchange->deadline_ms != 0 && sandlot_now_ms() + pause_ms >= exchange->deadline_ms ? -1 : pause_ms;
+    int64_t deadline_ms = http_deadline(exchange->call, exchange->request, exchange->end_ms);
+
+    return deadline_ms != 0 && sandlot_now_ms() + pause_ms >= deadline_ms ? -1 : pause_ms;
 }
 
 bool http_is_repeatable(const struct http_request *request)
@@ -231,7 +234,7 @@ static enum sandlot_status attempt_once(struct exchange *exchange, struct http_a
             .client = exchange->client,
             .request = exchange->request,
             .url = exchange->url,
-            .deadline_ms = exchange->deadline_ms,
+            .end_ms = exchange->end_ms,
             .may_redirect = is_read(exchange->request->method),
         };
         http_attempt_run(attempt);
@@ -290,18 +293,23 @@ static enum sandlot_status send_until_done(struct exchange *exchange)
     }
 }
 
-/* When REQUEST must be done; 0: whenever. */
-static int64_t deadline_of(const struct sandlot_call *call, const struct http_request *request)
+/* When the REQUEST's own limit is over; 0: it has none. */
+static int64_t end_of(const struct http_request *request)
 {
     int64_t limit_ms = request->timeout_ms;
 
     if (request->after_cancel) {
         limit_ms = limit_ms <= 0 ? HTTP_CLEANUP_MS : limit_ms;
-        return sandlot_now_ms() + (limit_ms < HTTP_LONGEST_CLEANUP_MS ? limit_ms : HTTP_LONGEST_CLEANUP_MS);
+        limit_ms = limit_ms < HTTP_LONGEST_CLEANUP_MS ? limit_ms : HTTP_LONGEST_CLEANUP_MS;
     }
-    if (limit_ms > 0 && (call->deadline_ms == 0 || sandlot_now_ms() + limit_ms < call->deadline_ms))
-        return sandlot_now_ms() + limit_ms;
-    return call->deadline_ms;
+    return limit_ms > 0 ? sandlot_now_ms() + limit_ms : 0;
+}
+
+int64_t http_deadline(const struct sandlot_call *call, const struct http_request *request, int64_t end_ms)
+{
+    int64_t call_ms = request->after_cancel ? 0 : attempt_deadline(call);
+
+    return call_ms == 0 || (end_ms != 0 && end_ms < call_ms) ? end_ms : call_ms;
 }
 
 enum sandlot_status http_send(struct sandlot_call *call, struct http_client *client, const struct http_request *request,
@@ -313,7 +321,7 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
         .client = client,
         .request = request,
         .response = response ? response : &unwanted,
-        .deadline_ms = deadline_of(call, request),
+        .end_ms = end_of(request),
     };
 
     *exchange.response = (struct http_response){.retry_ms = -1};

@@ -137,7 +137,7 @@ struct http_attempt {
     struct http_client *client;
     const struct http_request *request;
     const char *url;
-    int64_t deadline_ms; /* of CLOCK_MONOTONIC; 0: none */
+    int64_t end_ms; /* by the request's own limit, of CLOCK_MONOTONIC; 0: it has none */
     bool may_redirect;
 
     /* the answer */
@@ -174,6 +174,10 @@ static inline struct sandlot_call http_listen(const struct sandlot_call *call, c
 
 void http_attempt_run(struct http_attempt *attempt);
 void http_attempt_clear(struct http_attempt *attempt);
+
+/* When REQUEST, which has a limit of its own until END_MS (0: none), must be done; 0: whenever. The call's deadline may
+ * move meanwhile. */
+int64_t http_deadline(const struct sandlot_call *call, const struct http_request *request, int64_t end_ms);
 
 /* Waits on MULTI, the call's cancellation and EXTRA (fd -1: none) until something happens or DEADLINE_MS passes.
  * SANDLOT_CANCELLED or SANDLOT_TIMEOUT if it is over. */

@@ -353,9 +353,9 @@ static bool wait_on(struct transfer *transfer)
     int64_t left_ms = limit_ms > 0 ? transfer->moved_ms + limit_ms - sandlot_now_ms() : LONGEST_WAIT_MS;
     int source = transfer->paused ? transfer->paused->body->source->poll_fd : -1;
     const struct sandlot_call heard = http_listen(attempt->call, attempt->request);
-    enum sandlot_status status =
-        http_wait(&heard, transfer->connection->multi, source, CURL_WAIT_POLLIN, attempt->deadline_ms,
-                  (int)(left_ms < 1 ? 1 : sooner(left_ms, LONGEST_WAIT_MS)));
+    enum sandlot_status status = http_wait(&heard, transfer->connection->multi, source, CURL_WAIT_POLLIN,
+                                           http_deadline(attempt->call, attempt->request, attempt->end_ms),
+                                           (int)(left_ms < 1 ? 1 : sooner(left_ms, LONGEST_WAIT_MS)));
 
     if (status != SANDLOT_OK) {
         fault(transfer, status, status == SANDLOT_CANCELLED ? "it was cancelled" : "it was not done in time");
@@ -469,9 +469,11 @@ static bool is_over(struct transfer *transfer)
     const struct http_attempt *attempt = transfer->attempt;
     const struct sandlot_call heard = http_listen(attempt->call, attempt->request);
 
+    const int64_t deadline_ms = http_deadline(attempt->call, attempt->request, attempt->end_ms);
+
     if (sandlot_cancelled(&heard))
         fault(transfer, SANDLOT_CANCELLED, "it was cancelled");
-    else if (attempt->deadline_ms != 0 && sandlot_now_ms() >= attempt->deadline_ms)
+    else if (deadline_ms != 0 && sandlot_now_ms() >= deadline_ms)
         fault(transfer, SANDLOT_TIMEOUT, "it was not done in time");
     return attempt->outcome != SANDLOT_OK;
 }

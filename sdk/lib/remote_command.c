@@ -187,8 +187,8 @@ static enum sandlot_status carry(struct run *run, const char *path, const struct
         run->channel->put(&carried.sending.attempt.call, run->channel->context, path, &carried.source, length);
     const char *reason = carried.sending.attempt.reason;
 
-    if (status == SANDLOT_TIMEOUT && !is_past_deadline(run->call))
-        return sandlot_fail(run->call, SANDLOT_UNAVAILABLE,
+    if (status == SANDLOT_TIMEOUT)
+        return sandlot_fail(run->call, is_past_deadline(run->call) ? SANDLOT_TIMEOUT : SANDLOT_UNAVAILABLE,
                             "the sandbox did not take the command's input in time%s%.400s; the command was not "
                             "started, try again or allow more time",
                             *reason ? ": " : "", reason);

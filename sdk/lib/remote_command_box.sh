@@ -4,8 +4,9 @@
 # whatever is asked often is asked of the shell itself. All names begin with s_, for the script may run in somebody's
 # shell.
 #
-# The build makes a C string of each section (embed.awk); remote_command_script.c puts those that are needed behind the
-# variables that describe the job. Two sections are the text of a variable, for a shell that outlives the script.
+# The build makes a C string of each section (shell/embed.awk), into which a line "#+ NAME" takes what stands in shell/box.sh;
+# remote_command_script.c puts those that are needed behind the variables that describe the job. Two sections are the text of a
+# variable, for a shell that outlives the script.
 #
 # THE JOB   A private folder .sandlot-ID, made by the script whose mkdir succeeds. In it:
 #
@@ -55,26 +56,17 @@ s_places() {
 }
 
 # s_new: it is ours to start. Two scripts may come at once, when the answer to the first is lost; one mkdir succeeds.
-s_make_job() { s_new=1; mkdir -m 700 "$s_dir" || { s_new=; s_is_job; }; }
-s_find() { s_try=s_is_job; s_places; }
+s_make_job() { s_new=1; mkdir -m 700 "$s_dir" || { s_new=; s_is_mine; }; }
+s_find() { s_try=s_is_mine; s_places; }
 s_make() { s_try=s_make_job; s_places; }
 
 eval "$s_tools"
 
 #= remote_box_tools s_tools
 
-s_is_job() { [ -d "$s_dir" ] && [ ! -L "$s_dir" ] && [ -O "$s_dir" ]; }
-
-# Is the supervisor still there? After a restart another process may have its number.
-s_alive() {
-    [ -e /proc/self/stat ] || return 0
-    read -r s_line <"$s_dir/super" || return 2
-    read -r s_other <"/proc/${s_line%% *}/stat" || return 1
-    set -- ${s_line##*) }
-    s_line=${20}
-    set -- ${s_other##*) }
-    [ "$1" != Z ] && [ "$s_line" = "${20}" ]
-}
+#+ mine
+#+ alive
+#+ kill_marked
 
 # Without a supervisor somebody else has to remove the folder, after a while.
 s_remove() {
@@ -87,31 +79,12 @@ s_remove() {
 # Ends the command with all that it started: its group, then whatever carries its mark, until nothing does.
 s_kill() {
     if read -r s_group <"$s_dir/pid"; then kill -9 "-$s_group" || kill -9 "$s_group"; fi
-    for s_round in 1 2 3 4 5 6 7 8 9; do
-        s_rest=
-        for s_file in $(grep -lz "^SANDLOT_JOB=$s_id\$" /proc/[0-9]*/environ ||
-            grep -l "SANDLOT_JOB=$s_id" /proc/[0-9]*/environ); do
-            s_file=${s_file#/proc/}
-            kill -9 "${s_file%%/*}" && s_rest=1
-        done
-        [ "$s_rest" ] || break
-    done
+    s_kill_marked "SANDLOT_JOB=$s_id"
 }
 
 #= remote_box_supervisor s_job
 
-# Sleeps, though a command may kill every sleep that it sees. In the background, so that a trap ends it.
-s_nap() {
-    s_whole=$((${1%.*} + 1))
-    read -r s_begin s_x </proc/uptime
-    sleep "$1" & wait "$!" && return
-    s_left=$s_whole
-    while [ "$s_left" -gt 0 ]; do
-        sleep "$s_left" & wait "$!" && return
-        read -r s_time s_x </proc/uptime || return
-        s_left=$((${s_begin%.*} + s_whole - ${s_time%.*}))
-    done
-}
+#+ nap
 
 # Two things in one process: whoever waits for the shell that began this is let go after a moment, see s_start, and
 # the command is ended when its time is up.
@@ -150,7 +123,7 @@ s_sweep() {
     s_mine=$s_dir
     for s_dir in "${s_mine%/*}"/.sandlot-*/; do
         s_dir=${s_dir%/}
-        if [ "$s_dir" != "$s_mine" ] && s_is_job && ! s_alive &&
+        if [ "$s_dir" != "$s_mine" ] && s_is_mine && ! s_alive &&
             [ "$(find "$s_dir" -prune -mmin +15)" ]; then rm -rf "$s_dir"; fi
     done
     s_dir=$s_mine
@@ -232,17 +205,7 @@ s_supervise | s_pump
 
 #= remote_box_start
 
-# The file of program $1, to s_found: a command's PATH may be another.
-s_program() {
-    s_found=
-    command -v "$1" >/dev/null || return 1
-    IFS=:
-    for s_x in $PATH; do
-        if [ -z "$s_found" ] && [ -f "$s_x/$1" ] && [ -x "$s_x/$1" ]; then s_found=$s_x/$1; fi
-    done
-    unset IFS
-    case $s_found in /*) ;; *) s_found=$1 ;; esac
-}
+#+ program
 
 s_refuse() { s_say error "$1" 0 error "$1" 0; return 1; }
 
@@ -271,26 +234,8 @@ s_start() {
 
 #= remote_box_watch
 
-# The time in hundredths of a second, to s_now.
-s_clock() {
-    if read -r s_now s_x </proc/uptime; then
-        case $s_now in 0.*) s_now=1.${s_now#0.} ;; esac
-        s_now=${s_now%.*}${s_now#*.}
-    else
-        s_now=$(date +%s)00
-    fi
-}
+#+ clock
 
-# Milliseconds of s_pause, which grows.
-s_rest() {
-    case ${#s_pause} in
-        1) sleep "0.00$s_pause" ;;
-        2) sleep "0.0$s_pause" ;;
-        *) sleep "0.$s_pause" ;;
-    esac || sleep 1
-    s_pause=$((s_pause * 5 / 4 + 2))
-    [ "$s_pause" -lt 100 ] || s_pause=100
-}
 if command -v base64 >/dev/null; then s_kind=b; else s_kind=o; fi
 s_encode() { if [ "$s_kind" = b ]; then base64; else od -An -v -tx1; fi; }
 if command -v cksum >/dev/null; then s_sum='cksum'

@@ -1,5 +1,6 @@
 /* Frames, masks and fragments are wslay's; TLS, proxies and names are libcurl's, through a handle that only connects.
  */
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/websocket.h>
 
@@ -202,7 +203,7 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct websocke
         return fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory");
     while (curl_multi_perform(socket->connection->multi, &running) == CURLM_OK && running > 0) {
         enum sandlot_status status =
-            http_wait(call, socket->connection->multi, -1, 0, call->deadline_ms, LONGEST_WAIT_MS);
+            http_wait(call, socket->connection->multi, -1, 0, attempt_deadline(call), LONGEST_WAIT_MS);
 
         if (status != SANDLOT_OK)
             return fail_wait(call, socket, status);

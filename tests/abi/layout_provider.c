@@ -60,7 +60,59 @@ FIELD(sandlot_create, 40, label_count, size_t);
 FIELD(sandlot_create, 48, idle_ttl_ms, int64_t);
 FIELD(sandlot_create, 56, hard_ttl_ms, int64_t);
 FIELD(sandlot_create, 64, flags, uint32_t);
+#if SANDLOT_ABI_MINOR >= 2
+FIELD(sandlot_create, 72, network, const struct sandlot_network *);
+#endif
 SIZE(sandlot_create, 72);
+
+#if SANDLOT_ABI_MINOR >= 2
+FIELD(sandlot_network_entry, 0, kind, enum sandlot_network_kind);
+FIELD(sandlot_network_entry, 8, text, const char *);
+FIELD(sandlot_network_entry, 16, port, uint16_t);
+FROZEN_SIZE(sandlot_network_entry, 24);
+
+FIELD(sandlot_network_credential, 0, host, const char *);
+FIELD(sandlot_network_credential, 8, header, const char *);
+FIELD(sandlot_network_credential, 16, value, const char *);
+FIELD(sandlot_network_credential, 24, placeholder_name, const char *);
+FIELD(sandlot_network_credential, 32, placeholder, const char *);
+FIELD(sandlot_network_credential, 40, plain, bool);
+FROZEN_SIZE(sandlot_network_credential, 48);
+
+FIELD(sandlot_network, 0, size, size_t);
+FIELD(sandlot_network, 8, mode, enum sandlot_network_mode);
+FIELD(sandlot_network, 16, entries, const struct sandlot_network_entry *);
+FIELD(sandlot_network, 24, entry_count, size_t);
+FIELD(sandlot_network, 32, credentials, const struct sandlot_network_credential *);
+FIELD(sandlot_network, 40, credential_count, size_t);
+FIELD(sandlot_network, 48, trusted_file, const char *);
+SIZE(sandlot_network, 56);
+
+FIELD(sandlot_network_view, 0, size, size_t);
+FIELD(sandlot_network_view, 8, context, void *);
+FIELD(sandlot_network_view, 16, tell,
+      void (*)(const struct sandlot_network_view *, const struct sandlot_network *, const char *));
+SIZE(sandlot_network_view, 24);
+
+FIELD(sandlot_network_decision, 0, size, size_t);
+FIELD(sandlot_network_decision, 8, number, uint64_t);
+FIELD(sandlot_network_decision, 16, at_ms, int64_t);
+FIELD(sandlot_network_decision, 24, allowed, bool);
+FIELD(sandlot_network_decision, 26, port, uint16_t);
+FIELD(sandlot_network_decision, 32, host, const char *);
+FIELD(sandlot_network_decision, 40, rule, const char *);
+FIELD(sandlot_network_decision, 48, reason, const char *);
+FIELD(sandlot_network_decision, 56, bytes_in, uint64_t);
+FIELD(sandlot_network_decision, 64, bytes_out, uint64_t);
+FIELD(sandlot_network_decision, 72, duration_ms, int64_t);
+SIZE(sandlot_network_decision, 80);
+
+FIELD(sandlot_network_log, 0, size, size_t);
+FIELD(sandlot_network_log, 8, context, void *);
+FIELD(sandlot_network_log, 16, add,
+      enum sandlot_status (*)(const struct sandlot_network_log *, const struct sandlot_network_decision *));
+SIZE(sandlot_network_log, 24);
+#endif
 
 FIELD(sandlot_source, 0, size, size_t);
 FIELD(sandlot_source, 8, context, void *);
@@ -79,6 +131,10 @@ FIELD(sandlot_command, 16, working_dir, const char *);
 FIELD(sandlot_command, 24, environment, const char *const *);
 FIELD(sandlot_command, 32, timeout_ms, int64_t);
 FIELD(sandlot_command, 40, input, const struct sandlot_source *);
+#if SANDLOT_ABI_MINOR >= 1
+FIELD(sandlot_command, 48, flags, uint32_t);
+VALUE(SANDLOT_COMMAND_LEAVES_WORK, 1);
+#endif
 SIZE(sandlot_command, 48);
 
 FIELD(sandlot_exit, 0, size, size_t);
@@ -171,6 +227,14 @@ FIELD(sandlot_provider, 184, fork,
 #if SANDLOT_ABI_MINOR >= 1
 FIELD(sandlot_provider, 192, check, enum sandlot_status (*)(struct sandlot_call *, void *));
 #endif
+#if SANDLOT_ABI_MINOR >= 2
+FIELD(sandlot_provider, 200, set_network,
+      enum sandlot_status (*)(struct sandlot_call *, void *, void *, const struct sandlot_network *));
+FIELD(sandlot_provider, 208, show_network,
+      enum sandlot_status (*)(struct sandlot_call *, void *, void *, const struct sandlot_network_view *));
+FIELD(sandlot_provider, 216, network_log,
+      enum sandlot_status (*)(struct sandlot_call *, void *, void *, uint64_t, const struct sandlot_network_log *));
+#endif
 SIZE(sandlot_provider, 192);
 
 VALUE(SANDLOT_OK, 0);
@@ -209,6 +273,17 @@ _Static_assert(sizeof(enum sandlot_parameter_flag) == 4, "enum sandlot_parameter
 
 VALUE(SANDLOT_CREATE_KEEP, 1);
 _Static_assert(sizeof(enum sandlot_create_flag) == 4, "enum sandlot_create_flag has another size");
+
+#if SANDLOT_ABI_MINOR >= 2
+VALUE(SANDLOT_NETWORK_OFF, 1);
+VALUE(SANDLOT_NETWORK_ALLOW, 2);
+VALUE(SANDLOT_NETWORK_OPEN, 3);
+_Static_assert(sizeof(enum sandlot_network_mode) == 4, "enum sandlot_network_mode has another size");
+VALUE(SANDLOT_NETWORK_HOST, 1);
+VALUE(SANDLOT_NETWORK_BELOW, 2);
+VALUE(SANDLOT_NETWORK_CIDR, 3);
+_Static_assert(sizeof(enum sandlot_network_kind) == 4, "enum sandlot_network_kind has another size");
+#endif
 
 VALUE(SANDLOT_SERIAL_SANDBOX, 1);
 VALUE(SANDLOT_STREAMS_OUTPUT, 2);

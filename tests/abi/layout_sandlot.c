@@ -65,6 +65,61 @@ FIELD(sandlot_result, 32, output_length, size_t);
 FIELD(sandlot_result, 40, output_total, uint64_t);
 SIZE(sandlot_result, 48);
 
+#ifdef SANDLOT_PROCESS_ID_SIZE
+VALUE(SANDLOT_PROCESS_ID_SIZE, 16);
+VALUE(SANDLOT_PROCESS_RUNNING, 0);
+VALUE(SANDLOT_PROCESS_EXITED, 1);
+VALUE(SANDLOT_PROCESS_LOST, 2);
+_Static_assert(sizeof(enum sandlot_process_state) == 4, "enum sandlot_process_state has another size");
+
+FIELD(sandlot_start, 0, size, size_t);
+FIELD(sandlot_start, 8, command, const char *);
+FIELD(sandlot_start, 16, working_dir, const char *);
+FIELD(sandlot_start, 24, environment, const char *const *);
+FIELD(sandlot_start, 32, timeout_ms, int64_t);
+FIELD(sandlot_start, 40, log_bytes, uint64_t);
+FIELD(sandlot_start, 48, has_input, bool);
+FIELD(sandlot_start, 49, separate_errors, bool);
+FIELD(sandlot_start, 56, cancellation, struct sandlot_cancellation *);
+SIZE(sandlot_start, 64);
+
+FIELD(sandlot_process, 0, size, size_t);
+FIELD(sandlot_process, 8, id, char[16]);
+FIELD(sandlot_process, 24, state, enum sandlot_process_state);
+FIELD(sandlot_process, 28, has_exit_code, bool);
+FIELD(sandlot_process, 29, timed_out, bool);
+FIELD(sandlot_process, 30, input_open, bool);
+FIELD(sandlot_process, 31, separate_errors, bool);
+FIELD(sandlot_process, 32, exit_code, int);
+FIELD(sandlot_process, 40, started_at_ms, int64_t);
+FIELD(sandlot_process, 48, ended_at_ms, int64_t);
+FIELD(sandlot_process, 56, output_first, uint64_t);
+FIELD(sandlot_process, 64, output_total, uint64_t);
+FIELD(sandlot_process, 72, errors_first, uint64_t);
+FIELD(sandlot_process, 80, errors_total, uint64_t);
+FIELD(sandlot_process, 88, command, char *);
+SIZE(sandlot_process, 96);
+
+FIELD(sandlot_follow, 0, size, size_t);
+FIELD(sandlot_follow, 8, id, const char *);
+FIELD(sandlot_follow, 16, from, int64_t);
+FIELD(sandlot_follow, 24, most, uint64_t);
+FIELD(sandlot_follow, 32, wait_ms, int64_t);
+FIELD(sandlot_follow, 40, errors, bool);
+FIELD(sandlot_follow, 41, first_news, bool);
+FIELD(sandlot_follow, 48, output, bool (*)(void *, uint64_t, const void *, size_t));
+FIELD(sandlot_follow, 56, context, void *);
+FIELD(sandlot_follow, 64, cancellation, struct sandlot_cancellation *);
+SIZE(sandlot_follow, 72);
+
+FIELD(sandlot_signal, 0, size, size_t);
+FIELD(sandlot_signal, 8, id, const char *);
+FIELD(sandlot_signal, 16, name, const char *);
+FIELD(sandlot_signal, 24, grace_ms, int64_t);
+FIELD(sandlot_signal, 32, cancellation, struct sandlot_cancellation *);
+SIZE(sandlot_signal, 40);
+#endif
+
 FIELD(sandlot_read, 0, size, size_t);
 FIELD(sandlot_read, 8, path, const char *);
 FIELD(sandlot_read, 16, offset, int64_t);
@@ -239,6 +294,13 @@ VALUE(SANDLOT_CODE_INVALID_PATTERN, 29);
 VALUE(SANDLOT_CODE_PATTERN_TOO_BROAD, 30);
 VALUE(SANDLOT_CODE_MISSING_TOOL, 31);
 VALUE(SANDLOT_CODE_TRUNCATED_TRANSPORT, 32);
+#ifdef SANDLOT_PROCESS_ID_SIZE /* not in the header of 1.0 */
+VALUE(SANDLOT_CODE_PROCESS_NOT_FOUND, 33);
+VALUE(SANDLOT_CODE_PROCESS_ENDED, 34);
+VALUE(SANDLOT_CODE_INPUT_CLOSED, 35);
+VALUE(SANDLOT_CODE_PORT_CLOSED, 36);
+VALUE(SANDLOT_CODE_CONFLICT, 37);
+#endif
 _Static_assert(sizeof(enum sandlot_code) == 4, "enum sandlot_code has another size");
 
 VALUE(SANDLOT_MESSAGE_ERROR, 0);

@@ -18,7 +18,7 @@ usage "unknown command without neighbour" "there is no command 'xylophone'" xylo
 usage "commands have no abbreviations" "there is no command 'prov'" prov
 usage "command of a later time" "there is no command 'pause'" pause
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
-for word in ps logs login start stop kill wait inspect images attach; do
+for word in login start stop inspect images attach; do
     usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell))" "$word"
 done
 usage "the hint is no spelling" "ends a sandbox" stop

@@ -3,7 +3,7 @@
 set -u
 
 command -v shellcheck >/dev/null || { echo "shellcheck is not installed"; exit 77; }
-find tests config sdk plugins debian .ci \( -name '*.sh' -o -path '.ci/run' -o -path 'debian/*.p[or]*' \) ! -path '*/template*' -print0 2>/dev/null >"$TMPDIR/all"
+find tests config core sdk shell plugins debian .ci \( -name '*.sh' -o -path '.ci/run' -o -path 'debian/*.p[or]*' \) ! -path '*/template*' -print0 2>/dev/null >"$TMPDIR/all"
 tests/changed_files.sh <"$TMPDIR/all" >"$TMPDIR/files"
 # What a script sources is known where it is among the files; to follow it costs as much again for each.
 follow=-x

@@ -12,10 +12,15 @@
  *   bench N           latencies in microseconds: medians of N
  *   hold N            makes N sandboxes that end with this process, prints what they cost, waits for its input's end
  *   many N COMMAND    runs a command N times at once in one sandbox
+ *   network ID LIST   gives a sandbox another network policy
+ *   network-show ID   prints the mode and the list
+ *   network-log ID [AFTER]  prints the decisions
  *   start             makes a sandbox if that is possible, and prints whether this process has children afterwards
  *   foreign FOLDER    sends the keeper of this state folder a message of another build, prints what it answers
  *
- * Keys are the parameters of the provider and ttl_s, hard_ttl_s, timeout_ms, deadline_ms, cancel_ms.
+ * A LIST is "open", or "KIND TEXT PORT" for each entry, parted by commas: "host example.com 0,cidr 10.0.0.0/8 22";
+ * empty: nothing may leave. Keys are the parameters of the provider, network (a LIST) and ttl_s, hard_ttl_s,
+ * timeout_ms, deadline_ms, cancel_ms.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,8 +49,9 @@ static struct options {
     double cpus;
     const char *confinement;
     bool fake_root;
+    char *network;
     int64_t ttl_s, hard_ttl_s, timeout_ms, deadline_ms, cancel_ms;
-} options = {NULL, NULL, 4096, 1024, 8192, 4096, NAN, "full", false, 3600, 2592000, 0, 0, 0};
+} options = {NULL, NULL, 4096, 1024, 8192, 4096, NAN, "full", false, NULL, 3600, 2592000, 0, 0, 0};
 
 static const struct sandlot_provider *table;
 static void *provider;
@@ -133,6 +139,36 @@ static enum sandlot_status read_input(const struct sandlot_source *source, void 
 static const struct sandlot_sink printing = {sizeof(printing), NULL, print};
 static const struct sandlot_sink ignoring = {sizeof(ignoring), NULL, ignore};
 
+enum { LIST_ENTRIES = 8192 };
+
+/* The policy of a LIST, which it cuts up; valid until the next one. */
+static const struct sandlot_network *read_list(char *list)
+{
+    static const char *const kinds[] = {
+        [SANDLOT_NETWORK_HOST] = "host", [SANDLOT_NETWORK_BELOW] = "below", [SANDLOT_NETWORK_CIDR] = "cidr"};
+    static struct sandlot_network_entry entries[LIST_ENTRIES];
+    static struct sandlot_network network;
+    char *entry;
+
+    network = (struct sandlot_network){.size = sizeof(network), .entries = entries};
+    if (strcmp(list, "open") == 0)
+        list = NULL, network.mode = SANDLOT_NETWORK_OPEN;
+    while (network.entry_count < LIST_ENTRIES && (entry = strsep(&list, ",")) && *entry) {
+        struct sandlot_network_entry *one = &entries[network.entry_count++];
+        const char *kind = strsep(&entry, " ");
+
+        one->kind = 0;
+        for (int i = SANDLOT_NETWORK_HOST; i <= SANDLOT_NETWORK_CIDR; i++)
+            if (strcmp(kind, kinds[i]) == 0)
+                one->kind = i;
+        one->text = entry ? strsep(&entry, " ") : "";
+        one->port = (uint16_t)(entry ? atoi(entry) : 0);
+    }
+    if (!network.mode)
+        network.mode = network.entry_count ? SANDLOT_NETWORK_ALLOW : SANDLOT_NETWORK_OFF;
+    return &network;
+}
+
 static void *get_or_create(const char *id, uint32_t flags)
 {
     struct sandlot_call call = new_call();
@@ -143,6 +179,9 @@ static void *get_or_create(const char *id, uint32_t flags)
                                      .hard_ttl_ms = options.hard_ttl_s * 1000,
                                      .flags = flags};
     void *sandbox = NULL;
+
+    if (options.network && !id)
+        request.network = read_list(options.network);
 
     if (table->get_or_create(&call, provider, &request, &sandbox) != SANDLOT_OK)
         exit(100);
@@ -199,6 +238,62 @@ static enum sandlot_status add(const struct sandlot_listing *listing, const stru
     printf("%s %s %lld %s\n", sandbox->id, sandbox->state, (long long)sandbox->created_at_ms,
            sandbox->run_label ? sandbox->run_label : "-");
     return SANDLOT_OK;
+}
+
+static int set_network(const char *id, char *list)
+{
+    struct sandlot_call call = new_call();
+    void *sandbox = get_or_create(id, 0);
+    const enum sandlot_status status = table->set_network(&call, provider, sandbox, read_list(list));
+
+    table->release(provider, sandbox);
+    return (int)status;
+}
+
+static void tell(const struct sandlot_network_view *view, const struct sandlot_network *network, const char *note)
+{
+    static const char *const modes[] = {"nothing asked", "off", "allow", "open"};
+    static const char *const kinds[] = {"", "host", "below", "cidr"};
+
+    (void)view;
+    printf("%s", modes[network ? network->mode : 0]);
+    for (size_t i = 0; network && i < network->entry_count; i++)
+        printf(",%s %s %u", kinds[network->entries[i].kind], network->entries[i].text, network->entries[i].port);
+    printf("%s%s\n", note ? "; " : "", note ? note : "");
+}
+
+static enum sandlot_status print_decision(const struct sandlot_network_log *log,
+                                          const struct sandlot_network_decision *decision)
+{
+    (void)log;
+    printf("%llu %s %s %u rule=%s reason=%s in=%llu out=%llu\n", (unsigned long long)decision->number,
+           decision->allowed ? "allowed" : "denied", decision->host, decision->port,
+           decision->rule ? decision->rule : "-", decision->reason ? decision->reason : "-",
+           (unsigned long long)decision->bytes_in, (unsigned long long)decision->bytes_out);
+    return SANDLOT_OK;
+}
+
+static int show_network(const char *id)
+{
+    const struct sandlot_network_view view = {sizeof(view), NULL, tell};
+    struct sandlot_call call = new_call();
+    void *sandbox = get_or_create(id, 0);
+    const enum sandlot_status status = table->show_network(&call, provider, sandbox, &view);
+
+    table->release(provider, sandbox);
+    return (int)status;
+}
+
+static int print_network_log(const char *id, const char *after)
+{
+    const struct sandlot_network_log log = {sizeof(log), NULL, print_decision};
+    struct sandlot_call call = new_call();
+    void *sandbox = get_or_create(id, 0);
+    const enum sandlot_status status =
+        table->network_log(&call, provider, sandbox, after ? strtoull(after, NULL, 10) : 0, &log);
+
+    table->release(provider, sandbox);
+    return (int)status;
 }
 
 static int list(void)
@@ -424,6 +519,10 @@ static bool set_option(const char *text)
                  {"deadline_ms", &options.deadline_ms, NULL}, {"cancel_ms", &options.cancel_ms, NULL}};
     const char *equals = strchr(text, '=');
 
+    if (strncmp(text, "network=", 8) == 0) {
+        options.network = (char *)(uintptr_t)(equals + 1);
+        return true;
+    }
     if (!equals || strchr(text, ' '))
         return false;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -489,6 +588,12 @@ static int do_command(int count, char **words)
         return hold((size_t)atol(words[1]));
     if (strcmp(verb, "many") == 0 && count == 3)
         return many((size_t)atol(words[1]), words[2]);
+    if (strcmp(verb, "network") == 0 && count == 3)
+        return set_network(words[1], words[2]);
+    if (strcmp(verb, "network-show") == 0 && count == 2)
+        return show_network(words[1]);
+    if (strcmp(verb, "network-log") == 0 && count >= 2)
+        return print_network_log(words[1], count > 2 ? words[2] : NULL);
     if (strcmp(verb, "start") == 0)
         return start();
     if (strcmp(verb, "foreign") == 0 && count == 2)

@@ -1,10 +1,13 @@
 /*
  * without CALL... -- PROGRAM ARGUMENT...: runs PROGRAM where the kernel does not have these system calls (ENOSYS), as
- * an old one, an emulator or a debugging tool would. CALL: landlock, pidfd_open.
+ * an old one, an emulator or a debugging tool would. CALL: landlock, pidfd_open; or user_namespaces, which are refused
+ * as the filter of a container engine does it.
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +22,32 @@ static long number_of(const char *name)
     return strcmp(name, "pidfd_open") == 0 ? SYS_pidfd_open : -1;
 }
 
+static int install(const struct sock_fprog *filter)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter) < 0 ? -1 : 0;
+}
+
+/* clone3(2) is not there, because its flags cannot be seen, and the flag of the other two is refused. */
+static int take_user_namespaces(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 2, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    return install(&filter);
+}
+
 static int take_away(long call)
 {
     struct sock_filter code[] = {
@@ -29,19 +58,19 @@ static int take_away(long call)
     };
     const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-    return call < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-                   syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0
-               ? -1
-               : 0;
+    return call < 0 ? -1 : install(&filter);
 }
 
 int main(int argument_count, char **arguments)
 {
     int i = 1;
 
-    for (; i < argument_count && strcmp(arguments[i], "--") != 0; i++)
-        if (take_away(number_of(arguments[i])) < 0)
+    for (; i < argument_count && strcmp(arguments[i], "--") != 0; i++) {
+        bool namespaces = strcmp(arguments[i], "user_namespaces") == 0;
+
+        if ((namespaces ? take_user_namespaces() : take_away(number_of(arguments[i]))) < 0)
             return 2;
+    }
     if (i + 1 < argument_count)
         execvp(arguments[i + 1], arguments + i + 1);
     perror("without");

@@ -165,7 +165,7 @@ static void start(struct fixture *fixture, const char *body, size_t length)
         sigprocmask(SIG_BLOCK, &signals, NULL);
         profile.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
         profile.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        supervisor_run(&profile, pair[1], &message);
+        supervisor_run(&profile, pair[1], -1, &message);
     }
     close(pair[1]);
 }

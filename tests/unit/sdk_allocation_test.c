@@ -4,6 +4,7 @@
 #include <sandlot/sdk/frames.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/kept_source.h>
 #include <sandlot/sdk/ndjson.h>
 #include <sandlot/sdk/parameters.h>
@@ -306,6 +307,43 @@ static bool parameters(void)
     return status == SANDLOT_OK;
 }
 
+/* In the body of a request. What could not be read fails at once, what could not be set makes the builder fail. */
+static bool set_parameters(void)
+{
+    struct json_builder body = {0};
+    enum sandlot_status status =
+        parameter_set_variables(&call.call, &body, "env.all", "environment", "{\"A\":1,\"B\":\"x\"}");
+
+    if (status == SANDLOT_OK)
+        status = parameter_set_texts(&call.call, &body, "labels", "labels", "{\"a b\":true}");
+    assert_true(status == SANDLOT_OK || (call.status == status && *call.message));
+    parameter_set_text(&body, "name", "box");
+    parameter_set_integer(&body, "cpu.count", 2);
+    parameter_set_json(&body, "ports[]", "{\"port\":1}");
+    char *text = json_finish(&body, NULL);
+
+    if (status == SANDLOT_OK && text)
+        assert_string_equal(text, "{\"env\":{\"all\":{\"A\":\"1\",\"B\":\"x\"}},\"labels\":{\"a b\":\"true\"},"
+                                  "\"name\":\"box\",\"cpu\":{\"count\":2},\"ports\":[{\"port\":1}]}");
+    bool whole = status == SANDLOT_OK && text;
+
+    free(text);
+    return whole;
+}
+
+/* A token that cannot be read says nothing of itself. */
+static bool claims(void)
+{
+    static const char token[] = "e30.eyJleHAiOjEwMDB9.c2ln"; /* {"exp":1000} */
+    struct json_object *read = jwt_claims(token);
+    int64_t left_ms = jwt_lifetime_ms(token, 7);
+    bool whole = read && left_ms == 0;
+
+    assert_true(left_ms == 0 || left_ms == 7);
+    json_object_put(read);
+    return whole;
+}
+
 /* A source that could not be kept gives its bytes all the same, once. */
 static bool kept_sources(void)
 {
@@ -456,6 +494,18 @@ static void test_parameters(void **state)
     exhaust(parameters);
 }
 
+static void test_parameters_in_bodies(void **state)
+{
+    (void)state;
+    exhaust(set_parameters);
+}
+
+static void test_claims(void **state)
+{
+    (void)state;
+    exhaust(claims);
+}
+
 static void test_kept_sources(void **state)
 {
     (void)state;
@@ -471,10 +521,18 @@ static void test_batches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters), cmocka_unit_test(test_kept_sources), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_requests),   cmocka_unit_test(test_sockets),      cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_documents),  cmocka_unit_test(test_readers),      cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_kept_sources),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_parameters_in_bodies),
+        cmocka_unit_test(test_claims),
     };
 
     OPENSSL_init_ssl(0, NULL); /* OpenSSL 3.5 waits for itself for ever when its first call finds no memory */

@@ -101,6 +101,28 @@ static void test_time(void **state)
     assert_true(attempt.call.deadline_ms == call.call.deadline_ms);
 }
 
+static void test_a_deadline_that_moves(void **state)
+{
+    struct attempt first;
+    struct attempt second;
+    struct attempt limited;
+
+    (void)state;
+    call.call.deadline_ms = 1000;
+    attempt_begin(&first, &call.call, 0);
+    attempt_begin(&second, &first.call, 0);
+    attempt_begin_urgent(&limited, &first.call, 100);
+    int64_t limit_ms = limited.call.deadline_ms;
+
+    call.call.deadline_ms = 2000;
+    assert_int_equal(attempt_deadline(&second.call), 2000);
+    first.call.deadline_ms = 1500;
+    assert_int_equal(attempt_deadline(&second.call), 1500);
+    assert_int_equal(attempt_deadline(&limited.call), limit_ms);
+    attempt_begin(&limited, &second.call, 0);
+    assert_int_equal(limited.call.deadline_ms, 1500);
+}
+
 static void test_urgent(void **state)
 {
     struct attempt attempt;
@@ -119,8 +141,9 @@ static void test_urgent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {EACH(test_message_is_kept), EACH(test_no_message),
-                                       EACH(test_services_are_passed_on), EACH(test_time), EACH(test_urgent)};
+    const struct CMUnitTest tests[] = {EACH(test_message_is_kept),        EACH(test_no_message),
+                                       EACH(test_services_are_passed_on), EACH(test_time),
+                                       EACH(test_a_deadline_that_moves),  EACH(test_urgent)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

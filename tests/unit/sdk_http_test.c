@@ -1,4 +1,5 @@
 /* The HTTP client against a server that misbehaves in every way: what it answers, repeats, refuses, and tells. */
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/http.h>
 
 #include "sdk_support.h"
@@ -569,6 +570,35 @@ static void test_deadline(void **state)
     assert_has(call.message, "it was not done in time");
 }
 
+/* A source that moves the deadline of the call as it is read. */
+static enum sandlot_status read_and_hurry(const struct sandlot_source *source, void *buffer, size_t capacity,
+                                          size_t *length)
+{
+    struct attempt *outer = source->context;
+
+    (void)capacity;
+    *length = outer->call.deadline_ms == 0 ? 1 : 0;
+    memcpy(buffer, "x", *length);
+    outer->call.deadline_ms = sandlot_now_ms() + 100;
+    return SANDLOT_OK;
+}
+
+static void test_deadline_that_moves(void **state)
+{
+    struct attempt outer;
+    struct attempt inner;
+    const struct sandlot_source source = {
+        .size = sizeof(source), .context = &outer, .read = read_and_hurry, .poll_fd = -1};
+    const struct http_request request = {
+        .method = "POST", .target = "/bad/hang", .body = {.source = &source, .length = UINT64_MAX}};
+
+    (void)state;
+    attempt_begin(&outer, &call.call, 0);
+    attempt_begin(&inner, &outer.call, 0);
+    assert_int_equal(http_send(&inner.call, client, &request, NULL), SANDLOT_TIMEOUT);
+    assert_has(inner.reason, "it was not done in time");
+}
+
 static void test_time_limit_of_request(void **state)
 {
     const struct http_request request = {.method = "GET", .target = "/bad/hang", .timeout_ms = 100};
@@ -930,6 +960,7 @@ int main(void)
         EACH(test_kept_connection_ends),
         EACH(test_slow_body),
         EACH(test_deadline),
+        EACH(test_deadline_that_moves),
         EACH(test_time_limit_of_request),
         EACH(test_cancel),
         EACH(test_after_cancel),

@@ -53,11 +53,53 @@ static const struct wire_value label_fields[] = {
 };
 static const struct wire_struct label = PLAIN(sandlot_label, label_fields, false);
 
+static const struct wire_value network_entry_fields[] = {
+    FIELD(sandlot_network_entry, WIRE_INT32, kind),
+    FIELD(sandlot_network_entry, WIRE_TEXT, text),
+    FIELD(sandlot_network_entry, WIRE_UINT16, port),
+};
+static const struct wire_struct network_entry = PLAIN(sandlot_network_entry, network_entry_fields, false);
+
+static const struct wire_value network_credential_fields[] = {
+    FIELD(sandlot_network_credential, WIRE_TEXT, host),
+    FIELD(sandlot_network_credential, WIRE_TEXT, header),
+    FIELD(sandlot_network_credential, WIRE_TEXT, value),
+    FIELD(sandlot_network_credential, WIRE_TEXT, placeholder_name),
+    FIELD(sandlot_network_credential, WIRE_TEXT, placeholder),
+    FIELD(sandlot_network_credential, WIRE_BOOL, plain),
+};
+static const struct wire_struct network_credential =
+    PLAIN(sandlot_network_credential, network_credential_fields, false);
+
+static const struct wire_value network_fields[] = {
+    FIELD(sandlot_network, WIRE_INT32, mode),
+    STRUCT_FIELD(sandlot_network, WIRE_ARRAY, entries, network_entry),
+    FIELD(sandlot_network, WIRE_COUNT, entry_count),
+    STRUCT_FIELD(sandlot_network, WIRE_ARRAY, credentials, network_credential),
+    FIELD(sandlot_network, WIRE_COUNT, credential_count),
+    FIELD(sandlot_network, WIRE_TEXT, trusted_file),
+};
+static const struct wire_struct network = PLAIN(sandlot_network, network_fields, true);
+
+static const struct wire_value network_decision_fields[] = {
+    FIELD(sandlot_network_decision, WIRE_UINT64, number),    FIELD(sandlot_network_decision, WIRE_INT64, at_ms),
+    FIELD(sandlot_network_decision, WIRE_BOOL, allowed),     FIELD(sandlot_network_decision, WIRE_UINT16, port),
+    FIELD(sandlot_network_decision, WIRE_TEXT, host),        FIELD(sandlot_network_decision, WIRE_TEXT, rule),
+    FIELD(sandlot_network_decision, WIRE_TEXT, reason),      FIELD(sandlot_network_decision, WIRE_UINT64, bytes_in),
+    FIELD(sandlot_network_decision, WIRE_UINT64, bytes_out), FIELD(sandlot_network_decision, WIRE_INT64, duration_ms),
+};
+static const struct wire_struct network_decision = PLAIN(sandlot_network_decision, network_decision_fields, true);
+
 static const struct wire_value create_fields[] = {
-    FIELD(sandlot_create, WIRE_TEXT, sandbox_id),   FIELD(sandlot_create, WIRE_TEXT, snapshot),
-    FIELD(sandlot_create, WIRE_TEXT, run_label),    STRUCT_FIELD(sandlot_create, WIRE_ARRAY, labels, label),
-    FIELD(sandlot_create, WIRE_COUNT, label_count), FIELD(sandlot_create, WIRE_INT64, idle_ttl_ms),
-    FIELD(sandlot_create, WIRE_INT64, hard_ttl_ms), FIELD(sandlot_create, WIRE_UINT32, flags),
+    FIELD(sandlot_create, WIRE_TEXT, sandbox_id),
+    FIELD(sandlot_create, WIRE_TEXT, snapshot),
+    FIELD(sandlot_create, WIRE_TEXT, run_label),
+    STRUCT_FIELD(sandlot_create, WIRE_ARRAY, labels, label),
+    FIELD(sandlot_create, WIRE_COUNT, label_count),
+    FIELD(sandlot_create, WIRE_INT64, idle_ttl_ms),
+    FIELD(sandlot_create, WIRE_INT64, hard_ttl_ms),
+    FIELD(sandlot_create, WIRE_UINT32, flags),
+    STRUCT_FIELD(sandlot_create, WIRE_STRUCT, network, network),
 };
 static const struct wire_struct create = PLAIN(sandlot_create, create_fields, true);
 
@@ -135,6 +177,21 @@ static const struct wire_function listing_functions[] = {
 };
 static const struct wire_struct listing = {WITH_FUNCTIONS(sandlot_listing, listing_functions)};
 
+static const struct wire_function network_view_functions[] = {
+    {.name = "tell",
+     .offset = offsetof(struct sandlot_network_view, tell),
+     ARGUMENTS(A(WIRE_SELF), A_STRUCT(network), A(WIRE_TEXT))},
+};
+static const struct wire_struct network_view = {WITH_FUNCTIONS(sandlot_network_view, network_view_functions)};
+
+static const struct wire_function network_log_functions[] = {
+    {.name = "add",
+     .offset = offsetof(struct sandlot_network_log, add),
+     .result = WIRE_INT32,
+     ARGUMENTS(A(WIRE_SELF), A_STRUCT(network_decision))},
+};
+static const struct wire_struct network_log = {WITH_FUNCTIONS(sandlot_network_log, network_log_functions)};
+
 static const struct wire_function transfer_functions[] = {
     {.name = "done",
      .offset = offsetof(struct sandlot_transfer, done),
@@ -148,6 +205,7 @@ static const struct wire_value command_fields[] = {
     FIELD(sandlot_command, WIRE_TEXTS, environment),
     FIELD(sandlot_command, WIRE_INT64, timeout_ms),
     STRUCT_FIELD(sandlot_command, WIRE_STRUCT, input, source),
+    FIELD(sandlot_command, WIRE_UINT32, flags),
 };
 static const struct wire_struct command = PLAIN(sandlot_command, command_fields, true);
 
@@ -240,6 +298,9 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
      .offset = offsetof(struct sandlot_provider, check),
      .result = WIRE_INT32,
      ARGUMENTS(A(WIRE_CALL), A(WIRE_HANDLE))},
+    {PROVIDER(set_network, A(WIRE_HANDLE), A_STRUCT(network))},
+    {PROVIDER(show_network, A(WIRE_HANDLE), A_STRUCT(network_view))},
+    {PROVIDER(network_log, A(WIRE_HANDLE), A(WIRE_UINT64), A_STRUCT(network_log))},
 };
 
 bool wire_describe_open(const struct sandlot_parameter *parameters, size_t count, struct wire_value *arguments,

@@ -525,7 +525,8 @@ int frame_run_fed(const struct file_call *call, const struct script *script, con
                                             .command = script->text,
                                             .working_dir = "/",
                                             .timeout_ms = time_limit(call),
-                                            .input = input};
+                                            .input = input,
+                                            .flags = script->flags};
     int failed =
         session_run(call->session, &command, &parser->sink, &ended, call->deadline_ms, call->cancel_fd, NULL, &why);
 

@@ -22,6 +22,7 @@ static const char prologue[] =
     "unset -f awk base64 cat cd chmod chown cksum command cp cut dd echo exec exit find grep head ln ls mkdir mktemp "
     "mv od "
     "printf read readlink realpath rm rmdir sed set sort stat tail test touch tr trap true uuencode wc xargs\n"
+    "s_locale=${LC_ALL-}\n"
     "export LC_ALL=C\n"
     "IFS=' \t\n'\n"
     "s_clean() { :; }\n"

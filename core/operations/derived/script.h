@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     /* Many vendors pass a command as one argument, which Linux limits to 128 KiB; some put words of theirs around it.
@@ -39,6 +40,7 @@ struct script {
     size_t length;
     size_t capacity;
     char mark[SCRIPT_MARK + 1]; /* of its frame: hex digits, random */
+    uint32_t flags;             /* of the command that runs it, enum sandlot_command_flag */
 };
 
 /* Begins with the prologue. To be cleared in any case. That there was no memory shows in script_fits and frame_run. */

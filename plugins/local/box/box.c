@@ -225,9 +225,19 @@ static int start_loopback(const struct birth *birth, struct reason *reason)
                           "the box's loopback interface cannot be started (%s): AppArmor or an outer container forbids "
                           "it; allow user namespaces their capabilities",
                           strerror(errno));
-    /* The place for a network policy: here, while init has the rights of the network namespace, it can make listeners
-     * on 127.0.0.1 and ::1 of the box and hand them to the keeper, for a proxy outside to accept on. */
     return 0;
+}
+
+/* Hands the keeper the listener that the box's programs take for a proxy. It tells the box that connects, too. */
+static int send_listener(const struct box_request *request, struct reason *reason)
+{
+    AUTO_CLOSE int listener = loopback_listen(BOX_PROXY_PORT);
+
+    if (listener >= 0 &&
+        protocol_send(request->keeper_fd, MESSAGE_LISTENER, NULL, 0, &listener, 1, processes_now_ms()) == PROTOCOL_OK)
+        return 0;
+    return reason_set(reason, "the listener of the box's proxy cannot be made: %s; raise the limit of open files",
+                      strerror(errno));
 }
 
 /* Lets go of everything but what init needs. Its standard descriptors become /dev/null. */
@@ -291,6 +301,19 @@ static void fill_setup(const struct box_request *request, rlim_t others, struct 
     walls_limits(settings, memory_cgroup, others, &setup->profile.limits);
 }
 
+/* How programs find the way out. Both cases, for some look at one only, and curl ignores HTTP_PROXY. */
+static void point_to_proxy(struct profile *profile)
+{
+    static const char *const variables[] = {"http_proxy=" BOX_PROXY,  "HTTP_PROXY=" BOX_PROXY,
+                                            "https_proxy=" BOX_PROXY, "HTTPS_PROXY=" BOX_PROXY,
+                                            "no_proxy=" BOX_NO_PROXY, "NO_PROXY=" BOX_NO_PROXY};
+    size_t used = 0;
+
+    while (profile->environment[used])
+        used++;
+    memcpy(&profile->environment[used], variables, sizeof(variables));
+}
+
 /* The box with namespaces of its own. */
 static int make_full_box(const struct birth *birth, struct init_setup *setup, struct reason *reason)
 {
@@ -317,9 +340,11 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
     unshare(CLONE_NEWCGROUP);
     if (sethostname("sandlot", strlen("sandlot")) < 0)
         return reason_set(reason, "the box's host name cannot be set: %s; AppArmor may forbid it", strerror(errno));
-    if (start_loopback(birth, reason) < 0 || view_enter(request, &folders, reason) < 0)
+    if (start_loopback(birth, reason) < 0 || send_listener(request, reason) < 0 ||
+        view_enter(request, &folders, reason) < 0)
         return -1;
     fill_setup(request, OWN_PROCESSES, setup);
+    point_to_proxy(&setup->profile);
     if (keep_essentials(birth, setup, reason) < 0 || walls_drop_capabilities(reason) < 0)
         return -1;
     return walls_landlock_box(reason);
@@ -444,6 +469,19 @@ static int check_request(const struct box_request *request, struct reason *reaso
     return 0;
 }
 
+/*
+ * clone3(2), and where that is missing clone(2): filters of container engines take the former away, because they cannot
+ * look at its flags. What only the former can stays an error.
+ */
+static pid_t clone_process(struct clone_args *arguments, int *pidfd)
+{
+    const pid_t pid = (pid_t)syscall(SYS_clone3, arguments, sizeof *arguments);
+
+    if (pid >= 0 || errno != ENOSYS || (arguments->flags & CLONE_INTO_CGROUP))
+        return pid;
+    return (pid_t)syscall(SYS_clone, (unsigned long)arguments->flags | SIGCHLD, NULL, pidfd, NULL, NULL);
+}
+
 /* Makes the box's first process. Returns like fork(2). */
 static pid_t make_process(const struct birth *birth, int *pidfd)
 {
@@ -458,7 +496,7 @@ static pid_t make_process(const struct birth *birth, int *pidfd)
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = (unsigned)request->groups->born_in;
     }
-    return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+    return clone_process(&arguments, pidfd);
 }
 
 /*

@@ -63,6 +63,11 @@ enum { BOX_EXTRA_PROCESSES = 96 };
 #define BOX_WORKSPACE "/workspace"
 #define BOX_HOME "/home/sandlot"
 
+/* Where the programs of a box of CONFINEMENT_FULL find their proxy: a listener on the box's own loopback interface. */
+#define BOX_PROXY "http://127.0.0.1:3128"
+#define BOX_NO_PROXY "localhost,127.0.0.1,::1"
+enum { BOX_PROXY_PORT = 3128 };
+
 /*
  * What shows the memory of the box's namespaces: the lists of its System V objects, and a socket for sock_diag(7).
  * Where no control group counts that memory init opens them before its first command, and sends them through keeper_fd,

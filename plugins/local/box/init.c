@@ -22,6 +22,7 @@
 enum {
     CLIENTS = 128,          /* connections; more wait in the listener's queue */
     COMMANDS = 64,          /* that run at a time */
+    LASTING = 256,          /* supervisors that stay for what their commands have left to go on */
     DRAINS = 256,           /* pipes that background jobs still write to */
     DRAIN_AFTER_MS = 10000, /* when the reader of a pipe keeps silent for so long, it has read what it wanted */
     DRAIN_BYTES = 1024 * 1024,
@@ -33,6 +34,7 @@ enum {
 struct client {
     int fd;           /* -1: free */
     pid_t supervisor; /* 0: no command runs */
+    int done_fd;      /* a byte comes when the supervisor leaves the connection, and stays; -1: it will not */
     int output;       /* the reading end of the running command's output, -1: none */
     uint32_t note;    /* enum run_note, if the keeper has had the running command killed */
 };
@@ -54,6 +56,8 @@ struct init {
     int64_t started_ms; /* CLOCK_BOOTTIME, as all of the time to live: it goes on while the machine sleeps */
     int64_t used_ms;
     size_t running;
+    pid_t lasting[LASTING]; /* supervisors whose commands have ended */
+    size_t lasting_count;
     struct client clients[CLIENTS];
     struct drain drains[DRAINS];
     size_t drain_count;
@@ -84,6 +88,12 @@ static bool is_over(int64_t start_ms, int64_t length_ms, int64_t now_ms)
     return length_ms > 0 && now_ms - start_ms >= length_ms;
 }
 
+/* Does something run that the box is to stay for? */
+static bool is_used(const struct init *init)
+{
+    return init->running || init->lasting_count;
+}
+
 /* Sets the timer to the next moment at which a time to live may be over. It is not moved with each use, but looked at
  * when it rings. */
 static void set_timer(const struct init *init, int64_t now_ms)
@@ -91,7 +101,7 @@ static void set_timer(const struct init *init, int64_t now_ms)
     const int64_t hard_ms = init->setup->hard_ttl_ms;
     const int64_t idle_ms = init->setup->idle_ttl_ms;
     int64_t next_ms = hard_ms > 0 ? init->started_ms + hard_ms : INT64_MAX;
-    const int64_t idle_at_ms = (init->running ? now_ms : init->used_ms) + idle_ms;
+    const int64_t idle_at_ms = (is_used(init) ? now_ms : init->used_ms) + idle_ms;
 
     if (idle_ms > 0 && idle_at_ms < next_ms)
         next_ms = idle_at_ms;
@@ -112,7 +122,7 @@ static void look_at_time(const struct init *init)
         end_box(init, BOX_EXIT_BROKEN);
     if (is_over(init->started_ms, init->setup->hard_ttl_ms, now_ms))
         end_box(init, BOX_EXIT_HARD_TTL);
-    if (!init->running && is_over(init->used_ms, init->setup->idle_ttl_ms, now_ms))
+    if (!is_used(init) && is_over(init->used_ms, init->setup->idle_ttl_ms, now_ms))
         end_box(init, BOX_EXIT_IDLE_TTL);
     set_timer(init, now_ms);
 }
@@ -212,7 +222,7 @@ static void accept_client(struct init *init)
     const int fd = i < CLIENTS ? accept4(init->setup->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
 
     if (fd >= 0)
-        init->clients[i] = (struct client){.fd = fd, .output = -1};
+        init->clients[i] = (struct client){.fd = fd, .output = -1, .done_fd = -1};
 }
 
 static void run_command(struct init *init, struct client *client, struct received *message)
@@ -222,17 +232,27 @@ static void run_command(struct init *init, struct client *client, struct receive
                        "the sandbox runs 64 commands already; wait until one of them has ended");
         return;
     }
+    int done[2] = {-1, -1};
+
+    /* Without that pipe it is a command like any other. */
+    if (supervisor_stays(message) && pipe2(done, O_CLOEXEC | O_NONBLOCK) < 0)
+        done[0] = done[1] = -1;
     const pid_t pid = _Fork(); /* not fork(3), which would look for the stacks of the keeper's threads */
 
     if (pid == 0)
-        supervisor_run(&init->setup->profile, client->fd, message);
+        supervisor_run(&init->setup->profile, client->fd, done[1], message);
+    if (done[1] >= 0)
+        close(done[1]);
     if (pid < 0) {
+        if (done[0] >= 0)
+            close(done[0]);
         answer_failure(
             client->fd, SANDLOT_EXHAUSTED,
             "no process can be started in the sandbox; end background jobs or raise the parameter processes");
         return;
     }
     client->supervisor = pid;
+    client->done_fd = done[0];
     client->output = received_take_fd(message, 1);
     init->running++;
 }
@@ -284,12 +304,14 @@ static void serve_client(struct init *init, size_t i)
  * command owns. */
 static void sweep(const struct init *init)
 {
-    pid_t supervisors[CLIENTS];
+    pid_t supervisors[CLIENTS + LASTING];
     size_t count = 0;
 
     for (size_t i = 0; i < CLIENTS; i++)
         if (init->clients[i].fd >= 0 && init->clients[i].supervisor)
             supervisors[count++] = init->clients[i].supervisor;
+    for (size_t i = 0; i < init->lasting_count; i++)
+        supervisors[count++] = init->lasting[i];
     processes_kill(getpid(), supervisors, count, processes_now_ms() + SWEEP_MS);
 }
 
@@ -304,13 +326,53 @@ static void answer_for_supervisor(const struct init *init, const struct client *
     answer(client->fd, MESSAGE_ENDED, &result, sizeof result);
 }
 
-static void command_ended(struct init *init, size_t i, int status)
+/* The connection is free for the next command. */
+static void command_left(struct init *init, size_t i)
 {
     struct client *client = &init->clients[i];
 
     client->supervisor = 0;
+    if (client->done_fd >= 0)
+        close(client->done_fd);
+    client->done_fd = -1;
     init->running--;
     init->used_ms = boot_ms();
+}
+
+/* The command of a supervisor that stays has ended, unless that has died. */
+static void supervisor_left(struct init *init, size_t i)
+{
+    struct client *client = &init->clients[i];
+    char done;
+
+    if (read(client->done_fd, &done, 1) != 1) {
+        close(client->done_fd);
+        client->done_fd = -1;
+        return;
+    }
+    if (init->lasting_count < LASTING)
+        init->lasting[init->lasting_count++] = client->supervisor;
+    command_left(init, i);
+    if (client->output >= 0)
+        add_drain(init, client->output, (int)i);
+    client->output = -1;
+}
+
+static void lasting_ended(struct init *init, pid_t pid)
+{
+    for (size_t i = 0; i < init->lasting_count; i++)
+        if (init->lasting[i] == pid) {
+            init->lasting[i] = init->lasting[--init->lasting_count];
+            init->used_ms = boot_ms();
+            return;
+        }
+}
+
+static void command_ended(struct init *init, size_t i, int status)
+{
+    struct client *client = &init->clients[i];
+
+    command_left(init, i);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         answer_for_supervisor(init, client);
     client->note = RUN_NOTE_NONE;
@@ -338,10 +400,13 @@ static void reap(struct init *init)
 
     while (read(init->setup->profile.signal_fd, &signal, sizeof signal) == (ssize_t)sizeof signal)
         ending = ending || signal.ssi_signo != SIGCHLD;
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (!WIFSTOPPED(status))
+            lasting_ended(init, pid);
         for (size_t i = 0; i < CLIENTS; i++)
             if (init->clients[i].fd >= 0 && init->clients[i].supervisor == pid)
                 supervisor_changed(init, i, status);
+    }
     if (ending)
         end_box(init, BOX_EXIT_ENDED);
 }
@@ -359,7 +424,8 @@ static int fill_poll(const struct init *init, struct pollfd *fds)
     fds[SLOT_SIGNAL] = (struct pollfd){init->setup->profile.signal_fd, POLLIN, 0};
     fds[SLOT_TIMER] = (struct pollfd){init->timer_fd, POLLIN, 0};
     for (size_t i = 0; i < CLIENTS; i++)
-        fds[SLOT_CLIENTS + i] = (struct pollfd){init->clients[i].supervisor ? -1 : init->clients[i].fd, POLLIN, 0};
+        fds[SLOT_CLIENTS + i] = (struct pollfd){
+            init->clients[i].supervisor ? init->clients[i].done_fd : init->clients[i].fd, POLLIN, 0};
     for (size_t i = 0; i < init->drain_count; i++) {
         const struct drain *drain = &init->drains[i];
         const bool open = is_open_drain(drain, now_ms);
@@ -395,6 +461,17 @@ static void look_at_keeper(struct init *init)
         obey(init, order);
 }
 
+/* Something has come from a connection, or from the supervisor that has it. */
+static void serve_place(struct init *init, size_t i)
+{
+    const struct client *client = &init->clients[i];
+
+    if (client->supervisor && client->done_fd >= 0)
+        supervisor_left(init, i);
+    else if (client->fd >= 0 && !client->supervisor)
+        serve_client(init, i);
+}
+
 static void turn(struct init *init)
 {
     struct pollfd fds[SLOT_DRAINS + DRAINS];
@@ -412,7 +489,7 @@ static void turn(struct init *init)
         reap(init);
     for (size_t i = 0; i < CLIENTS; i++)
         if (fds[SLOT_CLIENTS + i].fd >= 0 && fds[SLOT_CLIENTS + i].revents)
-            serve_client(init, i);
+            serve_place(init, i);
     if (fds[SLOT_LISTENER].revents)
         accept_client(init);
 }

@@ -472,7 +472,33 @@ static void hand_over_terminal(int connection, int controller)
     close(controller);
 }
 
-_Noreturn void supervisor_run(const struct profile *profile, int connection, struct received *message)
+bool supervisor_stays(const struct received *message)
+{
+    struct run_request request;
+
+    if (message->header.kind != MESSAGE_RUN || message->header.length < sizeof request)
+        return false;
+    memcpy(&request, message->body, sizeof request);
+    return request.flags & SANDLOT_COMMAND_LEAVES_WORK;
+}
+
+/* Stays until nothing is left of what the command has started: as long the box counts as in use. */
+static void stay(struct run *run, int done_fd)
+{
+    struct pollfd fd = {run->profile->signal_fd, POLLIN, 0};
+
+    while (write(done_fd, "", 1) < 0 && errno == EINTR)
+        continue;
+    close(done_fd);
+    close(run->connection);
+    for (reap(run); !run->alone; reap(run)) {
+        poll(&fd, 1, -1);
+        if (read_signals(fd.fd))
+            end_all(run, KILL_GRACE_MS);
+    }
+}
+
+_Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message)
 {
     struct run run = {.profile = profile, .connection = connection};
     struct command command = {.output = -1, .controller = -1};
@@ -498,5 +524,7 @@ _Noreturn void supervisor_run(const struct profile *profile, int connection, str
     const struct run_result result = result_of(&run, outcome, memory_kills(profile->memory_events_fd) > kills);
 
     protocol_send(connection, MESSAGE_ENDED, &result, sizeof result, NULL, 0, processes_now_ms() + ANSWER_MS);
+    if (done_fd >= 0 && outcome == OUTCOME_ENDED)
+        stay(&run, done_fd);
     _exit(0);
 }

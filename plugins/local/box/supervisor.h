@@ -13,7 +13,7 @@ struct profile {
     const char *shell;
     const char *workspace;       /* where a command starts that names no folder */
     int workspace_fd;            /* that folder, where its path may not be walked; else -1 */
-    const char *environment[10]; /* what each command gets, ended by NULL */
+    const char *environment[16]; /* what each command gets, ended by NULL */
     struct limits limits;
     int ruleset;   /* Landlock domain to be entered by each command; -1: init is in one already */
     int null_fd;   /* /dev/null */
@@ -24,8 +24,13 @@ struct profile {
 
 /*
  * Runs the command of a MESSAGE_RUN or MESSAGE_TERMINAL, answers on CONNECTION, and exits. Called in a fork of init.
- * While it runs CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command.
+ * While it runs CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command. With DONE_FD (-1: none)
+ * it stays after the command, as long as something lives that this has started: it writes a byte there and leaves
+ * CONNECTION to init.
  */
-_Noreturn void supervisor_run(const struct profile *profile, int connection, struct received *message);
+_Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message);
+
+/* Is the work that the command of MESSAGE leaves meant to go on? */
+bool supervisor_stays(const struct received *message);
 
 #endif

@@ -238,8 +238,10 @@ static int64_t start_time(pid_t pid)
 static int write_record(const struct building *building)
 {
     const struct box *box = building->box;
-    const struct settings *settings = building->settings;
-    AUTO_FREE char *text = settings_write(settings);
+    struct settings settings = *building->settings;
+
+    settings.network = NULL; /* which may change, and so stands by itself */
+    AUTO_FREE char *text = settings_write(&settings);
     char limits[128];
 
     cgroups_describe(&building->keeper->cgroups, limits, sizeof(limits));
@@ -249,19 +251,35 @@ static int write_record(const struct building *building)
         !fields_add_number(&text, "host_uid", box->host_uid) || !fields_add_number(&text, "host_gid", building->gid) ||
         !fields_add(&text, "limits", limits))
         return -1;
+    if (building->settings->network && state_write(building->folder.fd, "network", building->settings->network) < 0)
+        return -1;
     return state_write(building->folder.fd, "record", text);
 }
 
-/* What init has sent before it stood, if anything. */
-static void receive_gauges(const struct box *box, int gauges[BOX_GAUGES])
+/* What init has sent before it stood: the gauges if they are wanted, and the listener of a box with a network. */
+static void receive_descriptors(const struct box *box, int gauges[BOX_GAUGES], int *listener_fd)
 {
     struct received message;
 
-    if (protocol_receive(box->keeper_fd, &message, sandlot_now_ms(), -1) != PROTOCOL_OK)
-        return;
-    for (size_t i = 0; message.header.kind == MESSAGE_GAUGES && i < BOX_GAUGES; i++)
-        gauges[i] = received_take_fd(&message, i);
-    received_clear(&message);
+    while (protocol_receive(box->keeper_fd, &message, 0, -1) == PROTOCOL_OK) {
+        for (size_t i = 0; message.header.kind == MESSAGE_GAUGES && i < BOX_GAUGES; i++)
+            gauges[i] = received_take_fd(&message, i);
+        if (message.header.kind == MESSAGE_LISTENER)
+            *listener_fd = received_take_fd(&message, 0);
+        received_clear(&message);
+    }
+}
+
+/* The box's way out, of which its programs know by their variables. */
+static int begin_way(struct building *building, int listener_fd)
+{
+    const char *policy = building->settings->network;
+    char *copy = policy ? strdup(policy) : NULL;
+
+    if (!policy || copy)
+        return way_begin(building->keeper, building->box, listener_fd, copy);
+    close(listener_fd);
+    return -1;
 }
 
 /* The box stands: makes it known to the rest of the keeper. */
@@ -273,12 +291,14 @@ static int enrol(struct building *building)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = box};
     bool watch_memory = keeper->cgroups.fds[CGROUP_MEMORY] < 0;
     int gauges[BOX_GAUGES] = {-1, -1, -1, -1};
+    AUTO_CLOSE int listener = -1;
 
-    if (watch_memory)
-        receive_gauges(box, gauges);
+    receive_descriptors(box, gauges, &listener);
     box->guarded = guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
                              watch_memory ? (uint64_t)settings->memory_mb << 20 : 0, gauges);
     if (!box->guarded || write_record(building) < 0)
+        return -1;
+    if (!box->landlock && (listener < 0 || begin_way(building, take_fd(&listener)) < 0))
         return -1;
     if (epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, box->process.pidfd, &event) < 0)
         return -1;
@@ -300,6 +320,7 @@ static void kill_and_wait(const struct box_process *process)
 static void discard(struct keeper *keeper, struct box *box)
 {
     guard_remove(box->guarded);
+    way_end(&box->way);
     if (!cgroups_remove(&keeper->cgroups, box->id)) {
         struct remains *remains = calloc(1, sizeof(*remains));
 
@@ -393,6 +414,19 @@ void boxes_end(struct box *box, const char *reason)
     }
     /* When its pid 1 dies, the kernel kills everything in the box. */
     syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
+}
+
+int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy)
+{
+    AUTO_CLOSE int folder = openat(keeper->state.boxes_fd, box->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char *copy = strdup(policy);
+
+    /* Noted first: what cannot be noted is not put in force. */
+    if (!copy || folder < 0 || box->way.dead || state_write(folder, "network", policy) < 0) {
+        free(copy);
+        return -1;
+    }
+    return way_change(&box->way, copy);
 }
 
 /* Why BOX ended, for those who look for it later. */

@@ -7,17 +7,12 @@
 #include "guard.h"
 #include "network.h"
 #include "state.h"
+#include "way.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { BOX_ID_SIZE = 20 };
-
-/* What epoll(7) reports on: the first member of a box and of a connection, and the listener and the wake-up themselves.
- */
-struct source {
-    enum source_kind { SOURCE_LISTENER, SOURCE_WAKE, SOURCE_CONNECTION, SOURCE_BOX } kind;
-};
 
 struct connection;
 
@@ -32,6 +27,7 @@ struct box {
     int keeper_fd; /* the keeper's end of the box's socketpair */
     uid_t host_uid;
     struct guarded *guarded;
+    struct way way;           /* out of it; its box is NULL where there is no network namespace */
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
     bool landlock;            /* CONFINEMENT_LANDLOCK */
     bool unpacks;             /* it is to become that itself */
@@ -50,6 +46,7 @@ struct keeper {
     const struct seccomp_program *filter;
     int epoll_fd;
     int wake_fd;
+    int egress_program; /* -1: it is not installed */
     struct box *boxes;
     struct connection *connections;
     struct remains *remains;
@@ -64,6 +61,9 @@ struct box *boxes_find(const struct keeper *keeper, const char *id);
 /* Kills all that runs in the box. boxes_bury follows when it is dead. REASON is static, for those who ask for the box
  * later; NULL: nobody will. */
 void boxes_end(struct box *box, const char *reason);
+
+/* Gives BOX another network policy, and notes it. Returns like way_change. */
+int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy);
 
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
 void boxes_bury(struct keeper *keeper, struct box *box);

@@ -121,6 +121,7 @@ static int open_keeper(struct keeper *keeper, char *reason, size_t size)
         return -1;
     cgroups_find(&keeper->cgroups);
     network_start(&keeper->network);
+    keeper->egress_program = way_open_program();
     keeper->filter = walls_filter_new(reason, size);
     if (!keeper->filter)
         return -1;
@@ -156,6 +157,12 @@ static void handle(struct keeper *keeper, const struct epoll_event *event, int l
         break;
     case SOURCE_BOX:
         serve_end_of_box(keeper, (struct box *)source);
+        break;
+    case SOURCE_KNOCK:
+        way_knocked(keeper, (struct way *)(void *)((char *)source - offsetof(struct way, knock)));
+        break;
+    case SOURCE_EGRESS:
+        serve_way(keeper, (struct way *)(void *)((char *)source - offsetof(struct way, answers)));
         break;
     }
 }

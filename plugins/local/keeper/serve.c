@@ -18,6 +18,8 @@ struct connection {
     int fd;
     struct box *leased;  /* the box that ends with this connection */
     struct box *awaited; /* the box whose end this connection wants to hear of */
+    struct box *changed; /* the box whose change of policy this connection waits for, */
+    unsigned change;     /* and the number of that among all that were sent */
 };
 
 static void answer(const struct connection *connection, uint32_t kind, const void *body, size_t length)
@@ -145,6 +147,55 @@ static void delete_box(struct keeper *keeper, struct connection *connection, con
     boxes_end(box, NULL);
 }
 
+static const char way_ended[] =
+    "the proxy of this sandbox has ended, so nothing leaves it any more; create another sandbox";
+
+/* The body: the box's id, a line feed, its new policy. */
+static void change_network(struct keeper *keeper, struct connection *connection, char *body)
+{
+    char *policy = body + strcspn(body, "\n");
+
+    if (!*policy) {
+        fail(connection, SANDLOT_INTERNAL, "the keeper does not understand what is to be changed");
+        return;
+    }
+    *policy++ = '\0';
+    struct box *box = boxes_find(keeper, body);
+
+    if (!box || box->ending) {
+        fail(connection, SANDLOT_NOT_FOUND, "sandbox %.64s was not found; `sandlot list` shows what there is", body);
+        return;
+    }
+    switch (boxes_change_network(keeper, box, policy)) {
+    case 1:
+        answer(connection, MESSAGE_DONE, NULL, 0);
+        break;
+    case 0:
+        connection->changed = box;
+        connection->change = box->way.sent;
+        break;
+    default:
+        fail(connection, SANDLOT_UNAVAILABLE, "%s", way_ended);
+    }
+}
+
+void serve_way(struct keeper *keeper, struct way *way)
+{
+    const enum way_answer heard = way_heard(keeper, way);
+
+    for (struct connection *connection = keeper->connections; connection; connection = connection->next) {
+        if (connection->changed != way->box || heard == WAY_NOTHING)
+            continue;
+        if (heard == WAY_DONE && connection->change > way->taken)
+            continue;
+        connection->changed = NULL;
+        if (heard == WAY_DONE)
+            answer(connection, MESSAGE_DONE, NULL, 0);
+        else
+            fail(connection, SANDLOT_UNAVAILABLE, "%s", way_ended);
+    }
+}
+
 static void list(const struct keeper *keeper, const struct connection *connection)
 {
     for (const struct box *box = keeper->boxes; box; box = box->next) {
@@ -194,6 +245,9 @@ static void handle(struct keeper *keeper, struct connection *connection, const s
     case MESSAGE_DELETE:
         delete_box(keeper, connection, message->body);
         break;
+    case MESSAGE_NETWORK:
+        change_network(keeper, connection, message->body);
+        break;
     case MESSAGE_LIST:
         list(keeper, connection);
         break;
@@ -225,9 +279,14 @@ void serve_end_of_box(struct keeper *keeper, struct box *box)
     if (box->lease)
         box->lease->leased = NULL;
     boxes_bury(keeper, box);
-    for (struct connection *connection = keeper->connections; connection; connection = connection->next)
+    for (struct connection *connection = keeper->connections; connection; connection = connection->next) {
+        if (connection->changed == dead) {
+            connection->changed = NULL;
+            fail(connection, SANDLOT_NOT_FOUND, "the sandbox ended while its network was being changed");
+        }
         if (connection->awaited == dead) {
             connection->awaited = NULL;
             answer(connection, MESSAGE_DONE, NULL, 0);
         }
+    }
 }

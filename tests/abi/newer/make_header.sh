@@ -10,8 +10,8 @@ set -eu
 header=$1
 folder=$2
 major=${3:-}
-growing="call host parameter create source sink command exit listed listing transfer root terminal provider"
-frozen="label file" # arrays: see VERSIONS in the header
+growing="call host parameter create source sink command exit listed listing transfer root terminal provider network network_view network_decision network_log"
+frozen="label file network_entry network_credential" # arrays: see VERSIONS in the header
 
 mkdir -p "$folder/sandlot"
 result=$folder/sandlot/provider.h
@@ -29,7 +29,7 @@ found=$(sed -n 's/^struct \(sandlot_[a-z_]*\) {$/\1/p' "$header" | sort)
 }
 awk -v growing=" $growing " '
     /^#define SANDLOT_ABI_MINOR [0-9]+$/ { print "#define SANDLOT_ABI_MINOR 7"; minor++; next }
-    /^struct sandlot_[a-z]+ \{$/ { name = substr($2, 9) }
+    /^struct sandlot_[a-z_]+ \{$/ { name = substr($2, 9) }
     /^};/ && name != "" {
         if (index(growing, " " name " ")) {
             if (name == "host")

@@ -288,14 +288,21 @@ static enum verdict wide_families(const struct attack *attack)
     return HELD;
 }
 
+/* A variable may name the box's own proxy, which has no password; the machine's may hold one. */
+static bool is_own_proxy(const char *value)
+{
+    return strcmp(value, "http://127.0.0.1:3128") == 0 || strcmp(value, "localhost,127.0.0.1,::1") == 0;
+}
+
 static enum verdict proxy_variables(const struct attack *attack)
 {
     (void)attack;
     for (char **variable = environ; *variable; variable++) {
         size_t length = strcspn(*variable, "=");
 
-        if (length > 6 && strncasecmp(*variable + length - 6, "_PROXY", 6) == 0)
-            return through("the environment has %.*s", (int)length, *variable);
+        if (length > 6 && strncasecmp(*variable + length - 6, "_PROXY", 6) == 0 &&
+            !is_own_proxy(*variable + length + 1))
+            return through("the environment has %.*s of the machine's", (int)length, *variable);
     }
     return HELD;
 }

@@ -8,7 +8,8 @@
  *   calls LIBRARY SYMBOL BASE_URL fork ID RUN-LABEL
  *
  * Prints what the provider says; the status of the call is the program's. The parameters are as if nothing had been
- * said of them, but for base_url and what the environment has as PARAMETER_NAME.
+ * said of them, but for base_url and what the environment has as PARAMETER_NAME. With KEEP in the environment what fork
+ * makes is to outlive this program.
  */
 #include <dlfcn.h>
 #include <ffi.h>
@@ -95,8 +96,11 @@ static enum sandlot_status make_fork(struct sandlot_call *call, const struct san
                                      const char *id, const char *label)
 {
     const struct sandlot_label labels[] = {{"sandlot", "1"}, {"sandlot-run", label}};
-    const struct sandlot_create request = {
-        .size = sizeof(request), .run_label = label, .labels = labels, .label_count = 2};
+    const struct sandlot_create request = {.size = sizeof(request),
+                                           .run_label = label,
+                                           .labels = labels,
+                                           .label_count = 2,
+                                           .flags = getenv("KEEP") ? SANDLOT_CREATE_KEEP : 0};
 
     return table->fork(call, provider, id, &request);
 }

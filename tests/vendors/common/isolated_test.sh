@@ -4,11 +4,12 @@
 # environment, and where the vendor has one, from its file in the home folder.
 . tests/vendors/lib.sh
 . tests/vendors/agentcore/keys.sh
+. tests/vendors/kubernetes/configuration.sh
 need_vendors
 home=$(mktemp -d /var/tmp/sandlot-isolated.XXXXXX) || exit 2 # not in the folder for temporary files, which is open
 trap 'rm -rf "$home"; finish_vendor' EXIT
 export HOME=$home
-for name in agentcore daytona langsmith modal runloop vercel; do
+for name in agentcore daytona kubernetes langsmith modal runloop vercel; do
     printf '[sandboxes.providers.%s]\nisolation = "process"\n' "$name"
 done >"$config"
 head -c 300000 /dev/urandom >"$scratch/bytes"
@@ -52,4 +53,7 @@ mkdir "$HOME/.aws"
 printf '[default]\naws_access_key_id=%s\naws_secret_access_key=%s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" >"$HOME/.aws/credentials"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE
 json "agentcore: by ~/.aws/credentials" 0 .sandboxes list "${provider[@]}"
+mkdir -p "$HOME/.kube"
+write_configuration "$HOME/.kube/config" sa-0123456789abcdefEMULATED
+isolated kubernetes ''
 vendor_sound

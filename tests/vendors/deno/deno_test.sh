@@ -23,6 +23,7 @@ requests_of=(
     [list]='GET /api/v2/sandboxes$'
     [delete]='DELETE /api/v3/sandbox/'
 )
+late=
 stalling='{"slow_ms":600000}' # the handshake passes, and then nothing comes
 
 vendor_lifecycle

@@ -1,8 +1,11 @@
 // Kubernetes: an API server with pods that run, network policies, agent-sandbox, and rights that are held to.
 //
-// EMULATOR_AGENT_SANDBOX=N: agent-sandbox is installed, with a pool "sandlot" of N warm sandboxes. Others: pods.mjs,
-// store.mjs, exec.mjs, rights.mjs.
+// EMULATOR_AGENT_SANDBOX=N: agent-sandbox is installed, with a pool "sandlot" of N warm sandboxes. EMULATOR_TLS: a folder
+// with ca.pem, server.pem and server.key, for a second port that speaks TLS and takes certificates of clients. Others:
+// pods.mjs, store.mjs, exec.mjs, rights.mjs.
 
+import fs from 'node:fs';
+import tls from 'node:tls';
 import { createEmulator } from '../common/server.mjs';
 import { choose, exec, terminals } from './exec.mjs';
 import { createPod, deletePod, ended } from './pods.mjs';
@@ -29,8 +32,10 @@ const controllers = new Controllers({ pods, sandboxes, claims, pools });
 
 function userOf(request) {
     const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    const certificate = request.headers['x-emulator-certificate']; // of the front that speaks TLS, see front.mjs
+    const certificate = request.socket.authorized && request.socket.getPeerCertificate?.().subject?.CN;
     if (certificate) return { name: certificate };
+    const [, basic] = /^Basic (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+    if (basic && Buffer.from(basic, 'base64').toString() === 'somebody:pass word') return { name: 'somebody' };
     if (!request.headers.authorization) throw refusal('Forbidden', 'forbidden: User "system:anonymous" cannot do anything');
     const user = tokens.get(token);
     if (!user) throw refusal('Unauthorized', 'Unauthorized');
@@ -136,6 +141,7 @@ const evict = ['POST', '/api/v1/namespaces/:space/pods/:name/eviction', async (r
     return { status: 201, json: { kind: 'Status', apiVersion: 'v1', status: 'Success' } };
 }];
 
+let secure = null;
 if (warm !== undefined) controllers.addPool('default', 'sandlot', Number(warm));
 
 const liveIds = () => {
@@ -144,7 +150,7 @@ const liveIds = () => {
         ...[...claims.objects.values()].map((claim) => ({ id: `sandboxclaim/${claim.metadata.name}`, labels: claim.metadata.labels, claim }))];
 };
 
-await createEmulator({
+const { server } = await createEmulator({
     name: 'kubernetes',
     protocols: choose,
     routes: [...resources.flatMap(routesOf), evict, ...discovery],
@@ -156,5 +162,14 @@ await createEmulator({
         await exec(pods.get(space, decodeURIComponent(name)), request, accept);
     },
     state: () => ({ sandboxes: liveIds(), policies: [...policies.objects.values()], boxes: [...sandboxes.objects.values()].map(visible),
-        pods: [...pods.objects.values()], users: [...seen], terminals }),
+        pods: [...pods.objects.values()], users: [...seen], terminals, tls_port: secure?.address().port }),
 });
+
+if (process.env.EMULATOR_TLS) {
+    const file = (name) => fs.readFileSync(`${process.env.EMULATOR_TLS}/${name}`);
+    secure = tls.createServer({ ca: file('ca.pem'), cert: file('server.pem'), key: file('server.key'), requestCert: true,
+        rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, (socket) => server.emit('connection', socket));
+    secure.on('tlsClientError', () => {});
+    await new Promise((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    secure.unref();
+}

@@ -34,7 +34,8 @@ struct attempt {
     struct sandlot_call call; /* what to pass on; first, so that it leads back to the rest */
     struct sandlot_host host;
     struct sandlot_call *outer;
-    char reason[1024]; /* the first message, "" if there was none */
+    char reason[1024];    /* the first message, "" if there was none */
+    int64_t inherited_ms; /* private: the deadline that it began with, where that was OUTER's */
 };
 
 /* Begins an attempt of at most LIMIT_MS (0: as long as OUTER), with OUTER's cancellation. The struct must not be moved,
@@ -43,6 +44,12 @@ void attempt_begin(struct attempt *attempt, struct sandlot_call *outer, int64_t 
 
 /* The same, but it lasts LIMIT_MS whatever becomes of OUTER. A provider has a second after a cancellation. */
 void attempt_begin_urgent(struct attempt *attempt, struct sandlot_call *outer, int64_t limit_ms);
+
+/* The deadline of CALL, which may be an attempt, as it is now; 0: none. An attempt without a limit of its own follows
+ * the call that it is within, whose deadline may move while something is waited for (remote_command.h). CALL must be no
+ * copy.
+ */
+int64_t attempt_deadline(const struct sandlot_call *call);
 
 /* Fails the outer call with STATUS and the message of the attempt. */
 enum sandlot_status attempt_fail(const struct attempt *attempt, enum sandlot_status status);

@@ -1,7 +1,7 @@
-# Makes C of a shell script, for what the helper library sends to sandboxes: awk -f embed.awk SCRIPT.sh >SCRIPT.c
+# Makes C of a shell script that is sent to sandboxes: awk -v shared=shell/box.sh -f shell/embed.awk SCRIPT.sh >SCRIPT.c
 #
 # A line "#= NAME" begins a section, which becomes the string NAME of SCRIPT.h; "#= NAME VARIABLE" makes it a command that
-# assigns its text to VARIABLE. Comments, indentation and blank lines stay behind: they would travel with every command.
+# assigns its text to VARIABLE. A line "#+ NAME" stands for that section of SHARED. Comments, indentation and blank lines stay behind: they would travel with every command.
 # So no text of a script may run over the end of a line into one that begins with a blank or a "#".
 
 function escaped(text, quoted, out, i, c) {
@@ -17,6 +17,29 @@ function escaped(text, quoted, out, i, c) {
     return out
 }
 
+function add(line) {
+    sub(/^[ \t]+/, "", line)
+    if (line != "" && line !~ /^#/)
+        print "    \"" escaped(line, variable) "\\n\""
+}
+
+# The section NAME of the shared file.
+function take(name, line, inside, found) {
+    while ((getline line < shared) > 0) {
+        if (line ~ /^#= /)
+            inside = substr(line, 4) == name
+        else if (inside)
+            add(line)
+        found = found || inside
+    }
+    close(shared)
+    if (found)
+        return
+    print FILENAME ":" NR ": " shared " has no section " name >"/dev/stderr"
+    failed = 1
+    exit 1
+}
+
 function finish() {
     if (section)
         print (variable ? "    \"'\\n\"" : "   ") ";"
@@ -30,8 +53,6 @@ NR == 1 {
     print "#include \"" name ".h\""
 }
 
-{ sub(/^[ \t]+/, "") }
-
 /^#= / {
     finish()
     section = $2
@@ -43,7 +64,12 @@ NR == 1 {
     next
 }
 
-/^$/ || /^#/ { next }
+/^#\+ / && section {
+    take($2)
+    next
+}
+
+/^[ \t]*(#|$)/ { next }
 
 !section {
     print FILENAME ":" NR ": this is in no section" >"/dev/stderr"
@@ -51,7 +77,7 @@ NR == 1 {
     exit 1
 }
 
-{ print "    \"" escaped($0, variable) "\\n\"" }
+{ add($0) }
 
 END {
     if (!failed)

@@ -1,0 +1,84 @@
+#include "tools/refusals.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { MOST_NAMED = 3, LONGEST_HOST = 100, LONGEST_REASON = 100 };
+
+struct refusals {
+    int64_t begin_ms;
+    char *hosts; /* "a.example.com:443 (not on the list), ..." */
+    size_t count;
+    char *allow; /* the entry that would have helped the first of them; NULL: none would */
+};
+
+int64_t refusals_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* An address of IPv6 stands in brackets before a port. */
+static char *place_of(const char *host, unsigned port, bool with_port)
+{
+    bool is_wide = strchr(host, ':');
+
+    return with_port ? text_format(is_wide ? "[%.*s]:%u" : "%.*s:%u", LONGEST_HOST, host, port)
+                     : text_format("%.*s", LONGEST_HOST, host);
+}
+
+static bool add(void *context, const struct sandlot_network_event *event)
+{
+    struct refusals *refusals = context;
+
+    if (event->allowed || event->at_ms < refusals->begin_ms)
+        return true;
+    AUTO_FREE char *host = text_visible(event->host);
+    AUTO_FREE char *reason = text_visible(event->reason ? event->reason : "denied");
+    AUTO_FREE char *place = host ? place_of(host, event->port, true) : NULL;
+
+    if (!place || !reason || (refusals->hosts && strstr(refusals->hosts, place)))
+        return true;
+    if (refusals->count++ < MOST_NAMED)
+        text_append(&refusals->hosts, "%s%s (%.*s)", refusals->hosts ? ", " : "", place, LONGEST_REASON, reason);
+    /* Other reasons, such as what a name resolves to, no entry of its name does away with. */
+    if (!refusals->allow && strstr(reason, "on the list") && strlen(host) <= LONGEST_HOST)
+        refusals->allow = place_of(host, event->port, event->port != 80 && event->port != 443);
+    return true;
+}
+
+static char *advice(const struct sandlot_session *session, const struct refusals *refusals)
+{
+    AUTO_FREE char *id = text_shell_quote(sandlot_session_id(session));
+    AUTO_FREE char *entry = refusals->allow ? text_shell_quote(refusals->allow) : NULL;
+
+    if (!id || !entry)
+        return strdup("");
+    if (sandlot_can_change_network(session))
+        return text_format(" Ask the user to allow it: sandlot network allow %s %s", id, entry);
+    return text_format(" Ask the user for a sandbox made with --allow %s", entry);
+}
+
+char *refusals_since(struct sandlot_session *session, int64_t begin_ms, struct sandlot_cancellation *cancellation)
+{
+    struct refusals refusals = {.begin_ms = begin_ms};
+    char *line = NULL;
+
+    if (!sandlot_has_network_log(session))
+        return NULL;
+    sandlot_read_network_log(session, 0, add, &refusals, cancellation, NULL);
+    AUTO_FREE char *more =
+        refusals.count > MOST_NAMED ? text_format(" and %zu more", refusals.count - MOST_NAMED) : strdup("");
+    AUTO_FREE char *how = advice(session, &refusals);
+
+    if (refusals.hosts && more && how)
+        line = text_format("[The network refused: %s%s.%s]", refusals.hosts, more, how);
+    free(refusals.hosts);
+    free(refusals.allow);
+    return line;
+}

@@ -1,0 +1,185 @@
+#include "connection.h"
+#include "egress.h"
+#include "stand_in.h"
+
+#include <errno.h>
+#include <sandlot/sdk/cleanup.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* The chain: a connection begins at the top. */
+static const struct filter filters[] = {
+    {"head", 10000, filter_read_head, "the request did not come in time"},
+    {"decide", 1000, filter_decide, ""},
+    {"resolve", RESOLVE_LIMIT_MS + 2000, filter_resolve, "its name was not resolved in time"},
+    {"dial", 6000, filter_dial, "it did not accept the connection in time"},
+    {"first bytes", 20000, filter_first_bytes, "the first bytes did not come in time"},
+    {"copy", 900000, filter_copy, "nothing moved for too long"},
+    {"refuse", 2000, filter_refuse, ""},
+};
+
+/* How long nothing may move once one side has said all that it had to say. */
+enum { HALF_CLOSED_MS = 60000 };
+
+static void enter(struct connection *connection, size_t filter)
+{
+    connection->filter = filter;
+    connection->deadline_ms = egress_now_ms() + filters[filter].limit_ms;
+}
+
+static void prolong(struct connection *connection)
+{
+    const bool half = connection->streams[SIDE_BOX].ended || connection->streams[SIDE_OUTSIDE].ended;
+
+    connection->deadline_ms = egress_now_ms() + stand_in_idle(half ? HALF_CLOSED_MS : filters[FILTER_COPY].limit_ms);
+}
+
+/* A descriptor that nothing is wanted of is not in epoll: it would report the end of the line again and again. */
+static bool watch(struct connection *connection, struct end *end)
+{
+    struct epoll_event event = {.events = end->wanted, .data.ptr = &end->source};
+    const int operation = !end->wanted ? EPOLL_CTL_DEL : end->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+    if (end->fd < 0 || end->wanted == end->watched)
+        return true;
+    end->watched = end->wanted;
+    return epoll_ctl(connection->egress->epoll_fd, operation, end->fd, &event) == 0;
+}
+
+void connection_advance(struct connection *connection)
+{
+    while (!connection->over) {
+        connection->ends[SIDE_BOX].wanted = connection->ends[SIDE_OUTSIDE].wanted = 0;
+        switch (filters[connection->filter].step(connection)) {
+        case VERDICT_NEXT:
+            enter(connection, connection->filter + 1);
+            continue;
+        case VERDICT_REFUSED:
+            enter(connection, FILTER_REFUSE);
+            continue;
+        case VERDICT_END:
+            connection_end(connection);
+            return;
+        case VERDICT_WAIT:
+            if (connection->filter == FILTER_COPY)
+                prolong(connection);
+            if (!watch(connection, &connection->ends[SIDE_BOX]) || !watch(connection, &connection->ends[SIDE_OUTSIDE]))
+                connection_end(connection);
+            return;
+        }
+    }
+}
+
+void connection_begin(struct connection *connection)
+{
+    enter(connection, 0);
+    connection_advance(connection);
+}
+
+void connection_late(struct connection *connection)
+{
+    const char *reason = filters[connection->filter].late;
+
+    if (connection->filter == FILTER_DIAL && dial_next(connection)) {
+        enter(connection, FILTER_DIAL);
+        connection_advance(connection);
+        return;
+    }
+    if (connection->filter >= FILTER_COPY) {
+        snprintf(connection->reason, sizeof(connection->reason), "%.150s", *reason ? reason : connection->reason);
+        connection_end(connection);
+        return;
+    }
+    connection_refuse(connection, connection->filter ? "504 Gateway Timeout" : "408 Request Timeout", reason,
+                      "Try again.");
+    enter(connection, FILTER_REFUSE);
+    connection_advance(connection);
+}
+
+void connection_end(struct connection *connection)
+{
+    if (connection->over)
+        return;
+    connection->over = true;
+    log_decision(connection->egress, connection);
+    for (size_t i = 0; i < SIDES; i++)
+        if (connection->ends[i].fd >= 0)
+            close(take_fd(&connection->ends[i].fd));
+}
+
+/* Has the box had its "200" already, so that what it waits for is no answer of HTTP? */
+static bool is_tunnelling(const struct connection *connection)
+{
+    return connection->target.tunnel && connection->filter >= FILTER_FIRST_BYTES;
+}
+
+enum verdict connection_refuse(struct connection *connection, const char *status, const char *reason,
+                               const char *advice)
+{
+    struct stream *answer = &connection->streams[SIDE_OUTSIDE];
+    const char *name = connection->target.host.name;
+    const bool brackets = strchr(name, ':');
+    char text[1024];
+
+    connection->allowed = false;
+    snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
+    if (connection->ends[SIDE_OUTSIDE].fd >= 0)
+        close(take_fd(&connection->ends[SIDE_OUTSIDE].fd));
+    if (is_tunnelling(connection))
+        return VERDICT_REFUSED;
+    if (*name)
+        snprintf(text, sizeof(text), "Sandlot refused %s%.253s%s:%u: %s. %s\n", brackets ? "[" : "", name,
+                 brackets ? "]" : "", connection->target.port, reason, advice);
+    else
+        snprintf(text, sizeof(text), "Sandlot refused the request: %s. %s\n", reason, advice);
+    free(answer->head);
+    answer->head = NULL;
+    answer->head_at = answer->at = answer->cleared = answer->length = 0;
+    const int length = asprintf(&answer->head,
+                                "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+                                "Connection: close\r\n\r\n%s",
+                                status, strlen(text), text);
+
+    answer->head = length < 0 ? NULL : answer->head;
+    answer->head_length = length < 0 ? 0 : (size_t)length;
+    return VERDICT_REFUSED;
+}
+
+enum verdict filter_refuse(struct connection *connection)
+{
+    struct stream *box = &connection->streams[SIDE_BOX];
+
+    if (!connection_write(connection, SIDE_OUTSIDE))
+        return VERDICT_END;
+    if (connection_pending(connection, SIDE_OUTSIDE)) {
+        connection->ends[SIDE_BOX].wanted = EPOLLOUT;
+        return VERDICT_WAIT;
+    }
+    if (!connection->streams[SIDE_OUTSIDE].shut)
+        shutdown(connection->ends[SIDE_BOX].fd, SHUT_WR);
+    connection->streams[SIDE_OUTSIDE].shut = true;
+    /* To close with something unread would take the answer away from the one who is still sending. */
+    box->at = box->cleared = box->length = 0;
+    if (!connection_read(connection, SIDE_BOX) || box->ended)
+        return VERDICT_END;
+    connection->ends[SIDE_BOX].wanted = EPOLLIN;
+    return VERDICT_WAIT;
+}
+
+bool connection_fits(const struct connection *connection, const struct policy *policy)
+{
+    const char *reason;
+
+    if (!connection->decided_at_ms)
+        return true; /* it will be decided by the new one */
+    if (!policy_find(policy, &connection->target.host, connection->target.port, &reason))
+        return false;
+    if (!connection->addresses || connection->filter < FILTER_DIAL)
+        return true;
+    const address *chosen = &connection->addresses->addresses[connection->address];
+    const bool own = resolve_is_own(connection->addresses, chosen);
+
+    return policy_admits(policy, chosen, own ? ADDRESS_OWN : address_class(chosen), connection->target.port);
+}

@@ -1,0 +1,28 @@
+#include "../network_record.h"
+#include "egress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void log_decision(struct egress *egress, const struct connection *connection)
+{
+    const int64_t duration_ms = egress_now_ms() - connection->started_ms;
+    struct network_record record = {
+        .number = ++egress->decisions,
+        .at_ms = connection->decided_at_ms ? connection->decided_at_ms : egress_time_ms(),
+        .duration_ms = duration_ms,
+        .bytes_in = connection->allowed ? connection->bytes_in : 0,
+        .bytes_out = connection->bytes_out,
+        .port = connection->target.port,
+        .allowed = connection->allowed,
+    };
+
+    snprintf(record.host, sizeof(record.host), "%s", connection->target.host.name);
+    snprintf(record.rule, sizeof(record.rule), "%s", connection->rule);
+    snprintf(record.reason, sizeof(record.reason), "%s", connection->reason);
+    /* A log that cannot be written stops nobody: the number shows that one is missing. */
+    const off_t place = (off_t)((record.number - 1) % NETWORK_RECORDS * sizeof(record));
+
+    if (pwrite(egress->log_fd, &record, sizeof(record), place) < 0)
+        return;
+}

@@ -1,0 +1,248 @@
+/* The loop: new connections, orders of the keeper, addresses of names, and the deadlines of all. */
+#include "../protocol.h"
+#include "egress.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sandlot/provider.h>
+#include <sandlot/sdk/cleanup.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum { EVENTS = 32, ANSWER_MS = 1000, ACCEPTS = 16 };
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t egress_now_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t egress_time_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+/* ---- connections ---- */
+
+static void free_connection(struct connection *connection)
+{
+    for (size_t i = 0; i < SIDES; i++) {
+        free(connection->streams[i].head);
+        free(connection->streams[i].bytes);
+    }
+    free(connection->addresses);
+    free(connection);
+}
+
+static void free_ended(struct egress *egress)
+{
+    for (struct connection **at = &egress->connections; *at;) {
+        struct connection *connection = *at;
+
+        if (!connection->over) {
+            at = &connection->next;
+            continue;
+        }
+        *at = connection->next;
+        egress->count--;
+        free_connection(connection);
+    }
+}
+
+static void add_connection(struct egress *egress, int fd)
+{
+    struct connection *connection = calloc(1, sizeof(*connection));
+    const int one = 1;
+
+    if (!connection) {
+        close(fd);
+        return;
+    }
+    connection->next = egress->connections;
+    connection->egress = egress;
+    connection->started_ms = egress_now_ms();
+    for (size_t i = 0; i < SIDES; i++)
+        connection->ends[i] = (struct end){{SOURCE_END}, connection, i == SIDE_BOX ? fd : -1, 0, 0};
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    egress->connections = connection;
+    egress->count++;
+    connection_begin(connection);
+}
+
+/* More than there is place for wait in the listener's queue: the kernel bounds that too. */
+static bool watch_listener(struct egress *egress, bool watch)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &egress->listener};
+
+    if (watch == egress->listening)
+        return true;
+    egress->listening = watch;
+    return epoll_ctl(egress->epoll_fd, watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, egress->listener_fd, &event) == 0;
+}
+
+static void accept_connections(struct egress *egress)
+{
+    for (int i = 0; i < ACCEPTS && egress->count < CONNECTIONS; i++) {
+        const int fd = accept4(egress->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+            return;
+        add_connection(egress, fd);
+    }
+}
+
+/* ---- orders ---- */
+
+/* The first line is the box's name, what follows its policy. */
+static bool take_policy(struct egress *egress, const char *text)
+{
+    const char *end = strchr(text, '\n');
+    struct policy policy;
+
+    if (!end || end - text >= BOX_NAME_SIZE || !policy_read(end + 1, &policy))
+        return false;
+    snprintf(egress->box, sizeof(egress->box), "%.*s", (int)(end - text), text);
+    policy_clear(&egress->policy);
+    egress->policy = policy;
+    for (struct connection *connection = egress->connections; connection; connection = connection->next) {
+        if (connection->over || connection_fits(connection, &policy))
+            continue;
+        connection->allowed = false;
+        snprintf(connection->reason, sizeof(connection->reason), "cut: the list was changed");
+        connection_end(connection);
+    }
+    return true;
+}
+
+static void obey(struct egress *egress)
+{
+    struct received message;
+    const enum protocol_result result = protocol_receive(egress->control_fd, &message, 0, -1);
+
+    if (result == PROTOCOL_TIMEOUT)
+        return;
+    if (result != PROTOCOL_OK)
+        _exit(0);
+    const bool fine = message.header.kind == MESSAGE_NETWORK && take_policy(egress, message.body);
+
+    received_clear(&message);
+    /* What it does not understand ends it, and with it every way out. */
+    if (!fine)
+        _exit(1);
+    protocol_send(egress->control_fd, MESSAGE_DONE, NULL, 0, NULL, 0, egress_now_ms() + ANSWER_MS);
+    if (!egress->ready) {
+        egress->ready = true;
+        watch_listener(egress, true);
+    }
+}
+
+/* Gives the answer to the one who asked, if he is still there. */
+static void hand_over(const struct egress *egress, const struct resolve_answer *answer)
+{
+    struct connection *connection = egress->connections;
+
+    while (connection && (connection->over || connection->query != answer->query || connection->addresses))
+        connection = connection->next;
+    if (!connection)
+        return;
+    connection->addresses = malloc(sizeof(*answer));
+    if (!connection->addresses) {
+        connection_end(connection);
+        return;
+    }
+    memcpy(connection->addresses, answer, sizeof(*answer));
+    connection_advance(connection);
+}
+
+static void take_addresses(struct egress *egress)
+{
+    struct resolve_answer answer;
+    int taken;
+
+    while ((taken = resolve_take(egress->resolver_fd, &answer)) > 0) {
+        egress->asked--;
+        hand_over(egress, &answer);
+    }
+    if (taken < 0)
+        _exit(1);
+    /* Those that had to wait to ask. */
+    for (struct connection *connection = egress->connections; connection; connection = connection->next)
+        if (!connection->over && connection->filter == FILTER_RESOLVE && !connection->query)
+            connection_advance(connection);
+}
+
+/* ---- the loop ---- */
+
+/* Ends what is late; how long to wait for the next. */
+static int look_at_deadlines(const struct egress *egress)
+{
+    const int64_t now_ms = egress_now_ms();
+    int64_t next_ms = INT64_MAX;
+
+    for (struct connection *connection = egress->connections; connection; connection = connection->next) {
+        if (!connection->over && now_ms >= connection->deadline_ms)
+            connection_late(connection);
+        if (!connection->over && connection->deadline_ms < next_ms)
+            next_ms = connection->deadline_ms;
+    }
+    return next_ms == INT64_MAX ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
+}
+
+static void handle(struct egress *egress, struct source *source)
+{
+    switch (source->kind) {
+    case SOURCE_CONTROL:
+        obey(egress);
+        break;
+    case SOURCE_LISTENER:
+        accept_connections(egress);
+        break;
+    case SOURCE_RESOLVER:
+        take_addresses(egress);
+        break;
+    case SOURCE_END:
+        connection_advance(((struct end *)(void *)source)->connection);
+        break;
+    }
+}
+
+static bool add_source(const struct egress *egress, int fd, struct source *source)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
+
+    return epoll_ctl(egress->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void egress_run(struct egress *egress)
+{
+    struct epoll_event events[EVENTS];
+
+    egress->control = (struct source){SOURCE_CONTROL};
+    egress->listener = (struct source){SOURCE_LISTENER};
+    egress->resolver = (struct source){SOURCE_RESOLVER};
+    if (!add_source(egress, egress->control_fd, &egress->control) ||
+        !add_source(egress, egress->resolver_fd, &egress->resolver))
+        return;
+    for (;;) {
+        const int wait_ms = look_at_deadlines(egress);
+        const int count = epoll_wait(egress->epoll_fd, events, EVENTS, wait_ms);
+
+        if (count < 0 && errno != EINTR)
+            return;
+        for (int i = 0; i < count; i++)
+            handle(egress, events[i].data.ptr);
+        free_ended(egress);
+        if (egress->ready && !watch_listener(egress, egress->count < CONNECTIONS))
+            return;
+    }
+}

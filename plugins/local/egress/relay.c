@@ -1,0 +1,111 @@
+/* The last filter: bytes in both directions, and the head of each answer of HTTP. */
+#include "connection.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum {
+    ROUNDS = 4, /* before the others have their turn */
+    WRITTEN_MOST = HEAD_MOST + 512,
+    SWITCHING_PROTOCOLS = 101,
+    NO_CONTENT = 204,
+    NOT_MODIFIED = 304
+};
+
+/* Writes the head of LENGTH bytes anew for the box, and begins the body behind a final one. */
+static bool pass_head(struct connection *connection, const struct head *head, size_t length)
+{
+    struct stream *answer = &connection->streams[SIDE_OUTSIDE];
+    enum framing framing;
+    uint64_t body_length;
+
+    if (head->status == SWITCHING_PROTOCOLS || !head_framing(head, HEAD_ANSWER, &framing, &body_length))
+        return false;
+    answer->head = malloc(WRITTEN_MOST);
+    answer->head_length = answer->head ? head_write_answer(head, answer->head, WRITTEN_MOST) : 0;
+    answer->head_at = 0;
+    answer->seen = 0;
+    answer->at = answer->cleared = answer->at + length;
+    if (answer->head_length == 0)
+        return false;
+    if (head->status < 200)
+        return true;
+    connection->answered = true;
+    if (connection->headless || head->status == NO_CONTENT || head->status == NOT_MODIFIED)
+        framing = FRAMING_NONE;
+    body_begin(&answer->body, framing, body_length);
+    return connection_clear(connection, SIDE_OUTSIDE);
+}
+
+/* The heads of what has come from outside. False if they are no HTTP. */
+static bool read_answer(struct connection *connection)
+{
+    struct stream *answer = &connection->streams[SIDE_OUTSIDE];
+
+    while (!connection->answered && !answer->head && answer->bytes) {
+        struct head head;
+        const char *bytes = answer->bytes + answer->at;
+        const long end = head_find_end(bytes, answer->length - answer->at, &answer->seen);
+
+        if (end == 0)
+            return !answer->ended;
+        if (end < 0 || !head_parse(bytes, (size_t)end, HEAD_ANSWER, &head) ||
+            !pass_head(connection, &head, (size_t)end))
+            return false;
+    }
+    return true;
+}
+
+static bool move(struct connection *connection, enum side side)
+{
+    struct stream *stream = &connection->streams[side];
+    const struct end *other = &connection->ends[side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX];
+
+    if (!connection_write(connection, side) || !connection_read(connection, side))
+        return false;
+    if (connection->http && side == SIDE_OUTSIDE && !read_answer(connection))
+        return true;
+    if (!connection_write(connection, side))
+        return false;
+    if (stream->ended && !stream->shut && !connection_pending(connection, side)) {
+        stream->shut = true;
+        shutdown(other->fd, SHUT_WR);
+    }
+    return true;
+}
+
+/* Is all said that is to be said? */
+static bool is_done(const struct connection *connection)
+{
+    const struct stream *box = &connection->streams[SIDE_BOX];
+    const struct stream *outside = &connection->streams[SIDE_OUTSIDE];
+
+    if (!connection->http)
+        return box->shut && outside->shut;
+    if (connection_pending(connection, SIDE_OUTSIDE))
+        return false;
+    return outside->ended || (connection->answered && outside->body.ended) || (box->ended && !box->body.ended);
+}
+
+enum verdict filter_copy(struct connection *connection)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!connection_clear(connection, SIDE_BOX) || !move(connection, SIDE_BOX) || !move(connection, SIDE_OUTSIDE))
+            return VERDICT_END;
+        if (connection->http && !connection->answered && !connection->streams[SIDE_OUTSIDE].head &&
+            !read_answer(connection))
+            return connection_refuse(connection, "502 Bad Gateway", "its answer is no valid HTTP", "Try again.");
+        if (is_done(connection))
+            return VERDICT_END;
+    }
+    for (size_t side = 0; side < SIDES; side++) {
+        const struct stream *stream = &connection->streams[side];
+
+        if (!stream->ended && stream->length < STREAM_SIZE)
+            connection->ends[side].wanted |= EPOLLIN;
+        if (connection_pending(connection, side))
+            connection->ends[side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX].wanted |= EPOLLOUT;
+    }
+    return VERDICT_WAIT;
+}

@@ -1,0 +1,91 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+#
+# What scripts for sandboxes have in common, section by section: embed.awk puts them where a script has a line "#+ NAME".
+# POSIX sh with the programs of BusyBox; a fork costs about a millisecond, so whatever is asked often is asked of the
+# shell itself. All names begin with s_, for a script may run in somebody's shell. No line is a single quote's beginning or
+# end, for some become the text of a variable.
+
+#= mine
+
+# Is $s_dir a folder of ours, and no link?
+s_is_mine() { [ -d "$s_dir" ] && [ ! -L "$s_dir" ] && [ -O "$s_dir" ]; }
+
+#= alive
+
+# Is the supervisor still there? After a restart another process may have its number.
+s_alive() {
+    [ -e /proc/self/stat ] || return 0
+    read -r s_line <"$s_dir/super" || return 2
+    read -r s_other <"/proc/${s_line%% *}/stat" || return 1
+    set -- ${s_line##*) }
+    s_line=${20}
+    set -- ${s_other##*) }
+    [ "$1" != Z ] && [ "$s_line" = "${20}" ]
+}
+
+#= kill_marked
+
+# Kills whatever has $1, NAME=VALUE, in its environment, until nothing does. s_hits: how many there were.
+s_kill_marked() {
+    s_hits=0
+    for s_round in 1 2 3 4 5 6 7 8 9; do
+        s_rest=
+        for s_file in $(grep -lz "^$1\$" /proc/[0-9]*/environ || grep -l "$1" /proc/[0-9]*/environ); do
+            s_file=${s_file#/proc/}
+            kill -9 "${s_file%%/*}" && s_rest=1 && s_hits=$((s_hits + 1))
+        done
+        [ "$s_rest" ] || break
+    done
+}
+
+#= nap
+
+# Sleeps, though a command may kill every sleep that it sees. In the background, so that a trap ends it.
+s_nap() {
+    s_whole=$((${1%.*} + 1))
+    read -r s_begin s_x </proc/uptime
+    sleep "$1" & wait "$!" && return
+    s_left=$s_whole
+    while [ "$s_left" -gt 0 ]; do
+        sleep "$s_left" & wait "$!" && return
+        read -r s_time s_x </proc/uptime || return
+        s_left=$((${s_begin%.*} + s_whole - ${s_time%.*}))
+    done
+}
+
+#= program
+
+# The file of program $1, to s_found: a command's PATH may be another.
+s_program() {
+    s_found=
+    command -v "$1" >/dev/null || return 1
+    IFS=:
+    for s_x in $PATH; do
+        if [ -z "$s_found" ] && [ -f "$s_x/$1" ] && [ -x "$s_x/$1" ]; then s_found=$s_x/$1; fi
+    done
+    unset IFS
+    case $s_found in /*) ;; *) s_found=$1 ;; esac
+}
+
+#= clock
+
+# The time in hundredths of a second, to s_now.
+s_clock() {
+    if read -r s_now s_x </proc/uptime; then
+        case $s_now in 0.*) s_now=1.${s_now#0.} ;; esac
+        s_now=${s_now%.*}${s_now#*.}
+    else
+        s_now=$(date +%s)00
+    fi
+}
+
+# Milliseconds of s_pause, which grows.
+s_rest() {
+    case ${#s_pause} in
+        1) sleep "0.00$s_pause" ;;
+        2) sleep "0.0$s_pause" ;;
+        *) sleep "0.$s_pause" ;;
+    esac || sleep 1
+    s_pause=$((s_pause * 5 / 4 + 2))
+    [ "$s_pause" -lt 100 ] || s_pause=100
+}

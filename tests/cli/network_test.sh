@@ -1,0 +1,266 @@
+#!/bin/bash
+# What a sandbox may reach, from outside: which wish counts, what is refused before anything is made, what a provider is handed, and
+# where secrets never are.
+# shellcheck disable=SC1091,SC2154,SC2016 # lib.sh sets status, out, err and the folders; $ in single quotes is for the command
+. "$(dirname "$0")/lib.sh"
+cp "$BUILD/tests/plugins/network.so" "$plugins/" || exit 2
+
+folder=$scratch/box
+mkdir "$folder"
+policy=$folder/policy
+base="[sandboxes.providers.network]
+isolation = \"none\"
+[sandboxes.providers.network.params]
+folder = \"$folder\""
+configure() { printf '%s\n%s\n' "$1" "$base" >"$config"; }
+asks() { run exec --sandbox network "$@" -- true; }
+# holds NAME POLICY ARGUMENT...: what the provider was asked for
+holds() {
+    local name=$1 want=$2
+    shift 2
+    rm -f "$policy"
+    asks "$@"
+    check "$name" test "$status" = 0 -a "$(cat "$policy" 2>/dev/null)" = "$want"
+}
+# refused NAME PATTERN ARGUMENT...: status 2, before anything is made
+refused() {
+    local name=$1 pattern=$2
+    shift 2
+    rm -f "$policy"
+    usage "$name" "$pattern" exec --sandbox network "$@" -- true
+    check "$name: nothing was made" test ! -e "$policy"
+}
+configure ""
+
+# ---- the command line ----
+holds "nothing asked" "mode 0 trusted -"
+holds "off" "mode 1 trusted -" --network off
+holds "open" "mode 3 trusted -" --network open
+holds "an empty list is off" "mode 1 trusted -" --network allow
+holds "entries, canonical and once" "mode 2 trusted -
+entry 1 example.com 0
+entry 2 xn--mnchen-3ya.example 0
+entry 1 db.example.com 5432
+entry 3 10.0.0.5/32 5432
+entry 3 2001:db8::/32 0" --allow EXAMPLE.com. --allow example.com --allow '*.münchen.example' --allow db.example.com:5432 \
+    --allow 10.0.0.5:5432 --allow 2001:db8::/32
+holds "a set" "mode 2 trusted -
+entry 1 pypi.org 0
+entry 1 files.pythonhosted.org 0" --allow @pypi
+refused "open with a list" "contradict" --network open --allow x
+refused "a mode that is none" "off, allow or open" --network closed
+refused "a set that is none" "did you mean @pypi" --allow @pypy
+while read -r entry pattern; do
+    [ "$entry" = EMPTY ] && entry=
+    refused "--allow '$entry'" "$pattern" --allow "$entry"
+done <<'END'
+* mode open
+a.*.com alone in front
+https://x scheme
+x/y path
+u@x user
+*.com below com
+*.co.uk below co.uk
+x:0 port
+x:70000 port
+EMPTY empty
+10.0.0.1/8 10.0.0.0/8
+0x7f.1 number
+END
+usage "with --sandbox-id" "sandlot network" exec --sandbox network --sandbox-id the-box --network off -- true
+run exec --sandbox network --scope s --allow example.com -- true
+check "a new scope takes a policy" test "$status" = 0
+usage "a living scope does not" "sandlot network" exec --sandbox network --scope s --allow example.com -- true
+run delete --sandbox network the-box
+
+# ---- the configuration: which level counts ----
+common='[network]
+mode = "allow"
+allow = ["common.example.com"]'
+own='[sandboxes.providers.network.network]
+mode = "off"'
+configure "$common"
+holds "[network]" "mode 2 trusted -
+entry 1 common.example.com 0"
+holds "the command line beats it, and adds nothing to it" "mode 2 trusted -
+entry 1 x.example.com 0" --allow x.example.com
+configure "$common
+$own"
+holds "the provider's table beats it" "mode 1 trusted -"
+configure "$common
+[sandboxes.providers.network.network]
+upstream_ca = \"ca.pem\""
+holds "what the provider's table does not say goes on from below; paths begin at the file" \
+    "mode 2 trusted $(dirname "$config")/ca.pem
+entry 1 common.example.com 0"
+configure '[network]
+allow = ["@mine"]
+[network.sets]
+mine = ["mine.example.com"]
+pypi = []'
+holds "a set of one's own" "mode 2 trusted -
+entry 1 mine.example.com 0"
+json "sets are printed" 0 '.sets.mine == ["mine.example.com"] and .sets.pypi == [] and (.sets.npm | length > 0)' network sets
+expect "one of them" 0 "mine: mine.example.com" "*" network sets mine
+
+# ---- a mistake opens nothing ----
+while IFS='|' read -r toml pattern; do
+    configure "$(printf '%b' "$toml")"
+    refused "$toml" "$pattern"
+done <<'END'
+[network]\nmod = "off"|config.toml:2: .network. has the unknown key .mod.
+[network]\nmode = "of"|mode is .of.
+[network]\nmode = 1|mode is an integer
+[network]\nallow = "x"|allow is a string
+[network]\nallow = [1]|allow holds an integer
+[network]\nallow = ["x y"]|blank
+[network]\nmode = "open"\nallow = ["x"]|one of them must go
+[network.sets]\nA = []|cannot be the name
+[network.sets]\na = ["x/y"]\n[network]\nallow=["@a"]|
+[[network.credential]]\nhost = "x"|unknown key .credential.
+[[network.credentials]]\nhost = "x.example.com"|no header
+[[network.credentials]]\nhost = "*.example.com"\nheader = "A"\nenv = "E"|one host
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"|one of env, file and command
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nfile = "F"|several
+[[network.credentials]]\nhost = "x.example.com"\nheader = "Host"\nenv = "E"|belongs to the connection
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nplaceholder = "LD_PRELOAD"|changes what programs do
+[netwrok]\nmode = "off"|netwrok
+[sandboxes.providers.network.network]\nmod = "off"|unknown key
+network = 5|must be a table
+[network]\nmode = "off|could not be used
+END
+configure '[network]
+mod = "off"'
+run list --sandbox network
+check "it stops nothing that makes nothing" test "$status" = 1 # the provider has no list
+
+# ---- what a provider cannot hold ----
+configure '[network]
+mode = "off"'
+json "a provider without the words" 1 '.error == "not_supported" and (.message | test("config.toml.*off"))' \
+    exec --sandbox agentcore -- true
+json "each entry is named" 1 '.error == "not_supported" and (.message | test("a.example.com, 10.0.0.0/8"))' \
+    exec --sandbox agentcore --allow a.example.com --allow 10.0.0.0/8 -- true
+expect "local is off, and may be asked to be" 0 "1" "*" exec --network off -- 'wc -l </proc/net/route'
+json "so may one with confinement landlock, which has no sockets" 0 '.exit_code == 0' exec --param confinement=landlock -- true
+
+# ---- credentials ----
+secret=s3cr3t-Value-0123456789
+credential() { printf '[[network.credentials]]\nhost = "Git.Example.com"\nheader = "Authorization"\n%s\n' "$1"; }
+printf '%s\n' "$secret" >"$scratch/secret"
+configure "$(credential "file = \"$scratch/secret\"")"
+holds "of a file" "mode 2 trusted -
+credential git.example.com Authorization $secret - - 0"
+configure "$(credential "command = \"printf '%s' $secret\"
+basic = \"me\"
+plain = true")"
+holds "of a command, as Basic" "mode 2 trusted -
+credential git.example.com Authorization Basic $(printf 'me:%s' "$secret" | base64 -w0) - - 1"
+configure "$(credential 'env = "THE_SECRET"')"
+THE_SECRET=$secret holds "of a variable" "mode 2 trusted -
+credential git.example.com Authorization $secret - - 0"
+holds "off needs none" "mode 1 trusted -" --network off
+configure "$(credential 'env = "THE_SECRET"
+placeholder = "GIT_HUB_TOKEN"')"
+usage "a placeholder in a variable of git's" "changes what programs do" exec --sandbox network -- true
+configure "$(credential 'env = "THE_SECRET"
+placeholder = "HUB_TOKEN"')"
+rm -f "$policy"
+THE_SECRET=$secret asks
+read -r _ _ _ value name placeholder _ < <(grep credential "$policy")
+check "a placeholder is made" test "$value" = "$secret" -a "$name" = HUB_TOKEN -a "${#placeholder}" = "${#secret}" -a \
+    "$placeholder" != "$secret"
+check "of the same alphabet" test "$(tr a-z a <<<"$placeholder" | tr A-Z A | tr 0-9 0)" = "$(tr a-z a <<<"$secret" | tr A-Z A | tr 0-9 0)"
+while IFS='|' read -r source pattern; do
+    configure "$(credential "$source")"
+    rm -f "$policy"
+    json "$source" 3 ".error == \"auth\" and (.message | test(\"git.example.com\")) and (.message | test(\"$pattern\"))" \
+        exec --sandbox network -- true
+    check "$source: nothing was made" test ! -e "$policy"
+    check "$source: its output is nowhere" sh -c '! grep -q leaks "$1" "$2"' sh "$scratch/out" "$scratch/err"
+done <<'END'
+command = "printf l; printf eaks; exit 3"|failed
+command = "true"|gives nothing
+command = "printf 'l''eaks\\nx'"|more than one line
+env = "NOT_SET_ANYWHERE"|is not set
+file = "not-there"|is not there
+END
+configure "$(credential "file = \"$scratch/secret\"")"
+id=$("$SANDLOT" -vv create --sandbox network 2>"$scratch/err")
+check "a secret is not in the log" sh -c '! grep -q s3cr3t "$1"' sh "$scratch/err"
+check "and not in the ledger" sh -c '! grep -rq s3cr3t "$1"' sh "$XDG_STATE_HOME"
+
+# ---- a living sandbox ----
+json "show" 0 '.id == "the-box" and .mode == "allow" and .allow == [] and .credentials == [{"host":"git.example.com",
+    "header":"Authorization"}] and (.source | test("config.toml"))' network show "$id"
+json "allow" 0 '.mode == "allow" and .allow == ["@pypi", "x.example.com"] and (.credentials | length) == 1 and
+    .source == "sandlot network"' network allow "$id" @pypi x.example.com
+check "the provider has it" test "$(grep -c entry "$policy")" = 3
+check "without the secret" sh -c '! grep -q credential "$1"' sh "$policy"
+usage "deny what only a set allows" "@pypi" network deny "$id" pypi.org
+usage "deny what is not there" "not on the list" network deny "$id" nowhere.example.com
+usage "deny a host with a credential" "credential" network deny "$id" git.example.com
+json "deny" 0 '.allow == ["@pypi"]' network deny "$id" x.example.com
+json "off" 0 '.mode == "off" and .allow == []' network off "$id"
+check "the provider is off" test "$(cat "$policy")" = "mode 1 trusted -"
+json "open" 0 '.mode == "open"' network open "$id"
+usage "a list where all is open" "open" network allow "$id" x.example.com
+expect "for people" 0 "mode: open (from sandlot network)
+credential: git.example.com, in the header Authorization" "*" network show "$id"
+printf '3 1 example.com 443 -\n5 0 files.example.com 443 not on the list\n' >"$folder/log"
+json "log" 0 '.skipped == 3 and (.decisions | map([.decision, .host, .port, .rule, .reason, .bytes_in, .bytes_out, .ms]) ==
+    [["allowed","example.com",443,"example.com",null,10,20,30], ["denied","files.example.com",443,null,"not on the list",10,20,30]])' \
+    network log "$id"
+run network log --denied "$id"
+check "denials alone" grep -q '^[^ ]* denied  files.example.com:443 (not on the list), 10 bytes in, 20 out, 30 ms$' "$scratch/out"
+check "and nothing else but how many are gone" test "$(wc -l <"$scratch/out")" = 2
+# ---- what agents and people are told ----
+refusal="[The network refused: files.example.com:443 (not on the list). Ask the user to allow it: sandlot network allow the-box \
+files.example.com]"
+tells() { # NAME LINE
+    run exec --sandbox-id "$id" -- false
+    check "$1" grep -qxF "sandlot: $2" "$scratch/err"
+}
+tells "a command that fails tells what the network refused it" "$refusal"
+expect "one that works does not" 0 "" "*" exec --sandbox-id "$id" -- true
+check "one that works does not say a word" test -z "$err"
+printf '1 0 10.0.0.1 25 private address\n2 0 a.example.com 8443 port not on the list\n3 0 a.example.com 8443 x\n' >"$folder/log"
+tells "each once, with advice where a list could help" "[The network refused: 10.0.0.1:25 (private address), a.example.com:8443 \
+(port not on the list). Ask the user to allow it: sandlot network allow the-box a.example.com:8443]"
+printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
+tells "and none where it could not" "[The network refused: 10.0.0.1:25 (private address).]"
+# mcp NAME PATTERN REQUEST ARGUMENT...: what a server answers to the last of two messages
+mcp() {
+    local name=$1 pattern=$2 request=$3
+    shift 3
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' ${request:+"$request"} >"$scratch/messages"
+    (cat "$scratch/messages"; sleep 2) | timeout 60 "$SANDLOT" mcp "$@" >"$scratch/out" 2>"$scratch/err"
+    check "$name" grep -qF "$pattern" "$scratch/out"
+}
+mcp "an agent's command too" "$(sed 's/files.example.com:443 (not on the list).*/10.0.0.1:25 (private address).]/' <<<"$refusal")" \
+    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"false"}}}' --sandbox-id "$id"
+mcp "an agent is told of a list" "Of the network it reaches these and nothing else: @pypi, x.example.com, git.example.com." "" \
+    --sandbox network --allow @pypi --allow x.example.com
+mcp "of a network that is off" "Its network is off: nothing outside can be reached." "" --sandbox network --network off
+mcp "and, where nothing was asked, what the provider says" "There is no network but the sandbox's own loopback." "" --config /dev/null
+delete_network() { "$SANDLOT" -q delete --sandbox network the-box >/dev/null; }
+delete_network
+
+# ---- the same across a process ----
+sed -i 's/isolation = "none"/isolation = "unconfined"/' "$config"
+holds "a provider in a process of its own is asked for the same" "mode 2 trusted -
+entry 2 example.com 8443
+credential git.example.com Authorization $secret - - 0" --allow '*.example.com:8443'
+id=$("$SANDLOT" create --sandbox network)
+json "and changed, too" 0 '.mode == "off"' network off "$id"
+json "and tells its log" 0 '.decisions | length == 1' network log "$id"
+delete_network
+
+cp "$BUILD/tests/plugins/fake.so" "$plugins/" || exit 2
+mkdir "$scratch/vendor"
+printf '[sandboxes.providers.fake]\nisolation = "none"\n[sandboxes.providers.fake.params]\nfolder = "%s"\n' "$scratch/vendor" >"$config"
+id=$("$SANDLOT" create --sandbox fake)
+json "a provider that cannot change it" 1 '.error == "not_supported"' network allow "$id" x.example.com
+json "and shows what it remembers: nothing was asked" 0 '.mode == null and .allow == [] and .source == null' network show "$id"
+json "and has no log" 1 '.error == "not_supported"' network log "$id"

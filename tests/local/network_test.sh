@@ -1,0 +1,371 @@
+#!/bin/bash
+# The network policy of local boxes: what leaves a box, what does not, and what is told of it. Names and public addresses are
+# stand-ins on loopback: the proxy is a build that has a table of them (plugins/local/egress/stand_in.h), all else is as shipped.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+need_local
+
+here=$(cd "$(dirname "$0")" && pwd)
+driver=$BUILD/tests/local/provider_driver
+python=/usr/bin/python3
+for program in "$driver" "$BUILD/tests/local/sandlot-egress"; do
+    [ -x "$program" ] || { echo "not ok $program is not built; run make programs"; exit 1; }
+done
+command -v openssl >/dev/null || { echo "no openssl for a certificate"; exit 77; }
+runtime=$(ldd "$BUILD/builtins/local.so" | awk '$1 ~ /^libasan/ { print $3 }')
+driver=(env ${runtime:+LD_PRELOAD="$runtime" ASAN_OPTIONS=detect_leaks=0} "$driver")
+
+# An address of this machine that is no loopback; where it has none, one that is refused anyway.
+own_address() {
+    "$python" -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("198.51.100.1", 9)); print(s.getsockname()[0])' \
+        2>/dev/null || echo 127.0.0.1
+}
+
+# ---- the stand-ins ----
+
+# Root's proxies run as users of their own, who must reach the table.
+chmod 711 "$scratch"
+servers=$scratch/servers
+mkdir "$servers"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=example.com -keyout "$servers/key.pem" \
+    -out "$servers/certificate" 2>/dev/null
+cat "$servers/key.pem" "$servers/certificate" >"$servers/certificate.pem"
+mkfifo "$servers/life"
+"$python" "$here/network_servers.py" "$servers" <"$servers/life" &
+exec 9>"$servers/life"
+until_true 60 test -s "$servers/ports"
+port() { awk -v name="$1" '$1 == name { print $2 }' "$servers/ports"; }
+
+# installation NAME TABLE: a copy of the built-in provider whose proxy has these stand-ins, with a state of its own. Sets library.
+installation() {
+    library=$scratch/$1/local.so
+    mkdir -p "$scratch/$1"
+    cp "$BUILD/builtins/local.so" "$BUILD/builtins/sandlot-local-keeper" "$BUILD/tests/local/sandlot-egress" "$scratch/$1/"
+    printf '%s\n' "$2" >"$scratch/$1/stand-ins"
+    export XDG_STATE_HOME=$scratch/state.$1
+    (umask 077 && mkdir "$XDG_STATE_HOME")
+}
+drive() {
+    ran="provider_driver $*"
+    timeout -k 5 "$LIMIT" "${driver[@]}" "$library" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    out=$(cat "$scratch/out")
+    err=$(cat "$scratch/err")
+}
+is() { [ "$1" = "$2" ]; }
+says() { [[ $err == *"$1"* ]]; }
+prints() { [[ $out == *"$1"* ]]; }
+has() { grep -qxF -- "$2" <<<"$1"; }
+# in_box ID COMMAND: what it prints
+in_box() { drive exec "$1" "$2"; }
+
+names="name example.com 198.51.100.1
+name wild.example 198.51.100.1
+name a.wild.example 198.51.100.1
+name a.b.wild.example 198.51.100.1
+name evilwild.example 198.51.100.1
+name xn--mnchen-3ya.example 198.51.100.1
+name xn--mnchen-9ta.example 198.51.100.1
+name denied.example 198.51.100.1
+name tcp.example 198.51.100.1
+name loop.example 127.0.0.1
+name private.example 10.0.0.1
+name metadata.example 169.254.169.254
+name mapped.example ::ffff:127.0.0.1
+name mixed.example 10.0.0.1 198.51.100.1
+name nowhere.example
+name closed.example 198.51.100.2
+name nat64.example 64:ff9b::7f00:1
+name 6to4.example 2002:7f00:1::1
+name zero.example 0.0.0.0
+name link.example fe80::1
+name multicast.example 224.0.0.1
+name own.example $(own_address)
+name silent.example 198.51.100.1
+name db.example 10.0.0.5
+name otherdb.example 10.0.0.5
+dial 198.51.100.1:80 $(port http)
+dial 198.51.100.1:443 $(port https)
+dial 198.51.100.1:2222 $(port echo)
+dial 198.51.100.2:80 $(port closed)
+dial 10.0.0.5:5432 $(port echo)
+dial 127.0.0.1:80 $(port http)
+dial 10.0.0.1:80 $(port http)
+dial 169.254.169.254:80 $(port http)"
+installation usual "$names"
+
+list="host example.com 0,below wild.example 0,host xn--mnchen-3ya.example 0,host tcp.example 2222,host loop.example 0"
+list+=",host private.example 0,host metadata.example 0,host mapped.example 0,host mixed.example 0,host nowhere.example 0"
+list+=",host closed.example 0,host nat64.example 0,host 6to4.example 0,host zero.example 0,host link.example 0"
+list+=",host multicast.example 0,host own.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
+
+rows() { "${driver[@]}" "$library" exec "$1" "python3 - ${*:2}" <"$here/network_rows.py" 2>"$scratch/err"; }
+
+# ---- nothing asked: everything is refused, and told ----
+
+drive create
+box=$out
+drive network-show "$box"
+check "nothing was asked" is "$out" "nothing asked"
+in_box "$box" "env | grep -i _proxy= | sort | tr '\n' ' '"
+check "the variables name the proxy" is "$out" "HTTPS_PROXY=http://127.0.0.1:3128 HTTP_PROXY=http://127.0.0.1:3128 \
+NO_PROXY=localhost,127.0.0.1,::1 http_proxy=http://127.0.0.1:3128 https_proxy=http://127.0.0.1:3128 \
+no_proxy=localhost,127.0.0.1,::1 "
+drive network-log "$box"
+check "there is no log before anybody asked" is "$status $out" "0 "
+result=$(rows "$box" host host-tls loopback udp udp-6 dns tcp tcp-6)
+for row in "host	403" "host-tls	403" "loopback	403" "udp	refused" "udp-6	refused" "dns	refused" "tcp	refused" "tcp-6	refused"; do
+    check "nothing asked, $row" has "$result" "$row"
+done
+in_box "$box" "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")' 2>&1; curl -sS http://example.com/"
+check "the answer says how to allow it" prints "Ask the user to allow it: sandlot network allow $box example.com"
+drive network-log "$box"
+check "denials are in the log" is "$(head -n 2 <<<"$out")" "1 denied example.com 80 rule=- reason=not on the list in=0 out=0
+2 denied example.com 443 rule=- reason=not on the list in=0 out=0"
+in_box "$box" "python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & for i in \$(seq 300); do \
+curl -sS -o /dev/null http://127.0.0.1:8123/ 2>/dev/null && { echo fine; break; }; sleep 0.1; done"
+check "a server of the box's own is reached without the proxy" is "$out" "fine"
+
+# ---- a list, given to that living box ----
+
+drive network "$box" "$list"
+check "a living box is given a list" is "$status $err" "0 "
+drive network-show "$box"
+check "which is told" is "$out" "allow,$list"
+check "the proxy runs confined" is "$(for process in /proc/[0-9]*; do
+    [ "$(cat "$process/comm" 2>/dev/null)" = sandlot-egress ] || continue
+    awk '/^(CapEff|CapBnd|CapPrm|NoNewPrivs|Seccomp):/ { print $1 $2 }' "$process/status" | grep -v CapBnd | tr '\n' ' '
+    break
+done)" "CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2 "
+: >"$servers/seen"
+result=$(rows "$box")
+while read -r name want; do
+    check "$name: $want" has "$result" "$name	$want"
+done <<'ROWS'
+host 200
+host-upper 200
+host-absent 403
+host-tls 200+200
+host-22 403
+host-8443 403
+wild-bare 403
+wild-one 200
+wild-two 200
+wild-evil 403
+idn 200
+idn-homograph 403
+idn-raw 400
+port 200+ping
+port-other 403
+loopback-name 403
+private-name 403
+metadata-name 403
+mapped-name 403
+mixed-name 200
+no-name 502
+closed 502
+address 200+ping
+address-port 403
+address-other 403
+address-listed-name 200+ping
+address-unlisted-name 403
+loopback 403
+loopback-6 403
+loopback-mapped 403
+metadata 403
+hex 400
+decimal 400
+octal 400
+zone 400
+user 400
+sni-other 200+closed
+sni-none 200+closed
+no-tls 200+closed
+ssh-on-443 200+closed
+tls-on-80 200+closed
+http-in-tunnel 200+200
+http-in-tunnel-other 200+closed
+http-to-443 403
+host-differs 400
+host-twice 400
+length-twice 400
+length-and-chunked 400
+bare-feed 400
+folded 400
+nul 400
+large 400
+slow 408
+bad-chunk closed
+origin-form 400
+pipelined 200 1
+redirect 302
+chunked 200
+until-end 200
+garbage 502
+switch 502
+socks 400
+connect-user 400
+connect-user-reversed 400
+connect-escape 400
+connect-backslash 400
+connect-dots 400
+connect-slash 400
+connect-star 400
+connect-no-port 400
+connect-port-zero 400
+connect-port-large 400
+connect-port-sign 400
+connect-port-twice 400
+connect-host-differs 400
+connect-in-connect 200+closed
+url-in-connect 200+closed
+long-name 400
+url-fragment 400
+url-question 400
+url-backslash 400
+url-other-port 403
+url-https 400
+url-file 400
+host-list 400
+host-absent-field 400
+field-blank 400
+field-control 400
+field-return 400
+coding-unknown 400
+coding-list 400
+coding-control 400
+length-sign 400
+length-hex 400
+length-huge 400
+version-2 400
+version-none 400
+connection-names-length 200
+nat64 403
+6to4 403
+nat64-name 403
+6to4-name 403
+unspecified-name 403
+link-local-name 403
+multicast-name 403
+own-name 403
+sni-longer 200+closed
+sni-below 200+closed
+icmp refused
+raw refused
+packet refused
+listener refused
+udp refused
+udp-6 refused
+dns refused
+tcp refused
+tcp-6 refused
+ROWS
+check "nothing of what was refused has come to a server" is "$(grep -c "smuggled" "$servers/seen")" 0
+check "nor a host that was denied" is "$(grep -ciE 'denied|evil|9ta|/second' "$servers/seen")" 0
+drive network-log "$box"
+check "the log names the rule" prints "allowed a.wild.example 80 rule=*.wild.example reason=- "
+check "and the address's class" prints "denied metadata.example 80 rule=metadata.example reason=its address is forbidden: cloud metadata address"
+check "and the server that TLS named" prints "denied example.com 443 rule=example.com reason=TLS names another server than the tunnel: denied.example"
+check "and no path" is "$(grep -c '/x\|/first' <<<"$out")" 0
+in_box "$box" "curl -sS http://example.com/body -d @/etc/passwd -H 'Transfer-Encoding: chunked' && curl -sSk https://example.com/y && \
+curl -sS http://example.com/chunked && echo && curl -sS http://example.com/until-end && echo && curl -sS http://example.com/continue && echo && \
+curl -sS -I http://example.com/h | head -n 1 && curl -sSL http://example.com/redirect"
+check "curl posts, and reads all kinds of bodies" is "$(sed -n '2,5p' <<<"$out" | tr '\n' '|')" "hello /y 0|abcdef|until the end|after hints|"
+check "a redirect to another host is refused there" prints "Sandlot refused denied.example:80: not on the list"
+in_box "$box" "curl -sS http://example.com/big/300000000 | cksum; curl -sSk https://example.com/big/100000000 | cksum"
+check "large answers come whole" is "$out" "$(head -c 300000000 /dev/zero | tr '\0' x | cksum)
+$(head -c 100000000 /dev/zero | tr '\0' x | cksum)"
+
+# ---- changes while something runs ----
+
+"${driver[@]}" "$library" exec "$box" "curl -sSN http://example.com/drip >drip 2>/dev/null; echo \$? >drip.end" >/dev/null 2>&1 </dev/null &
+running() { in_box "$box" "cat drip 2>/dev/null | wc -c" && [ "$out" -gt "$1" ]; }
+check "a download runs" until_true 60 running 3
+drive network "$box" "$list,host more.example 0"
+in_box "$box" "wc -c <drip"
+check "it goes on when something more is allowed" until_true 60 running "$((out + 3))"
+drive network "$box" ""
+in_box "$box" "for i in \$(seq 300); do [ -s drip.end ] && break; sleep 0.1; done; cat drip.end"
+check "and is cut when nothing is allowed any more" is "$out" 18
+drive network-log "$box"
+check "which the log tells" prints "reason=cut: the list was changed"
+check "nothing is reached after that" is "$(rows "$box" host host-tls address)" "host	403
+host-tls	403
+address	403"
+drive network "$box" "$list"
+check "and it is when it is allowed again" is "$(rows "$box" host)" "host	200"
+
+# ---- many ----
+
+in_box "$box" "cat >many.py <<'END'
+import socket, threading
+sockets = [socket.create_connection((\"127.0.0.1\", 3128)) for _ in range(1000)]
+request = b\"GET http://example.com/many HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n\"
+for one in sockets: one.sendall(request)
+fine = 0
+for one in sockets:
+    data = b\"\"
+    while more := one.recv(4096): data += more
+    fine += data.startswith(b\"HTTP/1.1 200\")
+print(fine)
+END
+python3 many.py"
+check "a thousand connections at once are all served" is "$out" 1000
+drive network-log "$box"
+check "of the log the last thousand are kept" is "$(wc -l <<<"$out")" 1024
+drive network-log "$box" "$(tail -n 1 <<<"$out" | cut -d' ' -f1)"
+check "and read on from a number" is "$out" ""
+
+# ---- a box has its own way and no other's; a proxy that is killed opens nothing ----
+
+drive network="host example.com 0" create
+other=$out
+check "a box is made with a list" is "$(rows "$other" host port)" "host	200
+port	403"
+# What the keeper of this state has started last.
+newest_proxy() {
+    local process keeper
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/fd/3" 2>/dev/null)" = "$XDG_STATE_HOME/sandlot/local" ] && keeper=${process#/proc/}
+    done
+    for process in /proc/[0-9]*; do
+        awk -v keeper="$keeper" '$2 == "(sandlot-egress)" && $4 == keeper { print $22, $1 }' "$process/stat" 2>/dev/null
+    done | sort -n | awk 'END { print $2 }'
+}
+check "its proxy is killed" kill -9 "$(newest_proxy)"
+dead() { in_box "$other" "curl -sS http://example.com/ 2>&1"; prints "Failed to connect to 127.0.0.1"; }
+check "then nothing leaves the box" until_true 60 dead
+drive network "$other" "host example.com 0"
+check "which a change of the list tells" says "the proxy of this sandbox has ended"
+drive network-show "$other"
+check "and so does what is told of it" prints "its proxy has ended"
+check "the other box's goes on" is "$(rows "$box" host)" "host	200"
+drive delete "$box"
+drive delete "$other"
+check "with its box the proxy ends" until_true 60 is "$(newest_proxy)" ""
+
+# ---- what cannot be held is refused ----
+
+drive network=open create
+check "an open network is refused" is "$status" 100
+check "with the reason" says "cannot have an open network"
+drive "network=host *.example 0" create
+check "a name that is none is refused" says "host or network"
+drive confinement=landlock "network=host example.com 0" create
+check "confinement landlock refuses a list" says "landlock"
+drive confinement=landlock network= create
+check "and takes none" is "$status" 0
+drive delete "$out"
+
+# ---- deadlines ----
+
+installation hurried "$names
+idle 1500"
+drive "network=host example.com 0,host silent.example 0" create
+box=$out
+in_box "$box" "curl -sS -o /dev/null -w '%{http_code}' http://silent.example/silent"
+check "a server that never answers has a deadline" prints "000"
+drive network-log "$box"
+check "which the log tells" prints "nothing moved for too long"
+drive delete "$box"
+exec 9>&-

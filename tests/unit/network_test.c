@@ -1,0 +1,342 @@
+/* What a sandbox may reach: entries as people write them, hostile ones too, what a change makes of a list, commands
+ * that give secrets, and all of it without memory. */
+#include "network/change.h"
+#include "network/entry.h"
+#include "network/output_of.h"
+#include "network/policy.h"
+
+#include "failing_allocator.h"
+#include "support.h"
+
+/* An entry, and what it is: "host NAME PORT", "below ...", "cidr ..."; or, behind "!", a part of what is wrong with it.
+ */
+struct row {
+    const char *written;
+    const char *result;
+};
+
+static char *describe(const char *written)
+{
+    static const char *const kinds[] = {"", "host", "below", "cidr"};
+    struct network_entry entry;
+    AUTO_FREE char *problem = NULL;
+
+    if (!network_entry_parse(written, &entry, &problem))
+        return text_format("!%s", problem ? problem : "out of memory");
+    char *text = text_format("%s %s %u", kinds[entry.kind], entry.text, (unsigned)entry.port);
+
+    network_entry_clear(&entry);
+    return text;
+}
+
+static void check_rows(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        AUTO_FREE char *result = describe(rows[i].written);
+        bool right = *rows[i].result == '!' ? *result == '!' && strstr(result, rows[i].result + 1)
+                                            : strcmp(result, rows[i].result) == 0;
+
+        if (!right)
+            fail_msg("%s: %s instead of %s", rows[i].written, result, rows[i].result);
+    }
+}
+
+static void test_entries(void **state)
+{
+    static const struct row rows[] = {
+        {"example.com", "host example.com 0"},
+        {"EXAMPLE.com.", "host example.com 0"},
+        {"example.com.:443", "host example.com 443"},
+        {"localhost", "host localhost 0"},
+        {"a_b.example.com:65535", "host a_b.example.com 65535"},
+        {"*.example.com", "below example.com 0"},
+        {"*.example.com:8443", "below example.com 8443"},
+        {"*.githubusercontent.com", "below githubusercontent.com 0"},
+        {"*.s3.amazonaws.com", "below s3.amazonaws.com 0"},
+        {"*.corp", "below corp 0"},
+        {"m\xc3\xbcnchen.example", "host xn--mnchen-3ya.example 0"},
+        {"M\xc3\x9cNCHEN.example", "host xn--mnchen-3ya.example 0"},
+        {"mu\xcc\x88nchen.example", "host xn--mnchen-3ya.example 0"},
+        {"xn--mnchen-3ya.example", "host xn--mnchen-3ya.example 0"},
+        {"ex\xd0\xb0mple.com", "host xn--exmple-4nf.com 0"}, /* a Cyrillic letter: another name */
+        {"a\xe3\x80\x82"
+         "b.example",
+         "host a.b.example 0"}, /* an ideographic full stop is a dot */
+        {"10.0.0.5", "cidr 10.0.0.5/32 0"},
+        {"10.0.0.5:5432", "cidr 10.0.0.5/32 5432"},
+        {"10.0.0.0/8", "cidr 10.0.0.0/8 0"},
+        {"10.0.0.5/32", "cidr 10.0.0.5/32 0"},
+        {"2001:DB8::1", "cidr 2001:db8::1/128 0"},
+        {"2001:db8:0:0::/32", "cidr 2001:db8::/32 0"},
+        {"[2001:db8::1]", "cidr 2001:db8::1/128 0"},
+        {"[2001:db8::1]:5432", "cidr 2001:db8::1/128 5432"},
+        {"::1", "cidr ::1/128 0"},
+        {"3com.com", "host 3com.com 0"},
+        {"1.2.3.4.example.com", "host 1.2.3.4.example.com 0"},
+    };
+
+    (void)state;
+    check_rows(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+static void test_hostile_entries(void **state)
+{
+    static const struct row rows[] = {
+        {"", "!is empty"},
+        {"*", "!mode open"},
+        {"*:443", "!mode open"},
+        {"*.", "!empty part"},
+        {"**.example.com", "!alone in front"},
+        {"a.*.com", "!alone in front"},
+        {"*example.com", "!alone in front"},
+        {"*.*.example.com", "!alone in front"},
+        {"*.com", "!below com"},
+        {"*.co.uk", "!below co.uk"},
+        {"*.CO.UK.", "!below co.uk"},
+        {"*.xn--p1ai", "!below xn--p1ai"},
+        {"https://x", "!scheme"},
+        {"x/y", "!path"},
+        {"x/", "!path"},
+        {"x/24", "!path"},
+        {"u@x", "!user"},
+        {"u:p@x", "!user"},
+        {"x?y", "!more than a host"},
+        {"x#y", "!more than a host"},
+        {"x\\y", "!more than a host"},
+        {"x%00.example.com", "!%"},
+        {"fe80::1%eth0", "!%"},
+        {"x y", "!blank"},
+        {" x", "!blank"},
+        {"x\n", "!blank"},
+        {"x\ty", "!blank"},
+        {"\x7f", "!control"},
+        {"x\xff", "!UTF-8"},
+        {"x:", "!port"},
+        {"x:0", "!port"},
+        {"x:080", "!port"},
+        {"x:+80", "!port"},
+        {"x:-1", "!port"},
+        {"x:65536", "!port"},
+        {"x:70000", "!port"},
+        {"x:99999999999", "!port"},
+        {"x:80:80", "!no address"},
+        {":80", "!no host"},
+        {".", "!empty part"},
+        {"..", "!empty part"},
+        {".x", "!empty part"},
+        {"a..b", "!empty part"},
+        {"x..", "!empty part"},
+        {"-x.com", "!begins or ends"},
+        {"x-.com", "!begins or ends"},
+        {"x,y", "!no name of a host"},
+        {"x;y", "!no name of a host"},
+        {"$(x)", "!no name of a host"},
+        {"0x7f.1", "!number"},
+        {"0x7f000001", "!number"},
+        {"127.1", "!number"},
+        {"127.0.0.0x1", "!number"},
+        {"2130706433", "!number"},
+        {"017700000001", "!number"},
+        {"010.0.0.1", "!number"},
+        {"1.2.3.4.5", "!number"},
+        {"256.1.1.1", "!number"},
+        {"1.2.3.4.", "!number"},
+        {"example.0x1f", "!number"},
+        {"*.1", "!number"},
+        {"\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1", "!clothes of a name"},
+        {"10.0.0.1/8", "!10.0.0.0/8"},
+        {"2001:db8::1/32", "!2001:db8::/32"},
+        {"10.0.0.0/33", "!length"},
+        {"10.0.0.0/", "!length"},
+        {"10.0.0.0/08", "!length"},
+        {"10.0.0.0/8:80", "!length"},
+        {"10.0.0.0/-8", "!length"},
+        {"0.0.0.0/0", "!mode open"},
+        {"::/0", "!mode open"},
+        {"::ffff:127.0.0.1", "!IPv4 address inside"},
+        {"[::ffff:127.0.0.1]:80", "!IPv4 address inside"},
+        {"[::1", "!in brackets"},
+        {"[::1]x", "!in brackets"},
+        {"[::1]:", "!port"},
+        {"[example.com]", "!in brackets"},
+        {"[127.0.0.1]", "!in brackets"},
+        {"1::2::3", "!no address"},
+        {"xn--\xc3\xbc.example", "!IDNA"},
+        {"xn--a.example", "!IDNA"},
+    };
+
+    (void)state;
+    check_rows(rows, sizeof(rows) / sizeof(rows[0]));
+    char name[400];
+
+    memset(name, 'a', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    AUTO_FREE char *long_label = describe(name);
+
+    assert_non_null(strstr(long_label, "more than 63"));
+    for (size_t i = 50; i < sizeof(name) - 1; i += 50)
+        name[i] = '.';
+    AUTO_FREE char *long_name = describe(name);
+
+    assert_non_null(strstr(long_name, "longer than 253"));
+}
+
+/* What is written is what was read. */
+static void test_texts(void **state)
+{
+    static const char *const same[] = {"example.com",      "example.com:22", "*.example.com", "*.example.com:8443",
+                                       "10.0.0.5",         "10.0.0.5:5432",  "10.0.0.0/8",    "2001:db8::1",
+                                       "[2001:db8::1]:80", "2001:db8::/32"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        struct network_entry entry;
+        AUTO_FREE char *problem = NULL;
+
+        assert_true(network_entry_parse(same[i], &entry, &problem));
+        AUTO_FREE char *text = network_entry_text(entry.kind, entry.text, entry.port);
+
+        assert_string_equal(text, same[i]);
+        network_entry_clear(&entry);
+    }
+}
+
+/* A list, what is taken from it, and what is left; or, behind "!", a part of the reason why not. */
+static void test_denying(void **state)
+{
+    static const struct {
+        const char *list[4];
+        const char *denied;
+        const char *left;
+    } rows[] = {
+        {{"a.example.com", "b.example.com"}, "a.example.com", "b.example.com"},
+        {{"a.example.com", "b.example.com"}, "A.example.com.", "b.example.com"},
+        {{"*.example.com"}, "a.example.com", "!*.example.com"},
+        {{"*.example.com"}, "example.com", "!not on the list"},
+        {{"*.example.com"}, "evilexample.com", "!not on the list"},
+        {{"*.example.com"}, "*.a.example.com", "!*.example.com"},
+        {{"*.example.com"}, "*.example.com", ""},
+        {{"example.com"}, "example.com:443", "!example.com"},
+        {{"example.com"}, "example.com:22", "!not on the list"},
+        {{"example.com:22"}, "example.com", "!not on the list"},
+        {{"10.0.0.0/8"}, "10.1.2.3", "!10.0.0.0/8"},
+        {{"10.0.0.0/8"}, "11.1.2.3", "!not on the list"},
+        {{"10.0.0.0/8"}, "10.0.0.0/7", "!not on the list"},
+        {{"2001:db8::/32"}, "10.1.2.3", "!not on the list"},
+        {{"a.example.com"}, "x y", "!blank"},
+    };
+    struct config config = {.file = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const denied[] = {rows[i].denied, NULL};
+        struct sandlot_network_change add = {.size = sizeof(add), .allow = rows[i].list};
+        struct sandlot_network_change deny = {.size = sizeof(deny), .deny = denied};
+        struct network_policy before = {0};
+        struct network_policy after = {0};
+        struct json_object *full = NULL;
+        struct json_object *rest = NULL;
+        struct sandlot_error error = {0};
+
+        assert_int_equal(network_change_make(&config, NULL, &add, &before, &full, &error), 0);
+        int result = network_change_make(&config, full, &deny, &after, &rest, &error);
+
+        if (*rows[i].left == '!') {
+            assert_int_equal(result, -1);
+            assert_non_null(strstr(error.message, rows[i].left + 1));
+        } else {
+            assert_int_equal(result, 0);
+            assert_int_equal(after.mode, *rows[i].left ? SANDLOT_NETWORK_ALLOW : SANDLOT_NETWORK_OFF);
+            assert_int_equal(after.written_count, *rows[i].left ? 1 : 0);
+        }
+        sandlot_error_clear(&error);
+        network_policy_clear(&before);
+        network_policy_clear(&after);
+        json_object_put(full);
+        json_object_put(rest);
+    }
+}
+
+static void test_commands(void **state)
+{
+    size_t length;
+    const char *why;
+    AUTO_FREE char *text = output_of("printf 'a\\0b'; echo no >&2", 20000, 10, -1, &length, &why);
+
+    (void)state;
+    assert_int_equal(length, 3);
+    assert_memory_equal(text, "a\0b", 4);
+    assert_null(output_of("echo 12345678901", 20000, 10, -1, &length, &why));
+    assert_non_null(strstr(why, "more than"));
+    assert_null(output_of("echo x; exit 1", 20000, 10, -1, &length, &why));
+    assert_non_null(strstr(why, "failed"));
+    /* One that hangs, and one whose child does. */
+    assert_null(output_of("exec sleep 600", 50, 10, -1, &length, &why));
+    assert_non_null(strstr(why, "longer than"));
+    assert_null(output_of("sleep 600 & exit 0", 50, 10, -1, &length, &why));
+    assert_null(output_of("exec >&-; exec sleep 600", 50, 10, -1, &length, &why));
+    assert_non_null(strstr(why, "longer than"));
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    close(ends[1]);
+    assert_null(output_of("exec sleep 600", 20000, 10, ends[0], &length, &why));
+    assert_non_null(strstr(why, "cancellation"));
+    close(ends[0]);
+}
+
+#define DOCUMENT                                                                                          \
+    "[network]\nallow = ['a.example.com', '10.0.0.0/8', '*.m\xc3\xbcnchen.example']\nupstream_ca = 'x'\n" \
+    "[[network.credentials]]\nhost = 'b.example.com'\nheader = 'Authorization'\nenv = 'NETWORK_TEST'\n"   \
+    "placeholder = 'NETWORK_NAME'\nbasic = 'me'\n"
+
+/* Never a policy that lacks something. */
+static bool find_whole(const struct config *config)
+{
+    struct network_policy policy;
+    struct network_view view = {0};
+    bool whole = network_policy_find(config, "local", NULL, NULL, &policy, NULL) == 0 &&
+                 network_policy_read_secrets(&policy, -1, NULL) == 0 && network_view_make(&policy, &view, NULL) == 0;
+
+    if (whole) {
+        assert_int_equal(view.network.mode, SANDLOT_NETWORK_ALLOW);
+        assert_int_equal(view.network.entry_count, 3);
+        assert_int_equal(view.network.credential_count, 1);
+        assert_string_equal(view.network.credentials[0].value, "network-test-value");
+        assert_int_equal(strlen(view.network.credentials[0].placeholder), strlen("network-test-value"));
+        assert_non_null(view.network.trusted_file);
+    }
+    network_view_clear(&view);
+    network_policy_clear(&policy);
+    return whole;
+}
+
+static void test_without_memory(void **state)
+{
+    struct config *config = config_parse("/c.toml", DOCUMENT, strlen(DOCUMENT));
+
+    (void)state;
+    setenv("NETWORK_TEST", "network-test-value", 1);
+    assert_true(find_whole(config));
+    for (long n = 0; ALLOCATOR_REPLACED && n < 100000; n++) {
+        atomic_store(&countdown, n);
+        bool whole = find_whole(config);
+        bool untouched = atomic_exchange(&countdown, -1) >= 0;
+
+        if (untouched) {
+            assert_true(whole);
+            break;
+        }
+    }
+    config_free(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_entries), cmocka_unit_test(test_hostile_entries), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_denying), cmocka_unit_test(test_commands),        cmocka_unit_test(test_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

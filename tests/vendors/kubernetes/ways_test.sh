@@ -1,0 +1,379 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154
+# Kubernetes, what is its own: kubeconfigs and credentials, rights, old clusters, watches that break, pods that do not come up,
+# agent-sandbox, terminals.
+. tests/vendors/lib.sh
+. tests/vendors/kubernetes/configuration.sh
+
+secret=sa-0123456789abcdefEMULATED
+good=$scratch/good.yaml
+write_configuration "$good" "$secret"
+unset KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT
+vendor_use kubernetes
+export KUBECONFIG=$good
+workspace=/workspace
+pods=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
+provider=("${pods[@]}")
+
+service() { # VARIABLE=VALUE...: an emulator with these
+    export "$@"
+    vendor_again
+}
+
+# ---- certificates ----------------------------------------------------------------------------------------------------
+
+certificates() { # FOLDER: an authority, a server at localhost, a client called client-by-certificate
+    local folder=$1
+    mkdir -p "$folder"
+    (
+        cd "$folder" || exit 2
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem
+        for name in server client; do
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name-by-certificate" -keyout $name.key -out $name.csr
+            openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out $name.pem \
+                -extfile <(echo 'subjectAltName=DNS:localhost,DNS:cluster.example')
+        done
+    ) 2>"$folder/log"
+    [ -s "$folder/client.pem" ]
+}
+
+# write_tls FILE USER CLUSTER: a kubeconfig with these lines for the user and the cluster
+write_tls() {
+    cat >"$1" <<END
+{apiVersion: v1, kind: Config, current-context: test, contexts: [{name: test, context: {cluster: test, user: test}}],
+ clusters: [{name: test, cluster: {$3}}], users: [{name: test, user: {$2}}]}
+END
+}
+secure=(--sandbox kubernetes --param engine=pods)
+works_with() { # NAME FILE
+    KUBECONFIG=$2 json "$1" 0 .sandboxes list "${secure[@]}"
+}
+asked_as() { check "$1" state_is ".users | index(\"$2\")"; }
+
+by_tls() {
+    local folder=$scratch/certificates server file=$scratch/tls.yaml port
+    command -v openssl >/dev/null || { ok "TLS # SKIP openssl is not installed"; return; }
+    certificates "$folder" || { not_ok "certificates" "$(cat "$folder/log")"; return; }
+    service "EMULATOR_TLS=$folder"
+    port=$(ask GET state | jq .tls_port)
+    server="server: 'https://localhost:$port'"
+    write_tls "$file" "token: $secret" "$server, certificate-authority: certificates/ca.pem"
+    works_with "an authority in a file beside the kubeconfig, and a token" "$file"
+    KUBECONFIG=$file expect "a command over TLS" 0 "42" "*" exec "${secure[@]}" -- 'echo $((6 * 7))'
+    write_tls "$file" "client-certificate: '$folder/client.pem', client-key-data: $(base64 -w0 <"$folder/client.key")" \
+        "$server, certificate-authority-data: $(base64 -w0 <"$folder/ca.pem")"
+    works_with "a certificate of the client's, its key in the kubeconfig" "$file"
+    asked_as "and it is the client's name that counts" client-by-certificate
+    write_tls "$file" "token: $secret" "$server"
+    KUBECONFIG=$file json "an authority that nobody knows" 3 '.error == "network" and (.message | contains("certificate"))' list "${secure[@]}"
+    write_tls "$file" "token: $secret" "$server, insecure-skip-tls-verify: true"
+    works_with "unless the kubeconfig does not want to know" "$file"
+    write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$port', certificate-authority: '$folder/ca.pem'"
+    KUBECONFIG=$file json "a certificate for another name" 3 '.error == "network"' list "${secure[@]}"
+    write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$port', tls-server-name: cluster.example, certificate-authority: '$folder/ca.pem'"
+    works_with "which is the right one by tls-server-name" "$file"
+    KUBECONFIG=$file expect "and for a WebSocket" 0 yes "*" exec "${secure[@]}" -- 'echo yes'
+    by_kubectl "$port" "$folder"
+    by_account "$port" "$folder"
+}
+
+# kubectl, which is no part of the packages: where it is there, it must take the emulator for a cluster.
+by_kubectl() { # PORT FOLDER
+    local config=$scratch/kubectl.yaml version
+    command -v kubectl >/dev/null || { ok "kubectl # SKIP it is not installed"; return; }
+    write_tls "$config" "token: admin-0123456789abcdef" "server: 'https://localhost:$1', certificate-authority: '$2/ca.pem'"
+    kube() { KUBECONFIG=$config HOME=$scratch timeout 60 kubectl "$@" 2>"$scratch/kubectl.err"; }
+    version=$(kube version --client | sed -n 's/^Client Version: v1\.\([0-9]*\).*/\1/p')
+    KUBECONFIG=$config made_for_kubectl || return
+    check "kubectl lists the pod" test "$(kube get pods -o name)" = "pod/$id"
+    check "kubectl reads its label" test "$(kube get pod "$id" -o 'jsonpath={.metadata.labels.app\.kubernetes\.io/managed-by}')" = sandlot
+    check "kubectl reads the policy" test "$(kube get networkpolicy -o name)" = networkpolicy.networking.k8s.io/sandlot-deny-all
+    if [ "${version:-0}" -ge 31 ]; then # those before speak SPDY
+        kube exec -i "$id" -- sh -c 'cat; exit 5' <<<"by kubectl" >"$scratch/kubectl.out"
+        check "kubectl runs a command in it, with input and exit code" test "$? $(cat "$scratch/kubectl.out")" = "5 by kubectl"
+    else
+        ok "kubectl exec # SKIP kubectl 1.$version speaks SPDY"
+    fi
+    KUBECONFIG=$config expect "which we see too" 0 seen "*" -q exec "${secure[@]}" --sandbox-id "$id" -- 'echo seen'
+    kube delete pod "$id" >/dev/null
+    KUBECONFIG=$config json "and what it deletes is gone" 3 '.error == "sandbox_not_found"' exec "${secure[@]}" --sandbox-id "$id" -- true
+}
+made_for_kubectl() {
+    run -q create "${secure[@]}"
+    id=$out
+    [ "$status" = 0 ] || { not_ok "a sandbox for kubectl" "$(show)"; return 1; }
+}
+
+by_account() { # PORT FOLDER: as in a pod
+    local folder=$scratch/account
+    mkdir -p "$folder" && printf %s "$secret" >"$folder/token" && cp "$2/ca.pem" "$folder/ca.crt" && echo -n default >"$folder/namespace"
+    (
+        unset KUBECONFIG
+        export KUBERNETES_SERVICE_HOST=localhost KUBERNETES_SERVICE_PORT=$1 KUBERNETES_SERVICE_ACCOUNT_FOLDER=$folder
+        json "in a pod: its service account" 0 .sandboxes list "${secure[@]}"
+        echo stale >"$folder/token"
+        json "a token that has expired" 3 '.error == "auth"' list "${secure[@]}"
+        exit "$failures"
+    )
+    failures=$?
+}
+
+# ---- kubeconfigs -----------------------------------------------------------------------------------------------------
+
+configurations() {
+    local file=$scratch/file.yaml
+    printf %s "$secret" >"$scratch/token"
+    write_tls "$file" "token: wrong, tokenFile: token" "server: 'https://nowhere.invalid'"
+    KUBECONFIG=$file json "a file with the token, which wins" 0 .sandboxes list "${provider[@]}"
+    write_tls "$file" "username: somebody, password: pass word" "server: 'https://nowhere.invalid'"
+    KUBECONFIG=$file json "a name and a password" 0 .sandboxes list "${provider[@]}"
+    write_tls "$file" "token: admin-0123456789abcdef, as: 'system:serviceaccount:default:other', as-groups: [one]" "server: 'https://nowhere.invalid'"
+    KUBECONFIG=$file json "as somebody else" 0 .sandboxes list "${provider[@]}"
+    asked_as "with a group" "system:serviceaccount:default:other one"
+    echo '{contexts: [{name: test, context: {cluster: test, user: test}}], current-context: test}' >"$scratch/first.yaml"
+    KUBECONFIG=$scratch/first.yaml:$scratch/none.yaml:$good json "several files, of which one is not there" 0 .sandboxes list "${provider[@]}"
+    KUBECONFIG=$scratch/none.yaml json "a file that is not there" 3 '.error == "auth" and (.message | contains("none.yaml"))' list "${provider[@]}"
+    json "a context that is not there" 3 '.message | contains("no context '"'nobody'"'")' list "${provider[@]}" --param context=nobody
+    json "another file by parameter" 0 .sandboxes list "${provider[@]}" --param "kubeconfig=$good" --param context=test
+    printf 'a: [b\nc: }' >"$file"
+    KUBECONFIG=$file json "a file that is no YAML" 3 '.message | contains("makes no sense") and contains("line")' list "${provider[@]}"
+    write_tls "$file" "auth-provider: {name: gcp}" "server: 'https://nowhere.invalid'"
+    KUBECONFIG=$file json "what Kubernetes gave up" 1 '.message | contains("auth-provider")' list "${provider[@]}"
+    write_tls "$file" "token: $secret" "server: 'http://192.0.2.1:8080'"
+    requests_reset
+    KUBECONFIG=$file json "a token is not sent by plain HTTP" 3 '.message | contains("https")' list --sandbox kubernetes
+    KUBECONFIG=$file run -vv list --sandbox kubernetes
+    secret_is_kept "nor shown"
+    mkdir -p "$HOME/.kube" && cp "$good" "$HOME/.kube/config"
+    (
+        unset KUBECONFIG
+        json "the usual file" 0 .sandboxes list "${provider[@]}"
+        exit "$failures"
+    )
+    failures=$?
+}
+
+programs() {
+    local file=$scratch/program.yaml program=$scratch/credentials
+    cat >"$program" <<'END'
+#!/bin/sh
+echo x >>"$COUNTER"
+printf '%s' "$KUBERNETES_EXEC_INFO" >"$COUNTER.info"
+[ "$1" != fail ] || { echo "you must log in" >&2; exit 1; }
+token=$TOKEN
+[ "$1" != later ] || [ -e "$COUNTER.second" ] || { token=stale; : >"$COUNTER.second"; }
+printf '{"apiVersion":"%s","kind":"ExecCredential","status":{"token":"%s"}}' "$VERSION" "$token"
+END
+    chmod 755 "$program"
+    local version=client.authentication.k8s.io/v1
+    by_program() { # ARGUMENT VERSION MORE
+        rm -f "$scratch/counter"
+        write_tls "$file" "exec: {apiVersion: $version, command: ./credentials, args: [$1], interactiveMode: ${3:-Never}, env: [{name: TOKEN, value: $secret},
+            {name: COUNTER, value: '$scratch/counter'}, {name: VERSION, value: $2}]}" "server: 'https://nowhere.invalid'"
+    }
+    by_program once $version
+    KUBECONFIG=$file expect "a program that gives a token" 0 yes "*" exec "${provider[@]}" -- 'echo yes'
+    check "asked once for all requests" test "$(wc -l <"$scratch/counter")" = 1
+    check "and told what it is asked for" jq -e '.kind == "ExecCredential" and .spec.interactive == false' "$scratch/counter.info"
+    by_program later $version
+    KUBECONFIG=$file json "its token is refused: it is asked once more" 0 .sandboxes list "${provider[@]}"
+    check "and not again" test "$(wc -l <"$scratch/counter")" = 2
+    by_program fail $version
+    KUBECONFIG=$file json "a program that fails says why" 3 '.error == "auth" and (.message | contains("you must log in"))' list "${provider[@]}"
+    by_program once client.authentication.k8s.io/v1beta1
+    KUBECONFIG=$file json "another version than was asked for" 3 '.error == "auth" and (.message | contains("apiVersion"))' list "${provider[@]}"
+    by_program once $version Always
+    KUBECONFIG=$file json "one that wants to ask somebody" 3 '.error == "auth" and (.message | contains("interactiveMode"))' list "${provider[@]}"
+    run -vv list "${provider[@]}"
+    secret_is_kept "the token of a program"
+}
+
+# ---- rights ----------------------------------------------------------------------------------------------------------
+
+# What the Role lacks is named. Each verb that is taken from it must be missed: so it has none too many.
+lacks() { # VERB RESOURCE COMMAND...
+    local verb=$1 resource=$2
+    shift 2
+    vendor_stop
+    service "EMULATOR_WITHOUT=$verb $resource"
+    provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
+    [ "$1" != exec ] || { made || return; set -- "$@" --sandbox-id "$id" -- true; }
+    json "without $verb on $resource" 3 '.error == "auth" and (.message | contains("the verb '"$verb on $resource"'"))' "$1" "${provider[@]}" "${@:2}"
+}
+rights() {
+    lacks create pods create
+    lacks list pods list
+    lacks delete pods delete some-pod
+    lacks create pods/exec exec
+    lacks get networkpolicies create
+    lacks create networkpolicies create
+    lacks watch pods create
+}
+
+# ---- old clusters ----------------------------------------------------------------------------------------------------
+
+before_half_close() {
+    made || return
+    expect "v4: a command" 0 "42" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo $((6 * 7))'
+    head -c 3000000 /dev/urandom >"$scratch/big"
+    input=$scratch/big expect "v4: standard input" 0 "$(sha256sum <"$scratch/big")" "*" -q exec --stdin "${provider[@]}" --sandbox-id "$id" -- sha256sum
+    expect "v4: a file goes up" 0 "*" "*" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/big" big
+    expect "v4: whole" 0 "$(sha256sum <"$scratch/big")" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sha256sum <big'
+    expect "v4: and down" 0 "*" "*" -q download "${provider[@]}" --sandbox-id "$id" big "$scratch/back"
+    check "v4: as it was" cmp "$scratch/big" "$scratch/back"
+    head -c 2500000 "$scratch/big" | "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" - piped 2>"$scratch/err"
+    expect "v4: what comes by a pipe, in pieces" 0 "$(head -c 2500000 "$scratch/big" | sha256sum)" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sha256sum <piped'
+}
+
+# ---- watches ---------------------------------------------------------------------------------------------------------
+
+watches() {
+    local action
+    for action in '{"drop":"before"}' '{"drop":"during","bytes":40}' '{"status":410,"body":{"kind":"Status","reason":"Expired","code":410}}' \
+        '{"replace":"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"}}\n"}' '{"replace":""}' \
+        '{"status":429,"headers":{"retry-after":"1"}}' '{"garbage":true}'; do
+        faults "[{\"path\":\"watch=1\",\"times\":1,\"action\":$action}]"
+        expect "a watch that meets $action" 0 up "*" -q exec "${provider[@]}" -- 'echo up'
+    done
+    faults '[]'
+    service_empty "nothing is left after all these watches"
+}
+
+# ---- pods that do not come up ----------------------------------------------------------------------------------------
+
+troubles() {
+    json "an image that is not there" 3 '.message | contains("ImagePullBackOff")' create "${provider[@]}" --param image=missing:1
+    service_empty "its pod is deleted"
+    json "no node" 3 '.error == "timeout" and (.message | contains("Insufficient cpu"))' create "${provider[@]}" --param image=unschedulable --param start_timeout_s=1
+    service_empty "nor waits for one for ever"
+    expect "a runtime class that is not there" 2 "" "RuntimeClass" create "${provider[@]}" --param runtime_class=none
+    expect "a quantity that is none" 2 "" "quantities" create "${provider[@]}" --param memory=lots
+}
+quotas() {
+    json "a quota" 3 '.error == "quota" and (.message | contains("exceeded quota"))' create "${provider[@]}" --param runtime_class=gvisor
+}
+
+shapes() {
+    made || return
+    check "no privileges" state_is '.sandboxes[0].pod.spec.containers[0].securityContext == {allowPrivilegeEscalation: false, readOnlyRootFilesystem: false, capabilities: {drop: ["ALL"]}}'
+    check "no token of the cluster" state_is '.sandboxes[0].pod.spec.automountServiceAccountToken == false'
+    check "not root" state_is '.sandboxes[0].pod.spec.securityContext | .runAsNonRoot and .runAsUser == 1000 and .seccompProfile.type == "RuntimeDefault"'
+    check "a last wall" state_is '.sandboxes[0].pod.spec.activeDeadlineSeconds == 2592000'
+    check "a policy that denies all" state_is '.policies | length == 1 and .[0].spec == {podSelector: {matchLabels: {"sandlot-network": "none"}}, policyTypes: ["Ingress", "Egress"]}'
+    check "which is the pod's" state_is '.sandboxes[0].labels["sandlot-network"] == "none"'
+    gone "$id"
+    run -q create "${provider[@]}" --param network=open --param runtime_class=kata --param read_only=true --param user=0 \
+        --param 'environment={"GREETING":"it'"'"'s me"}' --param 'labels={"team":"blue"}' --param 'pod_spec={"nodeSelector":{"disk":"ssd"}}'
+    id=$out
+    check "by parameters" test "$status" = 0
+    check "as they say" state_is '.sandboxes[0].pod | .spec.runtimeClassName == "kata" and .spec.containers[0].securityContext.readOnlyRootFilesystem
+        and .spec.securityContext.runAsUser == 0 and .metadata.labels.team == "blue" and .spec.nodeSelector.disk == "ssd" and .metadata.labels["sandlot-network"] == "open"'
+    expect "variables" 0 "it's me" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo "$GREETING"'
+    expect "a label that is none" 2 "" "no label" create "${provider[@]}" --param 'labels={"team":"a b"}'
+    expect "a network that is none" 2 "" "none or open" create "${provider[@]}" --param network=off
+    "$node" --input-type=module -e "const [, url] = process.argv; const headers = { authorization: 'Bearer admin-0123456789abcdef', 'content-type': 'application/merge-patch+json' };
+        const answer = await fetch(url + '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies/sandlot-deny-all', { method: 'PATCH', headers, body: JSON.stringify({ spec: { egress: [{}] } }) });
+        const evicted = await fetch(url + '/api/v1/namespaces/default/pods/$id/eviction', { method: 'POST', headers, body: '{}' });
+        process.exit(answer.ok && evicted.ok ? 0 : 1);" "$url"
+    check "somebody opens the policy, and evicts the pod" test $? = 0
+    expect "the policy is not trusted any more" 2 "" "sandlot-deny-all" create "${provider[@]}"
+    json "the pod has ended" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id "$id" -- true
+    json "and is listed so" 0 ".sandboxes[] | select(.id == \"$id\") | .state == \"ended\"" list "${provider[@]}"
+}
+
+pages() {
+    local number
+    for number in 1 2 3 4 5; do made || return; done
+    requests_reset
+    json "five sandboxes by pages of two" 0 '.sandboxes | length == 5' list "${provider[@]}"
+    faults '[{"path":"continue=","times":1,"action":{"status":410,"body":{"kind":"Status","reason":"Expired","message":"too old"}}}]'
+    json "a list that was read too slowly" 3 '.error == "network" and (.message | contains("list anew"))' list "${provider[@]}"
+}
+
+# ---- agent-sandbox ---------------------------------------------------------------------------------------------------
+
+claims=(--sandbox kubernetes --param "base_url=$url")
+warm_sandboxes() {
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    until_true 20 state_is '.boxes | length == 3 and all(.status.conditions[0].status == "True")'
+    expect "a claim, a command, an end" 0 "here" "*" -v exec "${provider[@]}" -- 'echo here'
+    check "warm" grep -q 'warm from the pool' "$scratch/err"
+    service_empty "nothing is left of it"
+    requests_reset
+    run -q exec "${provider[@]}" --param engine=agent-sandbox -- true
+    check "three requests from the claim to the command" test "$(requests_show | sed '/exec/q' | wc -l)" = 3
+    for _ in 1 2 3; do made || return; done # one of them has a pod of another name
+    json "they are listed" 0 '[.sandboxes[] | select(.mine)] | length == 3' list "${provider[@]}"
+    check "without anything that is not warm" state_is '[.sandboxes[].claim.spec | has("env") or has("volumeClaimTemplates")] | any | not'
+    for id in $("$SANDLOT" -q --json list "${provider[@]}" 2>/dev/null | jq -r '.sandboxes[].id'); do
+        expect "a command in $id" 0 "it's me" "*" -q exec "${provider[@]}" --param 'environment={"GREETING":"it'"'"'s me"}' --sandbox-id "$id" -- 'echo "$GREETING"'
+    done
+    head -c 300000 /dev/urandom >"$scratch/bytes"
+    expect "a file goes up" 0 "*" "*" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/bytes" bytes
+    expect "and down" 0 "*" "*" -q download "${provider[@]}" --sandbox-id "$id" bytes "$scratch/back"
+    check "as it was" cmp "$scratch/bytes" "$scratch/back"
+    calls_url=$url
+    check "pause" calls "$ok" pause "$id"
+    check "its pod is gone" state_is "[.boxes[] | select(.spec.operatingMode == \"Suspended\")] | length == 1 and all(.[0].status.conditions[]; .type != \"Ready\" or .status == \"False\")"
+    check "resume" calls "$ok" resume "$id"
+    expect "under another name it is found" 0 again "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo again'
+    check "pause again" calls "$ok" pause "$id"
+    expect "what is used is woken" 0 woken "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo woken'
+    check "its end was put off" state_is '[.sandboxes[].claim.spec.lifecycle | .shutdownPolicy == "Delete" and (.shutdownTime | fromdate) > now + 3000] | all'
+    check "pods cannot be paused" calls "$unsupported" pause some-pod
+    for id in $(ask GET ids); do gone "$id"; done
+    service_empty "all is gone"
+}
+cold_sandboxes() {
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    expect "a pool without sandboxes makes one" 0 cold "*" -v exec "${provider[@]}" -- 'echo cold'
+    check "and that is told" grep -q 'cold' "$scratch/err"
+    expect "a pool that is not there" 3 "" "WarmPoolNotFound" create "${provider[@]}" --param engine=agent-sandbox --param pool=none
+    service_empty "no claim is left"
+    expect "without it, a pod" 0 pod "*" -q exec "${provider[@]}" --param pool=none -- 'echo pod'
+}
+not_installed() {
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    expect "where it is not installed, a pod" 0 pod "*" -q exec "${provider[@]}" -- 'echo pod'
+    json "unless it must be" 1 '.error == "not_supported" and (.message | contains("install agent-sandbox"))' create "${provider[@]}" --param engine=agent-sandbox
+    expect "another word" 2 "" "agent-sandbox or auto" create "${provider[@]}" --param engine=jobs
+}
+
+# ---- terminals -------------------------------------------------------------------------------------------------------
+
+terminals() {
+    local line screen=$scratch/screen
+    made || return
+    : >"$screen"
+    line=$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id")
+    {
+        until_true 20 grep -q '[$#]' "$screen"
+        printf 'tty && echo "in a ter""minal"; echo $TERM; pwd; echo "$GREETING"\nexit 6\n'
+        until_true 20 grep -q 'it ended' "$screen"
+    } | TERM=vt100 timeout 150 script -qfec "$line; echo it ended with \$?" "$screen" >/dev/null 2>&1
+    check "a terminal" grep -q 'in a terminal' "$screen"
+    check "with its type" grep -q '^vt100' "$screen"
+    check "in its folder" grep -q '^/workspace' "$screen"
+    check "its exit code" grep -q 'it ended with 6' "$screen"
+    check "nothing is shown before" test "$(grep -c 'SANDLOT_JOB\|stty' "$screen")" = 0
+}
+
+prepare=(service EMULATOR_HISTORY=2000)
+part by_tls
+parts configurations programs watches shapes terminals not_installed
+prepare=(true)
+part rights
+prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get)
+part before_half_close
+prepare=(service EMULATOR_RUNTIME_CLASSES=gvisor)
+part troubles
+prepare=(service EMULATOR_QUOTA=0)
+part quotas
+prepare=(service EMULATOR_PAGE=2)
+part pages
+prepare=(service EMULATOR_AGENT_SANDBOX=3)
+part warm_sandboxes
+prepare=(service EMULATOR_AGENT_SANDBOX=0)
+part cold_sandboxes
+parts_run
+vendor_sound
