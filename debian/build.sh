@@ -12,6 +12,7 @@ options=${DEB_BUILD_OPTIONS-noautodbgsym parallel=$(nproc)} # no packages of deb
 # As old as the changelog says, and the same whoever may read them here.
 sources() {
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(dpkg-parsechangelog -S Timestamp)" --mode=u+rw,go=rX --exclude='*.o' --exclude='*.so' --exclude='*.deb' \
+        --exclude=__pycache__ \
         -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include config docs debian
 }
 

@@ -26,7 +26,7 @@ Package: sandlot-provider-$(echo "$1" | tr _ -)
 Architecture: any
 Depends: $abi, \${shlibs:Depends}, \${misc:Depends}
 Enhances: sandlot
-Description: $description, for Sandlot
+Description: Sandlot: $description
  Sandlot runs commands and edits files in sandboxes, over any provider of
  them, on this machine or in a cloud.
  .

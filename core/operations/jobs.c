@@ -1,4 +1,6 @@
 /* The asynchronous forms: each job is the blocking call on a thread of its own, with a cancellation of its own. */
+#include "operations/jobs.h"
+
 #include "base/error.h"
 #include "base/sized.h"
 #include "session/runtime.h"
@@ -29,6 +31,9 @@ struct sandlot_job {
     bool has_result;
     struct sandlot_target target;
     char *id;
+    const struct job_call *call;
+    void *request;
+    struct job_arguments arguments;
 };
 
 static void free_job(struct sandlot_job *job)
@@ -40,6 +45,7 @@ static void free_job(struct sandlot_job *job)
     if (job->has_result)
         sandlot_result_clear(&job->result);
     free(job->id);
+    free(job->request);
     free(job);
 }
 
@@ -193,6 +199,30 @@ struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, const struct 
                 : error_no_memory(error);
 
     job->target.cancellation = job->cancellation;
+    return start(job, ready, error);
+}
+
+static int work_call(struct sandlot_job *job)
+{
+    return job->call->run(job->session, job->request, &job->arguments, &job->error);
+}
+
+struct sandlot_job *job_submit(struct sandlot_session *session, const struct job_call *call, const void *request,
+                               struct job_arguments arguments, struct sandlot_error *error)
+{
+    struct sandlot_job *job = new_job(work_call, error);
+
+    if (!job)
+        return NULL;
+    job->session = session;
+    job->call = call;
+    job->arguments = arguments;
+    job->request = calloc(1, call->size);
+    int ready = job->request ? sized_read(job->request, call->size, request, sizeof(size_t), call->request, error)
+                             : error_no_memory(error);
+
+    if (job->request)
+        memcpy((char *)job->request + call->cancellation, &job->cancellation, sizeof(struct sandlot_cancellation *));
     return start(job, ready, error);
 }
 

@@ -25,9 +25,9 @@
  * THREADS   One `struct sandlot` may be used on many threads at the same time, and so may one session:
  * its calls overlap unless the provider serialises them. Closing either must be the last call on it.
  *
- * BLOCKING AND ASYNCHRONOUS  Opening, executing, closing and deleting have a `submit` form that returns a job at once:
- * a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead. A running command costs one
- * thread here, which is that of the job or the caller's, and descriptors: two for the job, two or three for a command
+ * BLOCKING AND ASYNCHRONOUS  Opening, closing, deleting and all that is done in a session have a `submit` form
+ * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead. A
+ * running command costs one thread here, which is that of the job or the caller's, and descriptors: two for the job, two or three for a command
  * of `local`, five for one of a provider in a process of its own, which are kept for the next. A job is refused with
  * SANDLOT_CODE_QUOTA where the limit of open files (ulimit -n) is so near that others would fail by it: for N commands
  * at a time let it be 100 + 8 * N.
@@ -735,6 +735,48 @@ SANDLOT_API struct sandlot_job *sandlot_submit_execute(struct sandlot_session *s
                                                        struct sandlot_error *error);
 SANDLOT_API struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, const struct sandlot_target *target,
                                                       const char *id, struct sandlot_error *error);
+
+/*
+ * The operations on files, terminals and tools likewise. What a blocking call fills in (PAGE, OCCURRENCES, TRUNCATED,
+ * EXIT_CODE, ANSWER) must stay valid until the job is freed; it is filled in when the job is done, and the caller's to
+ * clear as after that call. EACH and all other callbacks are called on the job's thread.
+ */
+SANDLOT_API struct sandlot_job *sandlot_submit_read_file(struct sandlot_session *session,
+                                                         const struct sandlot_read *request, struct sandlot_page *page,
+                                                         struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_write_file(struct sandlot_session *session,
+                                                          const struct sandlot_write *request,
+                                                          struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_edit_file(struct sandlot_session *session,
+                                                         const struct sandlot_edit *request, uint64_t *occurrences,
+                                                         struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_remove_file(struct sandlot_session *session,
+                                                           const struct sandlot_remove *request,
+                                                           struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list_directory(
+    struct sandlot_session *session, const struct sandlot_ls *request,
+    bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_find_files(
+    struct sandlot_session *session, const struct sandlot_glob *request,
+    bool (*each)(void *context, const struct sandlot_file_entry *entry), void *context,
+    bool *truncated, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_search_files(
+    struct sandlot_session *session, const struct sandlot_grep *request,
+    bool (*each)(void *context, const struct sandlot_match *match), void *context,
+    bool *truncated, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_upload(struct sandlot_session *session,
+                                                      const struct sandlot_transfer_request *request,
+                                                      struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_download(struct sandlot_session *session,
+                                                        const struct sandlot_transfer_request *request,
+                                                        struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_run_terminal(struct sandlot_session *session,
+                                                            const struct sandlot_terminal_request *request,
+                                                            int *exit_code, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_tool(struct sandlot_session *session,
+                                                    const struct sandlot_tool_call *call,
+                                                    struct sandlot_tool_answer *answer, struct sandlot_error *error);
 
 /* A descriptor for poll(2) or epoll(7): readable once the job has ended, and from then on. It belongs to the job. */
 SANDLOT_API int sandlot_job_descriptor(const struct sandlot_job *job);

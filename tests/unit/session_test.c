@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -723,6 +724,113 @@ static void test_jobs(void **state)
     expect_nothing_left();
 }
 
+/* Waits for JOB, which must come to EXPECTED with CODE, and frees it. */
+static void ends(struct sandlot_job *job, enum sandlot_code code)
+{
+    struct sandlot_error error = {0};
+
+    assert_non_null(job);
+    assert_int_equal(sandlot_job_wait(job, -1, &error), code ? SANDLOT_JOB_FAILED : SANDLOT_JOB_DONE);
+    assert_int_equal(error.code, code);
+    sandlot_error_clear(&error);
+    sandlot_job_free(job);
+}
+
+static bool count_entry(void *context, const struct sandlot_file_entry *entry)
+{
+    assert_non_null(strstr(entry->path, "jobs.txt"));
+    ++*(int *)context;
+    return true;
+}
+
+static bool count_match(void *context, const struct sandlot_match *match)
+{
+    assert_string_equal(match->text, "two, two");
+    ++*(int *)context;
+    return true;
+}
+
+/* Every operation on files as a job: it does what the blocking call does, and fails with its code. */
+static void test_jobs_of_files(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_write write = {
+        .size = sizeof(write), .path = "jobs/jobs.txt", .content = "one\ntwo", .content_length = 7};
+    struct sandlot_edit edit = {.size = sizeof(edit),
+                                .path = write.path,
+                                .old_string = "two",
+                                .old_length = 3,
+                                .new_string = "two, two",
+                                .new_length = 8};
+    struct sandlot_read read = {.size = sizeof(read), .path = write.path};
+    struct sandlot_ls ls = {.size = sizeof(ls), .path = "jobs"};
+    struct sandlot_glob glob = {.size = sizeof(glob), .pattern = "*.txt", .path = "jobs"};
+    struct sandlot_grep grep = {.size = sizeof(grep), .pattern = "two", .pattern_length = 3, .path = "jobs"};
+    struct sandlot_remove removal = {.size = sizeof(removal), .path = "jobs"};
+    struct sandlot_tool_call call = {
+        .size = sizeof(call), .name = "read_file", .arguments = "{\"file_path\":\"jobs/jobs.txt\"}"};
+    struct sandlot_page page = {.size = sizeof(page)};
+    struct sandlot_tool_answer answer = {.size = sizeof(answer)};
+    uint64_t occurrences = 0;
+    bool truncated = true;
+    int entries = 0;
+    int matches = 0;
+
+    (void)state;
+    ends(sandlot_submit_write_file(session, &write, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_edit_file(session, &edit, &occurrences, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(occurrences, 1);
+    ends(sandlot_submit_read_file(session, &read, &page, NULL), SANDLOT_CODE_OK);
+    assert_string_equal(page.content, "one\ntwo, two");
+    sandlot_page_clear(&page);
+    ends(sandlot_submit_list_directory(session, &ls, count_entry, &entries, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_find_files(session, &glob, count_entry, &entries, &truncated, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(entries, 2);
+    assert_false(truncated);
+    truncated = true;
+    ends(sandlot_submit_search_files(session, &grep, count_match, &matches, &truncated, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(matches, 1);
+    assert_false(truncated);
+    ends(sandlot_submit_tool(session, &call, &answer, NULL), SANDLOT_CODE_OK);
+    assert_non_null(strstr(answer.content, "two, two"));
+    sandlot_tool_answer_clear(&answer);
+    ends(sandlot_submit_remove_file(session, &removal, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_read_file(session, &read, &page, NULL), SANDLOT_CODE_FILE_NOT_FOUND);
+    call.name = "nope";
+    ends(sandlot_submit_tool(session, &call, &answer, NULL), SANDLOT_CODE_USAGE);
+    read.size = 1; /* no header has so short a struct */
+    assert_null(sandlot_submit_read_file(session, &read, &page, NULL));
+    sandlot_session_close(session, NULL);
+    expect_nothing_left();
+}
+
+/* Both directions through descriptors, and what a box cannot do as a job is told. */
+static void test_jobs_of_transfers(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_transfer_item item = {.size = sizeof(item), .fd = memfd_create("jobs", MFD_CLOEXEC)};
+    struct sandlot_transfer_request transfer = {.size = sizeof(transfer), .items = &item, .count = 1};
+    char text[8] = "";
+    AUTO_FREE char *path = text_format("%s/moved", sandlot_session_working_dir(session));
+
+    (void)state;
+    item.path = path;
+    assert_int_equal(pwrite(item.fd, "moved", 5, 0), 5);
+    ends(sandlot_submit_upload(session, &transfer, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(ftruncate(item.fd, 0), 0);
+    assert_int_equal(lseek(item.fd, 0, SEEK_SET), 0);
+    ends(sandlot_submit_download(session, &transfer, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(pread(item.fd, text, sizeof(text), 0), 5);
+    assert_string_equal(text, "moved");
+    item.path = "relative";
+    ends(sandlot_submit_download(session, &transfer, NULL), SANDLOT_CODE_INVALID_PATH);
+    close(item.fd);
+    sandlot_session_close(session, NULL);
+    expect_nothing_left();
+}
+
 /* Many at a time, more than the limit of open files has room for: what is refused says so, and the others run well. */
 static void test_more_jobs_than_files(void **state)
 {
@@ -1162,6 +1270,8 @@ int main(void)
         SESSION_TEST(test_secrets_are_hidden),
         SESSION_TEST(test_execute_rules),
         SESSION_TEST(test_jobs),
+        SESSION_TEST(test_jobs_of_files),
+        SESSION_TEST(test_jobs_of_transfers),
         SESSION_TEST(test_more_jobs_than_files),
         SESSION_TEST(test_one_session_on_many_threads),
         SESSION_TEST(test_sizes_of_execution),

@@ -1,0 +1,32 @@
+/* Calls of one session as jobs: what differs between them is a row. */
+#ifndef SANDLOT_OPERATIONS_JOBS_H
+#define SANDLOT_OPERATIONS_JOBS_H
+
+#include <sandlot/sandlot.h>
+
+/* What a call takes beside its request. */
+struct job_arguments {
+    void *output; /* where what it tells goes; the caller's */
+    bool (*each_entry)(void *context, const struct sandlot_file_entry *entry);
+    bool (*each_match)(void *context, const struct sandlot_match *match);
+    void *context;
+};
+
+struct job_call {
+    const char *request; /* the name of its struct */
+    size_t size;
+    size_t cancellation; /* where that is in the request */
+    int (*run)(struct sandlot_session *session, const void *request, const struct job_arguments *arguments,
+               struct sandlot_error *error);
+};
+
+#define JOB_CALL(type, run)                                                  \
+    {                                                                        \
+#type, sizeof(struct type), offsetof(struct type, cancellation), run \
+    }
+
+/* Starts CALL with the caller's REQUEST. NULL: it could not be started. */
+struct sandlot_job *job_submit(struct sandlot_session *session, const struct job_call *call, const void *request,
+                               struct job_arguments arguments, struct sandlot_error *error);
+
+#endif

@@ -1,0 +1,97 @@
+"""What the blocking and the asynchronous sandbox have in common: what it is made with, and its life."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from sandlot import _runtime
+from sandlot._calls import Progress
+from sandlot._jobs import Call
+from sandlot._library import library
+from sandlot._results import SandlotError
+
+
+class Base:
+    """A sandbox that is not made before it is opened.
+
+    provider    the name of a provider; None: "local"
+    sandbox_id  attach to this sandbox, which is then never deleted; None: make one
+    snapshot    start from the snapshot of this name
+    setup       a local script that runs in the sandbox once it is there
+    scope       use the live sandbox of this scope, or make it and leave it
+    parameters  of the provider, over those of the configuration
+    keep        leave the sandbox running when this is closed
+    config_file instead of the user's own configuration
+    progress    called with what is going on while it starts, and how far (done, total; total 0: unknown)
+    """
+
+    def __init__(
+        self,
+        provider: str | None = None,
+        *,
+        sandbox_id: str | None = None,
+        snapshot: str | None = None,
+        setup: str | os.PathLike[str] | None = None,
+        scope: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+        keep: bool = False,
+        config_file: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._options = (provider, sandbox_id, snapshot, setup, scope, parameters, keep, config_file, progress)
+        self._session: Any = None
+        self._owner = 0
+
+    @property
+    def id(self) -> str:
+        """The sandbox's id, by which others can attach to it."""
+        return str(library.session_id(self._open()).decode())
+
+    @property
+    def provider(self) -> str:
+        """The name of its provider."""
+        return str(library.session_provider(self._open()).decode())
+
+    @property
+    def working_dir(self) -> str:
+        """The directory in which commands start and relative paths begin."""
+        return os.fsdecode(library.session_working_dir(self._open()))
+
+    def _open(self) -> Any:
+        if self._session is None or self._owner != os.getpid():
+            raise SandlotError("usage", "the sandbox is not open in this process")
+        return self._session
+
+    def _opening(self) -> Call[Any]:
+        if self._session is not None:
+            raise SandlotError("usage", "the sandbox is open already")
+        return _runtime.open_session(*self._options)
+
+    def _opened(self, session: Any) -> None:
+        self._session = session
+        self._owner = os.getpid()
+        _open_sandboxes.add(self)
+
+    def _closing(self) -> Call[None] | None:
+        session, self._session = self._session, None
+        _open_sandboxes.discard(self)
+        if session is None or self._owner != os.getpid():
+            return None
+        return _runtime.close_session(session)
+
+
+_open_sandboxes: weakref.WeakSet[Base] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for sandbox in list(_open_sandboxes):
+        closing = sandbox._closing()
+        if closing is not None:
+            with contextlib.suppress(SandlotError):  # it stays in the ledger, for `sandlot gc`
+                closing.wait()

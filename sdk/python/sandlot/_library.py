@@ -1,0 +1,272 @@
+"""libsandlot.so.0 by ctypes: the structs of sandlot/sandlot.h and its functions."""
+
+import ctypes
+import os
+from ctypes import c_bool, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+
+class Sized(ctypes.Structure):
+    """A struct that begins with its own size, which the caller sets."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        self.size = ctypes.sizeof(self)
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", c_int), ("message", c_char_p)]
+
+
+MESSAGE = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64, c_uint64)
+BYTES = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+OUTPUT = ctypes.CFUNCTYPE(c_bool, c_void_p, c_void_p, c_size_t)
+
+
+class Options(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("config_file", c_char_p),
+        ("no_environment_files", c_bool),
+        ("message", MESSAGE),
+        ("message_context", c_void_p),
+    ]
+
+
+class SessionOptions(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("provider", c_char_p),
+        ("sandbox_id", c_char_p),
+        ("snapshot_name", c_char_p),
+        ("setup_file", c_char_p),
+        ("scope", c_char_p),
+        ("parameters", ctypes.POINTER(c_char_p)),
+        ("keep", c_bool),
+        ("cancellation", c_void_p),
+        ("progress", PROGRESS),
+        ("setup_output", BYTES),
+        ("context", c_void_p),
+    ]
+
+
+class Execution(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("command", c_char_p),
+        ("timeout_ms", c_int64),
+        ("working_dir", c_char_p),
+        ("environment", ctypes.POINTER(c_char_p)),
+        ("has_input", c_bool),
+        ("input_fd", c_int),
+        ("output_limit", c_uint64),
+        ("output", OUTPUT),
+        ("context", c_void_p),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Result(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("has_exit_code", c_bool),
+        ("exit_code", c_int),
+        ("timed_out", c_bool),
+        ("truncated", c_bool),
+        ("output", c_void_p),
+        ("output_length", c_size_t),
+        ("output_total", c_uint64),
+    ]
+
+
+class Read(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("offset", c_int64),
+        ("has_limit", c_bool),
+        ("limit", c_int64),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Page(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("content", c_void_p),
+        ("content_length", c_size_t),
+        ("binary", c_bool),
+        ("empty", c_bool),
+        ("no_lines_requested", c_bool),
+        ("truncated", c_bool),
+        ("lossy", c_bool),
+        ("start_line", c_int64),
+        ("end_line", c_int64),
+        ("total_lines", c_int64),
+        ("next_offset", c_int64),
+        ("line_truncated", c_uint64),
+    ]
+
+    def __del__(self) -> None:
+        library.page_clear(ctypes.byref(self))
+
+
+class Write(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("content", c_char_p),
+        ("content_length", c_size_t),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Edit(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("old_string", c_char_p),
+        ("old_length", c_size_t),
+        ("new_string", c_char_p),
+        ("new_length", c_size_t),
+        ("replace_all", c_bool),
+        ("cancellation", c_void_p),
+    ]
+
+
+class FileEntry(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("is_dir", c_bool),
+        ("is_symlink", c_bool),
+        ("bytes", c_uint64),
+        ("modified_at_ms", c_int64),
+    ]
+
+
+ENTRY = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(FileEntry))
+
+
+class Ls(Sized):
+    _fields_ = [("size", c_size_t), ("path", c_char_p), ("cancellation", c_void_p)]
+
+
+class Glob(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("pattern", c_char_p),
+        ("path", c_char_p),
+        ("directories", c_bool),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Grep(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("pattern", c_char_p),
+        ("pattern_length", c_size_t),
+        ("path", c_char_p),
+        ("glob", c_char_p),
+        ("max_count", c_uint64),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Match(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("line", c_int64),
+        ("text", c_void_p),
+        ("text_length", c_size_t),
+    ]
+
+
+MATCH = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(Match))
+
+
+class Remove(Sized):
+    _fields_ = [("size", c_size_t), ("path", c_char_p), ("cancellation", c_void_p)]
+
+
+class TransferItem(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("local_path", c_char_p),
+        ("fd", c_int),
+        ("mode", c_uint32),
+    ]
+
+
+DONE = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_char_p, ctypes.POINTER(Error), c_uint64)
+MOVED = ctypes.CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
+
+
+class TransferRequest(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("items", ctypes.POINTER(TransferItem)),
+        ("count", c_size_t),
+        ("recursive", c_bool),
+        ("done", DONE),
+        ("progress", MOVED),
+        ("context", c_void_p),
+        ("cancellation", c_void_p),
+        ("max_bytes", c_uint64),
+    ]
+
+
+_P = c_void_p
+_E = ctypes.POINTER(Error)
+_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "version": (c_char_p, []),
+    "code_name": (c_char_p, [c_int]),
+    "error_clear": (None, [_E]),
+    "open": (_P, [ctypes.POINTER(Options), _E]),
+    "close": (None, [_P]),
+    "session_id": (c_char_p, [_P]),
+    "session_provider": (c_char_p, [_P]),
+    "session_working_dir": (c_char_p, [_P]),
+    "result_clear": (None, [ctypes.POINTER(Result)]),
+    "page_clear": (None, [ctypes.POINTER(Page)]),
+    "submit_session_open": (_P, [_P, ctypes.POINTER(SessionOptions), _E]),
+    "submit_session_close": (_P, [_P, _E]),
+    "submit_execute": (_P, [_P, ctypes.POINTER(Execution), _E]),
+    "submit_read_file": (_P, [_P, ctypes.POINTER(Read), ctypes.POINTER(Page), _E]),
+    "submit_write_file": (_P, [_P, ctypes.POINTER(Write), _E]),
+    "submit_edit_file": (_P, [_P, ctypes.POINTER(Edit), ctypes.POINTER(c_uint64), _E]),
+    "submit_remove_file": (_P, [_P, ctypes.POINTER(Remove), _E]),
+    "submit_list_directory": (_P, [_P, ctypes.POINTER(Ls), ENTRY, c_void_p, _E]),
+    "submit_find_files": (_P, [_P, ctypes.POINTER(Glob), ENTRY, c_void_p, ctypes.POINTER(c_bool), _E]),
+    "submit_search_files": (_P, [_P, ctypes.POINTER(Grep), MATCH, c_void_p, ctypes.POINTER(c_bool), _E]),
+    "submit_upload": (_P, [_P, ctypes.POINTER(TransferRequest), _E]),
+    "submit_download": (_P, [_P, ctypes.POINTER(TransferRequest), _E]),
+    "job_descriptor": (c_int, [_P]),
+    "job_cancel": (None, [_P]),
+    "job_wait": (c_int, [_P, c_int, _E]),
+    "job_session": (_P, [_P]),
+    "job_result": (c_int, [_P, ctypes.POINTER(Result)]),
+    "job_free": (None, [_P]),
+}
+
+
+class Library:
+    """The functions without their prefix: library.open is sandlot_open."""
+
+    def __init__(self) -> None:
+        loaded = ctypes.CDLL(os.environ.get("SANDLOT_LIBRARY") or "libsandlot.so.0")
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(loaded, "sandlot_" + name)
+            function.restype = result
+            function.argtypes = arguments
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)  # every function is an attribute already; this is for type checkers
+
+
+library = Library()

@@ -1,0 +1,67 @@
+"""The library's runtime, which a process has one of, and the opening and closing of sessions."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from sandlot import _library as c
+from sandlot._calls import Progress, encoded, strings
+from sandlot._jobs import Call, raise_error
+from sandlot._library import library
+
+_runtimes: dict[tuple[int, str | None], Any] = {}
+
+
+def runtime(config_file: str | None) -> Any:
+    """Of this process: a forked child has its own, and leaves its parent's alone. It stays until the process ends."""
+    key = (os.getpid(), config_file)
+    if key not in _runtimes:
+        options = c.Options(config_file=encoded(config_file))
+        error = c.Error()
+        opened = library.open(ctypes.byref(options), ctypes.byref(error))
+        if opened is None:
+            raise_error(error)
+        _runtimes[key] = opened
+    return _runtimes[key]
+
+
+def open_session(
+    provider: str | None,
+    sandbox_id: str | None,
+    snapshot: str | None,
+    setup: str | os.PathLike[str] | None,
+    scope: str | None,
+    parameters: Mapping[str, str] | None,
+    keep: bool,
+    config_file: str | None,
+    progress: Progress | None,
+) -> Call[Any]:
+    options = c.SessionOptions(
+        provider=encoded(provider),
+        sandbox_id=encoded(sandbox_id),
+        snapshot_name=encoded(snapshot),
+        setup_file=encoded(setup),
+        scope=encoded(scope),
+        keep=keep,
+    )
+    words = strings([f"{name}={value}" for name, value in (parameters or {}).items()])
+    options.parameters = words
+    host = runtime(config_file)
+    call: Call[Any] = Call(
+        lambda error: library.submit_session_open(host, ctypes.byref(options), error), library.job_session, options, words
+    )
+    if progress is not None:
+        sink = progress
+
+        def tell(_context: Any, what: bytes, done: int, total: int) -> None:
+            sink(what.decode(errors="replace"), done, total)
+
+        options.progress = c.PROGRESS(call.guarded(tell, None))
+    return call
+
+
+def close_session(session: Any) -> Call[None]:
+    return Call(lambda error: library.submit_session_close(session, error), lambda _job: None)
