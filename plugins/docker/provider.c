@@ -58,6 +58,7 @@ static const struct sandlot_provider docker_provider = {
 
 #define DOCKER_METADATA(M)                                                                                   \
     M(description, "Containers of Docker or Podman, on this machine or another")                             \
+    M(package, "sandlot-provider-docker")                                                                    \
     M(working_dir, "/workspace")                                                                             \
     M(snapshot_name, "yes")                                                                                  \
     M(capabilities, "list upload download pause snapshot terminal streaming check")                          \
