@@ -34,11 +34,6 @@ char *api_path(const struct kubernetes *kubernetes, const char *group, const cha
     return http_target(pattern, space, name);
 }
 
-void api_set_pair(struct json_builder *body, const char *path, const char *key, const char *value)
-{
-    json_set_member(body, path, key, value);
-}
-
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 bool api_reason_is(const struct http_response *response, const char *word)

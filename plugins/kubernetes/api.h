@@ -45,9 +45,6 @@ bool api_reason_is(const struct http_response *response, const char *word);
  * collection. To be freed. */
 char *api_path(const struct kubernetes *kubernetes, const char *group, const char *plural, const char *name);
 
-/* Sets KEY, which has dots, in the object at PATH. */
-void api_set_pair(struct json_builder *body, const char *path, const char *key, const char *value);
-
 /* A text of OBJECT at PATH, NULL for none. */
 const char *api_text(struct json_object *object, const char *path);
 
