@@ -76,12 +76,12 @@ static enum sandlot_status describe(struct sandlot_call *call, const struct para
 
 /* The claim that is there already is ours if it has our label. */
 static enum sandlot_status find_ours(struct sandlot_call *call, struct kubernetes *kubernetes,
-                                     const struct sandlot_create *request, const char *name,
-                                     struct json_object **object)
+                                     const struct sandlot_create *request, const char *name)
 {
+    AUTO_DOCUMENT struct json_object *claim = NULL;
     struct api_request get = {.method = "GET", .target = api_path(kubernetes, CLAIM_GROUP, CLAIM_PLURAL, name)};
-    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, object);
-    const char *label = status == SANDLOT_OK ? api_text(*object, "metadata.labels.\"" POD_RUN_KEY "\"") : NULL;
+    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, &claim);
+    const char *label = status == SANDLOT_OK ? api_text(claim, "metadata.labels.\"" POD_RUN_KEY "\"") : NULL;
 
     if (status != SANDLOT_OK || (label && strcmp(label, request->run_label) == 0))
         return status;
@@ -113,7 +113,7 @@ enum sandlot_status claim_create(struct sandlot_call *call, struct kubernetes *k
                             ", or no namespace %.63s: install agent-sandbox with its "
                             "extensions (v0.5 or later), or set engine = \"pods\"",
                             access_namespace(&kubernetes->access));
-    return status == SANDLOT_OK && response.status == 409 ? find_ours(call, kubernetes, request, name, object) : status;
+    return status == SANDLOT_OK && response.status == 409 ? find_ours(call, kubernetes, request, name) : status;
 }
 
 /* ---- what it has got --------------------------------------------------------------------------------------------- */

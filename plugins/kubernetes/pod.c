@@ -281,6 +281,14 @@ static bool container_fails(struct json_object *pod, char *reason, size_t capaci
     return false;
 }
 
+bool pod_has_ended(struct json_object *pod)
+{
+    const char *phase = api_text(pod, "status.phase");
+
+    return api_text(pod, "metadata.deletionTimestamp") ||
+           (phase && (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0));
+}
+
 enum pod_phase pod_read(struct json_object *pod, char *reason, size_t capacity)
 {
     const char *phase = api_text(pod, "status.phase");
@@ -293,8 +301,7 @@ enum pod_phase pod_read(struct json_object *pod, char *reason, size_t capacity)
 
     if (word)
         snprintf(reason, capacity, "%.60s%s%.300s", word, message ? ": " : "", message ? message : "");
-    if (hopeless || api_text(pod, "metadata.deletionTimestamp") ||
-        (phase && (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0)))
+    if (hopeless || pod_has_ended(pod))
         return POD_ENDED;
     return ready ? POD_READY : POD_STARTING;
 }

@@ -9,7 +9,7 @@
 #define POD_OWNER "sandlot"
 #define POD_RUN_KEY "sandlot-run"
 #define POD_NETWORK_KEY "sandlot-network"
-#define POD_USED "/tmp/.last-used" /* its time says when the sandbox was used last */
+#define POD_USED "/tmp/.sandlot-last-used" /* its time says when the sandbox was used last */
 
 /* The body of the request that makes pod NAME. BODY is to be finished by the caller. */
 enum sandlot_status pod_describe(struct sandlot_call *call, const struct parameters *parameters,
@@ -24,6 +24,9 @@ enum sandlot_status pod_set_labels(struct sandlot_call *call, const struct param
 void pod_name(const char *run_label, char name[64]);
 
 enum pod_phase { POD_STARTING, POD_READY, POD_ENDED };
+
+/* It does not run any more, or is being deleted. */
+bool pod_has_ended(struct json_object *pod);
 
 /* REASON: why it is not ready, or how it ended. */
 enum pod_phase pod_read(struct json_object *pod, char *reason, size_t capacity);

@@ -52,6 +52,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct kuberne
     sandbox->kubernetes = kubernetes;
     pthread_mutex_init(&sandbox->lock, NULL);
     sandbox->claim = claim;
+    sandbox->attached = request->sandbox_id != NULL;
     sandbox->idle_ms = request->idle_ttl_ms;
     sandbox->renew_ms = sandlot_now_ms() + (request->idle_ttl_ms > 0 ? request->idle_ttl_ms : 3600 * 1000) / 2;
     sandbox->name = strdup(name);
@@ -67,12 +68,14 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct kuberne
 
 /* ---- making a pod ------------------------------------------------------------------------------------------------ */
 
+/* Its version is not kept: it may be ready already, and a watch from there would never say so. */
 static enum sandlot_status find_pod(struct sandlot_call *call, struct kubernetes *kubernetes,
-                                    const struct sandlot_create *request, const char *name, struct json_object **pod)
+                                    const struct sandlot_create *request, const char *name)
 {
+    AUTO_DOCUMENT struct json_object *pod = NULL;
     struct api_request get = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
-    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, pod);
-    const char *label = status == SANDLOT_OK ? api_text(*pod, "metadata.labels.\"" POD_RUN_KEY "\"") : NULL;
+    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, &pod);
+    const char *label = status == SANDLOT_OK ? api_text(pod, "metadata.labels.\"" POD_RUN_KEY "\"") : NULL;
 
     if (status != SANDLOT_OK || (label && strcmp(label, request->run_label) == 0))
         return status;
@@ -98,7 +101,7 @@ static enum sandlot_status create_pod(struct sandlot_call *call, struct kubernet
         .method = "POST", .target = api_path(kubernetes, NULL, "pods", NULL), .body = &body, .accepted = exists};
 
     status = api_send(call, kubernetes, &post, &response, pod);
-    return status == SANDLOT_OK && response.status == 409 ? find_pod(call, kubernetes, request, name, pod) : status;
+    return status == SANDLOT_OK && response.status == 409 ? find_pod(call, kubernetes, request, name) : status;
 }
 
 /* ---- which engine ------------------------------------------------------------------------------------------------ */
@@ -164,7 +167,24 @@ static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *
     return open_handle(call, kubernetes, name, claim, request, object, made);
 }
 
-/* A pod is asked when it is used; a claim's end is put off, and that tells what it has. */
+/* Somebody else's may be attached to as well, so no label is looked at. */
+static enum sandlot_status look_for_pod(struct sandlot_call *call, struct kubernetes *kubernetes, const char *name)
+{
+    AUTO_DOCUMENT struct json_object *pod = NULL;
+    struct api_request get = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
+
+    if (!get.target)
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "'%.100s' is no name of a pod; sandlot list shows what is there",
+                            name);
+    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, &pod);
+
+    return status == SANDLOT_OK && pod_has_ended(pod)
+               ? sandlot_fail(call, SANDLOT_NOT_FOUND, "the pod %.63s has ended; sandlot list shows what is there",
+                              name)
+               : status;
+}
+
+/* A claim's end is put off, and that tells what it has. */
 static enum sandlot_status attach(struct sandlot_call *call, struct kubernetes *kubernetes,
                                   const struct sandlot_create *request, struct sandbox **made)
 {
@@ -173,8 +193,8 @@ static enum sandlot_status attach(struct sandlot_call *call, struct kubernetes *
     struct sandbox *sandbox = NULL;
     enum sandlot_status status = open_handle(call, kubernetes, name, claim, request, NULL, &sandbox);
 
-    if (status == SANDLOT_OK && claim)
-        status = claim_renew(call, sandbox);
+    if (status == SANDLOT_OK)
+        status = claim ? claim_renew(call, sandbox) : look_for_pod(call, kubernetes, name);
     if (status != SANDLOT_OK) {
         sandbox_release(kubernetes, sandbox);
         return status;
@@ -243,7 +263,7 @@ enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, voi
     (void)provider;
     if (sandbox->claim)
         return sandbox->box ? SANDLOT_OK : claim_watch(call, sandbox, WINDOW_MS);
-    return sandbox->version ? watch_pod(call, sandbox) : SANDLOT_OK;
+    return sandbox->attached ? SANDLOT_OK : watch_pod(call, sandbox);
 }
 
 /* ---- programs in it ---------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@ struct sandbox {
     struct kubernetes *kubernetes;
     char *name; /* of the pod or the claim */
     bool claim;
+    bool attached;        /* not made by this handle */
     int64_t idle_ms;      /* its time of rest; 0: none was asked */
     pthread_mutex_t lock; /* of what follows */
     char *version;        /* of the object, as it was seen last */

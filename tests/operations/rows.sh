@@ -81,7 +81,7 @@ in_box_is() {
 
 # No temporary file of ours anywhere that commands can write; but a command of now or just before may have its folder, which
 # has a UUID in its name.
-ours='! -path "/tmp/.sandlot-*-*-*-*-*"'
+ours='! -path "/tmp/.sandlot-*-*-*-*-*" ! -name .sandlot-last-used'
 no_leftovers() {
     in_box_is "$1" '[ -z "$(find /workspace /tmp -name "*sandlot*" '"$ours"' 2>/dev/null)" ]'
 }

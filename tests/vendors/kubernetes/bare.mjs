@@ -19,7 +19,7 @@ export async function createBareBox({ environment = {} }) {
     const own = new Set();
     return {
         async spawn({ argv, onStdout = () => {}, onStderr = () => {}, stdin = null }) {
-            const words = argv.map((word) => word.replaceAll('/tmp/.last-used', `${folder}/.last-used`));
+            const words = argv.map((word) => word.replaceAll('/tmp/.sandlot-last-used', `${folder}/.sandlot-last-used`));
             const child = spawn(words[0], words.slice(1), { cwd: folder, detached: true, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
                 env: { PATH: process.env.PATH, FLEET_LOG: process.env.FLEET_LOG, ...environment, HOME: folder, TMPDIR: folder } });
             own.add(child);

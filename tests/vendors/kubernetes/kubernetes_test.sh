@@ -35,6 +35,7 @@ else # one of each: the rest says of pods what it says of others
     part faults_of "cut after" create exec upload download
     part rows_of transfer
 fi
-vendor_counts 3 1 1 2 1 1 21 21 1 1 5
+# As kubectl does, whose exec and cp look at the pod first.
+vendor_counts 3 2 2 3 2 2 21 21 1 1 5
 parts_run
 vendor_sound
