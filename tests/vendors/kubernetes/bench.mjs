@@ -37,13 +37,19 @@ function run(name, command, output = ignored(), input = null) {
 }
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
+// As kubectl exec and cp do, in a pod that this process has not made.
+async function runThere(name, ...more) {
+    await core.readNamespacedPod({ namespace, name });
+    return run(name, ...more);
+}
+
 const operations = {
     create: async () => console.log(await create()),
-    exec: (name) => run(name, ['sh', '-c', 'echo done']),
-    upload: (name, local, path) => run(name, ['sh', '-c', `mkdir -p "$(dirname ${quoted(path)})" && cat >${quoted(path)}`], ignored(), createReadStream(local)),
+    exec: (name) => runThere(name, ['sh', '-c', 'echo done']),
+    upload: (name, local, path) => runThere(name, ['sh', '-c', `mkdir -p "$(dirname ${quoted(path)})" && cat >${quoted(path)}`], ignored(), createReadStream(local)),
     download: async (name, path, local) => {
         const file = createWriteStream(local);
-        await run(name, ['cat', path], file);
+        await runThere(name, ['cat', path], file);
         await new Promise((resolve) => file.end(resolve));
     },
     cycle: async () => {
