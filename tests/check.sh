@@ -93,7 +93,7 @@ as_user() { # the vendors quickly, and only what is common to them
 # clone_for UID: a copy of the tree, built, that this user owns: the tree itself may lie below a folder that they cannot pass.
 clone_for() {
     clone=$(mktemp -d /tmp/sandlot-clone.XXXXXX) || return 1
-    tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include tests config docs debian .clang-* | tar -xf - -C "$clone" && mkdir "$clone/build" &&
+    tar -cf - Makefile *.md LICENSE core debian plugins sdk shell include tests config docs .clang-* | tar -xf - -C "$clone" && mkdir "$clone/build" &&
         tar -C "$BUILD" -cf - --exclude=./sanitize --exclude=./fuzz --exclude=./test-logs . | tar -xf - -C "$clone/build" &&
         chown -R "$1:$1" "$clone" && chmod 755 "$clone"
 }
