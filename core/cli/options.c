@@ -362,26 +362,54 @@ static int apply_flag(struct parser *parser, const struct rule *rule)
     return 0; /* of the others the bit says it all */
 }
 
+/* Where the value of OPTION stays as it is given; NULL: it is more than a word. */
+static const char **word_of(struct options *options, uint64_t option)
+{
+    switch (option) {
+    case OPTION_SANDBOX:
+        return &options->sandbox;
+    case OPTION_SANDBOX_ID:
+        return &options->sandbox_id;
+    case OPTION_SNAPSHOT_NAME:
+        return &options->snapshot_name;
+    case OPTION_SETUP:
+        return &options->setup_file;
+    case OPTION_SCOPE:
+        return &options->scope;
+    case OPTION_CONFIG:
+        return &options->config_file;
+    case OPTION_CWD:
+        return &options->cwd;
+    case OPTION_GLOB:
+        return &options->glob;
+    case OPTION_PRINT_CONFIG:
+        return &options->print_config;
+    case OPTION_HTTP:
+        return &options->http;
+    case OPTION_PORT_FILE:
+        return &options->port_file;
+    case OPTION_TOKEN_FILE:
+        return &options->token_file;
+    case OPTION_NETWORK:
+        return &options->network;
+    case OPTION_LANGUAGE:
+        return &options->language;
+    case OPTION_DIRECTORY:
+        return &options->directory;
+    default:
+        return NULL;
+    }
+}
+
 static int apply_value(struct parser *parser, const struct rule *rule, const char *value)
 {
     struct options *options = parser->options;
+    const char **word = word_of(options, rule->option);
 
     options->given |= rule->option;
+    if (word)
+        return set_text(parser, rule, value, word);
     switch (rule->option) {
-    case OPTION_SANDBOX:
-        return set_text(parser, rule, value, &options->sandbox);
-    case OPTION_SANDBOX_ID:
-        return set_text(parser, rule, value, &options->sandbox_id);
-    case OPTION_SNAPSHOT_NAME:
-        return set_text(parser, rule, value, &options->snapshot_name);
-    case OPTION_SETUP:
-        return set_text(parser, rule, value, &options->setup_file);
-    case OPTION_SCOPE:
-        return set_text(parser, rule, value, &options->scope);
-    case OPTION_CONFIG:
-        return set_text(parser, rule, value, &options->config_file);
-    case OPTION_CWD:
-        return set_text(parser, rule, value, &options->cwd);
     case OPTION_PARAM:
         return add_parameter(parser, value);
     case OPTION_ENV:
@@ -412,35 +440,19 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
     case OPTION_NEW:
         options->new_string = value;
         return 0;
-    case OPTION_GLOB:
-        return set_text(parser, rule, value, &options->glob);
     case OPTION_CREATE_MODE:
         return set_create_mode(options, value);
     case OPTION_IDLE_TIMEOUT:
         return set_idle_timeout(options, value);
     case OPTION_MAX_RESULT_BYTES:
         return set_max_result_bytes(options, value);
-    case OPTION_PRINT_CONFIG:
-        return set_text(parser, rule, value, &options->print_config);
-    case OPTION_HTTP:
-        return set_text(parser, rule, value, &options->http);
-    case OPTION_PORT_FILE:
-        return set_text(parser, rule, value, &options->port_file);
-    case OPTION_TOKEN_FILE:
-        return set_text(parser, rule, value, &options->token_file);
     case OPTION_ALLOW_ORIGIN:
         return add_origin(parser, value);
     case OPTION_FORGET:
         return set_text(parser, rule, value, &options->forgotten[parser->forgotten_count++]);
-    case OPTION_NETWORK:
-        return set_text(parser, rule, value, &options->network);
     case OPTION_ALLOW:
         options->allowed[parser->allowed_count++] = value; /* an empty one is refused with the others */
         return 0;
-    case OPTION_LANGUAGE:
-        return set_text(parser, rule, value, &options->language);
-    case OPTION_DIRECTORY:
-        return set_text(parser, rule, value, &options->directory);
     default:
         return 0;
     }

@@ -37,6 +37,11 @@ const struct builtin *builtin_find(const char *name)
     return NULL;
 }
 
+bool builtin_has_package(const char *name)
+{
+    return strcmp(name, "local") != 0;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat status;

@@ -14,7 +14,7 @@ struct builtin {
     bool ships; /* with Sandlot; else only its metadata are known, for a plugin of that name */
 };
 
-/* The Debian package of a provider of this source tree: a format. `local` alone is in that of the command. */
+/* The Debian package of a provider of this source tree: a format. */
 #define BUILTIN_PACKAGE "sandlot-provider-%s"
 
 /* All of them, sorted by name. */
@@ -22,6 +22,9 @@ const struct builtin *builtins(size_t *count);
 
 /* The one of that name, NULL if there is none. */
 const struct builtin *builtin_find(const char *name);
+
+/* Whether the provider NAME of this source tree is a Debian package: `local` alone is in that of the command. */
+bool builtin_has_package(const char *name);
 
 /*
  * The folder with their libraries, relative to the folder of this program or library: `builtins` in a build tree,

@@ -302,7 +302,7 @@ static bool scan(struct registry *registry)
 
 static bool is_not_installed(struct offer *offer)
 {
-    if (strcmp(offer->entry.name, "local") == 0)
+    if (!builtin_has_package(offer->entry.name))
         return set_problem(&offer->entry, "it is not installed: it comes with Sandlot, so install that again");
     offer->package = text_format(BUILTIN_PACKAGE, offer->entry.name);
     return offer->package && set_problem(&offer->entry,

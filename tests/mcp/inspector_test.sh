@@ -23,7 +23,7 @@ cases() { # cases LABEL TARGET...
     local label=$1
     shift
     inspect "$@" --method tools/list
-    answers "$label: tools/list" '[.tools[].name] | sort == ["delete","edit_file","execute","glob","grep","ls","read_file","write_file"]'
+    answers "$label: tools/list" '[.tools[].name] | sort == ["delete","edit_file","execute","glob","grep","ls","process","read_file","write_file"]'
     inspect "$@" --method tools/call --tool-name execute --tool-arg 'command=echo "a  b" | tr a-z A-Z'
     answers "$label: execute" '.content[0].text == "A  B\n[Command succeeded with exit code 0]"'
     inspect "$@" --method tools/call --tool-name execute --tool-arg 'command=exit 0' --tool-arg timeout=5

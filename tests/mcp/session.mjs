@@ -9,7 +9,7 @@ async function opening(kind, session) {
         const version = session.client.getServerVersion()
         return [version?.name === 'sandlot' && session.client.getInstructions()?.includes('sandbox'), version]
     })
-    await attempt(`${kind}: the tools are those eight`, async () => {
+    await attempt(`${kind}: the tools are those nine`, async () => {
         const names = (await session.tools()).map(tool => tool.name).sort()
         return [JSON.stringify(names) === JSON.stringify(TOOLS), names]
     })

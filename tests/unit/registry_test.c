@@ -67,6 +67,23 @@ static void use_folders(void)
     setenv("SANDLOT_PLUGIN_PATH", path, 1);
 }
 
+/* A provider that comes with Sandlot is a package of its own: HAS_PACKAGE, all but local. */
+static void assert_install_hint(const struct registry_entry *entry, bool has_package)
+{
+    AUTO_FREE char *package = text_format("sandlot-provider-%s", entry->name);
+    AUTO_FREE char *install = text_format("it is not installed: install the package %s (apt install %s), or where "
+                                          "Sandlot came by 'make install', that again",
+                                          package, package);
+
+    if (has_package) {
+        assert_string_equal(entry->install_hint, package);
+        assert_string_equal(entry->problem, install);
+    } else {
+        assert_null(entry->install_hint);
+        assert_string_equal(entry->problem, "it is not installed: it comes with Sandlot, so install that again");
+    }
+}
+
 static void test_builtin_table(void **state)
 {
     static const struct {
@@ -92,11 +109,10 @@ static void test_builtin_table(void **state)
 
         assert_int_equal(entry->source, REGISTRY_BUILTIN);
         assert_string_equal(entry->working_dir, rows[i].working_dir);
-        assert_null(entry->install_hint); /* there is no such package */
+        assert_install_hint(entry, strcmp(rows[i].name, "local") != 0);
         assert_int_equal(entry->supports_sandbox_id, rows[i].sandbox_id);
         assert_int_equal(entry->supports_snapshot_name, rows[i].snapshot_name);
         assert_null(entry->path);
-        assert_contains(entry->problem, "it is not installed: it comes with Sandlot");
     }
     assert_null(registry_find(world.registry, "e2b", NULL)); /* nobody could have it */
     assert_string_equal(registry_source_name(REGISTRY_CONFIG), "config");
@@ -425,10 +441,10 @@ static void test_fields(void **state)
         {"[sandboxes.providers.new]\nclass_path = 'a.so:note_two'\n", "new", "/home/two", "sandlot-provider-two", false,
          true, "sh /bin/sh"},
         {"[sandboxes.providers.new]\nclass_path = 'a.so:other'\n", "new", "/workspace", NULL, true, false, NULL},
-        {"[sandboxes.providers.daytona]\nclass_path = 'a.so:note_second'\n", "daytona", "/home/daytona", NULL, true,
-         false, NULL},
+        {"[sandboxes.providers.daytona]\nclass_path = 'a.so:note_second'\n", "daytona", "/home/daytona",
+         "sandlot-provider-daytona", true, false, NULL},
         {"[sandboxes.providers.runloop]\nclass_path = 'a.so:note_two'\nsupports_sandbox_id = false\n", "runloop",
-         "/home/user", "sandlot-provider-two", false, true, NULL},
+         "/home/user", "sandlot-provider-runloop", false, true, NULL},
     };
 
     (void)state;
@@ -467,7 +483,7 @@ static void test_partial_override(void **state)
     assert_null(entry->problem);
     assert_contains(find(&world, "ghost")->problem, "has no class_path, and nothing else provides ghost");
     assert_contains(support_logged(), "config.toml:2: [sandboxes.providers.ghost] has no class_path");
-    assert_contains(find(&world, "daytona")->problem, "it is not installed: it comes with Sandlot");
+    assert_install_hint(find(&world, "daytona"), true);
     assert_contains(find(&world, "modal")->problem, "it is not installed: install the package own-modal");
     demolish(&world);
 }

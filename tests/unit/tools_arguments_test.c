@@ -238,8 +238,8 @@ static bool flag_in(struct json_object *object, const char *name)
 
 static void test_list(void **state)
 {
-    static const char *const names[] = {"ls",   "read_file", "write_file", "edit_file",
-                                        "glob", "grep",      "execute",    "process", "delete"};
+    static const char *const names[] = {"ls",   "read_file", "write_file", "edit_file", "glob",
+                                        "grep", "execute",   "process",    "delete"};
     struct json_object *tools = tools_with(true);
     struct json_object *fewer = tools_with(false);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC1091,SC2016,SC2034,SC2154
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2163
 # Kubernetes, what is its own: kubeconfigs and credentials, rights, old clusters, watches that break, pods that do not come up,
 # agent-sandbox, terminals.
 . tests/vendors/lib.sh

@@ -115,7 +115,7 @@ struct http_options {
      * before the socket is closed. Default: none. */
     int (*dial)(void *context, struct sockaddr_un *address);
     void (*hang_up)(void *context, int fd);
-    void *dial_context; /* must outlive the client */
+    void *dial_context;         /* must outlive the client */
     const struct http_tls *tls; /* default: what `ca_file` says, without a certificate of the client's */
     const char *proxy;          /* this one, whatever the variables say: http://, https://, socks5:// or socks5h:// */
     const char *connect_to; /* "host:port" to which every connection goes, though names and certificates are those of
