@@ -85,7 +85,8 @@ enum sandlot_status http_raw_connect(struct sandlot_call *call, struct http_raw 
     if (!configure(raw, url))
         return http_raw_fail(call, raw, SANDLOT_INTERNAL, "there is not enough memory");
     while (curl_multi_perform(raw->connection->multi, &running) == CURLM_OK && running > 0) {
-        enum sandlot_status status = http_wait(call, raw->connection->multi, -1, 0, attempt_deadline(call), LONGEST_WAIT_MS);
+        enum sandlot_status status =
+            http_wait(call, raw->connection->multi, -1, 0, attempt_deadline(call), LONGEST_WAIT_MS);
 
         if (status != SANDLOT_OK)
             return http_raw_fail_wait(call, raw, status);
