@@ -5,6 +5,7 @@
 # that an ordinary superuser may set.
 engines=$(mktemp -d /tmp/sandlot-engines.XXXXXX) || exit 2 # Podman refuses a folder whose name has more than 50 characters
 engine_pids=()
+ssh_port=
 
 # Why ENGINE cannot be had here; "" if it can.
 engine_lacks() {
@@ -166,9 +167,11 @@ certificates_make() { # FOLDER
     mv "$1/client.key" "$1/key.pem"
 }
 
-# A server of ssh for who runs this test, on a port of its own; sets $ssh_port and puts an ssh that finds it before all others in PATH.
+# A server of ssh for who runs this test, on a port of its own, one for all engines; sets $ssh_port and makes an ssh that finds it in
+# $engines/ssh/bin.
 sshd_start() {
     local folder=$engines/ssh end=$((SECONDS + 60))
+    [ -z "${ssh_port:-}" ] || return 0
     mkdir -p "$folder/bin" && chmod 700 "$folder"
     [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
     ssh-keygen -q -t ed25519 -N '' -f "$folder/host" && ssh-keygen -q -t ed25519 -N '' -f "$folder/own" || return 1
