@@ -62,6 +62,7 @@ CONF
 # In a folder of ours, for its watchers leave files where they were started.
 podman_in() { # ARGUMENT...: becomes it; for a subshell
     cd "$engines" || return
+    unset DOCKER_CONFIG # it is read for credentials, and must have them then
     export CONTAINERS_CONF=$engines/containers.conf CONTAINERS_REGISTRIES_CONF=$engines/registries.conf
     exec podman --root "$engines/podman/root" --runroot "$engines/podman/run" --storage-driver vfs "$@"
 }
@@ -78,12 +79,23 @@ rootless_lacks() {
     elif ! grep -qE "^($name|$(id -u)):" /etc/subuid || ! grep -qE "^($name|$(id -u)):" /etc/subgid; then
         echo "rootless, it needs ids for $name in /etc/subuid and /etc/subgid"
     else
-        podman_configure
-        image_make "$engines/image.tar"
-        { (podman_in import "$engines/image.tar" localhost/probe:one) &&
-            (podman_in run --rm --network none --memory 64m --cpus 0.5 --pids-limit 1024 localhost/probe:one true); } \
-            >"$engines/probe.log" 2>&1 </dev/null || echo "rootless, it has no containers with limits: $(tail -n 1 "$engines/probe.log")"
+        rootless_fails
     fi
+}
+
+# Tries it: without control groups that are delegated to the user, Podman takes limits and passes them over.
+rootless_fails() {
+    local controllers
+    podman_configure
+    image_make "$engines/image.tar"
+    controllers=$(podman_in info --format '{{.Host.CgroupControllers}}' 2>"$engines/probe.log")
+    if ! [[ "$controllers" == *cpu*memory*pids* ]]; then
+        echo "rootless, it needs control groups of cpu, memory and pids that are the user's; there are: ${controllers:-none}"
+        return
+    fi
+    { (podman_in import "$engines/image.tar" localhost/probe:one) &&
+        (podman_in run --rm --network none --memory 64m --cpus 0.5 --user 1000:1000 --workdir /tmp/here localhost/probe:one true); } \
+        >"$engines/probe.log" 2>&1 </dev/null || echo "rootless, it has no containers with limits: $(tail -n 1 "$engines/probe.log")"
 }
 
 podman_start() {
