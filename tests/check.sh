@@ -73,7 +73,7 @@ failing_allocators() { # the unit tests of build $1 that are more than an alloca
 # their own in its place, and others measure the command or look at its files.
 unsanitized='kill9|attack|allocation|operations/(busybox|routes_agree|gnu)|mcp/load'
 # The same rows on further routes, and what only a vendor's own folder or tools could change.
-again='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_check_test|vendors/.*/(ways|own)_test|^tests/examples_test'
+again='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_check_test|vendors/.*/(ways|own|engines)_test|^tests/examples_test'
 # What is the same whoever asks: with sanitizers as root is enough, or as an ordinary user without.
 same_for_user='operations/(large_tree|sparse|round_trips)|mcp/(conformance|inspector|langchain|stdio_client)'
 same_for_root='operations/gnu'
@@ -87,7 +87,7 @@ as_root() { # what with_sanitizers leaves out; with --all also what the walls an
     ! $all || { printf '%s\n' tests/install_test.sh tests/demo/run.sh && black_box "$1" | grep /local/ | grep -vE "$unsanitized"; }
 }
 as_user() { # the vendors quickly, and only what is common to them
-    { vendors | grep -vE '/(ways|own)_test' && projects && black_box "$1"; } | leave "$again|$same_for_user"
+    { vendors | grep -vE '/(ways|own|engines)_test' && projects && black_box "$1"; } | leave "$again|$same_for_user"
 }
 
 # clone_for UID: a copy of the tree, built, that this user owns: the tree itself may lie below a folder that they cannot pass.

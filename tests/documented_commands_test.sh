@@ -9,6 +9,8 @@ documents=(README.md docs/*.md sdk/README.md)
 declare -A not_run=(
     ['make run      # installs what is missing, builds, then writes, compiles and runs a program in a sandbox']="apt and a build; then it is tests/demo/run.sh"
     ['make check    # installs what is missing, runs the tests (make check-all: the slow ones too)']="this is a part of it"
+    ['systemctl --user start podman.socket             # Podman for you alone, without root; or Docker, in whose group you are']="needs a systemd of the user; tests/vendors/docker starts engines of its own"
+    ["build/sandlot exec --sandbox docker --param image=docker.io/library/python:3.12-slim -- 'python3 -V'"]="needs that engine, and a registry; tests/vendors/docker has an engine with an image"
     ["build/sandlot exec --sandbox daytona --param image=python:3.12 -- 'python3 -V'"]="needs an account; tests/vendors/daytona has an emulator"
     ['sandlot delete ID']="ID is what the reader has read in the list"
     ['sandlot mcp --http 127.0.0.1:8808 --token-file token']="serves until it is ended, at a port that others may have; tests/mcp has a free one"

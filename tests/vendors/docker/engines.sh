@@ -3,13 +3,20 @@
 #
 # What they are given lets them live in a container too: storage of plain copies, no network but none, limits of processes
 # that an ordinary superuser may set.
-engines=$scratch/engines
+engines=$(mktemp -d /tmp/sandlot-engines.XXXXXX) || exit 2 # Podman refuses a folder whose name has more than 50 characters
 engine_pids=()
+ssh_port=
 
 # Why ENGINE cannot be had here; "" if it can.
 engine_lacks() {
     case $1 in
-        podman) command -v podman >/dev/null || echo "podman is not installed (make deps)" ;;
+        podman)
+            if ! command -v podman >/dev/null; then
+                echo "podman is not installed (make deps)"
+            elif [ "$(id -u)" != 0 ]; then
+                rootless_lacks
+            fi
+            ;;
         dockerd)
             if ! command -v dockerd >/dev/null; then
                 echo "docker.io is not installed (make deps)"
@@ -35,7 +42,8 @@ engine_ready() {
     done
 }
 
-podman_start() {
+# What Podman is told of the machine.
+podman_configure() {
     local runtime=crun
     command -v runc >/dev/null && runtime=runc # crun refuses machines with both kinds of control groups
     mkdir -p "$engines/podman"
@@ -49,12 +57,50 @@ exit_command_delay = 10
 runtime = "$runtime"
 CONF
     printf 'unqualified-search-registries = []\n[[registry]]\nlocation = "127.0.0.1:5000"\n' >"$engines/registries.conf"
-    # In a folder of ours, for its watchers leave files where they were started.
-    (
-        cd "$engines" && export CONTAINERS_CONF=$engines/containers.conf CONTAINERS_REGISTRIES_CONF=$engines/registries.conf &&
-            exec podman --root "$engines/podman/root" --runroot "$engines/podman/run" --storage-driver vfs \
-                system service --time 0 "unix://$engines/podman.sock" >"$engines/podman.log" 2>&1 </dev/null
-    ) &
+}
+
+# In a folder of ours, for its watchers leave files where they were started.
+podman_in() { # ARGUMENT...: becomes it; for a subshell
+    cd "$engines" || return
+    unset DOCKER_CONFIG # it is read for credentials, and must have them then
+    export CONTAINERS_CONF=$engines/containers.conf CONTAINERS_REGISTRIES_CONF=$engines/registries.conf
+    exec podman --root "$engines/podman/root" --runroot "$engines/podman/run" --storage-driver vfs "$@"
+}
+
+# Why Podman cannot have containers with limits for an ordinary user; "" if it can. It needs names, ranges of ids and control
+# groups that the machine has or not.
+rootless_lacks() {
+    local name
+    name=$(getent passwd "$(id -u)" | cut -d : -f 1)
+    if [ -z "$name" ]; then
+        echo "rootless, it needs a user whom the machine knows; $(id -u) is none"
+    elif ! command -v newuidmap >/dev/null; then
+        echo "rootless, it needs newuidmap (package uidmap)"
+    elif ! grep -qE "^($name|$(id -u)):" /etc/subuid || ! grep -qE "^($name|$(id -u)):" /etc/subgid; then
+        echo "rootless, it needs ids for $name in /etc/subuid and /etc/subgid"
+    else
+        rootless_fails
+    fi
+}
+
+# Tries it: without control groups that are delegated to the user, Podman takes limits and passes them over.
+rootless_fails() {
+    local controllers
+    podman_configure
+    image_make "$engines/image.tar"
+    controllers=$(podman_in info --format '{{.Host.CgroupControllers}}' 2>"$engines/probe.log")
+    if ! [[ "$controllers" == *cpu*memory*pids* ]]; then
+        echo "rootless, it needs control groups of cpu, memory and pids that are the user's; there are: ${controllers:-none}"
+        return
+    fi
+    { (podman_in import "$engines/image.tar" localhost/probe:one) &&
+        (podman_in run --rm --network none --memory 64m --cpus 0.5 --user 1000:1000 --workdir /tmp/here localhost/probe:one true); } \
+        >"$engines/probe.log" 2>&1 </dev/null || echo "rootless, it has no containers with limits: $(tail -n 1 "$engines/probe.log")"
+}
+
+podman_start() {
+    podman_configure
+    (podman_in system service --time 0 "unix://$engines/podman.sock" >"$engines/podman.log" 2>&1 </dev/null) &
     engine_pids+=($!)
     engine_ready podman
 }
@@ -133,9 +179,11 @@ certificates_make() { # FOLDER
     mv "$1/client.key" "$1/key.pem"
 }
 
-# A server of ssh for who runs this test, on a port of its own; sets $ssh_port and puts an ssh that finds it before all others in PATH.
+# A server of ssh for who runs this test, on a port of its own, one for all engines; sets $ssh_port and makes an ssh that finds it in
+# $engines/ssh/bin.
 sshd_start() {
     local folder=$engines/ssh end=$((SECONDS + 60))
+    [ -z "${ssh_port:-}" ] || return 0
     mkdir -p "$folder/bin" && chmod 700 "$folder"
     [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
     ssh-keygen -q -t ed25519 -N '' -f "$folder/host" && ssh-keygen -q -t ed25519 -N '' -f "$folder/own" || return 1

@@ -184,7 +184,7 @@ by_tls() {
 by_ssh() {
     local url
     if ! command -v docker >/dev/null || [ ! -x /usr/sbin/sshd ]; then
-        echo "SKIP $engine by ssh: no docker command, or no openssh-server (make deps)"
+        echo "ok $engine by ssh # SKIP there is no docker command, or no openssh-server (make deps)"
         return
     fi
     sshd_start || { not_ok "$engine: sshd starts" "$(cat "$engines/sshd.log")"; return; }
@@ -204,7 +204,7 @@ by_ssh() {
 for engine in ${ENGINES:-podman dockerd}; do
     lacking=$(engine_lacks "$engine")
     if [ -n "$lacking" ]; then
-        if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then not_ok "$engine is there" "$lacking"; else echo "SKIP $engine: $lacking"; fi
+        if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then not_ok "$engine is there" "$lacking"; else echo "ok $engine # SKIP $lacking"; fi
         continue
     fi
     options=()
