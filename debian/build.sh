@@ -13,7 +13,7 @@ options=${DEB_BUILD_OPTIONS-noautodbgsym parallel=$(nproc)} # no packages of deb
 sources() {
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(dpkg-parsechangelog -S Timestamp)" --mode=u+rw,go=rX --exclude='*.o' --exclude='*.so' --exclude='*.deb' \
         --exclude=__pycache__ \
-        -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include config docs debian
+        -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk shell include config docs debian
 }
 
 made_from=$({ sources && echo "$options" && dpkg-query -W gcc g++ debhelper; } | sha256sum)

@@ -119,7 +119,7 @@ mount_root() {
 
 copy_tree() {
     mkdir "$root/root/sandlot" &&
-        tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include tests config docs debian .clang-* | tar -xf - -C "$root/root/sandlot"
+        tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk shell include tests config docs debian .clang-* | tar -xf - -C "$root/root/sandlot"
 }
 
 # ---- the packages ----

@@ -35,7 +35,7 @@ check "lintian: neither error nor warning" lintian --fail-on error,warning "$deb
 
 # Another place, another time zone and language, and files that only their owner may read.
 again() {
-    mkdir "$scratch/elsewhere" && tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk include config docs debian |
+    mkdir "$scratch/elsewhere" && tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk shell include config docs debian |
         tar -xf - -C "$scratch/elsewhere" &&
         (cd "$scratch/elsewhere" && umask 077 && chmod -R go= . && TZ=Pacific/Kiritimati LC_ALL=C make deb BUILD=build)
 }

@@ -119,7 +119,7 @@ input_stalls() {
     [ -z "$late" ] || mkfifo "$scratch/stalled"
     # What comes late has the whole time limit from then on, and no more.
     if [ -n "$late" ]; then { sleep 0.3; echo x; } >"$scratch/stalled" & else echo x >"$scratch/stalled"; fi
-    input=$scratch/stalled json "standard input that stalls does too" 3 '.error == "network" and (.message | contains("did not take the command"))' \
+    input=$scratch/stalled json "standard input that stalls does too" 3 '(.error == "network" or .error == "timeout") and (.message | contains("did not take the command"))' \
         exec --stdin "${provider[@]}" --sandbox-id "$faulty" --timeout 1 -- cat
     rm "$scratch/stalled"
 }

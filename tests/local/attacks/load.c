@@ -58,7 +58,7 @@ enum {
     MEBIBYTE = 1 << 20,
     PIECE = 8, /* MiB at a time */
     LONG_SECONDS = 600,
-    HOLD_SECONDS = 10,
+    HOLD_SECONDS = 30, /* several looks of the guard, on a busy machine too */
     MEETING_PORT = 18273,
     MESSAGE_DESCRIPTORS = 250
 };
