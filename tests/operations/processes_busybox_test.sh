@@ -20,3 +20,4 @@ on 143 "" "*" "P22 without setsid: it has ended" wait "$p"
 check "P22 without setsid: nothing is left" until_true 10 is_gone 3020
 begin -- 'exit 4'
 on 4 "" "*" "P22 without setsid: its status" wait "$p"
+expect "P22 without setsid: the sandbox goes" 0 "*" "*" -q delete "${provider[@]}" "$id"

@@ -105,8 +105,8 @@ s_supervise() {
     s_alarm='' s_holder=''
     if [ "$s_in" ]; then s_hold_open </dev/null >/dev/null 6>&- & s_holder=$!; fi
     if [ "$s_limit" ]; then s_timer </dev/null >/dev/null 6>&- & s_alarm=$!; fi
-    # Whoever waits for the shell that began this pipe goes on: see s_begin.
-    kill -9 "$$"
+    # For s_release: not the output of the command yet.
+    echo
     s_run
     s_code=$?
     exec </dev/null >/dev/null 6>&-
@@ -157,6 +157,10 @@ s_count() {
     s_writes=$((${s_writes%+*} + ${s_writes#*+}))
 }
 
+# Whoever waits for the shell that began the pipe goes on: see s_begin. The last of the pipe does it, once the supervisor
+# has said that it is there: were it the supervisor, that shell could die before it has begun what reads the output.
+s_release() { read -r s_x; kill -9 "$$"; }
+
 # From the pipe to files. What cannot be written is dropped, and counted as what is gone: a full disk never stops the
 # process. (A read that was only part of a block counts as a whole one there: how long it was nobody can tell.)
 s_pump() {
@@ -186,9 +190,9 @@ s_pump() {
 
 set +f
 if [ "$s_two" ]; then
-    { s_supervise 6>&1 >&5 5>&- | { exec >/dev/null 5>&-; s_log=e; s_pump; }; } 5>&1 | { s_log=o; s_pump; }
+    { s_supervise 6>&1 >&5 5>&- | { exec >/dev/null 5>&-; s_log=e; s_pump; }; } 5>&1 | { s_release; s_log=o; s_pump; }
 else
-    s_supervise | { s_log=o; s_pump; }
+    s_supervise | { s_release; s_log=o; s_pump; }
 fi
 
 #= process_box_common
