@@ -219,7 +219,7 @@ enum sandlot_status websocket_open(struct sandlot_call *call, struct http_client
     if (made) {
         made->last = &made->first;
         pthread_mutex_init(&made->lock, NULL);
-        ready = http_raw_init(&made->raw, client, "WebSocket", url);
+        ready = url && http_raw_init(&made->raw, client, "WebSocket", url);
     }
     if (!ready) {
         websocket_free(made);

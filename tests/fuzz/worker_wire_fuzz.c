@@ -88,6 +88,26 @@ static void window(const struct sandlot_terminal *terminal, uint16_t *rows, uint
 }
 
 /* Whatever FUNCTION takes. */
+static void tell(const struct sandlot_network_view *view, const struct sandlot_network *network, const char *note)
+{
+    (void)view;
+    look(note);
+    for (size_t i = 0; network && i < network->entry_count; i++)
+        look(network->entries[i].text);
+    for (size_t i = 0; network && i < network->credential_count; i++)
+        look(network->credentials[i].host);
+}
+
+static enum sandlot_status decide(const struct sandlot_network_log *log,
+                                  const struct sandlot_network_decision *decision)
+{
+    (void)log;
+    look(decision->host);
+    look(decision->rule);
+    look(decision->reason);
+    return SANDLOT_OK;
+}
+
 struct arguments {
     struct sandlot_call *call;
     int handle;
@@ -101,6 +121,10 @@ struct arguments {
     struct sandlot_terminal terminal;
     struct sandlot_create create;
     struct sandlot_file files[2];
+    struct sandlot_network network;
+    struct sandlot_network_view network_view;
+    struct sandlot_network_log network_log;
+    uint64_t number;
     size_t count;
     union {
         struct sandlot_exit exit;
@@ -121,13 +145,16 @@ static void *struct_for(struct arguments *arguments, const struct wire_value *va
             memcpy(&arguments->result, &value->of->size, sizeof(size_t));
         return &arguments->result;
     }
-    return strcmp(name, "sandlot_sink") == 0       ? (void *)&arguments->sink
-           : strcmp(name, "sandlot_listing") == 0  ? (void *)&arguments->listing
-           : strcmp(name, "sandlot_transfer") == 0 ? (void *)&arguments->transfer
-           : strcmp(name, "sandlot_command") == 0  ? (void *)&arguments->command
-           : strcmp(name, "sandlot_terminal") == 0 ? (void *)&arguments->terminal
-           : strcmp(name, "sandlot_create") == 0   ? (void *)&arguments->create
-                                                   : (void *)arguments->files;
+    return strcmp(name, "sandlot_sink") == 0           ? (void *)&arguments->sink
+           : strcmp(name, "sandlot_listing") == 0      ? (void *)&arguments->listing
+           : strcmp(name, "sandlot_transfer") == 0     ? (void *)&arguments->transfer
+           : strcmp(name, "sandlot_command") == 0      ? (void *)&arguments->command
+           : strcmp(name, "sandlot_terminal") == 0     ? (void *)&arguments->terminal
+           : strcmp(name, "sandlot_create") == 0       ? (void *)&arguments->create
+           : strcmp(name, "sandlot_network") == 0      ? (void *)&arguments->network
+           : strcmp(name, "sandlot_network_view") == 0 ? (void *)&arguments->network_view
+           : strcmp(name, "sandlot_network_log") == 0  ? (void *)&arguments->network_log
+                                                       : (void *)arguments->files;
 }
 
 static void fill(struct arguments *arguments, const struct wire_function *function)
@@ -144,6 +171,9 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
     for (size_t i = 0; i < 2; i++)
         arguments->files[i] =
             (struct sandlot_file){sizeof(struct sandlot_file), "/path", &arguments->source, 1, 0, &arguments->sink};
+    arguments->network = (struct sandlot_network){.size = sizeof(struct sandlot_network), .mode = SANDLOT_NETWORK_OFF};
+    arguments->network_view = (struct sandlot_network_view){sizeof(struct sandlot_network_view), NULL, tell};
+    arguments->network_log = (struct sandlot_network_log){sizeof(struct sandlot_network_log), NULL, decide};
     arguments->count = 2;
     arguments->handle_at = &arguments->handle;
     for (size_t i = 0; i < function->argument_count; i++) {
@@ -160,6 +190,8 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
             arguments->pointers[i] = (void *)(uintptr_t)arguments->text;
         else if (value->kind == WIRE_COUNT)
             arguments->at[i] = &arguments->count;
+        else if (value->kind == WIRE_UINT64)
+            arguments->at[i] = &arguments->number;
         else
             arguments->pointers[i] = struct_for(arguments, value);
     }

@@ -14,7 +14,7 @@ case $1 in
     plugins/*) include="-Isdk/include -Iplugins/local -I$BUILD/plugins/modal" ;;
     tests/vendors/*) include="-Isdk/include -Iplugins/$(echo "$1" | cut -d / -f 3)" ;;
     *)
-        include="-Icore -Isdk/include -Iplugins/local -Itests/unit -Iplugins/modal -I$BUILD/plugins/modal"
+        include="-Icore -Isdk/include -Iplugins/local -Itests/unit -Iplugins/modal -I$BUILD/plugins/modal -Iplugins/kubernetes"
         # The analyzer does not know that an assertion of cmocka that fails does not return, and what it looks for in tests the
         # sanitizers see when they run.
         checks=--checks=-clang-analyzer-* ;;

@@ -62,7 +62,7 @@ static void open_client(int attempts)
 static int set_up(void **state)
 {
     (void)state;
-    test_call_open(&call, 10000);
+    test_call_open(&call, 120000);
     grpc_server_open(&server, NULL);
     open_client(4);
     return 0;
