@@ -43,7 +43,15 @@ class Stream extends PassThrough {
     event(event) {
         if (this.destroyed || this.writableEnded) return undefined;
         if (this.write(frame(0, { event }))) return undefined;
-        return Promise.race([once(this, 'drain'), once(this, 'close')]).catch(() => {});
+        return (this.drained ??= this.#room());
+    }
+
+    /** Whoever has written too much waits for the same moment: a terminal does not stop for its reader. */
+    async #room() {
+        const settled = new AbortController(); // the other one is not waited for any longer
+        await Promise.race(['drain', 'close'].map((name) => once(this, name, { signal: settled.signal }))).catch(() => {});
+        settled.abort();
+        this.drained = null;
     }
 
     over(error) {
