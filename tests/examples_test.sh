@@ -169,10 +169,11 @@ has_the_layout() {
         echo '  let at = unsafe { std::ptr::addr_of!((*b).$f) as usize - b as usize };'
         echo '  assert_eq!(at, $p, "{}.{}", stringify!($s), stringify!($f)); }} }'
         echo 'fn main() {'
-        tr '\n' ' ' <tests/abi/layout_provider.c | grep -oE '(FIELD|FROZEN_SIZE|SIZE)\(sandlot_[a-z]+, [0-9]+[,)]( [a-z_]+)?' |
-            sed -E 's/^FIELD\(sandlot_([a-z]+), ([0-9]+), ([a-z_]+)/place!(\u\1, \2, \3);/
-                s/^FROZEN_SIZE\(sandlot_([a-z]+), ([0-9]+)\)/assert_eq!(std::mem::size_of::<\u\1>(), \2, "\1");/
-                s/^SIZE\(sandlot_([a-z]+), ([0-9]+)\)/assert!(std::mem::size_of::<\u\1>() >= \2, "\1");/'
+        tr '\n' ' ' <tests/abi/layout_provider.c | grep -oE '(FIELD|FROZEN_SIZE|SIZE)\(sandlot_[a-z_]+, [0-9]+[,)]( [a-z_]+)?' |
+            sed -E 's/\(sandlot_([a-z]+)_([a-z]+),/(sandlot_\1\u\2,/
+                s/^FIELD\(sandlot_([a-zA-Z]+), ([0-9]+), ([a-z_]+)/place!(\u\1, \2, \3);/
+                s/^FROZEN_SIZE\(sandlot_([a-zA-Z]+), ([0-9]+)\)/assert_eq!(std::mem::size_of::<\u\1>(), \2, "\1");/
+                s/^SIZE\(sandlot_([a-zA-Z]+), ([0-9]+)\)/assert!(std::mem::size_of::<\u\1>() >= \2, "\1");/'
         echo 'let mut table = NOTHING; unsafe { assert!(has!(&table, Provider, check)); table.size = 12;'
         echo 'assert!(has!(&table, Provider, abi_major)); assert!(!has!(&table, Provider, abi_minor)); }'
         echo '}'

@@ -16,7 +16,7 @@ use std::os::raw::{c_char, c_int};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 pub const ABI_MAJOR: u32 = 1;
-pub const ABI_MINOR: u32 = 1;
+pub const ABI_MINOR: u32 = 2;
 
 /// What became of a call. A number and no `enum`: what comes from C may be one that this file does not know.
 #[repr(transparent)]
@@ -110,6 +110,64 @@ pub struct Create {
     pub idle_ttl_ms: i64,
     pub hard_ttl_ms: i64,
     pub flags: u32,
+    pub network: *const Network,
+}
+
+#[repr(C)]
+pub struct NetworkEntry {
+    pub kind: c_int,
+    pub text: *const c_char,
+    pub port: u16,
+}
+
+#[repr(C)]
+pub struct NetworkCredential {
+    pub host: *const c_char,
+    pub header: *const c_char,
+    pub value: *const c_char,
+    pub placeholder_name: *const c_char,
+    pub placeholder: *const c_char,
+    pub plain: bool,
+}
+
+#[repr(C)]
+pub struct Network {
+    pub size: usize,
+    pub mode: c_int,
+    pub entries: *const NetworkEntry,
+    pub entry_count: usize,
+    pub credentials: *const NetworkCredential,
+    pub credential_count: usize,
+    pub trusted_file: *const c_char,
+}
+
+#[repr(C)]
+pub struct NetworkView {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub tell: unsafe extern "C" fn(*const NetworkView, *const Network, *const c_char),
+}
+
+#[repr(C)]
+pub struct NetworkDecision {
+    pub size: usize,
+    pub number: u64,
+    pub at_ms: i64,
+    pub allowed: bool,
+    pub port: u16,
+    pub host: *const c_char,
+    pub rule: *const c_char,
+    pub reason: *const c_char,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub duration_ms: i64,
+}
+
+#[repr(C)]
+pub struct NetworkLog {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub add: unsafe extern "C" fn(*const NetworkLog, *const NetworkDecision) -> Status,
 }
 
 #[repr(C)]
@@ -135,6 +193,7 @@ pub struct Command {
     pub environment: *const *const c_char,
     pub timeout_ms: i64,
     pub input: *const Source,
+    pub flags: u32,
 }
 
 pub const EXIT_UNKNOWN: c_int = -1;
@@ -246,6 +305,9 @@ pub struct Provider {
     pub delete_snapshot: Option<OnId>,
     pub fork: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *const c_char, *const Create) -> Status>,
     pub check: Option<unsafe extern "C" fn(*mut Call, *mut c_void) -> Status>,
+    pub set_network: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Network) -> Status>,
+    pub show_network: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const NetworkView) -> Status>,
+    pub network_log: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, u64, *const NetworkLog) -> Status>,
 }
 
 // What it points to is static and never written to.
@@ -279,6 +341,9 @@ pub const NOTHING: Provider = Provider {
     delete_snapshot: None,
     fork: None,
     check: None,
+    set_network: None,
+    show_network: None,
+    network_log: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?
@@ -334,7 +399,7 @@ pub const fn note<const N: usize>(text: &str) -> Note<N> {
 macro_rules! entry_point {
     ($symbol:ident, $provider:ident, $($line:expr),* $(,)?) => {
         const NOTE_TEXT: &str =
-            concat!("[", stringify!($symbol), "]\nabi = 1.1\nsymbol = ", stringify!($symbol), "\n", $($line),*);
+            concat!("[", stringify!($symbol), "]\nabi = 1.2\nsymbol = ", stringify!($symbol), "\n", $($line),*);
 
         #[used]
         #[link_section = ".note.sandlot"]
