@@ -52,7 +52,7 @@ extern "C" {
 #endif
 
 #define SANDLOT_ABI_MAJOR 1
-#define SANDLOT_ABI_MINOR 2
+#define SANDLOT_ABI_MINOR 3
 
 /* Is FIELD of *POINTER inside the size that the other side gave its struct? */
 #define SANDLOT_HAS(pointer, field) \

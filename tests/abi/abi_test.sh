@@ -205,7 +205,7 @@ works "built for 1.7:"
 for isolation in none process; do
     isolate "$isolation" newer
     expect "newer, $isolation: it sees what this host does not have" 0 \
-        "host 1.2 number 4 text a text label 1 later: call 0 host 0 create 0 command 0 sink 0 exit 0" "*" \
+        "host 1.3 number 4 text a text label 1 later: call 0 host 0 create 0 command 0 sink 0 exit 0" "*" \
         exec --sandbox newer --param number=4 describe
     uses_commands "newer, $isolation" --sandbox newer
     uses_files "newer, $isolation" --sandbox newer
@@ -238,7 +238,7 @@ fi
 check "a header of 2.0" tests/abi/newer/make_header.sh include/sandlot/provider.h "$next" 2
 export NEXT_MAJOR_MARK=$scratch/mark
 plugin "a provider builds with it" "$scratch/search/next_major.so" -I"$next" tests/abi/newer/next_major.c
-advice="it was built for version 2.2 of the provider ABI, this Sandlot speaks 1.2: install a newer Sandlot, or an older build"
+advice="it was built for version 2.3 of the provider ABI, this Sandlot speaks 1.3: install a newer Sandlot, or an older build"
 for isolation in none process; do
     isolate "$isolation" next_major
     json "2.0 in the note, $isolation: listed with the reason" 0 '.providers[] | select(.name == "next_major") |
