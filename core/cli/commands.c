@@ -155,6 +155,22 @@ static const struct command network_table[] = {
      .run = command_network_sets},
 };
 
+/* The second words of `snapshots`. */
+static const struct command snapshots_table[] = {
+    {.name = "snapshots delete",
+     .summary = "delete snapshots",
+     .arguments = "NAME...",
+     .help = "Deletes the snapshots; one that fails does not stop the others, and one that is not there (any more)\n"
+             "counts as deleted. A NAME is what 'sandlot snapshots' lists as id.\n"
+             "\n"
+             "  sandlot snapshots delete --sandbox daytona before-the-change\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = SIZE_MAX,
+     .missing = "the name is missing; 'sandlot snapshots' prints those there are",
+     .run = command_snapshots_delete},
+};
+
 static const struct command table[] = {
     {.name = "exec",
      .summary = "run one command in a sandbox",
@@ -455,6 +471,55 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON | OPTION_ALL | OPTION_SCOPE | OPTION_IF_EXISTS,
      .maximum = SIZE_MAX,
      .run = command_delete},
+    {.name = "pause",
+     .summary = "stop a sandbox until it is used again",
+     .arguments = "ID",
+     .help =
+         "Stops the sandbox and keeps its files; whether also its memory and processes, its provider tells. Using it\n"
+         "with --sandbox-id resumes it. One that is paused already is fine.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .run = command_pause},
+    {.name = "resume",
+     .summary = "wake a paused sandbox",
+     .arguments = "ID",
+     .help = "Starts the sandbox again. One that runs already is fine.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .run = command_resume},
+    {.name = "fork",
+     .summary = "make a second sandbox with the files of one",
+     .arguments = "ID",
+     .help =
+         "Makes a sandbox that begins with the files of ID, prints its id and leaves it running, as 'sandlot create'\n"
+         "does. It has the time to live of a new one, and may reach what ID may. Whether processes go on in it, its\n"
+         "provider tells.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .run = command_fork},
+    {.name = "snapshot",
+     .summary = "keep the state of a sandbox",
+     .arguments = "ID",
+     .help = "Keeps the sandbox's files, or what its provider keeps, and prints what --sandbox-snapshot-name takes to\n"
+             "start from them, as 'sandlot snapshots' lists it.\n"
+             "\n"
+             "  --name NAME          what it is called (sandlot- and eight digits). A name that is taken is an error,\n"
+             "                       where the provider's snapshots have names\n"
+             "  --replace            delete the snapshot that has the name first\n"
+             "\n"
+             "  sandlot snapshot ID --name ready\n"
+             "  sandlot create --sandbox daytona --sandbox-snapshot-name ready\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_NAME | OPTION_REPLACE,
+     .maximum = 1,
+     .run = command_snapshot},
+    {.name = "snapshots",
+     .summary = "list snapshots, or delete them",
+     .arguments = "[delete NAME...]",
+     .help = "Lists the snapshots of the provider. 'sandlot snapshots delete NAME...' deletes some.\n",
+     .options = OPTIONS_COMMON,
+     .run = command_snapshots,
+     .below = snapshots_table,
+     .below_count = sizeof(snapshots_table) / sizeof(snapshots_table[0])},
     {.name = "gc",
      .summary = "delete what dead runs left behind",
      .arguments = "",

@@ -11,7 +11,6 @@
 #include "session/ledger.h"
 
 #include <string.h>
-#include <time.h>
 
 struct list_item {
     char *id; /* NULL: the ledger never heard it */
@@ -132,23 +131,6 @@ static void list_all(const struct context *context, struct list *list)
     add_ledger(list);
 }
 
-/* "5 s", "12 min", "3 h", "2 d"; to be freed, NULL if unknown. */
-static char *age_text(int64_t created_at_ms)
-{
-    int64_t age = (int64_t)time(NULL) - created_at_ms / 1000;
-
-    if (created_at_ms <= 0)
-        return NULL;
-    if (age < 0)
-        age = 0;
-    if (age < 120)
-        return text_format("%lld s", (long long)age);
-    if (age < 120 * 60)
-        return text_format("%lld min", (long long)age / 60);
-    return age < 48 * 3600 ? text_format("%lld h", (long long)age / 3600)
-                           : text_format("%lld d", (long long)age / 86400);
-}
-
 static void print_table(const struct options *options, const struct list *list)
 {
     static const char *const head[] = {"ID", "STATE", "AGE", "PROVIDER", "MINE"};
@@ -161,7 +143,7 @@ static void print_table(const struct options *options, const struct list *list)
     table_add(&table, head);
     for (size_t i = 0; i < list->count; i++) {
         const struct list_item *item = &list->items[i];
-        AUTO_FREE char *age = age_text(item->created_at_ms);
+        AUTO_FREE char *age = since_text(item->created_at_ms);
 
         table_add(&table, (const char *[]){item->id, item->state, age, item->provider, item->mine ? "yes" : "no"});
     }

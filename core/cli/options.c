@@ -34,6 +34,7 @@ static const struct rule {
     {"--sandbox-snapshot-name", OPTION_SNAPSHOT_NAME, VALUE_REQUIRED},
     {"--sandbox-setup", OPTION_SETUP, VALUE_REQUIRED},
     {"--scope", OPTION_SCOPE, VALUE_REQUIRED},
+    {"--name", OPTION_NAME, VALUE_REQUIRED},
     {"--param", OPTION_PARAM, VALUE_REQUIRED},
     {"--config", OPTION_CONFIG, VALUE_REQUIRED},
     {"--json", OPTION_JSON, VALUE_NONE},
@@ -376,6 +377,8 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->setup_file;
     case OPTION_SCOPE:
         return &options->scope;
+    case OPTION_NAME:
+        return &options->name;
     case OPTION_CONFIG:
         return &options->config_file;
     case OPTION_CWD:

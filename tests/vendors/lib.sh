@@ -14,7 +14,7 @@
 . tests/vendors/lifecycle.sh
 . tests/vendors/faults.sh
 
-making=()
+making=() making_forkable=()
 LIMIT=240 # only what hangs takes so long, also on a busy machine
 emulator_pid=
 js=$scratch/js
