@@ -67,7 +67,7 @@ complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subc
 complete -c sandlot -n '__fish_seen_subcommand_from delete pause resume fork snapshot' -a '(__sandlot_ids)'
 complete -c sandlot -n '__fish_seen_subcommand_from snapshots' -a delete
 complete -c sandlot -n '__fish_seen_subcommand_from pause resume fork snapshot' -l sandbox-id -x -a '(__sandlot_ids)' -d 'this sandbox'
-complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l name -x -d 'what it is called'
+complete -c sandlot -n '__fish_seen_subcommand_from create snapshot' -l name -x -d 'what it is called'
 complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l replace -d 'the one that has the name goes first'
 complete -c sandlot -n '__fish_seen_subcommand_from upload download cp' -F
 

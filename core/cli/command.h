@@ -19,6 +19,7 @@ struct command {
     size_t minimum;        /* fewest arguments */
     size_t maximum;        /* most arguments */
     const char *missing;   /* the complaint about too few arguments */
+    size_t ids;            /* so many of its first arguments are ids of sandboxes, or names */
     bool passes_words;     /* everything after its first argument belongs to somebody else */
     bool hidden;           /* for ourselves: not in the help */
     bool no_provider;      /* --sandbox and --param are taken, as everywhere, but mean nothing to it */

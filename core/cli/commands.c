@@ -87,6 +87,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_show},
     {.name = "network allow",
      .summary = "let a living sandbox reach more",
@@ -100,6 +101,7 @@ static const struct command network_table[] = {
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the sandbox's id, or what to allow, is missing",
+     .ids = 1,
      .run = command_network_allow},
     {.name = "network deny",
      .summary = "take entries from the list of a living sandbox",
@@ -111,6 +113,7 @@ static const struct command network_table[] = {
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the sandbox's id, or what to deny, is missing",
+     .ids = 1,
      .run = command_network_deny},
     {.name = "network off",
      .summary = "close the network of a living sandbox",
@@ -120,6 +123,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_mode},
     {.name = "network open",
      .summary = "take the filter from the network of a living sandbox",
@@ -129,6 +133,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_mode},
     {.name = "network log",
      .summary = "what a sandbox reached, and what it was refused",
@@ -143,6 +148,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_log},
     {.name = "network sets",
      .summary = "the sets of hosts with a name",
@@ -440,13 +446,17 @@ static const struct command table[] = {
     {.name = "create",
      .summary = "make a sandbox that stays, and print its id",
      .arguments = "",
-     .help = "Makes a sandbox, prints its id and leaves it running. It ends by 'sandlot delete' or when its\n"
-             "time to live is over (parameters ttl_s and hard_ttl_s).\n"
-             "\n"
-             "  id=$(sandlot create --param workspace=.)\n"
-             "  sandlot exec --sandbox-id \"$id\" -- make test\n"
-             "  sandlot delete \"$id\"\n",
-     .options = OPTIONS_COMMON | OPTIONS_CREATE,
+     .help =
+         "Makes a sandbox, prints its id and leaves it running. It ends by 'sandlot delete' or when its\n"
+         "time to live is over (parameters ttl_s and hard_ttl_s).\n"
+         "\n"
+         "  --name NAME          what to call it: 1 to 63 of a-z, 0-9, '.' and '-'. Every command takes that in place\n"
+         "                       of the id. No two that live have the same\n"
+         "\n"
+         "  id=$(sandlot create --param workspace=.)\n"
+         "  sandlot exec --sandbox-id \"$id\" -- make test\n"
+         "  sandlot delete \"$id\"\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_NAME,
      .run = command_create},
     {.name = "list",
      .summary = "list sandboxes",
@@ -470,6 +480,7 @@ static const struct command table[] = {
              "  --scope KEY          the sandbox of this scope\n",
      .options = OPTIONS_COMMON | OPTION_ALL | OPTION_SCOPE | OPTION_IF_EXISTS,
      .maximum = SIZE_MAX,
+     .ids = SIZE_MAX,
      .run = command_delete},
     {.name = "pause",
      .summary = "stop a sandbox until it is used again",
@@ -479,6 +490,7 @@ static const struct command table[] = {
          "with --sandbox-id resumes it. One that is paused already is fine.\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
      .maximum = 1,
+     .ids = 1,
      .run = command_pause},
     {.name = "resume",
      .summary = "wake a paused sandbox",
@@ -486,6 +498,7 @@ static const struct command table[] = {
      .help = "Starts the sandbox again. One that runs already is fine.\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
      .maximum = 1,
+     .ids = 1,
      .run = command_resume},
     {.name = "fork",
      .summary = "make a second sandbox with the files of one",
@@ -496,6 +509,7 @@ static const struct command table[] = {
          "provider tells.\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
      .maximum = 1,
+     .ids = 1,
      .run = command_fork},
     {.name = "snapshot",
      .summary = "keep the state of a sandbox",
@@ -511,6 +525,7 @@ static const struct command table[] = {
              "  sandlot create --sandbox daytona --sandbox-snapshot-name ready\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_NAME | OPTION_REPLACE,
      .maximum = 1,
+     .ids = 1,
      .run = command_snapshot},
     {.name = "snapshots",
      .summary = "list snapshots, or delete them",

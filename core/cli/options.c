@@ -619,8 +619,9 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .origins = calloc(room, sizeof(*options->origins)),
                                 .forgotten = calloc(room, sizeof(*options->forgotten)),
                                 .allowed = calloc(room, sizeof(*options->allowed)),
-                                .arguments = calloc(room, sizeof(*options->arguments))};
-    if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
+                                .arguments = calloc(room, sizeof(*options->arguments)),
+                                .ids = calloc(room, sizeof(*options->ids))};
+    if (!options->ids || !options->parameters || !options->environment || !options->origins || !options->forgotten ||
         !options->allowed || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
@@ -642,4 +643,7 @@ void options_clear(struct options *options)
     free(options->forgotten);
     free(options->allowed);
     free(options->arguments);
+    for (char **id = options->ids; id && *id; id++)
+        free(*id);
+    free(options->ids);
 }

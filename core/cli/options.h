@@ -118,6 +118,7 @@ struct options {
     const char **allowed;   /* entries, ended by NULL */
     char **arguments;       /* ended by NULL */
     size_t argument_count;
+    char **ids; /* that took the place of names, ended by NULL */
 };
 
 /* Parses the command line. 0; or the exit status 2, after the complaint has been printed. To be cleared in any case. */

@@ -1,6 +1,7 @@
 #include "session/creation.h"
 
 #include "base/error.h"
+#include "session/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ struct ledger_record *creation_write_intent(const struct creation_wish *wish, st
     record->network = json_object_get(wish->network);
     record->durable = !(provider->table.flags & SANDLOT_ENDS_WITH_POWER);
     record->expires_at_ms = hard_ttl_ms ? record->created_at_ms + hard_ttl_ms : 0;
-    if (ledger_write(record, error) == 0)
+    record->name = wish->name ? strdup(wish->name) : NULL;
+    if ((record->name ? names_write_record(record, wish->cancel_fd, error) : ledger_write(record, error)) == 0)
         return record;
     ledger_record_free(record);
     return NULL;

@@ -10,7 +10,9 @@
 struct creation_wish {
     const struct sandlot *sandlot;
     const struct provider *provider;
-    const char *scope;             /* NULL: none */
+    const char *scope; /* NULL: none */
+    const char *name;  /* what people will call it; NULL: nothing */
+    int cancel_fd;
     const char *const *parameters; /* "KEY=VALUE", ended by NULL; or NULL */
     struct json_object *network;   /* what the ledger shall remember of its policy; not taken over; NULL: nothing */
 };

@@ -201,6 +201,7 @@ static int fork_it(struct forking *forking, struct sandlot_error *error)
     const struct creation_wish wish = {.sandlot = forking->sandlot,
                                        .provider = forking->provider,
                                        .parameters = forking->parameters,
+                                       .cancel_fd = forking->cancel_fd,
                                        .network = network_policy_json(&forking->policy)};
 
     forking->record = creation_write_intent(&wish, error);

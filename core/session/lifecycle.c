@@ -182,7 +182,7 @@ static int make_room(struct provider *provider, const char *name, bool replace, 
                      name);
 }
 
-static int take_snapshot(struct provider *provider, const char *id, const char *name, int cancel_fd, char **use,
+static int call_snapshot(struct provider *provider, const char *id, const char *name, int cancel_fd, char **use,
                          struct sandlot_error *error)
 {
     struct text_sink result = {.sink = {.size = sizeof(result.sink), .context = &result, .write = take_text}};
@@ -200,10 +200,19 @@ static int take_snapshot(struct provider *provider, const char *id, const char *
     return *use ? 0 : error_no_memory(error);
 }
 
+/* NAME NULL: one is made up. */
+static int take_snapshot(struct provider *provider, const char *id, const char *name, bool replace, int cancel_fd,
+                         char **use, struct sandlot_error *error)
+{
+    char invented[INVENTED_NAME_SIZE];
+    int result = name ? make_room(provider, name, replace, cancel_fd, error) : invent_name(invented, error);
+
+    return result < 0 ? -1 : call_snapshot(provider, id, name ? name : invented, cancel_fd, use, error);
+}
+
 int sandlot_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, const char *name,
                      bool replace, char **use, struct sandlot_error *error)
 {
-    char invented[INVENTED_NAME_SIZE];
     int cancel_fd;
 
     *use = NULL;
@@ -214,13 +223,9 @@ int sandlot_snapshot(struct sandlot *sandlot, const struct sandlot_target *targe
     if (!provider)
         return -1;
     int result = provider->table.snapshot
-                     ? 0
+                     ? take_snapshot(provider, id, name, replace, cancel_fd, use, error)
                      : lifecycle_unsupported(sandlot, provider, CAPABILITY_SNAPSHOT, "make snapshots", error);
 
-    if (result == 0)
-        result = name ? make_room(provider, name, replace, cancel_fd, error) : invent_name(invented, error);
-    if (result == 0)
-        result = take_snapshot(provider, id, name ? name : invented, cancel_fd, use, error);
     provider_unload(provider);
     return result;
 }

@@ -12,6 +12,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "session/creation.h"
+#include "session/names.h"
 #include "session/network.h"
 #include "session/setup_script.h"
 
@@ -69,6 +70,12 @@ static int check_options(const struct sandlot_session_options *options, struct s
         return error_set(error, SANDLOT_CODE_USAGE,
                          "--sandbox-id and --sandbox-snapshot-name exclude each other: a snapshot only applies to a "
                          "fresh sandbox");
+    if (options->name && (options->sandbox_id || options->scope))
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "--name is for a sandbox that is made, and goes with no other way to "
+                         "choose one: --sandbox-id, --scope");
+    if (options->name && names_check(options->name, error) < 0)
+        return -1;
     if (options->sandbox_id && options->scope)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "--sandbox-id and --scope exclude each other: both choose a sandbox");
@@ -246,15 +253,38 @@ static int wait_until_ready(struct opening *opening, struct sandlot_error *error
 
 /* ---- creating ---- */
 
+/* A name may be that of a sandbox that has ended by itself and that nobody has missed yet. */
+static void forget_ended(const struct opening *opening)
+{
+    struct ledger_record **records;
+    size_t count;
+
+    if (ledger_read(&records, &count, NULL) < 0)
+        return;
+    session_forget_ended(opening->session->sandlot, records, count, opening->cancel_fd);
+    ledger_free_records(records, count);
+}
+
 static struct ledger_record *write_intent(const struct opening *opening, struct sandlot_error *error)
 {
+    struct sandlot_error why = {0};
     const struct creation_wish wish = {.sandlot = opening->session->sandlot,
                                        .provider = opening->session->provider,
                                        .scope = opening->options->scope,
+                                       .name = opening->options->name,
+                                       .cancel_fd = opening->cancel_fd,
                                        .parameters = opening->options->parameters,
                                        .network = network_policy_json(opening->policy)};
-    struct ledger_record *record = creation_write_intent(&wish, error);
+    struct ledger_record *record = creation_write_intent(&wish, &why);
 
+    if (!record && why.code == SANDLOT_CODE_CONFLICT) {
+        sandlot_error_clear(&why);
+        forget_ended(opening);
+        record = creation_write_intent(&wish, &why);
+    }
+    if (!record)
+        error_set(error, why.code, "%s", why.message);
+    sandlot_error_clear(&why);
     json_object_put(wish.network);
     return record;
 }

@@ -187,6 +187,9 @@ struct sandlot_session_options {
      * SANDLOT_CODE_NOT_SUPPORTED, before anything is made; with sandbox_id or a living scope SANDLOT_CODE_USAGE. */
     const char *network;
     const char *const *allow;
+    /* What people call a sandbox that is created: 1 to 63 bytes of a-z, 0-9, "." and "-", the first a letter. The command takes it
+     * wherever it takes an id. SANDLOT_CODE_CONFLICT: a living one of this user has it. NULL: it has none. */
+    const char *name;
 };
 
 struct sandlot_session;

@@ -110,5 +110,49 @@ wait "$pid" 2>/dev/null
 check "Ctrl-C ends it" test "$?" = 130
 check "with what it made" boxes_are 1
 
+# ---- names -----------------------------------------------------------------------------------------------------------
+for name in "" -web Web web- web. 1web we_b "we b" a:b "$(printf 'a%.0s' {1..64})"; do
+    usage "no name: '$name'" "no name for a sandbox|is empty" create "${fake[@]}" "--name=$name"
+done
+check "nothing was made for them" boxes_are 1
+usage "a name for a sandbox that is there" "takes no --name" exec --sandbox-id "$id" --name web -- true
+json "a name" 0 '.name == "web" and .id != "web"' create "${fake[@]}" --name web
+named=$(jq -r .id <"$scratch/out")
+json "is taken" 1 '.error == "conflict" and (.message | contains("'"$named"'"))' create "${fake[@]}" --name web
+check "and nothing made" boxes_are 2
+expect "exec takes it" 0 "" "*" -q exec --sandbox-id web -- 'echo named >kept'
+json "read does" 0 '.content == "named"' read --sandbox-id web kept
+expect "cp does" 0 "*" "*" -q cp web:kept "$scratch/copied"
+check "exactly" test "$(cat "$scratch/copied")" = named
+json "pause does" 0 '.id == "'"$named"'"' pause web
+json "with the provider too" 0 '.id == "'"$named"'"' resume "${fake[@]}" --sandbox-id web
+json "with another provider it is an id" 3 '.error == "sandbox_not_found"' exec --sandbox local --sandbox-id web -- true
+json "list shows it" 0 '[.sandboxes[] | select(.name == "web") | .id] == ["'"$named"'"] and ([.sandboxes[] | select(has("name"))] | length == 1)' \
+    list "${fake[@]}"
+expect "in a column of its own" 0 "*" "*" list "${fake[@]}"
+check "where there are names" grep -qE "^ID .* NAME\$|^$named .* web\$" "$scratch/out"
+# An id goes before a name, also one that came later.
+ledger=$XDG_STATE_HOME/sandlot/ledger
+sed "s/\"id\":\"[^\"]*\"/\"id\":\"web\"/; s/\"name\":\"[^\"]*\",\?//" "$(grep -l "$named" "$ledger"/*.kept)" >"$ledger/sandlot-stranger.kept"
+chmod 600 "$ledger/sandlot-stranger.kept"
+json "an id goes before a name" 3 '.error == "sandbox_not_found"' exec --sandbox-id web -- true
+rm "$ledger/sandlot-stranger.kept"
+json "delete takes it" 0 '.deleted == "'"$named"'"' delete web
+json "then it is free" 0 '.name == "web"' create "${fake[@]}" --name web
+named=$(jq -r .id <"$scratch/out")
+for number in $(seq 12); do "$SANDLOT" -q create "${fake[@]}" --name same >>"$scratch/same" 2>/dev/null </dev/null & done
+wait
+check "of twelve that want the same at a time one gets it" test "$(wc -l <"$scratch/same")" = 1
+check "and one was made" boxes_are 3
+run delete web same
+check "several by their names" test "$status" = 0
+json "a name of a sandbox that is gone" 3 '.error == "sandbox_not_found"' exec --sandbox fake --param "folder=$vendor" --sandbox-id web -- true
+"$SANDLOT" -q create --name brief --param ttl_s=1 >/dev/null 2>&1 </dev/null && {
+    ended_by_itself() { "$SANDLOT" list --json | jq -e '.sandboxes == []' >/dev/null; }
+    until_true 20 ended_by_itself
+    json "a name whose sandbox has ended by itself is free" 0 '.name == "brief"' create --name brief
+    "$SANDLOT" -q delete brief >/dev/null
+}
+
 "$SANDLOT" -q delete "$id" >/dev/null
 check "nothing is left" no_ledger
