@@ -55,6 +55,8 @@
     P(string, fail_list, "", optional, "status of a listing")                                                   \
     P(integer, list_delay_ms, "0", optional, "how long the answer to a listing takes")                          \
     P(boolean, execute_unsupported_input, "false", optional, "commands cannot be fed input")                    \
+    P(boolean, other_snapshot_id, "false", optional, "a snapshot is told by another text than it is listed by") \
+    P(boolean, empty_fork, "false", optional, "a fork gets none of the files")                                  \
     P(string, secret, "", secret, "a secret, which goes to the log")
 SANDLOT_PARAMETERS(fake, FAKE_PARAMETERS)
 
@@ -74,6 +76,8 @@ struct fake {
     int64_t list_delay_ms;
     bool lost_answer;
     bool execute_unsupported_input;
+    bool other_snapshot_id;
+    bool empty_fork;
     pthread_mutex_t lock; /* guards the count of failed deletes */
 };
 
@@ -171,7 +175,7 @@ static enum sandlot_status fake_open(struct sandlot_call *call, void **provider,
                                      int64_t delete_failures, int64_t page_size, const char *fail_create,
                                      bool lost_answer, const char *fail_after_created, const char *fail_ready,
                                      const char *fail_list, int64_t list_delay_ms, bool execute_unsupported_input,
-                                     const char *secret)
+                                     bool other_snapshot_id, bool empty_fork, const char *secret)
 {
     struct fake *fake = calloc(1, sizeof(*fake));
     const char *key = call->host->environment(call, "FAKE_API_KEY");
@@ -192,6 +196,8 @@ static enum sandlot_status fake_open(struct sandlot_call *call, void **provider,
                           list_delay_ms,
                           lost_answer,
                           execute_unsupported_input,
+                          other_snapshot_id,
+                          empty_fork,
                           PTHREAD_MUTEX_INITIALIZER};
     snprintf(line, sizeof(line), "opened, secret %s, key %s", secret ? secret : "none", key ? key : "none");
     call->host->log(call, SANDLOT_LOG_DEBUG, line);
@@ -273,15 +279,24 @@ static enum sandlot_status attach(struct sandlot_call *call, const struct fake *
     return SANDLOT_OK;
 }
 
+static bool snapshot_path(const struct fake *fake, const char *name, char *path);
+static enum sandlot_status copy_files(struct sandlot_call *call, const char *from, const char *to);
+
 static enum sandlot_status fake_get_or_create(struct sandlot_call *call, void *provider,
                                               const struct sandlot_create *request, void **result)
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    char snapshot[PATH_SIZE];
 
     if (!sandbox)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     enum sandlot_status status = request->sandbox_id ? attach(call, provider, request->sandbox_id, sandbox)
                                                      : create(call, provider, request, sandbox);
+
+    /* Those who only want to see what the provider is asked for name snapshots that are not there. */
+    if (status == SANDLOT_OK && request->snapshot && snapshot_path(provider, request->snapshot, snapshot) &&
+        access(snapshot, X_OK) == 0)
+        status = copy_files(call, snapshot, sandbox->files);
 
     if (status == SANDLOT_OK)
         *result = sandbox;
@@ -534,11 +549,14 @@ static enum sandlot_status fake_snapshot(struct sandlot_call *call, void *provid
     char from[PATH_SIZE];
     char to[PATH_SIZE];
 
-    (void)result;
+    const struct fake *fake = provider;
+
     note(provider, "snapshot %s %s", id, name);
     if (!path_of(provider, id, "files", from) || !snapshot_path(provider, name, to))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "that is no id, or no name");
-    return copy_files(call, from, to);
+    enum sandlot_status status = copy_files(call, from, to);
+
+    return status == SANDLOT_OK && fake->other_snapshot_id ? result->write(result, "other", 5) : status;
 }
 
 static int is_snapshot(const struct dirent *entry)
@@ -597,7 +615,9 @@ static enum sandlot_status fake_fork(struct sandlot_call *call, void *provider, 
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", id);
     enum sandlot_status status = create(call, provider, request, &copy);
 
-    return *copy.files && copy_files(call, from, copy.files) != SANDLOT_OK ? SANDLOT_INTERNAL : status;
+    if (!*copy.files || ((const struct fake *)provider)->empty_fork)
+        return status;
+    return copy_files(call, from, copy.files) == SANDLOT_OK ? status : SANDLOT_INTERNAL;
 }
 
 /* ---- executing --------------------------------------------------------------------------------------------------- */
