@@ -104,7 +104,7 @@ static void check_snapshot(const struct live *live, const char *id)
     const struct sandlot_target target = live_target(live);
     struct sandlot_error error = {0};
     char *told = NULL;
-    bool made = sandlot_snapshot(live->sandlot, &target, id, NULL, false, &told, &error) == 0;
+    bool made = sandlot_snapshot(live->sandlot, &target, id, NULL, false, &told, &error) == 0 && told;
     AUTO_FREE char *use = told;
 
     if (!is_skipped("a snapshot", made, &error) &&
@@ -143,7 +143,7 @@ static void check_fork(const struct live *live, const char *id)
     const struct sandlot_target target = live_target(live);
     struct sandlot_error error = {0};
     char *told = NULL;
-    bool made = sandlot_fork(live->sandlot, &target, id, &told, &error) == 0;
+    bool made = sandlot_fork(live->sandlot, &target, id, &told, &error) == 0 && told;
     AUTO_FREE char *copy = told;
 
     if (copy)

@@ -17,8 +17,8 @@ usage "unknown command" "there is no command 'exce'.*did you mean 'exec'" exce
 usage "unknown command without neighbour" "there is no command 'xylophone'" xylophone
 usage "commands have no abbreviations" "there is no command 'prov'" prov
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
-for word in login start stop inspect images attach; do
-    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell))" "$word"
+for word in login start stop unpause commit clone inspect images attach; do
+    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell|resume|snapshot|fork))" "$word"
 done
 usage "the hint is no spelling" "ends a sandbox" stop
 for word in --image -it -i -t --rm; do
