@@ -78,8 +78,8 @@ static const struct sandlot_provider second_network_provider = {
     .show_network = second_show_network,
 };
 
-#define METADATA(M)                                                  \
-    M(description, "A provider of ABI 1.2 with a network policy")    \
-    M(capabilities, "fork network-live network-off network-open")    \
+#define METADATA(M)                                               \
+    M(description, "A provider of ABI 1.2 with a network policy") \
+    M(capabilities, "fork network-live network-off network-open") \
     M(environment, "FIRST_FOLDER")
 SANDLOT_ENTRY_POINT(second_network, METADATA, SANDLOT_NO_PARAMETERS);

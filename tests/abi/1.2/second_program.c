@@ -1,4 +1,5 @@
-/* A program that embeds Sandlot, as it was written for the library of ABI 1.2: what a sandbox may reach, and processes. */
+/* A program that embeds Sandlot, as it was written for the library of ABI 1.2: what a sandbox may reach, and processes.
+ */
 #include <sandlot/sandlot.h>
 
 #include <stdio.h>
@@ -36,7 +37,8 @@ static void use_network(struct sandlot_session *session)
 
     check(sandlot_show_network(session, see, &seen, NULL, &error) == 0, "what it may reach", &error);
     check(strcmp(seen.mode, "off") == 0 && strcmp(seen.note, "it is only kept in mind") == 0, seen.mode, &error);
-    check(sandlot_can_change_network(session) && sandlot_change_network(session, &open, &error) == 0, "a change", &error);
+    check(sandlot_can_change_network(session) && sandlot_change_network(session, &open, &error) == 0, "a change",
+          &error);
     check(sandlot_show_network(session, see, &seen, NULL, &error) == 0 && strcmp(seen.mode, "open") == 0, "after it",
           &error);
     check(!sandlot_has_network_log(session), "there is no log", &error);
