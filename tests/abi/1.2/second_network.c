@@ -1,5 +1,5 @@
 /* A provider of ABI 1.2 that is told what its boxes may reach, which it only keeps in mind, and that forks. */
-#include "boxes.h"
+#include "../1.0/boxes.h"
 
 static enum sandlot_network_mode mode; /* of the one box that a test has at a time */
 
