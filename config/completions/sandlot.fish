@@ -10,8 +10,9 @@ end
 
 set -l files read write edit ls grep glob rm upload download
 set -l processes ps logs wait kill input
+set -l lives pause resume fork snapshot snapshots
 set -l works exec $processes shell $files mcp
-set -l commands exec $processes shell $files cp create list delete gc mcp providers plugin doctor version help
+set -l commands exec $processes shell $files cp create list delete $lives gc mcp providers plugin doctor version help
 set -l none "not __fish_seen_subcommand_from $commands"
 set -l work "__fish_seen_subcommand_from $works"
 set -l creates "__fish_seen_subcommand_from $works create"
@@ -38,6 +39,11 @@ complete -c sandlot -n $none -a cp -d 'copy into a sandbox, or out of it'
 complete -c sandlot -n $none -a create -d 'make a sandbox that stays'
 complete -c sandlot -n $none -a list -d 'list sandboxes'
 complete -c sandlot -n $none -a delete -d 'end sandboxes'
+complete -c sandlot -n $none -a pause -d 'stop a sandbox until it is used'
+complete -c sandlot -n $none -a resume -d 'wake a paused sandbox'
+complete -c sandlot -n $none -a fork -d 'make a second sandbox with the files of one'
+complete -c sandlot -n $none -a snapshot -d 'keep the state of a sandbox'
+complete -c sandlot -n $none -a snapshots -d 'list snapshots, or delete them'
 complete -c sandlot -n $none -a gc -d 'delete what dead runs left behind'
 complete -c sandlot -n $none -a mcp -d 'offer a sandbox to an agent'
 complete -c sandlot -n $none -a network -d 'what a sandbox may reach, and what it reached'
@@ -58,7 +64,11 @@ complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l system -d 'for al
 complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l replace -d 'also if another file is lost'
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from remove' -l all -d 'all that the file provides'
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from check install' -F
-complete -c sandlot -n '__fish_seen_subcommand_from delete' -a '(__sandlot_ids)'
+complete -c sandlot -n '__fish_seen_subcommand_from delete pause resume fork snapshot' -a '(__sandlot_ids)'
+complete -c sandlot -n '__fish_seen_subcommand_from snapshots' -a delete
+complete -c sandlot -n '__fish_seen_subcommand_from pause resume fork snapshot' -l sandbox-id -x -a '(__sandlot_ids)' -d 'this sandbox'
+complete -c sandlot -n '__fish_seen_subcommand_from create snapshot' -l name -x -d 'what it is called'
+complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l replace -d 'the one that has the name goes first'
 complete -c sandlot -n '__fish_seen_subcommand_from upload download cp' -F
 
 complete -c sandlot -l sandbox -x -a '(__sandlot_providers)' -d 'the provider'

@@ -19,6 +19,7 @@ struct command {
     size_t minimum;        /* fewest arguments */
     size_t maximum;        /* most arguments */
     const char *missing;   /* the complaint about too few arguments */
+    size_t ids;            /* so many of its first arguments are ids of sandboxes, or names */
     bool passes_words;     /* everything after its first argument belongs to somebody else */
     bool hidden;           /* for ourselves: not in the help */
     bool no_provider;      /* --sandbox and --param are taken, as everywhere, but mean nothing to it */
@@ -52,6 +53,12 @@ int command_shell(const struct options *options);
 int command_create(const struct options *options);
 int command_list(const struct options *options);
 int command_delete(const struct options *options);
+int command_pause(const struct options *options);
+int command_resume(const struct options *options);
+int command_fork(const struct options *options);
+int command_snapshot(const struct options *options);
+int command_snapshots(const struct options *options);
+int command_snapshots_delete(const struct options *options);
 int command_mcp(const struct options *options);
 int command_mcp_watch(const struct options *options);
 int command_gc(const struct options *options);

@@ -87,6 +87,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_show},
     {.name = "network allow",
      .summary = "let a living sandbox reach more",
@@ -100,6 +101,7 @@ static const struct command network_table[] = {
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the sandbox's id, or what to allow, is missing",
+     .ids = 1,
      .run = command_network_allow},
     {.name = "network deny",
      .summary = "take entries from the list of a living sandbox",
@@ -111,6 +113,7 @@ static const struct command network_table[] = {
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the sandbox's id, or what to deny, is missing",
+     .ids = 1,
      .run = command_network_deny},
     {.name = "network off",
      .summary = "close the network of a living sandbox",
@@ -120,6 +123,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_mode},
     {.name = "network open",
      .summary = "take the filter from the network of a living sandbox",
@@ -129,6 +133,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_mode},
     {.name = "network log",
      .summary = "what a sandbox reached, and what it was refused",
@@ -143,6 +148,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_log},
     {.name = "network sets",
      .summary = "the sets of hosts with a name",
@@ -153,6 +159,22 @@ static const struct command network_table[] = {
      .maximum = 1,
      .no_provider = true,
      .run = command_network_sets},
+};
+
+/* The second words of `snapshots`. */
+static const struct command snapshots_table[] = {
+    {.name = "snapshots delete",
+     .summary = "delete snapshots",
+     .arguments = "NAME...",
+     .help = "Deletes the snapshots; one that fails does not stop the others, and one that is not there (any more)\n"
+             "counts as deleted. A NAME is what 'sandlot snapshots' lists as id.\n"
+             "\n"
+             "  sandlot snapshots delete --sandbox daytona before-the-change\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = SIZE_MAX,
+     .missing = "the name is missing; 'sandlot snapshots' prints those there are",
+     .run = command_snapshots_delete},
 };
 
 static const struct command table[] = {
@@ -424,13 +446,17 @@ static const struct command table[] = {
     {.name = "create",
      .summary = "make a sandbox that stays, and print its id",
      .arguments = "",
-     .help = "Makes a sandbox, prints its id and leaves it running. It ends by 'sandlot delete' or when its\n"
-             "time to live is over (parameters ttl_s and hard_ttl_s).\n"
-             "\n"
-             "  id=$(sandlot create --param workspace=.)\n"
-             "  sandlot exec --sandbox-id \"$id\" -- make test\n"
-             "  sandlot delete \"$id\"\n",
-     .options = OPTIONS_COMMON | OPTIONS_CREATE,
+     .help =
+         "Makes a sandbox, prints its id and leaves it running. It ends by 'sandlot delete' or when its\n"
+         "time to live is over (parameters ttl_s and hard_ttl_s).\n"
+         "\n"
+         "  --name NAME          what to call it: 1 to 63 of a-z, 0-9, '.' and '-'. Every command takes that in place\n"
+         "                       of the id. No two that live have the same\n"
+         "\n"
+         "  id=$(sandlot create --param workspace=.)\n"
+         "  sandlot exec --sandbox-id \"$id\" -- make test\n"
+         "  sandlot delete \"$id\"\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_NAME,
      .run = command_create},
     {.name = "list",
      .summary = "list sandboxes",
@@ -454,7 +480,61 @@ static const struct command table[] = {
              "  --scope KEY          the sandbox of this scope\n",
      .options = OPTIONS_COMMON | OPTION_ALL | OPTION_SCOPE | OPTION_IF_EXISTS,
      .maximum = SIZE_MAX,
+     .ids = SIZE_MAX,
      .run = command_delete},
+    {.name = "pause",
+     .summary = "stop a sandbox until it is used again",
+     .arguments = "ID",
+     .help =
+         "Stops the sandbox and keeps its files; whether also its memory and processes, its provider tells. Using it\n"
+         "with --sandbox-id resumes it. One that is paused already is fine.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_pause},
+    {.name = "resume",
+     .summary = "wake a paused sandbox",
+     .arguments = "ID",
+     .help = "Starts the sandbox again. One that runs already is fine.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_resume},
+    {.name = "fork",
+     .summary = "make a second sandbox with the files of one",
+     .arguments = "ID",
+     .help =
+         "Makes a sandbox that begins with the files of ID, prints its id and leaves it running, as 'sandlot create'\n"
+         "does. It has the time to live of a new one, and may reach what ID may. Whether processes go on in it, its\n"
+         "provider tells.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_fork},
+    {.name = "snapshot",
+     .summary = "keep the state of a sandbox",
+     .arguments = "ID",
+     .help = "Keeps the sandbox's files, or what its provider keeps, and prints what --sandbox-snapshot-name takes to\n"
+             "start from them, as 'sandlot snapshots' lists it.\n"
+             "\n"
+             "  --name NAME          what it is called (sandlot- and eight digits). A name that is taken is an error,\n"
+             "                       where the provider's snapshots have names\n"
+             "  --replace            delete the snapshot that has the name first\n"
+             "\n"
+             "  sandlot snapshot ID --name ready\n"
+             "  sandlot create --sandbox daytona --sandbox-snapshot-name ready\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_NAME | OPTION_REPLACE,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_snapshot},
+    {.name = "snapshots",
+     .summary = "list snapshots, or delete them",
+     .arguments = "[delete NAME...]",
+     .help = "Lists the snapshots of the provider. 'sandlot snapshots delete NAME...' deletes some.\n",
+     .options = OPTIONS_COMMON,
+     .run = command_snapshots,
+     .below = snapshots_table,
+     .below_count = sizeof(snapshots_table) / sizeof(snapshots_table[0])},
     {.name = "gc",
      .summary = "delete what dead runs left behind",
      .arguments = "",

@@ -34,6 +34,7 @@ static const struct rule {
     {"--sandbox-snapshot-name", OPTION_SNAPSHOT_NAME, VALUE_REQUIRED},
     {"--sandbox-setup", OPTION_SETUP, VALUE_REQUIRED},
     {"--scope", OPTION_SCOPE, VALUE_REQUIRED},
+    {"--name", OPTION_NAME, VALUE_REQUIRED},
     {"--param", OPTION_PARAM, VALUE_REQUIRED},
     {"--config", OPTION_CONFIG, VALUE_REQUIRED},
     {"--json", OPTION_JSON, VALUE_NONE},
@@ -376,6 +377,8 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->setup_file;
     case OPTION_SCOPE:
         return &options->scope;
+    case OPTION_NAME:
+        return &options->name;
     case OPTION_CONFIG:
         return &options->config_file;
     case OPTION_CWD:
@@ -616,8 +619,9 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .origins = calloc(room, sizeof(*options->origins)),
                                 .forgotten = calloc(room, sizeof(*options->forgotten)),
                                 .allowed = calloc(room, sizeof(*options->allowed)),
-                                .arguments = calloc(room, sizeof(*options->arguments))};
-    if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
+                                .arguments = calloc(room, sizeof(*options->arguments)),
+                                .ids = calloc(room, sizeof(*options->ids))};
+    if (!options->ids || !options->parameters || !options->environment || !options->origins || !options->forgotten ||
         !options->allowed || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
@@ -639,4 +643,7 @@ void options_clear(struct options *options)
     free(options->forgotten);
     free(options->allowed);
     free(options->arguments);
+    for (char **id = options->ids; id && *id; id++)
+        free(*id);
+    free(options->ids);
 }

@@ -62,6 +62,7 @@
 #define OPTION_SIGNAL OPTION_BIT(51)
 #define OPTION_GRACE OPTION_BIT(52)
 #define OPTION_CLOSE OPTION_BIT(53)
+#define OPTION_NAME OPTION_BIT(58)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -82,6 +83,7 @@ struct options {
     const char *snapshot_name;
     const char *setup_file;
     const char *scope;
+    const char *name; /* NULL: none was given */
     const char *config_file;
     const char **parameters; /* "KEY=VALUE", ended by NULL */
     int verbosity;           /* -1 quiet, 0, 1, 2 */
@@ -116,6 +118,7 @@ struct options {
     const char **allowed;   /* entries, ended by NULL */
     char **arguments;       /* ended by NULL */
     size_t argument_count;
+    char **ids; /* that took the place of names, ended by NULL */
 };
 
 /* Parses the command line. 0; or the exit status 2, after the complaint has been printed. To be cleared in any case. */

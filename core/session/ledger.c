@@ -178,6 +178,7 @@ void ledger_record_free(struct ledger_record *record)
     free(record->provider);
     free(record->id);
     free(record->scope);
+    free(record->name);
     free(record->config_file);
     free(record->boot_id);
     free(record->host);
@@ -201,6 +202,7 @@ static struct json_object *to_json(const struct ledger_record *record)
     add_text(object, "provider", record->provider);
     add_text(object, "id", record->id);
     add_text(object, "scope", record->scope);
+    add_text(object, "name", record->name);
     add_text(object, "config_file", record->config_file);
     add_text(object, "boot_id", record->boot_id);
     add_text(object, "host", record->host);
@@ -247,6 +249,7 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
     record->provider = text_member(object, "provider");
     record->id = text_member(object, "id");
     record->scope = text_member(object, "scope");
+    record->name = text_member(object, "name");
     record->config_file = text_member(object, "config_file");
     record->boot_id = text_member(object, "boot_id");
     record->host = text_member(object, "host");

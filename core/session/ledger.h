@@ -18,6 +18,7 @@ struct ledger_record {
     char *provider;
     char *id;                       /* NULL until it is known */
     char *scope;                    /* NULL: none */
+    char *name;                     /* what people call it, see names.h; NULL: nothing */
     char *config_file;              /* explicit --config of that run; NULL: the default one */
     struct json_object *parameters; /* --param of that run that are no secrets, array of "KEY=VALUE"; NULL: none */
     struct json_object *network;    /* what it may reach, as network_policy_json has it; NULL: nothing was asked */

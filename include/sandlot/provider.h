@@ -502,14 +502,18 @@ struct sandlot_provider {
     enum sandlot_status (*pause)(struct sandlot_call *call, void *provider, const char *id);
     enum sandlot_status (*resume)(struct sandlot_call *call, void *provider, const char *id);
 
-    /* Keeps the state of sandbox ID under NAME. The snapshot's id, if it has another, goes to RESULT as text. */
+    /* Keeps the state of sandbox ID under NAME. The snapshot's id, if it has another, goes to RESULT as text: what
+     * list_snapshots lists, and get_or_create and delete_snapshot take. A snapshot whose id is not its name is listed
+     * with its name as run_label. */
     enum sandlot_status (*snapshot)(struct sandlot_call *call, void *provider, const char *id, const char *name,
                                     const struct sandlot_sink *result);
     enum sandlot_status (*list_snapshots)(struct sandlot_call *call, void *provider, const char *cursor,
                                           const struct sandlot_listing *listing);
     enum sandlot_status (*delete_snapshot)(struct sandlot_call *call, void *provider, const char *name);
 
-    /* Makes a second sandbox that starts with the files of ID; its id goes to host->created. */
+    /* Makes a second sandbox that starts with the files of ID; its id goes to host->created. Since 1.3 request->network
+     * says what it may reach, as in get_or_create: a provider that cannot hold that in a fork is SANDLOT_UNSUPPORTED.
+     * NULL: nothing is known of it, and it gets what ID has. One of an earlier version is never asked with a policy. */
     enum sandlot_status (*fork)(struct sandlot_call *call, void *provider, const char *id,
                                 const struct sandlot_create *request);
 

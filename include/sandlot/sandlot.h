@@ -187,6 +187,9 @@ struct sandlot_session_options {
      * SANDLOT_CODE_NOT_SUPPORTED, before anything is made; with sandbox_id or a living scope SANDLOT_CODE_USAGE. */
     const char *network;
     const char *const *allow;
+    /* What people call a sandbox that is created: 1 to 63 bytes of a-z, 0-9, "." and "-", the first a letter. The command takes it
+     * wherever it takes an id. SANDLOT_CODE_CONFLICT: a living one of this user has it. NULL: it has none. */
+    const char *name;
 };
 
 struct sandlot_session;
@@ -705,6 +708,43 @@ struct sandlot_listed_sandbox {
  * only; EACH returns false to stop. */
 SANDLOT_API int sandlot_list(struct sandlot *sandlot, const struct sandlot_target *target,
                              bool (*each)(void *context, const struct sandlot_listed_sandbox *sandbox), void *context,
+                             struct sandlot_error *error);
+
+/* ---- pausing, snapshots, forks --------------------------------------------------------------------------------------
+ *
+ * TARGET as for sandlot_delete. Each ends within ten minutes, or when it is cancelled, and blocks until then; any thread.
+ * 0 or -1; SANDLOT_CODE_NOT_SUPPORTED, before anything is sent, where the provider has no such function: the message
+ * names those here that have. Texts that are handed out are the caller's, to be freed with free(3).
+ */
+
+/* Stops sandbox ID so that sandlot_resume, and whatever else uses it, goes on with its files, or more. One that is paused
+ * already, or runs already, is fine. */
+SANDLOT_API int sandlot_pause(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                              struct sandlot_error *error);
+SANDLOT_API int sandlot_resume(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                               struct sandlot_error *error);
+
+/*
+ * Keeps the state of sandbox ID under NAME; NULL: "sandlot-" and eight digits. *USE: what sandlot_list_snapshots tells
+ * as its id, and what sandlot_session_options.snapshot_name and sandlot_delete_snapshot take. A NAME that is taken is
+ * SANDLOT_CODE_CONFLICT, unless REPLACE: then the snapshot that has it goes first.
+ */
+SANDLOT_API int sandlot_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, const char *name, bool replace,
+                                 char **use, struct sandlot_error *error);
+
+/* Calls EACH for every snapshot of the target's provider, all pages, as sandlot_list does; `mine` means nothing. */
+SANDLOT_API int sandlot_list_snapshots(struct sandlot *sandlot, const struct sandlot_target *target,
+                                       bool (*each)(void *context, const struct sandlot_listed_sandbox *snapshot),
+                                       void *context, struct sandlot_error *error);
+
+/* One that does not exist (any more) counts as deleted. */
+SANDLOT_API int sandlot_delete_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *name,
+                                        struct sandlot_error *error);
+
+/* Makes a second sandbox with the files of ID; what else it has is the provider's word. It stays, as one that was opened
+ * with `keep`, and may reach what the ledger knows that ID may. When the answer is lost it is looked for by its label,
+ * never asked for again. */
+SANDLOT_API int sandlot_fork(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, char **new_id,
                              struct sandlot_error *error);
 
 /* Deletes what dead processes left behind. Calls EACH (may be NULL) per leftover with its id (NULL if it was

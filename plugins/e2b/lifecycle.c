@@ -176,6 +176,15 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     return result->write(result, kept, strlen(kept));
 }
 
+/* What the snapshot ID, "TEAM/NAME:TAG", was called when it was made; to be freed. */
+static char *name_of(const char *id)
+{
+    const char *slash = strrchr(id, '/');
+    const char *name = slash ? slash + 1 : id;
+
+    return strndup(name, strcspn(name, ":"));
+}
+
 static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct sandlot_listing *listing,
                                         struct json_object *item)
 {
@@ -184,6 +193,9 @@ static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct 
 
     if (!json_read_string(item, "snapshotID", &listed.id, &error))
         return json_fail(call, "E2B's list of snapshots", &error);
+    AUTO_FREE char *name = name_of(listed.id);
+
+    listed.run_label = name;
     return listing->add(listing, &listed);
 }
 

@@ -80,6 +80,16 @@ static enum sandlot_status publish(struct sandlot_call *call, struct modal *moda
     return api_call(call, modal, &rpc, NULL, NULL);
 }
 
+/* How many bytes of TAG its name has as it is listed: the latest of a name goes without tag. */
+static size_t length_of_name(const char *tag)
+{
+    static const char latest[] = ":latest";
+    size_t length = strlen(tag);
+    size_t tail = sizeof(latest) - 1;
+
+    return length > tail && strcmp(tag + length - tail, latest) == 0 ? length - tail : length;
+}
+
 enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
                                    const struct sandlot_sink *result)
 {
@@ -94,7 +104,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
         return status;
     status = publish(call, provider, image_id, name);
     if (status == SANDLOT_OK)
-        return result->write(result, image_id, strlen(image_id));
+        return result->write(result, name, length_of_name(name));
     struct attempt cleanup; /* what nobody can name would stay for ever */
 
     attempt_begin_urgent(&cleanup, call, CLEANUP_MS);
@@ -106,11 +116,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 
 static enum sandlot_status add_item(const struct sandlot_listing *listing, const Modal__ImageListTagsItem *item)
 {
-    static const char latest[] = ":latest";
-    size_t length = strlen(item->tag);
-    size_t tail = sizeof(latest) - 1;
-    bool is_latest = length > tail && strcmp(item->tag + length - tail, latest) == 0;
-    AUTO_FREE char *name = strndup(item->tag, is_latest ? length - tail : length);
+    AUTO_FREE char *name = strndup(item->tag, length_of_name(item->tag));
     bool known = item->created_at > 0 && item->created_at < 1e11;
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = name ? name : item->tag,

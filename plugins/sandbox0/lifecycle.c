@@ -214,6 +214,8 @@ static enum sandlot_status add_snapshots_of(struct sandlot_call *call, struct sa
         if (record_read(json_object_array_get_idx(items, i), &snapshot, &error)) {
             listed.id = snapshot.id;
             listed.created_at_ms = snapshot.created_at_ms;
+            listed.run_label = NULL;
+            json_find_string(json_object_array_get_idx(items, i), "name", &listed.run_label, NULL);
             status = listing->add(listing, &listed);
         } else
             status = make_no_sense(call, &error);

@@ -16,10 +16,9 @@ usage "no command" "no command"
 usage "unknown command" "there is no command 'exce'.*did you mean 'exec'" exce
 usage "unknown command without neighbour" "there is no command 'xylophone'" xylophone
 usage "commands have no abbreviations" "there is no command 'prov'" prov
-usage "command of a later time" "there is no command 'pause'" pause
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
-for word in login start stop inspect images attach; do
-    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell))" "$word"
+for word in login start stop unpause commit clone inspect images attach; do
+    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell|resume|snapshot|fork))" "$word"
 done
 usage "the hint is no spelling" "ends a sandbox" stop
 for word in --image -it -i -t --rm; do
@@ -132,8 +131,7 @@ expect "-h of a command" 0 "$help" "*" exec -h
 expect "run is exec" 0 "$help" "*" run --help
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
-check "help is silent about commands of a later time" test "$(grep -cE '^  (pause|snapshot) ' "$scratch/out")" = 0
-for command in exec shell create list delete gc read write edit ls grep glob rm upload download cp mcp providers plugin doctor version help; do
+for command in exec shell create list delete pause resume fork snapshot snapshots gc read write edit ls grep glob rm upload download cp mcp providers plugin doctor version help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out

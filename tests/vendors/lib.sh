@@ -18,7 +18,7 @@
 # few faults, "faults" all faults, few rows, and nothing that another build answers alike: the vendor's own SDK, and numbers of requests.
 extent=${SANDLOT_TEST_SLOW:-quick}
 [ "$extent" != rows ] || unset SANDLOT_TEST_SLOW
-making=()
+making=() making_forkable=()
 LIMIT=240 # only what hangs takes so long, also on a busy machine
 emulator_pid=
 js=$scratch/js

@@ -22,6 +22,7 @@ export DAYTONA_API_KEY=$secret
 provider=(--sandbox daytona --param "base_url=$url/api") workspace=/home/daytona
 
 vendor_rows
+fork_request='/fork$' making_forkable=(--param snapshot=daytona-vm)
 vendor_lifecycle
 vendor_faults
 vendor_counts 4 3 3 4 3 3 3 3 2 3 8

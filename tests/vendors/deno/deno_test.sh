@@ -26,6 +26,7 @@ requests_of=(
 late=
 stalling='{"slow_ms":600000}' # the handshake passes, and then nothing comes
 
+snapshot_refused='volumes alone'
 vendor_lifecycle
 vendor_counts 1 1 1 1 1 1 1 1 1 2 2
 vendor_faults

@@ -24,6 +24,7 @@ requests_of=(
     [delete]='DELETE /sandboxes/'
 )
 
+fork_request='/fork$' forks_without_label=true
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_faults

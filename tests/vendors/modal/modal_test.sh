@@ -25,6 +25,7 @@ requests_of=(
     [delete]='POST /SandboxTerminateV2$'
 )
 
+fork_request='/SandboxCreateV2$'
 vendor_lifecycle
 vendor_counts 5 8 6 9 6 6 63 63 4 2 13
 vendor_faults

@@ -19,6 +19,7 @@ vendor_use runloop
 export RUNLOOP_API_KEY=$secret
 provider=(--sandbox runloop --param "base_url=$url") workspace=/home/user
 
+fork_request='/v1/devboxes/create_and_await_running$'
 vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
 vendor_faults

@@ -24,6 +24,7 @@ requests_of=(
     [delete]='DELETE /api/v1/sandboxes/[^/]*$'
 )
 
+fork_request='/fork$' forks_without_label=true
 vendor_lifecycle
 # What one thing takes with the SDK, without leaving anything behind: a context is asked for, and deleted, or the sandbox keeps it for ever; a
 # file is written where nobody looks, and put into its place by a command; a list tells whose a sandbox is only if that is asked for.

@@ -24,6 +24,7 @@ requests_of=(
     [delete]='DELETE /api/v2/sandboxes/'
 )
 
+fork_request='/fork[?]' snapshots_without_names=true
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 2 5
 vendor_faults
