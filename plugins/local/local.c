@@ -5,11 +5,13 @@
 #include "box/box.h"
 #include "client.h"
 #include "execute.h"
+#include "folder.h"
 #include "network_policy.h"
 #include "parameters.h"
 #include "rootfs.h"
 #include "sandbox.h"
 #include "settings.h"
+#include "show.h"
 #include "terminal.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -29,12 +31,13 @@ struct local {
     struct settings settings; /* of the parameters; its strings are the host's */
     const char *confinement;
     const char *storage;
+    const char *show; /* an array in JSON */
 };
 
 static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
                                       const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
                                       int64_t open_files, double cpus, const char *confinement, const char *storage,
-                                      bool fake_root)
+                                      bool fake_root, const char *show)
 {
     struct local *local = calloc(1, sizeof(*local));
 
@@ -42,6 +45,7 @@ static enum sandlot_status local_open(struct sandlot_call *call, void **provider
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     local->confinement = confinement;
     local->storage = storage;
+    local->show = show;
     local->settings = (struct settings){
         .workspace = (char *)(uintptr_t)workspace,
         .rootfs = (char *)(uintptr_t)rootfs,
@@ -160,27 +164,6 @@ static enum sandlot_status check_folder(struct sandlot_call *call, const char *n
     return SANDLOT_OK;
 }
 
-/* Does the folder INNER_FD lie in OUTER, or is it that? */
-static bool lies_within(int inner_fd, const struct stat *outer)
-{
-    AUTO_CLOSE int fd = openat(inner_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct stat last = {0};
-    struct stat status;
-
-    while (fd >= 0 && fstat(fd, &status) == 0) {
-        if (status.st_dev == outer->st_dev && status.st_ino == outer->st_ino)
-            return true;
-        if (status.st_dev == last.st_dev && status.st_ino == last.st_ino)
-            return false; /* the parent of "/" is "/" */
-        last = status;
-        int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        close(fd);
-        fd = parent;
-    }
-    return false;
-}
-
 /* A box that sees Sandlot's own state could speak to the keeper in its user's name, and to other boxes. */
 static enum sandlot_status check_apart_from_state(struct sandlot_call *call, struct local *local, const char *name,
                                                   const char *path)
@@ -188,13 +171,10 @@ static enum sandlot_status check_apart_from_state(struct sandlot_call *call, str
     enum sandlot_status status = SANDLOT_OK;
     int state_fd = path ? client_state(&local->client, call, &status) : -1;
     AUTO_CLOSE int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    struct stat folder;
-    struct stat state;
 
     if (!path || state_fd < 0)
         return status;
-    if (fd >= 0 && fstat(fd, &folder) == 0 && fstat(state_fd, &state) == 0 && !lies_within(state_fd, &folder) &&
-        !lies_within(fd, &state))
+    if (fd >= 0 && !folder_lies_within(state_fd, fd) && !folder_lies_within(fd, state_fd))
         return SANDLOT_OK;
     return sandlot_fail(
         call, SANDLOT_INVALID_ARGUMENT,
@@ -281,7 +261,12 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
     AUTO_FREE char *network = NULL;
+    AUTO_FREE char *show = NULL;
 
+    status = show_judge(&local->client, call, local->show, &show);
+    if (status != SANDLOT_OK)
+        return status;
+    settings.show = show;
     status = network_ask(call, &settings, request, &network);
     if (status != SANDLOT_OK)
         return status;

@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -136,6 +137,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
     if (settings->archive)
         fine = fine && fields_add(&text, "archive", settings->archive);
+    if (settings->show)
+        fine = fine && fields_add(&text, "show", settings->show);
     if (settings->network)
         fine = fine && fields_add(&text, "network", settings->network);
     if (fine)
@@ -161,6 +164,52 @@ static bool read_switch(const char *text, const char *key, bool *result)
 
     *result = value && strcmp(value, "1") == 0;
     return value && (*result || strcmp(value, "0") == 0);
+}
+
+bool settings_add_shown(char **text, const struct shown *shown)
+{
+    char *grown = NULL;
+
+    if (asprintf(&grown, "%s%" PRIx64 " %" PRIx64 " %s\t%s\n", *text ? *text : "", shown->device, shown->inode,
+                 shown->place, shown->real) < 0)
+        return false;
+    free(*text);
+    *text = grown;
+    return true;
+}
+
+/* Reads a number and the blank behind it. Where that ends; NULL: they are not there. */
+static char *read_hexadecimal(char *text, uint64_t *number)
+{
+    char *end = text;
+
+    if (text && isxdigit((unsigned char)*text))
+        *number = strtoull(text, &end, 16);
+    return end != text && *end == ' ' ? end + 1 : NULL;
+}
+
+/* Takes the line LINE apart. */
+static bool read_shown(char *line, struct shown *shown)
+{
+    char *place = read_hexadecimal(read_hexadecimal(line, &shown->device), &shown->inode);
+    char *tab = place ? strchr(place, '\t') : NULL;
+
+    if (!tab)
+        return false;
+    *tab = '\0';
+    shown->place = place;
+    shown->real = tab + 1;
+    return *shown->place == '/' && *shown->real == '/';
+}
+
+int settings_shown(char *text, struct shown shown[SHOWN_MOST])
+{
+    int count = 0;
+
+    for (char *line; (line = strsep(&text, "\n")) && *line; count++)
+        if (count == SHOWN_MOST || !read_shown(line, &shown[count]))
+            return -1;
+    return count;
 }
 
 bool settings_archive_valid(const char *key)
@@ -190,6 +239,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->workspace = fields_get(text, "workspace");
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
+    settings->show = fields_get(text, "show");
     settings->network = fields_get(text, "network");
     return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
@@ -214,6 +264,7 @@ void settings_clear(struct settings *settings)
     free(settings->workspace);
     free(settings->rootfs);
     free(settings->archive);
+    free(settings->show);
     free(settings->network);
     memset(settings, 0, sizeof(*settings));
 }

@@ -13,6 +13,7 @@ struct settings {
     char *workspace; /* absolute host folder, NULL: an empty workspace */
     char *rootfs;    /* absolute host folder, NULL: the host's system folders */
     char *archive;   /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *show;      /* folders of the host that it sees read-only, as settings_shown reads them; NULL: none */
     char *network;   /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
     int64_t memory_mb;
     int64_t processes;
@@ -40,6 +41,22 @@ void settings_clear(struct settings *settings);
 bool settings_range(const char *name, int64_t *minimum, int64_t *maximum);
 
 enum { MAXIMUM_CPUS = 4096, ARCHIVE_KEY_SIZE = 128 };
+
+/* A folder of the host that a box sees. */
+struct shown {
+    const char *place; /* where, inside: absolute */
+    const char *real;  /* the folder that was judged: absolute, and no link leads through it */
+    uint64_t device;
+    uint64_t inode;
+};
+
+enum { SHOWN_MOST = 16 };
+
+/* Appends one to *TEXT, which is NULL at first. Returns like fields_add. No path has control characters. */
+bool settings_add_shown(char **text, const struct shown *shown);
+
+/* Takes TEXT apart, which is changed, and which the results lie in. How many there are; -1: malformed, or too many. */
+int settings_shown(char *text, struct shown shown[SHOWN_MOST]);
 
 /* Keys of archives are file names in the state folder, and never anything else. */
 bool settings_archive_valid(const char *key);

@@ -30,7 +30,7 @@
 enum {
     USER_INSIDE = 1000, /* who a box believes to be, unless it is to believe itself root */
     OWN_PROCESSES = 8,  /* of a box, beside its commands', that the kernel counts with them */
-    KEPT_MAXIMUM = 16,
+    KEPT_MAXIMUM = 16 + BOX_MOUNTS,
     STACK_USED = 128 * 1024, /* more than setting up uses */
     PATHS = 3
 };
@@ -115,7 +115,9 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               1,
                               2};
 
-    if (close_others(kept, 11) < 0)
+    for (size_t i = 0; i < request->mount_count; i++)
+        kept[11 + i] = request->mounts[i].fd;
+    if (close_others(kept, 11 + request->mount_count) < 0)
         return reason_set(reason, "the keeper's descriptors cannot be closed: %s; Linux 5.9 or later is needed",
                           strerror(errno));
     /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */
@@ -400,7 +402,7 @@ static int make_reduced_box(const struct birth *birth, struct init_setup *setup,
     fill_setup(request, OWN_PROCESSES + processes_of_user(request->host_uid), setup);
     if (point_to_storage(request, &setup->profile, reason) < 0)
         return -1;
-    setup->profile.ruleset = walls_landlock_ruleset(request->storage_fd, reason);
+    setup->profile.ruleset = walls_landlock_ruleset(request->storage_fd, request->mounts, request->mount_count, reason);
     if (setup->profile.ruleset < 0 || keep_essentials(birth, setup, reason) < 0)
         return -1;
     return walls_drop_capabilities(reason);
