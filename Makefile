@@ -238,7 +238,7 @@ $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(PLUGIN_FLAGS) -c $< -o $@
 
-$(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o)
+$(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o) $(BUILD)/libsandlot-sdk.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ -Wl,-Bstatic -ljson-c -Wl,-Bdynamic -lpthread
 

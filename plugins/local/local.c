@@ -6,6 +6,7 @@
 #include "client.h"
 #include "execute.h"
 #include "folder.h"
+#include "image.h"
 #include "network_policy.h"
 #include "parameters.h"
 #include "rootfs.h"
@@ -32,12 +33,13 @@ struct local {
     const char *confinement;
     const char *storage;
     const char *show; /* an array in JSON */
+    const char *image;
 };
 
 static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
                                       const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
                                       int64_t open_files, double cpus, const char *confinement, const char *storage,
-                                      bool fake_root, const char *show)
+                                      bool fake_root, const char *show, const char *image)
 {
     struct local *local = calloc(1, sizeof(*local));
 
@@ -46,6 +48,7 @@ static enum sandlot_status local_open(struct sandlot_call *call, void **provider
     local->confinement = confinement;
     local->storage = storage;
     local->show = show;
+    local->image = image;
     local->settings = (struct settings){
         .workspace = (char *)(uintptr_t)workspace,
         .rootfs = (char *)(uintptr_t)rootfs,
@@ -101,7 +104,8 @@ static enum sandlot_status check_numbers(struct sandlot_call *call, const struct
     return SANDLOT_OK;
 }
 
-static enum sandlot_status check_confinement(struct sandlot_call *call, const char *word, struct settings *settings)
+static enum sandlot_status check_confinement(struct sandlot_call *call, const char *word, const char *image,
+                                             struct settings *settings)
 {
     if (!word || strcmp(word, "full") == 0) {
         settings->confinement = CONFINEMENT_FULL;
@@ -114,11 +118,13 @@ static enum sandlot_status check_confinement(struct sandlot_call *call, const ch
             "a process of its own is another key: isolation, with \"process\" or \"none\")",
             word);
     settings->confinement = CONFINEMENT_LANDLOCK;
-    if (settings->rootfs || settings->fake_root)
+    if (settings->rootfs || settings->fake_root || image)
         return sandlot_fail(
             call, SANDLOT_INVALID_ARGUMENT,
             "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
-            settings->rootfs ? "rootfs" : "fake_root");
+            image              ? "image"
+            : settings->rootfs ? "rootfs"
+                               : "fake_root");
     return SANDLOT_OK;
 }
 
@@ -190,7 +196,10 @@ static enum sandlot_status check_settings(struct sandlot_call *call, struct loca
     enum sandlot_status status = check_numbers(call, settings);
 
     if (status == SANDLOT_OK)
-        status = check_confinement(call, local->confinement, settings);
+        status = check_confinement(call, local->confinement, local->image, settings);
+    if (status == SANDLOT_OK && local->image && settings->rootfs)
+        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "image and rootfs exclude each other: both are a root file system; leave one out");
     if (status == SANDLOT_OK)
         status = check_storage(call, local->storage, settings);
     if (status == SANDLOT_OK)
@@ -245,18 +254,10 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
                                   const struct sandlot_create *request, void **sandbox)
 {
     struct settings settings = *wanted;
-    char key[ARCHIVE_KEY_SIZE];
     enum sandlot_status status = SANDLOT_OK;
     struct received reply;
     int connection;
 
-    if (is_file(settings.rootfs)) {
-        status = rootfs_unpack(&local->client, call, settings.rootfs, settings.disk_mb, key);
-        settings.rootfs = NULL;
-        settings.archive = key;
-    }
-    if (status != SANDLOT_OK)
-        return status;
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
@@ -290,6 +291,40 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     return status;
 }
 
+/* With what the image says of who starts in it. */
+static enum sandlot_status create_from_image(struct local *local, struct sandlot_call *call,
+                                             const struct settings *wanted, const struct sandlot_create *request,
+                                             void **sandbox)
+{
+    struct settings settings = *wanted;
+    struct image image;
+    enum sandlot_status status = image_prepare(&local->client, call, local->image, settings.disk_mb, &image);
+
+    settings.archive = image.key;
+    settings.fake_root = settings.fake_root || image.root;
+    settings.environment = image.environment;
+    settings.shell = image.shell;
+    if (!settings.workspace)
+        settings.start_dir = image.start_dir;
+    if (status == SANDLOT_OK)
+        status = create(local, call, &settings, request, sandbox);
+    image_clear(&image);
+    return status;
+}
+
+static enum sandlot_status create_from_archive(struct local *local, struct sandlot_call *call,
+                                               const struct settings *wanted, const struct sandlot_create *request,
+                                               void **sandbox)
+{
+    struct settings settings = *wanted;
+    char key[ARCHIVE_KEY_SIZE];
+    const enum sandlot_status status = rootfs_unpack(&local->client, call, settings.rootfs, settings.disk_mb, key);
+
+    settings.rootfs = NULL;
+    settings.archive = key;
+    return status == SANDLOT_OK ? create(local, call, &settings, request, sandbox) : status;
+}
+
 static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider,
                                                const struct sandlot_create *request, void **sandbox)
 {
@@ -301,6 +336,10 @@ static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *
         return status;
     if (request->snapshot)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes have no snapshots; start without one");
+    if (!request->sandbox_id && local->image)
+        return create_from_image(local, call, &settings, request, sandbox);
+    if (!request->sandbox_id && is_file(settings.rootfs))
+        return create_from_archive(local, call, &settings, request, sandbox);
     if (!request->sandbox_id)
         return create(local, call, &settings, request, sandbox);
     struct sandbox *found = sandbox_open(&local->client, call, request->sandbox_id, &status);

@@ -139,6 +139,12 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "archive", settings->archive);
     if (settings->show)
         fine = fine && fields_add(&text, "show", settings->show);
+    if (settings->start_dir)
+        fine = fine && fields_add(&text, "start_dir", settings->start_dir);
+    if (settings->shell)
+        fine = fine && fields_add(&text, "shell", settings->shell);
+    if (settings->environment)
+        fine = fine && fields_add(&text, "environment", settings->environment);
     if (settings->network)
         fine = fine && fields_add(&text, "network", settings->network);
     if (fine)
@@ -214,9 +220,12 @@ int settings_shown(char *text, struct shown shown[SHOWN_MOST])
 
 bool settings_archive_valid(const char *key)
 {
-    size_t length = strlen(key);
+    const bool image = strncmp(key, IMAGE_KEY, strlen(IMAGE_KEY)) == 0;
 
-    return length > 0 && length < ARCHIVE_KEY_SIZE && strspn(key, "0123456789abcdef-") == length;
+    key += image ? strlen(IMAGE_KEY) : 0;
+    const size_t length = strlen(key);
+
+    return length > 0 && length < ARCHIVE_KEY_SIZE - strlen(IMAGE_KEY) && strspn(key, "0123456789abcdef-") == length;
 }
 
 static bool read_words(const char *text, struct settings *settings)
@@ -240,8 +249,12 @@ static bool read_words(const char *text, struct settings *settings)
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
     settings->show = fields_get(text, "show");
+    settings->start_dir = fields_get(text, "start_dir");
+    settings->shell = fields_get(text, "shell");
+    settings->environment = fields_get(text, "environment");
     settings->network = fields_get(text, "network");
-    return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
+    return (!settings->start_dir || *settings->start_dir == '/') &&
+           (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
 }
 
@@ -265,6 +278,9 @@ void settings_clear(struct settings *settings)
     free(settings->rootfs);
     free(settings->archive);
     free(settings->show);
+    free(settings->start_dir);
+    free(settings->shell);
+    free(settings->environment);
     free(settings->network);
     memset(settings, 0, sizeof(*settings));
 }

@@ -590,6 +590,15 @@ static int show_folders(const struct view *view)
     return 0;
 }
 
+/* Where commands start that say nothing. An image may name a folder that it does not have. */
+static int make_start_folder(const struct view *view)
+{
+    const char *path = view->request->settings->start_dir;
+    AUTO_CLOSE int folder = path ? make_folder(view, path) : -1;
+
+    return !path || folder >= 0 ? 0 : reason_mount(view->reason, "the working directory", path, errno);
+}
+
 /* A folder of the storage: no overlay, which some places for the storage cannot carry, and which costs memory. */
 static int new_root(const struct view *view)
 {
@@ -661,7 +670,7 @@ int view_enter(const struct box_request *request, const struct view_folders *fou
         return -1;
     if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 ||
         make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
-        show_folders(&view) < 0 || leave_host(&view) < 0)
+        show_folders(&view) < 0 || make_start_folder(&view) < 0 || leave_host(&view) < 0)
         return -1;
     umask(022);
     return 0;

@@ -184,7 +184,8 @@ static int prepare(struct building *building, char *reason, size_t size)
     if (settings->archive && !settings->unpacks) {
         char path[192];
 
-        snprintf(path, sizeof(path), "%s/upper", settings->archive);
+        snprintf(path, sizeof(path), "%s/upper%s", settings->archive,
+                 strncmp(settings->archive, IMAGE_KEY, strlen(IMAGE_KEY)) == 0 ? "/" IMAGE_FOLDER : "");
         building->rootfs_fd = seed_open_at(keeper->state.rootfs_fd, path, box->host_uid, building->gid, reason, size);
         if (building->rootfs_fd < 0)
             return -1;
@@ -596,5 +597,6 @@ void boxes_sweep(struct keeper *keeper)
 {
     state_sweep(&keeper->state, sweep_one, keeper);
     state_sweep_rootfs(&keeper->state, archive_in_use, keeper);
+    state_sweep_downloads(&keeper->state);
     remove_remains(keeper);
 }
