@@ -13,6 +13,7 @@
 . tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
 . tests/vendors/faults.sh
+. tests/vendors/network.sh
 
 making=()
 LIMIT=240 # only what hangs takes so long, also on a busy machine
