@@ -199,7 +199,8 @@ enum sandlot_status network_check(struct sandlot_call *call, const struct networ
     if (!network)
         return SANDLOT_OK;
     if (limits->no_ipv6)
-        status = network_refuse(call, limits->service, network, is_ipv6, "it knows IPv4 alone; leave them out");
+        status =
+            network_refuse(call, limits->service, network, is_ipv6, "there only IPv4 is known to hold; leave it out");
     if (status == SANDLOT_OK && limits->no_ports)
         status = network_refuse(call, limits->service, network, has_port,
                                 "it cannot open one port alone; leave the port out, which opens what the host has");

@@ -94,7 +94,7 @@ static void test_limits(void **state)
     check(&(struct network_limits){.service = "Acme", .no_ports = true, .no_ipv6 = true}, &some, NULL);
     check(&(struct network_limits){.service = "Acme", .most_names = 2, .most_networks = 1}, &some, NULL);
     check(&(struct network_limits){.service = "Acme", .no_ipv6 = true}, &all,
-          "Acme cannot hold 2001:db8::/32, [2001:db8::1/128]:5432: it knows IPv4 alone; leave them out");
+          "Acme cannot hold 2001:db8::/32, [2001:db8::1/128]:5432: there only IPv4 is known to hold; leave it out");
     check(&(struct network_limits){.service = "Acme", .no_ports = true}, &all,
           "Acme cannot hold c.example:8443, [2001:db8::1/128]:5432: it cannot open one port alone; leave the port out, "
           "which opens what the host has");
