@@ -117,12 +117,10 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
         .method = "PUT", .pattern = "/sandboxes/{}/network", .id = sandbox->id, .body = &body, .repeatable = true};
     enum sandlot_status status = network_check(call, &limits, network);
 
+    if (status == SANDLOT_OK)
+        status = network_refuse_change(call, E2B_SERVICE, sandbox->has_credentials);
     if (status != SANDLOT_OK)
         return status;
-    if (sandbox->has_credentials)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "E2B would forget the credentials of this sandbox with the change; create another sandbox "
-                            "with the policy that it is to have");
     if (network->mode == SANDLOT_NETWORK_ALLOW) {
         network_add(&body, "allowOut", network, NETWORK_ALL);
         json_set_string(&body, "denyOut[]", EVERYTHING);

@@ -95,10 +95,8 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
     AUTO_DOCUMENT struct json_object *answer = NULL;
     enum sandlot_status status = network_check(call, &limits, network);
 
-    if (status == SANDLOT_OK && sandbox->has_credentials)
-        status = sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                              "Vercel would forget the credentials of this sandbox with the change; create another "
-                              "sandbox with the policy that it is to have");
+    if (status == SANDLOT_OK)
+        status = network_refuse_change(call, "Vercel", sandbox->has_credentials);
     if (status != SANDLOT_OK)
         return status;
     policy_set(&body, network);

@@ -233,6 +233,16 @@ enum sandlot_status network_refuse_fork(struct sandlot_call *call, const char *s
                         service);
 }
 
+enum sandlot_status network_refuse_change(struct sandlot_call *call, const char *service, bool has_credentials)
+{
+    if (!has_credentials)
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        "%s would forget the credentials of this sandbox with the change; create another sandbox with "
+                        "the policy that it is to have",
+                        service);
+}
+
 /* ---- credentials ------------------------------------------------------------------------------------------------- */
 
 bool network_begins_host(const struct sandlot_network *network, size_t index)

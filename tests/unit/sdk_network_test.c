@@ -170,6 +170,11 @@ static void test_excluded(void **state)
     assert_int_equal(network_refuse_fork(&call.call, "Acme", &asked), SANDLOT_UNSUPPORTED);
     assert_non_null(strstr(call.message, "Acme takes no network policy for a fork"));
     test_call_close(&call);
+    test_call_open(&call, 0);
+    assert_int_equal(network_refuse_change(&call.call, "Acme", false), SANDLOT_OK);
+    assert_int_equal(network_refuse_change(&call.call, "Acme", true), SANDLOT_UNSUPPORTED);
+    assert_non_null(strstr(call.message, "Acme would forget the credentials"));
+    test_call_close(&call);
 }
 
 int main(void)

@@ -62,6 +62,9 @@ enum sandlot_status network_exclude(struct sandlot_call *call, const struct sand
 enum sandlot_status network_refuse_fork(struct sandlot_call *call, const char *service,
                                         const struct sandlot_create *request);
 
+/* SANDLOT_UNSUPPORTED for a change of a sandbox that HAS_CREDENTIALS, of a vendor that would forget them with it. */
+enum sandlot_status network_refuse_change(struct sandlot_call *call, const char *service, bool has_credentials);
+
 /* ---- what is written -------------------------------------------------------------------------------------------- */
 
 /* Which entries. */
