@@ -13,6 +13,7 @@
 . tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
 . tests/vendors/faults.sh
+. tests/vendors/network.sh
 
 # What is asked of a vendor's whole test: "quick" (some faults, some rows), with SANDLOT_TEST_SLOW=1 everything, "rows" all rows but
 # few faults, "faults" all faults, few rows, and nothing that another build answers alike: the vendor's own SDK, and numbers of requests.
