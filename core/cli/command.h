@@ -74,6 +74,7 @@ int command_rm(const struct options *options);
 int command_upload(const struct options *options);
 int command_download(const struct options *options);
 int command_cp(const struct options *options);
+int command_port(const struct options *options);
 int command_network(const struct options *options);
 int command_network_show(const struct options *options);
 int command_network_allow(const struct options *options);

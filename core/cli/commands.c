@@ -547,6 +547,28 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON | OPTION_FORGET,
      .no_provider = true,
      .run = command_gc},
+    {.name = "port",
+     .summary = "reach servers in a sandbox",
+     .arguments = "ID [LOCAL:]PORT...",
+     .help =
+         "Listens on this machine until it is ended, and carries each connection to a server in the sandbox, bytes as\n"
+         "they are. Prints where once it listens: '127.0.0.1:3000 -> 8080'. Without LOCAL that is the same number if\n"
+         "it is free and above 1023, else a free one; 0 is a free one too.\n"
+         "\n"
+         "  --address ADDR       listen there, not on 127.0.0.1 and ::1: whoever reaches it reaches the sandbox\n"
+         "  --url                print the vendor's own address of PORT instead, and end\n"
+         "  --show-token         with the secret header that its requests need\n"
+         "\n"
+         "Ends with status 3 when the sandbox has gone. Development servers that look at the Host header work through\n"
+         "the listener of 'local' as they are; for other hosts Vite has 'server.allowedHosts'.\n"
+         "\n"
+         "  sandlot port box-abcdefghijkl 3000\n"
+         "  sandlot port ID 8080:80 5432\n",
+     .options = OPTIONS_COMMON | OPTION_ADDRESS | OPTION_URL | OPTION_SHOW_TOKEN,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the sandbox's id or the port is missing",
+     .run = command_port},
     {.name = "network",
      .summary = "what a sandbox may reach, and what it reached",
      .arguments = "show|allow|deny|off|open|log|sets",

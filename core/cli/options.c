@@ -89,6 +89,9 @@ static const struct rule {
     {"--signal", OPTION_SIGNAL, VALUE_REQUIRED},
     {"--grace", OPTION_GRACE, VALUE_REQUIRED},
     {"--close", OPTION_CLOSE, VALUE_NONE},
+    {"--address", OPTION_ADDRESS, VALUE_REQUIRED},
+    {"--url", OPTION_URL, VALUE_NONE},
+    {"--show-token", OPTION_SHOW_TOKEN, VALUE_NONE},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -391,6 +394,8 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->http;
     case OPTION_PORT_FILE:
         return &options->port_file;
+    case OPTION_ADDRESS:
+        return &options->address;
     case OPTION_TOKEN_FILE:
         return &options->token_file;
     case OPTION_NETWORK:

@@ -62,6 +62,9 @@
 #define OPTION_SIGNAL OPTION_BIT(51)
 #define OPTION_GRACE OPTION_BIT(52)
 #define OPTION_CLOSE OPTION_BIT(53)
+#define OPTION_ADDRESS OPTION_BIT(54)
+#define OPTION_URL OPTION_BIT(55)
+#define OPTION_SHOW_TOKEN OPTION_BIT(56)
 #define OPTION_NAME OPTION_BIT(58)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
@@ -109,6 +112,7 @@ struct options {
     const char *print_config; /* the host whose configuration is wanted */
     const char *http;         /* where to listen; NULL with OPTION_HTTP given: the bare option */
     const char *port_file;
+    const char *address; /* where to listen, of `port` */
     const char *token_file;
     const char **origins; /* ended by NULL */
     const char *language;

@@ -65,6 +65,14 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
 int session_terminal(struct sandlot_session *session, const struct sandlot_terminal *terminal,
                      struct sandlot_exit *result, int cancel_fd, struct sandlot_error *error);
 
+/* Can the provider reach ports of its sandboxes? 0, or -1 with SANDLOT_CODE_NOT_SUPPORTED. */
+int session_check_ports(const struct sandlot_session *session, struct sandlot_error *error);
+
+/* Carries one connection to a port until it has ended or CANCEL_FD becomes readable; beside all other calls. *STATUS
+ * gets the provider's status. 0 or -1. */
+int session_connect_port(struct sandlot_session *session, const struct sandlot_connection *connection, int cancel_fd,
+                         enum sandlot_status *status, struct sandlot_error *error);
+
 /* Waits until no other call uses the sandbox, where the provider wants that. Anything but SANDLOT_OK comes with the
  * error, and there is no turn to give back. */
 enum sandlot_status session_take_turn(const struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,

@@ -680,6 +680,56 @@ SANDLOT_API int sandlot_read_network_log(struct sandlot_session *session, uint64
                                          void *context, struct sandlot_cancellation *cancellation,
                                          struct sandlot_error *error);
 
+/* ---- ports of a living sandbox ------------------------------------------------------------------------------------
+ */
+
+struct sandlot_forward_request {
+    size_t size;
+    uint16_t port;       /* in the sandbox */
+    uint16_t local_port; /* here; 0: a free one */
+    const char *address; /* numeric, where to listen; NULL: 127.0.0.1, and ::1 where there is one. Whoever reaches it
+                            reaches the sandbox */
+    /* What became of a connection, on a thread of the forwarding: PROBLEM NULL: it has begun; else why it was closed, the
+     * first of several alike with what does listen (SANDLOT_CODE_PORT_CLOSED). May be NULL. */
+    void (*connection)(void *context, const struct sandlot_error *problem);
+    void *context;
+};
+
+struct sandlot_forward;
+
+/*
+ * Listens on this machine until sandlot_forward_close, and carries each connection to a server in the sandbox as one of
+ * its own, bytes as they are. At most 256 at a time, more wait in the listener's queue; SESSION must outlive it.
+ * SANDLOT_CODE_NOT_SUPPORTED: the provider cannot; SANDLOT_CODE_CONFLICT: somebody listens there already. NULL on
+ * failure.
+ */
+SANDLOT_API struct sandlot_forward *sandlot_forward_open(struct sandlot_session *session, const struct sandlot_forward_request *request, struct sandlot_error *error);
+
+/* The port here. */
+SANDLOT_API uint16_t sandlot_forward_port(const struct sandlot_forward *forward);
+
+/* A descriptor for poll(2): readable once the sandbox is known to be gone. It belongs to the forwarding. */
+SANDLOT_API int sandlot_forward_descriptor(const struct sandlot_forward *forward);
+
+/* Ends all connections, waits for them, frees it. NULL is fine. */
+SANDLOT_API void sandlot_forward_close(struct sandlot_forward *forward);
+
+/* Where the vendor's own network reaches a port of the sandbox. */
+struct sandlot_port_url {
+    size_t size;
+    char *url;             /* "https://host", without a path */
+    char *header;          /* "Name: value" that every request needs, a secret; NULL: none */
+    int64_t expires_at_ms; /* UTC, since 1970; 0: with the sandbox */
+    bool is_public;        /* whoever knows the URL gets in */
+};
+
+/* Asks for it. TTL_MS: wanted life of a token in it, 0: the vendor's default. 0, and URL (size set) is the caller's to
+ * clear; -1: SANDLOT_CODE_NOT_SUPPORTED where the provider has none. */
+SANDLOT_API int sandlot_port_url(struct sandlot_session *session, uint16_t port, int64_t ttl_ms, struct sandlot_port_url *url, struct sandlot_error *error);
+
+/* Frees its texts. NULL is fine. */
+SANDLOT_API void sandlot_port_url_clear(struct sandlot_port_url *url);
+
 /* ---- without a session ----------------------------------------------------------------------------------------------
  */
 

@@ -39,6 +39,17 @@ usage "blank command" "the command is empty" exec -- "  "
 usage "help of an unknown command" "did you mean 'exec'" help exce
 usage "status 2 prints no JSON" "there is no command" --json exce
 
+# ---- port ----
+usage "port 65536" "1 to 65535" port box 65536
+usage "port 0" "1 to 65535" port box 0
+usage "port: a local port of 65536" "0 to 65535" port box 65536:80
+usage "port: nothing behind the colon" "1 to 65535" port box 8080:
+usage "port: nothing before it" "0 to 65535" port box :8080
+usage "port: none" "port is missing" port box
+usage "port: an empty id" "id is empty" port "" 80
+usage "--url with a local port" "one port" port box 80:80 --url
+usage "--show-token alone" "goes with --url" port box 80 --show-token
+
 # ---- values ----
 for option in --sandbox-id --sandbox-snapshot-name --sandbox-setup --scope --config --cwd --timeout --env --param; do
     usage "$option without value" "$option needs a value" exec $option
