@@ -88,6 +88,14 @@ static const struct rule {
     {"--signal", OPTION_SIGNAL, VALUE_REQUIRED},
     {"--grace", OPTION_GRACE, VALUE_REQUIRED},
     {"--close", OPTION_CLOSE, VALUE_NONE},
+    {"--exclude", OPTION_EXCLUDE, VALUE_REQUIRED},
+    {"--stat", OPTION_STAT, VALUE_NONE},
+    {"--format", OPTION_FORMAT, VALUE_REQUIRED},
+    {"--output", OPTION_OUTPUT, VALUE_REQUIRED},
+    {"-o", OPTION_OUTPUT, VALUE_REQUIRED},
+    {"--dry-run", OPTION_DRY_RUN, VALUE_NONE},
+    {"--risky", OPTION_RISKY, VALUE_NONE},
+    {"--force", OPTION_FORCE, VALUE_REQUIRED},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -104,6 +112,8 @@ struct parser {
     size_t origin_count;
     size_t forgotten_count;
     size_t allowed_count;
+    size_t excluded_count;
+    size_t force_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -396,6 +406,10 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->language;
     case OPTION_DIRECTORY:
         return &options->directory;
+    case OPTION_FORMAT:
+        return &options->format;
+    case OPTION_OUTPUT:
+        return &options->output;
     default:
         return NULL;
     }
@@ -453,6 +467,10 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
     case OPTION_ALLOW:
         options->allowed[parser->allowed_count++] = value; /* an empty one is refused with the others */
         return 0;
+    case OPTION_EXCLUDE:
+        return set_text(parser, rule, value, &options->excluded[parser->excluded_count++]);
+    case OPTION_FORCE:
+        return set_text(parser, rule, value, &options->force[parser->force_count++]);
     default:
         return 0;
     }
@@ -616,9 +634,11 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .origins = calloc(room, sizeof(*options->origins)),
                                 .forgotten = calloc(room, sizeof(*options->forgotten)),
                                 .allowed = calloc(room, sizeof(*options->allowed)),
+                                .excluded = calloc(room, sizeof(*options->excluded)),
+                                .force = calloc(room, sizeof(*options->force)),
                                 .arguments = calloc(room, sizeof(*options->arguments))};
     if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
-        !options->allowed || !options->arguments)
+        !options->allowed || !options->excluded || !options->force || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -638,5 +658,7 @@ void options_clear(struct options *options)
     free(options->origins);
     free(options->forgotten);
     free(options->allowed);
+    free(options->excluded);
+    free(options->force);
     free(options->arguments);
 }

@@ -62,6 +62,13 @@
 #define OPTION_SIGNAL OPTION_BIT(51)
 #define OPTION_GRACE OPTION_BIT(52)
 #define OPTION_CLOSE OPTION_BIT(53)
+#define OPTION_EXCLUDE OPTION_BIT(54)
+#define OPTION_STAT OPTION_BIT(55)
+#define OPTION_FORMAT OPTION_BIT(56)
+#define OPTION_OUTPUT OPTION_BIT(57)
+#define OPTION_DRY_RUN OPTION_BIT(58)
+#define OPTION_RISKY OPTION_BIT(59)
+#define OPTION_FORCE OPTION_BIT(60)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -114,6 +121,10 @@ struct options {
     const char **forgotten; /* ids, ended by NULL */
     const char *network;    /* a mode */
     const char **allowed;   /* entries, ended by NULL */
+    const char **excluded;  /* globs, ended by NULL */
+    const char **force;     /* paths, ended by NULL */
+    const char *format;     /* of an export */
+    const char *output;     /* its file */
     char **arguments;       /* ended by NULL */
     size_t argument_count;
 };

@@ -55,6 +55,7 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     capabilities |= table->check ? CAPABILITY_CHECK : 0;
     capabilities |= table->set_network ? CAPABILITY_NETWORK_LIVE : 0;
     capabilities |= table->network_log ? CAPABILITY_NETWORK_LOG : 0;
+    capabilities |= table->changes ? CAPABILITY_CHANGES : 0;
     return capabilities;
 }
 

@@ -48,6 +48,7 @@ static const struct {
     {CAPABILITY_CHECK, "check"},
     {CAPABILITY_NETWORK_LIVE, "network-live"},
     {CAPABILITY_NETWORK_LOG, "network-log"},
+    {CAPABILITY_CHANGES, "changes"},
     {CAPABILITY_NETWORK_OFF, "network-off"},
     {CAPABILITY_NETWORK_OPEN, "network-open"},
     {CAPABILITY_NETWORK_HOSTS, "network-hosts"},

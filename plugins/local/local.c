@@ -3,6 +3,7 @@
  * the side that runs in the user's program.
  */
 #include "box/box.h"
+#include "changes.h"
 #include "client.h"
 #include "execute.h"
 #include "network_policy.h"
@@ -440,6 +441,13 @@ static enum sandlot_status local_network_log(struct sandlot_call *call, void *pr
     return network_log(sandbox, call, after, log);
 }
 
+static enum sandlot_status local_changes(struct sandlot_call *call, void *provider, void *sandbox,
+                                         const struct sandlot_changes *changes)
+{
+    (void)provider;
+    return changes_tell(sandbox, call, changes);
+}
+
 static const struct sandlot_provider local_provider = {
     SANDLOT_TABLE(local),
     .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
@@ -454,12 +462,14 @@ static const struct sandlot_provider local_provider = {
     .set_network = local_set_network,
     .show_network = local_show_network,
     .network_log = local_network_log,
+    .changes = local_changes,
 };
 
 #define LOCAL_METADATA(M)                                                                                             \
     M(description, "Sandboxes on this machine: no cloud, no key")                                                     \
     M(package, "sandlot")                                                                                             \
     M(working_dir, "/workspace")                                                                                      \
+    M(capabilities, "changes")                                                                                        \
     M(capabilities,                                                                                                   \
       "list files streaming terminal network-off network-hosts network-ports network-cidrs network-live network-log") \
     M(confined, "no")                                                                                                 \
