@@ -458,7 +458,7 @@ static const struct command table[] = {
              "standard error; what lies in .git, and links that lead out, are left out.\n"
              "\n"
              "  --format FORMAT      patch or tar (by the name of the file; else patch)\n"
-             "  -o, --output FILE    instead of standard output\n"
+             "  --output FILE        instead of standard output\n"
              "\n"
              "  sandlot export \"$id\" >work.patch && git apply work.patch\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_FORMAT | OPTION_OUTPUT,

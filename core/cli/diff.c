@@ -38,8 +38,7 @@ static bool show_parts(char *text)
         tab = strchr(part, '\t');
         if (tab)
             *tab = '\0';
-        AUTO_FREE char *clean = text_utf8_replace(part, strlen(part), NULL);
-        AUTO_FREE char *visible = clean ? text_visible(clean) : NULL;
+        AUTO_FREE char *visible = text_visible(part);
 
         if (!visible || !output_format("%s%s", visible, tab ? "\t" : ""))
             return false;

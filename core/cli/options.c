@@ -92,7 +92,6 @@ static const struct rule {
     {"--stat", OPTION_STAT, VALUE_NONE},
     {"--format", OPTION_FORMAT, VALUE_REQUIRED},
     {"--output", OPTION_OUTPUT, VALUE_REQUIRED},
-    {"-o", OPTION_OUTPUT, VALUE_REQUIRED},
     {"--dry-run", OPTION_DRY_RUN, VALUE_NONE},
     {"--risky", OPTION_RISKY, VALUE_NONE},
     {"--force", OPTION_FORCE, VALUE_REQUIRED},

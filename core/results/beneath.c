@@ -64,7 +64,7 @@ int beneath_open(int folder_fd, const char *path, int flags)
     struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
     int own = flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK;
 
-    how.flags |= (uint64_t)own | (flags & O_PATH ? O_NOFOLLOW : 0);
+    how.flags |= (uint64_t)own | (flags & O_DIRECTORY ? 0 : O_NOFOLLOW);
     for (int left = beneath_by_parts ? 0 : TRIES; left > 0; left--) {
         int fd = (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
 

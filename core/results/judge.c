@@ -323,11 +323,11 @@ static const char *special_of(const struct change *change)
 {
     switch (change->after ? change->after->type : NODE_NONE) {
     case NODE_FIFO:
-        return "a pipe, which is never taken over";
+        return "a pipe";
     case NODE_SOCKET:
-        return "a socket, which is never taken over";
+        return "a socket";
     case NODE_DEVICE:
-        return "a device, which is never taken over";
+        return "a device";
     case NODE_BLOCKED:
         return "a link of the sandbox leads there";
     default:

@@ -42,7 +42,7 @@ struct writer_module {
      * when the sink wanted no more. */
     const char *(*patch)(const char *path, const struct writer_side *before, const struct writer_side *after,
                          writer_sink sink, void *context);
-    /* A tar archive (pax). NULL when out of memory. */
+    /* A tar archive, of GNU's kind. NULL when out of memory. */
     struct writer_archive *(*archive_open)(writer_sink sink, void *context);
     /* NULL, or a static reason. */
     const char *(*archive_add)(struct writer_archive *archive, const struct writer_member *member);

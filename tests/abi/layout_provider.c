@@ -114,6 +114,14 @@ FIELD(sandlot_network_log, 16, add,
 SIZE(sandlot_network_log, 24);
 #endif
 
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_changes, 0, size, size_t);
+FIELD(sandlot_changes, 8, context, void *);
+FIELD(sandlot_changes, 16, base, void (*)(const struct sandlot_changes *, const char *, int64_t));
+FIELD(sandlot_changes, 24, add, enum sandlot_status (*)(const struct sandlot_changes *, const char *));
+SIZE(sandlot_changes, 32);
+#endif
+
 FIELD(sandlot_source, 0, size, size_t);
 FIELD(sandlot_source, 8, context, void *);
 FIELD(sandlot_source, 16, read, enum sandlot_status (*)(const struct sandlot_source *, void *, size_t, size_t *));

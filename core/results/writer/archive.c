@@ -35,9 +35,8 @@ struct writer_archive *archive_begin(writer_sink sink, void *context)
     own->sink = sink;
     own->context = context;
     own->archive = archive_write_new();
-    /* pax: names of any bytes and any length. */
-    if (own->archive && archive_write_set_format_pax_restricted(own->archive) == ARCHIVE_OK &&
-        archive_write_set_options(own->archive, "hdrcharset=BINARY") == ARCHIVE_OK &&
+    /* GNU's: names of any bytes and any length, as they are. That of pax would want to know in which letters. */
+    if (own->archive && archive_write_set_format_gnutar(own->archive) == ARCHIVE_OK &&
         archive_write_open(own->archive, own, NULL, write_out, NULL) == ARCHIVE_OK)
         return own;
     archive_end(own, true);

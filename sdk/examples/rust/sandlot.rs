@@ -171,6 +171,14 @@ pub struct NetworkLog {
 }
 
 #[repr(C)]
+pub struct Changes {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub base: unsafe extern "C" fn(*const Changes, *const c_char, i64),
+    pub add: unsafe extern "C" fn(*const Changes, *const c_char) -> Status,
+}
+
+#[repr(C)]
 pub struct Source {
     pub size: usize,
     pub context: *mut c_void,
@@ -308,6 +316,7 @@ pub struct Provider {
     pub set_network: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Network) -> Status>,
     pub show_network: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const NetworkView) -> Status>,
     pub network_log: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, u64, *const NetworkLog) -> Status>,
+    pub changes: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Changes) -> Status>,
 }
 
 // What it points to is static and never written to.
@@ -344,6 +353,7 @@ pub const NOTHING: Provider = Provider {
     set_network: None,
     show_network: None,
     network_log: None,
+    changes: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?
