@@ -424,14 +424,15 @@ static const struct command table[] = {
     {.name = "import",
      .summary = "put a folder into a sandbox, and remember what it was",
      .arguments = "ID DIR",
-     .help = "Uploads the folder DIR into the sandbox's working directory and remembers, on this machine, what it was,\n"
-             "so that 'sandlot diff', 'export' and 'apply' can tell what has become of it. A sandbox of 'local' with\n"
-             "--param workspace=DIR needs none of this. --sandbox-id ID or --scope KEY may stand for ID.\n"
-             "\n"
-             "  --exclude GLOB       leave these out, on the way in and on the way back; may be repeated\n"
-             "\n"
-             "  id=$(sandlot create --sandbox e2b)\n"
-             "  sandlot import \"$id\" . --exclude node_modules\n",
+     .help =
+         "Uploads the folder DIR into the sandbox's working directory and remembers, on this machine, what it was,\n"
+         "so that 'sandlot diff', 'export' and 'apply' can tell what has become of it. A sandbox of 'local' with\n"
+         "--param workspace=DIR needs none of this. --sandbox-id ID or --scope KEY may stand for ID.\n"
+         "\n"
+         "  --exclude GLOB       leave these out, on the way in and on the way back; may be repeated\n"
+         "\n"
+         "  id=$(sandlot create --sandbox e2b)\n"
+         "  sandlot import \"$id\" . --exclude node_modules\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_EXCLUDE,
      .maximum = 2,
      .missing = "the arguments are missing: ID and DIR, the sandbox and the folder",
@@ -468,15 +469,16 @@ static const struct command table[] = {
     {.name = "apply",
      .summary = "bring what a sandbox has changed into a folder of this machine",
      .arguments = "ID [DIR [PATH...]]",
-     .help = "Writes what 'sandlot diff' shows into DIR, or into the folder that the sandbox began with: each file as\n"
-             "a whole or not at all, through no link. What has a risk is left out and listed, with status 1. If a path\n"
-             "was changed on this machine too, nothing is written.\n"
-             "\n"
-             "  --dry-run            write nothing, only say what would be done\n"
-             "  --risky              what has a risk too; .git and links that lead out are left out even then\n"
-             "  --force PATH         overwrite this path although it was changed here; may be repeated\n"
-             "\n"
-             "  sandlot apply \"$id\" --dry-run\n",
+     .help =
+         "Writes what 'sandlot diff' shows into DIR, or into the folder that the sandbox began with: each file as\n"
+         "a whole or not at all, through no link. What has a risk is left out and listed, with status 1. If a path\n"
+         "was changed on this machine too, nothing is written.\n"
+         "\n"
+         "  --dry-run            write nothing, only say what would be done\n"
+         "  --risky              what has a risk too; .git and links that lead out are left out even then\n"
+         "  --force PATH         overwrite this path although it was changed here; may be repeated\n"
+         "\n"
+         "  sandlot apply \"$id\" --dry-run\n",
      .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_DRY_RUN | OPTION_RISKY | OPTION_FORCE,
      .maximum = SIZE_MAX,
      .missing = "the id of the sandbox is missing",

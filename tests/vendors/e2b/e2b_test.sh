@@ -28,5 +28,6 @@ vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_faults
 vendor_rows
+part results_rows
 parts_run
 vendor_sound
