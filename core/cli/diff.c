@@ -32,15 +32,15 @@ static const char *colour_of(const char *line)
     return *line == '+' ? "\033[32m" : *line == '-' ? "\033[31m" : *line == '@' ? "\033[36m" : "";
 }
 
+/* What is between tabs. */
 static bool show_parts(char *text)
 {
-    for (char *part = text, *tab = text; tab; part = tab + 1) {
-        tab = strchr(part, '\t');
-        if (tab)
-            *tab = '\0';
+    for (char *part = text, *next; part; part = next) {
+        next = part;
+        strsep(&next, "\t");
         AUTO_FREE char *visible = text_visible(part);
 
-        if (!visible || !output_format("%s%s", visible, tab ? "\t" : ""))
+        if (!visible || !output_format("%s%s", visible, next ? "\t" : ""))
             return false;
     }
     return true;

@@ -370,7 +370,10 @@ int apply_write(struct results *results,
     struct applying applying = {.results = results, .each = each, .context = context};
     AUTO_FREE const struct change **chosen = calloc(results->count + 1, sizeof(*chosen));
     size_t count = 0;
-    int failed = chosen ? check_conflicts(&applying, error) : error_no_memory(error);
+
+    if (!chosen)
+        return error_no_memory(error);
+    int failed = check_conflicts(&applying, error);
 
     for (size_t i = 0; i < results->count && !failed; i++)
         if (!leave_out(&applying, &results->changes[i]))

@@ -306,23 +306,33 @@ static int download(const struct box *box, struct sandlot_transfer_item *items, 
     return error_is_set(error) ? -1 : 0;
 }
 
-static int fetch_by_transfer(const struct box *box, struct box_file *files, size_t count, struct sandlot_error *error)
+static int fill_items(const struct box *box, const struct box_file *files, size_t count,
+                      struct sandlot_transfer_item *items, struct sandlot_error *error)
 {
-    AUTO_FREE struct sandlot_transfer_item *items = calloc(count, sizeof(*items));
-    int failed = items ? 0 : error_no_memory(error);
-
-    for (size_t i = 0; i < count && !failed; i++) {
+    for (size_t i = 0; i < count; i++) {
         items[i] = (struct sandlot_transfer_item){.size = sizeof(items[i]),
                                                   .path = absolute(box, files[i].path),
                                                   .local_path = text_format("%s/%zu", box->stage, files[i].index)};
-        failed = items[i].path && items[i].local_path ? 0 : error_no_memory(error);
+        if (!items[i].path || !items[i].local_path)
+            return error_no_memory(error);
     }
+    return 0;
+}
+
+static int fetch_by_transfer(const struct box *box, struct box_file *files, size_t count, struct sandlot_error *error)
+{
+    AUTO_FREE struct sandlot_transfer_item *items = calloc(count, sizeof(*items));
+
+    if (!items)
+        return error_no_memory(error);
+    int failed = fill_items(box, files, count, items, error);
+
     if (!failed)
         failed = download(box, items, files, count, error);
     for (size_t i = 0; i < count && !failed; i++)
         if (!files[i].problem)
             failed = look_at_fetched(box, &files[i], error);
-    for (size_t i = 0; items && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         free((char *)(uintptr_t)items[i].path);
         free((char *)(uintptr_t)items[i].local_path);
     }

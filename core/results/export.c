@@ -44,7 +44,7 @@ static uint32_t git_mode(const struct node *node)
 static int read_side(struct results *results, struct change *change, const struct node *node, struct writer_side *side,
                      char **kept, struct sandlot_error *error)
 {
-    if (!in_patch(node))
+    if (!node || !in_patch(node))
         return 0;
     side->mode = git_mode(node);
     if (node->type == NODE_LINK) {

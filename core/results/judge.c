@@ -191,10 +191,9 @@ static enum sandlot_change_kind kind_of(const struct node *before, const struct 
     return same_bytes ? SANDLOT_CHANGE_MODE : SANDLOT_CHANGE_MODIFIED;
 }
 
-static int add_change(struct results *results, struct node *before, struct node *after, struct sandlot_error *error)
+static int add_change(struct results *results, const char *path, struct node *before, struct node *after,
+                      struct sandlot_error *error)
 {
-    const char *path = before ? before->path : after->path;
-
     if (!is_wanted(results, path))
         return 0;
     if (results->count == results->capacity) {
@@ -221,7 +220,7 @@ static int compare(struct results *results, struct node *before, struct node *af
         return -1;
     if (node_same(before, after))
         return 0;
-    return add_change(results, before, after, error);
+    return add_change(results, before->path, before, after, error);
 }
 
 /* Both lists side by side. */
@@ -238,8 +237,10 @@ static int compare_lists(struct results *results, struct sandlot_error *error)
 
         if (order == 0)
             failed = compare(results, &old->items[i], &new->items[j], error);
+        else if (order < 0)
+            failed = add_change(results, old->items[i].path, &old->items[i], NULL, error);
         else
-            failed = add_change(results, order < 0 ? &old->items[i] : NULL, order > 0 ? &new->items[j] : NULL, error);
+            failed = add_change(results, new->items[j].path, NULL, &new->items[j], error);
         i += order <= 0;
         j += order >= 0;
     }
@@ -257,7 +258,7 @@ static int add_missing(struct results *results, struct sandlot_error *error)
         if (nodes_find(&results->after, candidates->items[i].path))
             continue;
         candidates->items[i].type = NODE_FILE;
-        if (add_change(results, &candidates->items[i], NULL, error) < 0)
+        if (add_change(results, candidates->items[i].path, &candidates->items[i], NULL, error) < 0)
             return -1;
     }
     return 0;
