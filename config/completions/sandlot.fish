@@ -12,7 +12,7 @@ set -l files read write edit ls grep glob rm upload download
 set -l processes ps logs wait kill input
 set -l lives pause resume fork snapshot snapshots
 set -l works exec $processes shell $files mcp
-set -l commands exec $processes shell $files cp create list delete $lives gc mcp providers plugin doctor version help
+set -l commands exec $processes shell $files cp import diff export apply create list delete $lives gc mcp providers plugin doctor version help
 set -l none "not __fish_seen_subcommand_from $commands"
 set -l work "__fish_seen_subcommand_from $works"
 set -l creates "__fish_seen_subcommand_from $works create"
@@ -36,6 +36,10 @@ complete -c sandlot -n $none -a rm -d 'remove a file or a directory'
 complete -c sandlot -n $none -a upload -d 'copy files into the sandbox'
 complete -c sandlot -n $none -a download -d 'copy files out of the sandbox'
 complete -c sandlot -n $none -a cp -d 'copy into a sandbox, or out of it'
+complete -c sandlot -n $none -a import -d 'put a folder into a sandbox, and remember what it was'
+complete -c sandlot -n $none -a diff -d 'show what a sandbox has changed'
+complete -c sandlot -n $none -a export -d 'write what a sandbox has changed as a patch or an archive'
+complete -c sandlot -n $none -a apply -d 'bring what a sandbox has changed into a folder'
 complete -c sandlot -n $none -a create -d 'make a sandbox that stays'
 complete -c sandlot -n $none -a list -d 'list sandboxes'
 complete -c sandlot -n $none -a delete -d 'end sandboxes'
@@ -127,3 +131,13 @@ complete -c sandlot -n $mcp -l port-file -r -F -d 'write the port here'
 complete -c sandlot -n $mcp -l token-file -r -F -d 'the bearer token'
 complete -c sandlot -n $mcp -l allow-origin -x -d 'serve pages of this origin'
 complete -c sandlot -n $mcp -l no-auth -d 'demand no token'
+complete -c sandlot -n '__fish_seen_subcommand_from import diff export apply' -l sandbox-id -x -d 'use this sandbox'
+complete -c sandlot -n '__fish_seen_subcommand_from import diff export apply' -l scope -x -d 'the sandbox of this scope'
+complete -c sandlot -n '__fish_seen_subcommand_from import apply' -F
+complete -c sandlot -n '__fish_seen_subcommand_from import' -l exclude -x -d 'leave these out'
+complete -c sandlot -n '__fish_seen_subcommand_from diff' -l stat -d 'one line for each path'
+complete -c sandlot -n '__fish_seen_subcommand_from export' -l format -x -a 'patch tar' -d 'what to write'
+complete -c sandlot -n '__fish_seen_subcommand_from export' -l output -r -d 'instead of standard output'
+complete -c sandlot -n '__fish_seen_subcommand_from apply' -l dry-run -d 'write nothing'
+complete -c sandlot -n '__fish_seen_subcommand_from apply' -l risky -d 'what has a risk too'
+complete -c sandlot -n '__fish_seen_subcommand_from apply' -l force -x -d 'overwrite this path'

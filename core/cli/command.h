@@ -15,7 +15,7 @@ struct command {
     const char *summary;   /* for the overview */
     const char *arguments; /* for the usage line */
     const char *help;      /* what it does, its own options, examples */
-    uint64_t options;      /* the options that it takes, of OPTION_... */
+    option_set options;    /* the options that it takes, of OPTION_... */
     size_t minimum;        /* fewest arguments */
     size_t maximum;        /* most arguments */
     const char *missing;   /* the complaint about too few arguments */
@@ -75,6 +75,10 @@ int command_upload(const struct options *options);
 int command_download(const struct options *options);
 int command_cp(const struct options *options);
 int command_port(const struct options *options);
+int command_import(const struct options *options);
+int command_diff(const struct options *options);
+int command_export(const struct options *options);
+int command_apply(const struct options *options);
 int command_network(const struct options *options);
 int command_network_show(const struct options *options);
 int command_network_allow(const struct options *options);

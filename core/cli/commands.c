@@ -443,6 +443,68 @@ static const struct command table[] = {
      .maximum = 2,
      .missing = "the arguments are missing: LOCAL and ID:REMOTE, or ID:REMOTE and LOCAL",
      .run = command_cp},
+    {.name = "import",
+     .summary = "put a folder into a sandbox, and remember what it was",
+     .arguments = "ID DIR",
+     .help =
+         "Uploads the folder DIR into the sandbox's working directory and remembers, on this machine, what it was,\n"
+         "so that 'sandlot diff', 'export' and 'apply' can tell what has become of it. A sandbox of 'local' with\n"
+         "--param workspace=DIR needs none of this. --sandbox-id ID or --scope KEY may stand for ID.\n"
+         "\n"
+         "  --exclude GLOB       leave these out, on the way in and on the way back; may be repeated\n"
+         "\n"
+         "  id=$(sandlot create --sandbox e2b)\n"
+         "  sandlot import \"$id\" . --exclude node_modules\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_EXCLUDE,
+     .maximum = 2,
+     .missing = "the arguments are missing: ID and DIR, the sandbox and the folder",
+     .run = command_import},
+    {.name = "diff",
+     .summary = "show what a sandbox has changed in the folder that it began with",
+     .arguments = "ID [PATH...]",
+     .help = "Shows what differs from the folder that the sandbox began with (--param workspace=DIR of 'local', or\n"
+             "'sandlot import'): first what to look at before it is taken over, with the reason, then a patch.\n"
+             "--sandbox-id ID or --scope KEY may stand for ID. Nothing of the sandbox or its repository runs here.\n"
+             "\n"
+             "  --stat               one line for each path\n"
+             "\n"
+             "To take commits home: 'git bundle create' in the sandbox, 'sandlot download', then 'git fetch FILE'.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_STAT,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the sandbox is missing",
+     .run = command_diff},
+    {.name = "export",
+     .summary = "write what a sandbox has changed as a patch or an archive",
+     .arguments = "ID [PATH...]",
+     .help = "Writes what 'sandlot diff' shows as a patch in git's format, binary files included, or as a tar whose\n"
+             "first file, SANDLOT-CHANGES.json, lists all changes, also what was removed. What to look at is said on\n"
+             "standard error; what lies in .git, and links that lead out, are left out.\n"
+             "\n"
+             "  --format FORMAT      patch or tar (by the name of the file; else patch)\n"
+             "  --output FILE        instead of standard output\n"
+             "\n"
+             "  sandlot export \"$id\" >work.patch && git apply work.patch\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_FORMAT | OPTION_OUTPUT,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the sandbox is missing",
+     .run = command_export},
+    {.name = "apply",
+     .summary = "bring what a sandbox has changed into a folder of this machine",
+     .arguments = "ID [DIR [PATH...]]",
+     .help =
+         "Writes what 'sandlot diff' shows into DIR, or into the folder that the sandbox began with: each file as\n"
+         "a whole or not at all, through no link. What has a risk is left out and listed, with status 1. If a path\n"
+         "was changed on this machine too, nothing is written.\n"
+         "\n"
+         "  --dry-run            write nothing, only say what would be done\n"
+         "  --risky              what has a risk too; .git and links that lead out are left out even then\n"
+         "  --force PATH         overwrite this path although it was changed here; may be repeated\n"
+         "\n"
+         "  sandlot apply \"$id\" --dry-run\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_DRY_RUN | OPTION_RISKY | OPTION_FORCE,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the sandbox is missing",
+     .run = command_apply},
     {.name = "create",
      .summary = "make a sandbox that stays, and print its id",
      .arguments = "",

@@ -15,6 +15,8 @@ static const struct {
     {"clone", "'sandlot fork ID' makes a second sandbox with the files of one"},
     {"inspect", "'sandlot list --json' tells of sandboxes, and 'sandlot providers NAME' of a provider"},
     {"images", "what a sandbox starts from is a parameter of its provider; 'sandlot providers NAME' lists them"},
+    {"pull", "'sandlot apply ID' brings home what a sandbox has changed, and 'sandlot download' single files"},
+    {"push", "'sandlot import ID DIR' puts a folder into a sandbox, and 'sandlot upload' single files"},
     {"attach", "'sandlot shell --sandbox-id ID' is a terminal in a sandbox"},
     {"--image", "what a sandbox starts from is a parameter of its provider: --param image=NAME where it has that; "
                 "'sandlot providers NAME' lists them"},

@@ -50,6 +50,7 @@ static const struct {
     {CAPABILITY_NETWORK_LOG, "network-log"},
     {CAPABILITY_PORTS, "ports"},
     {CAPABILITY_URLS, "urls"},
+    {CAPABILITY_CHANGES, "changes"},
     {CAPABILITY_NETWORK_OFF, "network-off"},
     {CAPABILITY_NETWORK_OPEN, "network-open"},
     {CAPABILITY_NETWORK_HOSTS, "network-hosts"},

@@ -25,6 +25,8 @@
  */
 #define OPEN_SUFFIX ".open"
 #define KEPT_SUFFIX ".kept"
+/* No record, but what is kept beside one. */
+#define BASE_SUFFIX ".base"
 
 enum { RECORD_MAXIMUM = 64 * 1024 };
 
@@ -346,6 +348,7 @@ int ledger_remove(const char *label, struct sandlot_error *error)
     AUTO_CLOSE int folder = open_folder(false);
     AUTO_FREE char *open_name = text_format("%s" OPEN_SUFFIX, label);
     AUTO_FREE char *kept_name = text_format("%s" KEPT_SUFFIX, label);
+    AUTO_FREE char *base_name = text_format("%s" BASE_SUFFIX, label);
 
     if (folder < 0 && errno == ENOENT)
         return 0;
@@ -353,6 +356,27 @@ int ledger_remove(const char *label, struct sandlot_error *error)
         return write_error(error);
     if ((unlinkat(folder, open_name, 0) < 0 && errno != ENOENT) ||
         (unlinkat(folder, kept_name, 0) < 0 && errno != ENOENT))
+        return write_error(error);
+    if (base_name)
+        unlinkat(folder, base_name, 0);
+    return 0;
+}
+
+char *ledger_read_kept(const char *label, size_t *length)
+{
+    AUTO_CLOSE int folder = open_folder(false);
+    AUTO_FREE char *name = text_format("%s" BASE_SUFFIX, label);
+    AUTO_CLOSE int fd = folder >= 0 && name ? only_private(path_open_file(folder, name, O_NOFOLLOW)) : -1;
+
+    return fd >= 0 ? path_read_descriptor(fd, LEDGER_KEPT_MAXIMUM, length) : NULL;
+}
+
+int ledger_write_kept(const char *label, const void *bytes, size_t length, struct sandlot_error *error)
+{
+    AUTO_CLOSE int folder = open_folder(true);
+    AUTO_FREE char *name = text_format("%s" BASE_SUFFIX, label);
+
+    if (folder < 0 || !name || path_write_atomically(folder, name, bytes, length, false) < 0)
         return write_error(error);
     return 0;
 }
@@ -602,4 +626,19 @@ int ledger_lock(const char *key, int64_t deadline_ms, int cancel_fd, struct sand
         return -1;
     }
     return fd;
+}
+
+struct ledger_record *ledger_find(const char *provider, const char *id)
+{
+    struct ledger_record **records = NULL;
+    struct ledger_record *found = NULL;
+    size_t count = 0;
+
+    if (ledger_read(&records, &count, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < count && !found; i++)
+        if (records[i]->id && strcmp(records[i]->id, id) == 0 && strcmp(records[i]->provider, provider) == 0)
+            found = TAKE(records[i]);
+    ledger_free_records(records, count);
+    return found;
 }

@@ -56,6 +56,16 @@ int ledger_read_open(struct ledger_record ***records, size_t *count, struct sand
 struct ledger_record *ledger_read_one(const char *label);
 void ledger_free_records(struct ledger_record **records, size_t count);
 
+/* The record of sandbox ID of PROVIDER, to be freed; NULL: there is none, or the ledger cannot be read. */
+struct ledger_record *ledger_find(const char *provider, const char *id);
+
+/* What is kept beside a record (results/manifest.h), and goes with it: mode 0600, replaced as a whole.
+ * LEDGER_KEPT_MAXIMUM bytes at most. Reading: to be freed; NULL with errno ENOENT where there is nothing. Writing: 0 or
+ * -1. */
+#define LEDGER_KEPT_MAXIMUM (UINT64_C(256) << 20)
+char *ledger_read_kept(const char *label, size_t *length);
+int ledger_write_kept(const char *label, const void *bytes, size_t length, struct sandlot_error *error);
+
 /* Is the process that owns it still there (same boot, same start time)? True when it cannot be told. */
 bool ledger_owner_alive(const struct ledger_record *record);
 

@@ -432,6 +432,19 @@ struct sandlot_port_answer {
     void (*found)(const struct sandlot_port_answer *answer, const struct sandlot_port_address *address);
 };
 
+/* What `changes` tells, since 1.3. */
+struct sandlot_changes {
+    size_t size;
+    void *context;
+    /* At most once and first: the folder of this machine, absolute, as which the working directory began, and since
+     * when it may differ (UTC, milliseconds since 1970). Not called: the base is no folder of this machine. */
+    void (*base)(const struct sandlot_changes *changes, const char *host_folder, int64_t since_ms);
+    /* PATH, relative to the working directory, any bytes, may differ from the base; of a folder all that is below it
+     * may, and "." is the working directory itself. In any order, may repeat. Any status but SANDLOT_OK: stop, and
+     * return that status. */
+    enum sandlot_status (*add)(const struct sandlot_changes *changes, const char *path);
+};
+
 /* ---- the table ------------------------------------------------------------------------------------------------------
  */
 
@@ -587,6 +600,14 @@ struct sandlot_provider {
      * called once with SANDLOT_OK. */
     enum sandlot_status (*port_url)(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port,
                                     int64_t ttl_ms, const struct sandlot_port_answer *answer);
+
+    /*
+     * Since 1.3. Tells what may have changed in the working directory since the sandbox began. A hint, which the host
+     * checks by the bytes; it must not leave out what did change. SANDLOT_UNSUPPORTED, before anything was told: this
+     * one sandbox cannot tell, and the sentence says why.
+     */
+    enum sandlot_status (*changes)(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_changes *changes);
 };
 
 /* The entry function that SANDLOT_ENTRY_POINT exports: shows the provider's table to the host, or returns NULL after
@@ -666,8 +687,9 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
  *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
- *                  network-log ports urls. Must agree with the table (files: open_root; pause: pause and resume;
- *                  network-live: set_network; ports: connect_port; urls: port_url); the host refuses a provider whose note disagrees. And, since 1.2, what it can hold of
+ *                  network-log ports urls changes. Must agree with the table (files: open_root; pause: pause and resume;
+ *                  network-live: set_network; ports: connect_port; urls: port_url); the host refuses a provider whose
+ *                  note disagrees. And, since 1.2, what it can hold of
  *                  a network policy, which no function tells: network-off, network-open, network-hosts (HOST and
  *                  BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives

@@ -618,6 +618,82 @@ SANDLOT_API int sandlot_call_tool(struct sandlot_session *session, const struct 
 /* Frees it. NULL is fine. */
 SANDLOT_API void sandlot_tool_answer_clear(struct sandlot_tool_answer *answer);
 
+/* ---- results of work brought home -----------------------------------------------------------------------------------
+ *
+ * What has become of a folder of this machine in the sandbox's working directory: the folder that a sandbox of `local`
+ * was made with (parameter workspace), or one that was imported. What a sandbox says of its files is a hint; their bytes
+ * are compared here, and no program of the sandbox or of its repository is run here. Any thread; calls overlap.
+ */
+
+enum sandlot_change_kind {
+    SANDLOT_CHANGE_ADDED,
+    SANDLOT_CHANGE_MODIFIED,
+    SANDLOT_CHANGE_REMOVED,
+    SANDLOT_CHANGE_MODE, /* a file whose bytes are the same, and which may be executed, or no longer may */
+    SANDLOT_CHANGE_TYPE  /* a file became a link, and the like */
+};
+
+/* One path that differs. Its texts are valid during the call of EACH only. */
+struct sandlot_change {
+    size_t size;
+    const char *path; /* below the working directory, any bytes */
+    const char *type; /* "file", "directory", "symlink", or "fifo", "socket", "device", which are never taken over; of a
+                         removed path what it was */
+    enum sandlot_change_kind kind;
+    uint32_t old_mode, new_mode; /* 0644 or 0755: of permissions only the owner's execute bit counts; 0: no file */
+    uint64_t old_bytes, new_bytes;
+    const char *link_target; /* NULL: no link */
+    const char *risk;        /* NULL, or why to look at it first: a phrase such as "git runs it at a commit" */
+    bool binary;
+    bool conflict; /* the folder of this machine has been changed there too */
+};
+
+struct sandlot_changes_request {
+    size_t size;
+    const char *const *paths; /* only these and what is below them, ended by NULL; NULL: all */
+    const char *const *force; /* apply: paths to overwrite although there is a conflict, ended by NULL; or NULL */
+    const char *folder;       /* of this machine, to compare with and to apply to; NULL: the base's own */
+    bool allow_risky;         /* apply: what has a risk too. What lies in ".git", links that lead out of the folder, pipes,
+                                 sockets and devices are left out even then */
+    bool dry_run;             /* apply: nothing is written */
+    struct sandlot_cancellation *cancellation;
+};
+
+enum sandlot_export_format {
+    SANDLOT_EXPORT_PATCH, /* git's, for files up to 64 MiB */
+    SANDLOT_EXPORT_TAR    /* first SANDLOT-CHANGES.json with the whole list, then what was added or changed */
+};
+
+/*
+ * Uploads FOLDER into the working directory and remembers, on this machine, what it was. EXCLUDE: globs of what neither
+ * goes into the sandbox nor comes out again, ended by NULL; or NULL. The sandbox must be one that this user's Sandlot has
+ * made. 0 or -1; after a failure nothing is remembered, but files may have been uploaded.
+ */
+SANDLOT_API int sandlot_import(struct sandlot_session *session, const char *folder, const char *const *exclude,
+                               struct sandlot_cancellation *cancellation, struct sandlot_error *error);
+
+/* Calls EACH for every change until it returns false, risky ones first, then in the order of paths. REQUEST may be NULL. 0
+ * or -1; SANDLOT_CODE_NOT_SUPPORTED: nothing tells what the files were before. */
+SANDLOT_API int sandlot_list_changes(struct sandlot_session *session, const struct sandlot_changes_request *request,
+                                     bool (*each)(void *context, const struct sandlot_change *change), void *context,
+                                     struct sandlot_error *error);
+
+/* Writes them to FD, which stays the caller's. What apply would leave out even with allow_risky is left out; a tar lists it
+ * all the same. SANDLOT_CODE_TOO_LARGE: a file that no patch can hold, before anything is written. */
+SANDLOT_API int sandlot_export_changes(struct sandlot_session *session, const struct sandlot_changes_request *request,
+                                       enum sandlot_export_format format, int fd, struct sandlot_error *error);
+
+/*
+ * Brings the changes into the folder of this machine: each file as a whole or not at all, through no link. First everything
+ * is fetched and checked; a conflict that is not forced is SANDLOT_CODE_CONFLICT, and nothing is written then. EACH (may
+ * be NULL) hears of every path, PROBLEM why it was left out; its return value does not matter. 0 if nothing was left out;
+ * else -1, SANDLOT_CODE_PERMISSION_DENIED where risks or links were the reason.
+ */
+SANDLOT_API int sandlot_apply_changes(struct sandlot_session *session, const struct sandlot_changes_request *request,
+                                      bool (*each)(void *context, const struct sandlot_change *change,
+                                                   const struct sandlot_error *problem),
+                                      void *context, struct sandlot_error *error);
+
 /* ---- the network of a living sandbox ------------------------------------------------------------------------------
  */
 

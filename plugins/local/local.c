@@ -3,6 +3,7 @@
  * the side that runs in the user's program.
  */
 #include "box/box.h"
+#include "changes.h"
 #include "client.h"
 #include "execute.h"
 #include "folder.h"
@@ -472,6 +473,13 @@ static enum sandlot_status local_connect_port(struct sandlot_call *call, void *p
     return port_connect(sandbox, call, connection);
 }
 
+static enum sandlot_status local_changes(struct sandlot_call *call, void *provider, void *sandbox,
+                                         const struct sandlot_changes *changes)
+{
+    (void)provider;
+    return changes_tell(sandbox, call, changes);
+}
+
 static const struct sandlot_provider local_provider = {
     SANDLOT_TABLE(local),
     .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
@@ -487,13 +495,14 @@ static const struct sandlot_provider local_provider = {
     .show_network = local_show_network,
     .network_log = local_network_log,
     .connect_port = local_connect_port,
+    .changes = local_changes,
 };
 
 #define LOCAL_METADATA(M)                                                                             \
     M(description, "Sandboxes on this machine: no cloud, no key")                                     \
     M(package, "sandlot")                                                                             \
     M(working_dir, "/workspace")                                                                      \
-    M(capabilities, "list files streaming terminal ports")                                            \
+    M(capabilities, "list files streaming terminal ports changes")                                    \
     M(capabilities, "network-off network-hosts network-ports network-cidrs network-live network-log") \
     M(confined, "no")                                                                                 \
     M(environment, "XDG_STATE_HOME")                                                                  \

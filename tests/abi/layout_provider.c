@@ -138,6 +138,14 @@ SIZE(sandlot_port_answer, 24);
 #endif
 #endif
 
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_changes, 0, size, size_t);
+FIELD(sandlot_changes, 8, context, void *);
+FIELD(sandlot_changes, 16, base, void (*)(const struct sandlot_changes *, const char *, int64_t));
+FIELD(sandlot_changes, 24, add, enum sandlot_status (*)(const struct sandlot_changes *, const char *));
+SIZE(sandlot_changes, 32);
+#endif
+
 FIELD(sandlot_source, 0, size, size_t);
 FIELD(sandlot_source, 8, context, void *);
 FIELD(sandlot_source, 16, read, enum sandlot_status (*)(const struct sandlot_source *, void *, size_t, size_t *));

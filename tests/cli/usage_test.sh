@@ -36,6 +36,16 @@ usage "missing command" "the command is missing" exec
 usage "missing command after --" "the command is missing" exec --
 usage "empty command" "the command is empty" exec -- ""
 usage "blank command" "the command is empty" exec -- "  "
+usage "import without anything" "the arguments are missing: ID and DIR" import
+usage "import without a folder" "the arguments are missing: ID and DIR" import box
+usage "import of two folders" "there is more than one folder: 'c'" import --sandbox-id a b c
+usage "diff without an id" "the id of the sandbox is missing" diff
+usage "export without an id" "the id of the sandbox is missing" export
+usage "apply without an id" "the id of the sandbox is missing" apply
+usage "an empty id" "the id is empty" diff ""
+usage "a format that is none" "--format is 'patch' or 'tar', not 'zip'" export --format zip box
+usage "an export with --json but without a file" "--json needs --output FILE" export --json box
+usage "--force is for apply" "--force" diff --force a box
 usage "help of an unknown command" "did you mean 'exec'" help exce
 usage "status 2 prints no JSON" "there is no command" --json exce
 
@@ -142,7 +152,7 @@ expect "-h of a command" 0 "$help" "*" exec -h
 expect "run is exec" 0 "$help" "*" run --help
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
-for command in exec shell create list delete pause resume fork snapshot snapshots gc read write edit ls grep glob rm upload download cp mcp providers plugin doctor version help; do
+for command in exec shell create list delete pause resume fork snapshot snapshots gc read write edit ls grep glob rm upload download cp import diff export apply mcp providers plugin doctor version help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out

@@ -120,6 +120,20 @@ static void found(const struct sandlot_port_answer *answer, const struct sandlot
     look(address ? address->header : NULL);
 }
 
+static void base(const struct sandlot_changes *changes, const char *host_folder, int64_t since_ms)
+{
+    (void)changes;
+    (void)since_ms;
+    look(host_folder);
+}
+
+static enum sandlot_status add_path(const struct sandlot_changes *changes, const char *path)
+{
+    (void)changes;
+    look(path);
+    return SANDLOT_OK;
+}
+
 struct arguments {
     struct sandlot_call *call;
     int handle;
@@ -138,6 +152,7 @@ struct arguments {
     struct sandlot_network_log network_log;
     struct sandlot_connection connection;
     struct sandlot_port_answer port_answer;
+    struct sandlot_changes changes;
     uint64_t number;
     size_t count;
     union {
@@ -170,6 +185,7 @@ static void *struct_for(struct arguments *arguments, const struct wire_value *va
            : strcmp(name, "sandlot_network_log") == 0  ? (void *)&arguments->network_log
            : strcmp(name, "sandlot_connection") == 0   ? (void *)&arguments->connection
            : strcmp(name, "sandlot_port_answer") == 0  ? (void *)&arguments->port_answer
+           : strcmp(name, "sandlot_changes") == 0      ? (void *)&arguments->changes
                                                        : (void *)arguments->files;
 }
 
@@ -193,6 +209,7 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
     arguments->connection = (struct sandlot_connection){
         sizeof(struct sandlot_connection), 80, &arguments->source, &arguments->sink, NULL, opened, opened};
     arguments->port_answer = (struct sandlot_port_answer){sizeof(struct sandlot_port_answer), NULL, found};
+    arguments->changes = (struct sandlot_changes){sizeof(struct sandlot_changes), NULL, base, add_path};
     arguments->count = 2;
     arguments->handle_at = &arguments->handle;
     for (size_t i = 0; i < function->argument_count; i++) {

@@ -200,6 +200,17 @@ static const struct wire_function network_log_functions[] = {
 };
 static const struct wire_struct network_log = {WITH_FUNCTIONS(sandlot_network_log, network_log_functions)};
 
+static const struct wire_function changes_functions[] = {
+    {.name = "base",
+     .offset = offsetof(struct sandlot_changes, base),
+     ARGUMENTS(A(WIRE_SELF), A(WIRE_TEXT), A(WIRE_INT64))},
+    {.name = "add",
+     .offset = offsetof(struct sandlot_changes, add),
+     .result = WIRE_INT32,
+     ARGUMENTS(A(WIRE_SELF), A(WIRE_TEXT))},
+};
+static const struct wire_struct changes = {WITH_FUNCTIONS(sandlot_changes, changes_functions)};
+
 static const struct wire_function transfer_functions[] = {
     {.name = "done",
      .offset = offsetof(struct sandlot_transfer, done),
@@ -333,6 +344,7 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
     {PROVIDER(network_log, A(WIRE_HANDLE), A(WIRE_UINT64), A_STRUCT(network_log))},
     {PROVIDER(connect_port, A(WIRE_HANDLE), A_STRUCT(connection))},
     {PROVIDER(port_url, A(WIRE_HANDLE), A(WIRE_UINT16), A(WIRE_INT64), A_STRUCT(port_answer))},
+    {PROVIDER(changes, A(WIRE_HANDLE), A_STRUCT(changes))},
 };
 
 bool wire_describe_open(const struct sandlot_parameter *parameters, size_t count, struct wire_value *arguments,

@@ -171,6 +171,14 @@ pub struct NetworkLog {
 }
 
 #[repr(C)]
+pub struct Changes {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub base: unsafe extern "C" fn(*const Changes, *const c_char, i64),
+    pub add: unsafe extern "C" fn(*const Changes, *const c_char) -> Status,
+}
+
+#[repr(C)]
 pub struct Source {
     pub size: usize,
     pub context: *mut c_void,
@@ -341,6 +349,7 @@ pub struct Provider {
     pub connect_port: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Connection) -> Status>,
     pub port_url:
         Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, u16, i64, *const PortAnswer) -> Status>,
+    pub changes: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Changes) -> Status>,
 }
 
 // What it points to is static and never written to.
@@ -379,6 +388,7 @@ pub const NOTHING: Provider = Provider {
     network_log: None,
     connect_port: None,
     port_url: None,
+    changes: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?

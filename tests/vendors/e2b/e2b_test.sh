@@ -46,5 +46,6 @@ vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_network e2b_network
 vendor_faults
 vendor_rows
+part results_rows
 parts_run
 vendor_sound

@@ -57,5 +57,6 @@ vendor_counts 1 2 2 4 3 2 41 21 1 1 4
 vendor_network runloop_network
 vendor_faults
 vendor_rows
+part results_rows
 parts_run
 vendor_sound
