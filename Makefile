@@ -238,9 +238,9 @@ $(BUILD)/plugins/%.o: plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(PLUGIN_FLAGS) -c $< -o $@
 
-$(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o)
+$(BUILD)/builtins/local.so: $(LOCAL_CLIENT:%.c=$(BUILD)/%.o) $(BUILD)/libsandlot-sdk.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lpthread
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -Wl,--exclude-libs,ALL -o $@ $^ -Wl,-Bstatic -ljson-c -Wl,-Bdynamic -lpthread
 
 # The helper library is inside, and hidden: a provider shows one symbol, and two of them can be loaded into one program.
 vendor_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard plugins/$1/*.c)) $(patsubst %.proto,$(BUILD)/%.pb-c.o,$(wildcard plugins/$1/*.proto))

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "registry/registry.h"
 
 #include <errno.h>
 #include <linux/landlock.h>
@@ -108,6 +109,16 @@ static struct machine_fact overlay(void)
                                  there ? NULL : "load it: modprobe overlay"};
 }
 
+/* What --param image=REFERENCE takes. */
+static struct machine_fact images(void)
+{
+    const bool there = registry_has_program("skopeo") && registry_has_program("umoci");
+
+    return (struct machine_fact){
+        "images", strdup(there ? "skopeo and umoci" : "not without skopeo and umoci"),
+        there ? NULL : "to start local sandboxes from images of containers: apt install skopeo umoci"};
+}
+
 size_t machine_facts(struct machine_fact *facts)
 {
     size_t count = 0;
@@ -119,6 +130,7 @@ size_t machine_facts(struct machine_fact *facts)
     facts[count++] = seccomp();
     facts[count++] = cgroups();
     facts[count++] = overlay();
+    facts[count++] = images();
     for (size_t i = 0; i < count; i++)
         if (!facts[i].value)
             facts[i].value = strdup("");

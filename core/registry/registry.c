@@ -800,7 +800,7 @@ static bool is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-static bool is_in_path(const char *program)
+bool registry_has_program(const char *program)
 {
     const char *variable = getenv("PATH");
     AUTO_FREE char *copy = strdup(variable ? variable : "/usr/local/bin:/usr/bin:/bin");
@@ -834,7 +834,7 @@ static void add_missing_need(char **text, const char *word, const void *context)
     (void)context;
     if (*word == '/' && access(word, F_OK) != 0)
         text_append(text, "%sthe file %s is not there", join, word);
-    else if (*word != '/' && (strchr(word, '/') || !is_in_path(word)))
+    else if (*word != '/' && (strchr(word, '/') || !registry_has_program(word)))
         text_append(text, "%sthe program %s is not in PATH", join, word);
 }
 

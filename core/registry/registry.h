@@ -70,6 +70,9 @@ const char *const *registry_folders(const struct registry *registry, size_t *cou
 const struct registry_entry *registry_find(const struct registry *registry, const char *name,
                                            struct sandlot_error *error);
 
+/* Is PROGRAM in PATH? */
+bool registry_has_program(const char *program);
+
 /* What ENTRY needs and this machine lacks ("the program mkfs.x is not in PATH"), to be freed; NULL: nothing. Loads
  * nothing. */
 char *registry_missing_dependency(const struct registry_entry *entry);

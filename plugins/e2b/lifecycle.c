@@ -2,6 +2,7 @@
 
 #include "create.h"
 
+#include <sandlot/sdk/network.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -145,10 +146,13 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
     struct json_builder body = {0};
     struct api_request order = {.pattern = "/sandboxes/{}/fork", .id = id, .body = &body};
 
+    enum sandlot_status status = network_refuse_fork(call, E2B_SERVICE, request);
+
+    if (status != SANDLOT_OK)
+        return status;
     json_set_integer(&body, "timeout", create_seconds(provider, request));
     json_set_integer(&body, "count", 1);
-    enum sandlot_status status = make_of(call, provider, &order, &answer);
-
+    status = make_of(call, provider, &order, &answer);
     return status == SANDLOT_OK ? tell_copy(call, answer) : status;
 }
 

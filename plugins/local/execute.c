@@ -67,7 +67,8 @@ char *execute_request(const struct sandbox *sandbox, struct sandlot_call *call, 
                       const char *variable, void *header, size_t header_size, size_t *length,
                       enum sandlot_status *status)
 {
-    const char *folder = command->working_dir ? command->working_dir : sandbox->working_dir ? "" : BOX_WORKSPACE;
+    const char *start = sandbox->landlock ? "" : sandbox->working_dir ? sandbox->working_dir : BOX_WORKSPACE;
+    const char *folder = command->working_dir ? command->working_dir : start;
     const char *text = command->command ? command->command : "";
     struct run_request *request = header;
     size_t size = header_size + size_of(text) + size_of(folder) + (variable ? size_of(variable) : 0);

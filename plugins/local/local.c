@@ -5,11 +5,14 @@
 #include "box/box.h"
 #include "client.h"
 #include "execute.h"
+#include "folder.h"
+#include "image.h"
 #include "network_policy.h"
 #include "parameters.h"
 #include "rootfs.h"
 #include "sandbox.h"
 #include "settings.h"
+#include "show.h"
 #include "terminal.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -29,12 +32,14 @@ struct local {
     struct settings settings; /* of the parameters; its strings are the host's */
     const char *confinement;
     const char *storage;
+    const char *show; /* an array in JSON */
+    const char *image;
 };
 
 static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
                                       const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
                                       int64_t open_files, double cpus, const char *confinement, const char *storage,
-                                      bool fake_root)
+                                      bool fake_root, const char *show, const char *image)
 {
     struct local *local = calloc(1, sizeof(*local));
 
@@ -42,6 +47,8 @@ static enum sandlot_status local_open(struct sandlot_call *call, void **provider
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     local->confinement = confinement;
     local->storage = storage;
+    local->show = show;
+    local->image = image;
     local->settings = (struct settings){
         .workspace = (char *)(uintptr_t)workspace,
         .rootfs = (char *)(uintptr_t)rootfs,
@@ -97,7 +104,8 @@ static enum sandlot_status check_numbers(struct sandlot_call *call, const struct
     return SANDLOT_OK;
 }
 
-static enum sandlot_status check_confinement(struct sandlot_call *call, const char *word, struct settings *settings)
+static enum sandlot_status check_confinement(struct sandlot_call *call, const char *word, const char *image,
+                                             struct settings *settings)
 {
     if (!word || strcmp(word, "full") == 0) {
         settings->confinement = CONFINEMENT_FULL;
@@ -110,11 +118,13 @@ static enum sandlot_status check_confinement(struct sandlot_call *call, const ch
             "a process of its own is another key: isolation, with \"process\" or \"none\")",
             word);
     settings->confinement = CONFINEMENT_LANDLOCK;
-    if (settings->rootfs || settings->fake_root)
+    if (settings->rootfs || settings->fake_root || image)
         return sandlot_fail(
             call, SANDLOT_INVALID_ARGUMENT,
             "%s needs confinement = \"full\": \"landlock\" has no view of the files of its own; leave it out",
-            settings->rootfs ? "rootfs" : "fake_root");
+            image              ? "image"
+            : settings->rootfs ? "rootfs"
+                               : "fake_root");
     return SANDLOT_OK;
 }
 
@@ -160,27 +170,6 @@ static enum sandlot_status check_folder(struct sandlot_call *call, const char *n
     return SANDLOT_OK;
 }
 
-/* Does the folder INNER_FD lie in OUTER, or is it that? */
-static bool lies_within(int inner_fd, const struct stat *outer)
-{
-    AUTO_CLOSE int fd = openat(inner_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct stat last = {0};
-    struct stat status;
-
-    while (fd >= 0 && fstat(fd, &status) == 0) {
-        if (status.st_dev == outer->st_dev && status.st_ino == outer->st_ino)
-            return true;
-        if (status.st_dev == last.st_dev && status.st_ino == last.st_ino)
-            return false; /* the parent of "/" is "/" */
-        last = status;
-        int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        close(fd);
-        fd = parent;
-    }
-    return false;
-}
-
 /* A box that sees Sandlot's own state could speak to the keeper in its user's name, and to other boxes. */
 static enum sandlot_status check_apart_from_state(struct sandlot_call *call, struct local *local, const char *name,
                                                   const char *path)
@@ -188,13 +177,10 @@ static enum sandlot_status check_apart_from_state(struct sandlot_call *call, str
     enum sandlot_status status = SANDLOT_OK;
     int state_fd = path ? client_state(&local->client, call, &status) : -1;
     AUTO_CLOSE int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    struct stat folder;
-    struct stat state;
 
     if (!path || state_fd < 0)
         return status;
-    if (fd >= 0 && fstat(fd, &folder) == 0 && fstat(state_fd, &state) == 0 && !lies_within(state_fd, &folder) &&
-        !lies_within(fd, &state))
+    if (fd >= 0 && !folder_lies_within(state_fd, fd) && !folder_lies_within(fd, state_fd))
         return SANDLOT_OK;
     return sandlot_fail(
         call, SANDLOT_INVALID_ARGUMENT,
@@ -210,7 +196,10 @@ static enum sandlot_status check_settings(struct sandlot_call *call, struct loca
     enum sandlot_status status = check_numbers(call, settings);
 
     if (status == SANDLOT_OK)
-        status = check_confinement(call, local->confinement, settings);
+        status = check_confinement(call, local->confinement, local->image, settings);
+    if (status == SANDLOT_OK && local->image && settings->rootfs)
+        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "image and rootfs exclude each other: both are a root file system; leave one out");
     if (status == SANDLOT_OK)
         status = check_storage(call, local->storage, settings);
     if (status == SANDLOT_OK)
@@ -265,23 +254,20 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
                                   const struct sandlot_create *request, void **sandbox)
 {
     struct settings settings = *wanted;
-    char key[ARCHIVE_KEY_SIZE];
     enum sandlot_status status = SANDLOT_OK;
     struct received reply;
     int connection;
 
-    if (is_file(settings.rootfs)) {
-        status = rootfs_unpack(&local->client, call, settings.rootfs, settings.disk_mb, key);
-        settings.rootfs = NULL;
-        settings.archive = key;
-    }
-    if (status != SANDLOT_OK)
-        return status;
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
     AUTO_FREE char *network = NULL;
+    AUTO_FREE char *show = NULL;
 
+    status = show_judge(&local->client, call, local->show, &show);
+    if (status != SANDLOT_OK)
+        return status;
+    settings.show = show;
     status = network_ask(call, &settings, request, &network);
     if (status != SANDLOT_OK)
         return status;
@@ -305,6 +291,40 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     return status;
 }
 
+/* With what the image says of who starts in it. */
+static enum sandlot_status create_from_image(struct local *local, struct sandlot_call *call,
+                                             const struct settings *wanted, const struct sandlot_create *request,
+                                             void **sandbox)
+{
+    struct settings settings = *wanted;
+    struct image image;
+    enum sandlot_status status = image_prepare(&local->client, call, local->image, settings.disk_mb, &image);
+
+    settings.archive = image.key;
+    settings.fake_root = settings.fake_root || image.root;
+    settings.environment = image.environment;
+    settings.shell = image.shell;
+    if (!settings.workspace)
+        settings.start_dir = image.start_dir;
+    if (status == SANDLOT_OK)
+        status = create(local, call, &settings, request, sandbox);
+    image_clear(&image);
+    return status;
+}
+
+static enum sandlot_status create_from_archive(struct local *local, struct sandlot_call *call,
+                                               const struct settings *wanted, const struct sandlot_create *request,
+                                               void **sandbox)
+{
+    struct settings settings = *wanted;
+    char key[ARCHIVE_KEY_SIZE];
+    const enum sandlot_status status = rootfs_unpack(&local->client, call, settings.rootfs, settings.disk_mb, key);
+
+    settings.rootfs = NULL;
+    settings.archive = key;
+    return status == SANDLOT_OK ? create(local, call, &settings, request, sandbox) : status;
+}
+
 static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider,
                                                const struct sandlot_create *request, void **sandbox)
 {
@@ -316,6 +336,10 @@ static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *
         return status;
     if (request->snapshot)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes have no snapshots; start without one");
+    if (!request->sandbox_id && local->image)
+        return create_from_image(local, call, &settings, request, sandbox);
+    if (!request->sandbox_id && is_file(settings.rootfs))
+        return create_from_archive(local, call, &settings, request, sandbox);
     if (!request->sandbox_id)
         return create(local, call, &settings, request, sandbox);
     struct sandbox *found = sandbox_open(&local->client, call, request->sandbox_id, &status);

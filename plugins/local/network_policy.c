@@ -89,7 +89,7 @@ enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot
     int fd;
     enum sandlot_status status = check(call, network);
 
-    if (status == SANDLOT_OK && sandbox->working_dir && network->mode == SANDLOT_NETWORK_OFF)
+    if (status == SANDLOT_OK && sandbox->landlock && network->mode == SANDLOT_NETWORK_OFF)
         return SANDLOT_OK; /* confinement landlock is always off */
     if (status == SANDLOT_OK)
         status = write_text(call, network, &text);

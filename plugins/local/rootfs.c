@@ -20,14 +20,18 @@ enum {
     FEWEST_ENTRIES = 100000
 };
 
-static const char what[] = "unpacking rootfs";
-
-/* One archive being unpacked. */
+/* One archive, or image, being unpacked. */
 struct unpacking {
     struct sandlot_call call; /* the first member: what `execute` is given, so that its failures can be worded here */
     struct sandlot_host host;
     struct sandlot_call *outer;
-    int fd;
+    const char *parameter; /* for messages: who said */
+    const char *path;      /* what is unpacked */
+    const char *tools;     /* for messages: what that takes */
+    const char *command;   /* what unpacks it into the folder that it leaves as its own */
+    const char *key;
+    int fd; /* the archive, -1: it is an image */
+    struct sandlot_source input;
     int64_t disk_mb;
     uint64_t done;
     uint64_t total;
@@ -105,7 +109,7 @@ static enum sandlot_status read_archive(const struct sandlot_source *source, voi
     if (got < 0)
         return sandlot_fail(&unpacking->call, SANDLOT_UNAVAILABLE, "it cannot be read: %s", strerror(errno));
     unpacking->done += (size_t)got;
-    unpacking->outer->host->progress(unpacking->outer, what, unpacking->done, unpacking->total);
+    unpacking->outer->host->progress(unpacking->outer, "unpacking rootfs", unpacking->done, unpacking->total);
     *length = (size_t)got;
     return SANDLOT_OK;
 }
@@ -149,79 +153,78 @@ static enum sandlot_status read_messages(const struct sandlot_sink *sink, const 
 
 /* ---- what came of it ---- */
 
-static enum sandlot_status explain_failure(const struct unpacking *unpacking, enum sandlot_status status,
-                                           const char *path)
+static enum sandlot_status explain_failure(const struct unpacking *unpacking, enum sandlot_status status)
 {
     /* The box is no concern of the user's; that it ended by itself means that a limit ended it. */
     if (status == SANDLOT_NOT_FOUND)
-        return sandlot_fail(
-            unpacking->outer, SANDLOT_EXHAUSTED,
-            "rootfs: %.400s could not be unpacked: the box for it ended, most likely because the archive "
-            "holds more than disk_mb allows; give it more with disk_mb",
-            path);
-    return sandlot_fail(unpacking->outer, status, "rootfs: %.400s could not be unpacked: %s", path, unpacking->failure);
+        return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED,
+                            "%s: %.400s could not be unpacked: the box for it ended, most likely because the archive "
+                            "holds more than disk_mb allows; give it more with disk_mb",
+                            unpacking->parameter, unpacking->path);
+    return sandlot_fail(unpacking->outer, status, "%s: %.400s could not be unpacked: %s", unpacking->parameter,
+                        unpacking->path, unpacking->failure);
 }
 
-static enum sandlot_status judge(const struct unpacking *unpacking, const struct sandlot_exit *result, const char *path)
+static enum sandlot_status judge(const struct unpacking *unpacking, const struct sandlot_exit *result)
 {
     if (result->note)
-        return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED, "rootfs: %.400s could not be unpacked: %s", path,
-                            result->note);
+        return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED, "%s: %.400s could not be unpacked: %s",
+                            unpacking->parameter, unpacking->path, result->note);
     if (result->exit_code == 0 || (result->exit_code == 2 && !unpacking->fault[0]))
         return SANDLOT_OK;
     if (result->exit_code == 128 + SIGXFSZ || strstr(unpacking->fault, "File too large") ||
         strstr(unpacking->fault, "No space left"))
         return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED,
-                            "rootfs: %.400s could not be unpacked: it holds more than disk_mb allows, or than there is "
+                            "%s: %.400s could not be unpacked: it holds more than disk_mb allows, or than there is "
                             "space on the disk; give it more with disk_mb",
-                            path);
+                            unpacking->parameter, unpacking->path);
     if (result->exit_code == 127 || strstr(unpacking->fault, "Cannot exec"))
         return sandlot_fail(unpacking->outer, SANDLOT_DEPENDENCY_MISSING,
-                            "rootfs: %.400s could not be unpacked: %s; install tar and what the archive is compressed "
-                            "with",
-                            path, unpacking->fault);
-    return sandlot_fail(
-        unpacking->outer, SANDLOT_INVALID_ARGUMENT,
-        "rootfs: %.400s could not be unpacked: %s (status %d); name a complete tar archive of a root file "
-        "system, or a folder",
-        path, unpacking->fault[0] ? unpacking->fault : "tar failed", result->exit_code);
+                            "%s: %.400s could not be unpacked: %s; install %s", unpacking->parameter, unpacking->path,
+                            unpacking->fault, unpacking->tools);
+    return sandlot_fail(unpacking->outer, SANDLOT_INVALID_ARGUMENT,
+                        "%s: %.400s could not be unpacked: %s (status %d); name a complete one of a root file system",
+                        unpacking->parameter, unpacking->path, unpacking->fault[0] ? unpacking->fault : "it failed",
+                        result->exit_code);
 }
 
-/* Runs tar in box ID. */
-static enum sandlot_status run_tar(struct client *client, struct unpacking *unpacking, const char *id, const char *path)
+/* Runs the unpacking tool in box ID, and counts what it made. */
+static enum sandlot_status run_tool(struct client *client, struct unpacking *unpacking, const char *id)
 {
     enum sandlot_status status = SANDLOT_OK;
     struct sandbox *sandbox = sandbox_open(client, unpacking->outer, id, &status);
-    const struct sandlot_source input = {sizeof(input), unpacking, read_archive, -1};
     const struct sandlot_sink output = {sizeof(output), unpacking, read_messages};
     struct sandlot_exit result = {.size = sizeof(result)};
-    char text[640];
+    AUTO_FREE char *text = NULL;
 
     if (!sandbox)
         return status;
-    /* The owners of the archive do not exist in a box, which has one user; set-user-id bits would mean nothing there.
-     */
     const long long allowed = unpacking->disk_mb * ENTRIES_PER_MB;
     const long long entries = allowed < FEWEST_ENTRIES ? FEWEST_ENTRIES : allowed;
 
-    /* What fits into the time between two looks of the keeper's guard is counted here. */
-    snprintf(text, sizeof(text),
-             "export LC_ALL=C; tar -x %s --no-same-owner --no-same-permissions --delay-directory-restore -f -; s=$?; "
-             "[ $s = 0 ] || [ $s = 2 ] || exit $s; "
-             "[ -n \"$(ls -A)\" ] || { echo 'it holds no files'; exit 1; }; "
-             "[ \"$(find . | wc -l)\" -le %lld ] && [ \"$(du -sm . | cut -f 1)\" -le %lld ] || "
-             "{ echo 'No space left for it'; exit 1; }; exit $s",
-             decompression(unpacking->fd), entries, (long long)unpacking->disk_mb);
-    const struct sandlot_command command = {.size = sizeof(command), .command = text, .input = &input};
+    /* What fits into the time between two looks of the keeper's guard is counted here, and kept for state_sweep_rootfs.
+     */
+    if (asprintf(&text,
+                 "export LC_ALL=C; %s; s=$?; [ $s = 0 ] || [ $s = 2 ] || exit $s; "
+                 "[ -n \"$(ls -A)\" ] || { echo 'it holds no files'; exit 1; }; "
+                 "size=$(du -sm . | cut -f 1); echo \"$size\" >\"$HOME/size\"; "
+                 "[ \"$(find . | wc -l)\" -le %lld ] && [ \"$size\" -le %lld ] || "
+                 "{ echo 'No space left for it'; exit 1; }; exit $s",
+                 unpacking->command, entries, (long long)unpacking->disk_mb) < 0) {
+        sandbox_free(sandbox);
+        return sandlot_fail(unpacking->outer, SANDLOT_INTERNAL, "out of memory");
+    }
+    const struct sandlot_command command = {.size = sizeof(command), .command = text, .input = &unpacking->input};
 
     status = execute_command(sandbox, &unpacking->call, &command, &output, &result);
     sandbox_free(sandbox);
-    return status == SANDLOT_OK ? judge(unpacking, &result, path) : explain_failure(unpacking, status, path);
+    return status == SANDLOT_OK ? judge(unpacking, &result) : explain_failure(unpacking, status);
 }
 
 /* Has the keeper end the box that hangs on CONNECTION and keep what it unpacked. */
-static enum sandlot_status keep(struct client *client, struct sandlot_call *call, int connection, const char *key)
+static enum sandlot_status keep(struct client *client, const struct unpacking *unpacking, int connection)
 {
+    struct sandlot_call *call = unpacking->outer;
     int64_t deadline_ms = sandlot_now_ms() + sandlot_remaining_ms(call, KEEP_LIMIT_MS);
     struct received reply;
     enum sandlot_status status = SANDLOT_OK;
@@ -233,40 +236,53 @@ static enum sandlot_status keep(struct client *client, struct sandlot_call *call
         return client_broken(call, result, "the keeper of local sandboxes");
     if (reply.header.kind == MESSAGE_FAILED)
         status = client_failure(call, &reply);
-    else if (!is_unpacked(client->state_fd, key))
-        status =
-            sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                         "rootfs: what was unpacked could not be kept in the state folder %.600s; make sure that it "
-                         "may be written to and has space",
-                         client->state_path);
+    else if (!is_unpacked(client->state_fd, unpacking->key))
+        status = sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                              "%s: what was unpacked could not be kept in the state folder %.600s; make sure that it "
+                              "may be written to and has space",
+                              unpacking->parameter, client->state_path);
     received_clear(&reply);
     return status;
 }
 
-static enum sandlot_status unpack(struct client *client, struct unpacking *unpacking, const char *path,
-                                  const char *settings, const char *key)
+/* Unpacks in a box of its own, to which SETTINGS are added. */
+static enum sandlot_status unpack(struct client *client, struct unpacking *unpacking, const char *workspace)
 {
     struct sandlot_call *call = unpacking->outer;
+    const struct settings settings = {.archive = (char *)(uintptr_t)unpacking->key,
+                                      .workspace = (char *)(uintptr_t)workspace,
+                                      .unpacks = true,
+                                      .memory_mb = MEMORY_MB,
+                                      .processes = PROCESSES,
+                                      .open_files = OPEN_FILES,
+                                      .disk_mb = unpacking->disk_mb};
+    AUTO_FREE char *text = settings_write(&settings);
     char key_afterwards[ARCHIVE_KEY_SIZE] = "";
     struct received reply;
     int fd;
-    enum sandlot_status status = client_ask(client, call, MESSAGE_CREATE, settings, true, &reply, &fd);
+
+    unpacking->call =
+        (struct sandlot_call){sizeof(unpacking->call), &unpacking->host, call->deadline_ms, call->cancel_fd};
+    unpacking->host = (struct sandlot_host){.size = offsetof(struct sandlot_host, log), .fail = note_failure};
+    if (!text)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    enum sandlot_status status = client_ask(client, call, MESSAGE_CREATE, text, true, &reply, &fd);
     AUTO_CLOSE int connection = fd; /* the box ends with it */
 
     if (status != SANDLOT_OK)
         return status;
     if (reply.header.kind == MESSAGE_CREATED)
-        status = run_tar(client, unpacking, reply.body, path);
+        status = run_tool(client, unpacking, reply.body);
     else
         status =
             sandlot_fail(call, SANDLOT_INTERNAL, "the keeper of local sandboxes gave an answer that makes no sense");
     received_clear(&reply);
     if (status != SANDLOT_OK)
         return status;
-    if (!make_key(unpacking->fd, key_afterwards) || strcmp(key, key_afterwards) != 0)
+    if (unpacking->fd >= 0 && (!make_key(unpacking->fd, key_afterwards) || strcmp(unpacking->key, key_afterwards) != 0))
         return sandlot_fail(call, SANDLOT_UNAVAILABLE, "rootfs: %.700s was changed while it was unpacked; try again",
-                            path);
-    return keep(client, call, connection, key);
+                            unpacking->path);
+    return keep(client, unpacking, connection);
 }
 
 enum sandlot_status rootfs_unpack(struct client *client, struct sandlot_call *call, const char *path, int64_t disk_mb,
@@ -286,24 +302,49 @@ enum sandlot_status rootfs_unpack(struct client *client, struct sandlot_call *ca
                             strerror(errno));
     if (is_unpacked(state_fd, key))
         return SANDLOT_OK;
-    const struct settings settings = {.archive = key,
-                                      .unpacks = true,
-                                      .memory_mb = MEMORY_MB,
-                                      .processes = PROCESSES,
-                                      .open_files = OPEN_FILES,
-                                      .disk_mb = disk_mb};
+    char command[128];
     struct unpacking unpacking = {
-        .call = {sizeof(unpacking.call), &unpacking.host, call->deadline_ms, call->cancel_fd},
-        .host = {.size = offsetof(struct sandlot_host, log), .fail = note_failure},
         .outer = call,
+        .parameter = "rootfs",
+        .path = path,
+        .tools = "tar and what the archive is compressed with",
+        .command = command,
+        .key = key,
         .fd = fd,
+        .input = {sizeof(unpacking.input), &unpacking, read_archive, -1},
         .disk_mb = disk_mb,
         .total = (uint64_t)archive.st_size,
     };
-    AUTO_FREE char *text = settings_write(&settings);
 
-    if (!text)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    /* The owners of the archive do not exist in a box, which has one user; set-user-id bits would mean nothing there.
+     */
+    snprintf(command, sizeof(command), "tar -x %s --no-same-owner --no-same-permissions --delay-directory-restore -f -",
+             decompression(fd));
     call->host->log(call, SANDLOT_LOG_INFO, "rootfs: the archive is unpacked, which is done once");
-    return unpack(client, &unpacking, path, text, key);
+    return unpack(client, &unpacking, NULL);
+}
+
+bool rootfs_is_unpacked(struct client *client, const char *key)
+{
+    return is_unpacked(client->state_fd, key);
+}
+
+enum sandlot_status rootfs_unpack_image(struct client *client, struct sandlot_call *call,
+                                        const struct image_layout *image, int64_t disk_mb)
+{
+    struct unpacking unpacking = {
+        .outer = call,
+        .parameter = "image",
+        .path = image->name,
+        .tools = "umoci",
+        .command = "cat >\"$HOME/" IMAGE_CONFIG "\" && "
+                   "umoci --log=error raw unpack --rootless --image .:" IMAGE_TAG " " IMAGE_FOLDER " && "
+                   "chmod 755 " IMAGE_FOLDER " && cd " IMAGE_FOLDER,
+        .key = image->key,
+        .fd = -1,
+        .input = *image->config,
+        .disk_mb = disk_mb,
+    };
+
+    return unpack(client, &unpacking, image->folder);
 }

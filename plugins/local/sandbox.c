@@ -103,8 +103,11 @@ static bool note_confinement(struct sandbox *sandbox, struct sandlot_call *call,
 
     if (!confinement)
         return false;
-    if (strcmp(confinement, "landlock") != 0)
+    sandbox->landlock = strcmp(confinement, "landlock") == 0;
+    if (!sandbox->landlock) {
+        sandbox->working_dir = fields_get(record, "start_dir");
         return true;
+    }
     call->host->log(
         call, SANDLOT_LOG_WARNING,
         "confinement is \"landlock\": weaker than a full sandbox; commands can read the machine's system folders, and "

@@ -10,7 +10,8 @@ enum { IDLE_CONNECTIONS = 8 };
 struct sandbox {
     struct client *client;
     char *id;
-    char *working_dir; /* the host's path of the workspace in CONFINEMENT_LANDLOCK; NULL: the usual one */
+    bool landlock;
+    char *working_dir; /* the host's path of the workspace in CONFINEMENT_LANDLOCK, or the image's; NULL: the usual */
     int folder_fd;
     uint32_t uid; /* who the box is on this machine */
     uint32_t gid;

@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -136,6 +137,14 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
     if (settings->archive)
         fine = fine && fields_add(&text, "archive", settings->archive);
+    if (settings->show)
+        fine = fine && fields_add(&text, "show", settings->show);
+    if (settings->start_dir)
+        fine = fine && fields_add(&text, "start_dir", settings->start_dir);
+    if (settings->shell)
+        fine = fine && fields_add(&text, "shell", settings->shell);
+    if (settings->environment)
+        fine = fine && fields_add(&text, "environment", settings->environment);
     if (settings->network)
         fine = fine && fields_add(&text, "network", settings->network);
     if (fine)
@@ -163,11 +172,60 @@ static bool read_switch(const char *text, const char *key, bool *result)
     return value && (*result || strcmp(value, "0") == 0);
 }
 
+bool settings_add_shown(char **text, const struct shown *shown)
+{
+    char *grown = NULL;
+
+    if (asprintf(&grown, "%s%" PRIx64 " %" PRIx64 " %s\t%s\n", *text ? *text : "", shown->device, shown->inode,
+                 shown->place, shown->real) < 0)
+        return false;
+    free(*text);
+    *text = grown;
+    return true;
+}
+
+/* Reads a number and the blank behind it. Where that ends; NULL: they are not there. */
+static char *read_hexadecimal(char *text, uint64_t *number)
+{
+    char *end = text;
+
+    if (text && isxdigit((unsigned char)*text))
+        *number = strtoull(text, &end, 16);
+    return end != text && *end == ' ' ? end + 1 : NULL;
+}
+
+/* Takes the line LINE apart. */
+static bool read_shown(char *line, struct shown *shown)
+{
+    char *place = read_hexadecimal(read_hexadecimal(line, &shown->device), &shown->inode);
+    char *tab = place ? strchr(place, '\t') : NULL;
+
+    if (!tab)
+        return false;
+    *tab = '\0';
+    shown->place = place;
+    shown->real = tab + 1;
+    return *shown->place == '/' && *shown->real == '/';
+}
+
+int settings_shown(char *text, struct shown shown[SHOWN_MOST])
+{
+    int count = 0;
+
+    for (char *line; (line = strsep(&text, "\n")) && *line; count++)
+        if (count == SHOWN_MOST || !read_shown(line, &shown[count]))
+            return -1;
+    return count;
+}
+
 bool settings_archive_valid(const char *key)
 {
-    size_t length = strlen(key);
+    const bool image = strncmp(key, IMAGE_KEY, strlen(IMAGE_KEY)) == 0;
 
-    return length > 0 && length < ARCHIVE_KEY_SIZE && strspn(key, "0123456789abcdef-") == length;
+    key += image ? strlen(IMAGE_KEY) : 0;
+    const size_t length = strlen(key);
+
+    return length > 0 && length < ARCHIVE_KEY_SIZE - strlen(IMAGE_KEY) && strspn(key, "0123456789abcdef-") == length;
 }
 
 static bool read_words(const char *text, struct settings *settings)
@@ -190,8 +248,13 @@ static bool read_words(const char *text, struct settings *settings)
     settings->workspace = fields_get(text, "workspace");
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
+    settings->show = fields_get(text, "show");
+    settings->start_dir = fields_get(text, "start_dir");
+    settings->shell = fields_get(text, "shell");
+    settings->environment = fields_get(text, "environment");
     settings->network = fields_get(text, "network");
-    return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
+    return (!settings->start_dir || *settings->start_dir == '/') &&
+           (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
 }
 
@@ -214,6 +277,10 @@ void settings_clear(struct settings *settings)
     free(settings->workspace);
     free(settings->rootfs);
     free(settings->archive);
+    free(settings->show);
+    free(settings->start_dir);
+    free(settings->shell);
+    free(settings->environment);
     free(settings->network);
     memset(settings, 0, sizeof(*settings));
 }

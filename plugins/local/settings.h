@@ -10,10 +10,14 @@ enum confinement { CONFINEMENT_FULL, CONFINEMENT_LANDLOCK };
 
 struct settings {
     char run_label[64];
-    char *workspace; /* absolute host folder, NULL: an empty workspace */
-    char *rootfs;    /* absolute host folder, NULL: the host's system folders */
-    char *archive;   /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
-    char *network;   /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
+    char *workspace;   /* absolute host folder, NULL: an empty workspace */
+    char *rootfs;      /* absolute host folder, NULL: the host's system folders */
+    char *archive;     /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *show;        /* folders of the host that it sees read-only, as settings_shown reads them; NULL: none */
+    char *start_dir;   /* where commands start that say nothing, made if it is not there; NULL: the workspace */
+    char *shell;       /* absolute, for commands where it is there; NULL: what there is */
+    char *environment; /* "NAME=value" each, ENVIRONMENT_END behind it, which its commands get first; NULL: none */
+    char *network;     /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
     int64_t memory_mb;
     int64_t processes;
     int64_t disk_mb;
@@ -39,7 +43,27 @@ void settings_clear(struct settings *settings);
 /* The limits of a parameter by its name, such as "memory_mb"; false if there is no such number. */
 bool settings_range(const char *name, int64_t *minimum, int64_t *maximum);
 
-enum { MAXIMUM_CPUS = 4096, ARCHIVE_KEY_SIZE = 128 };
+enum { MAXIMUM_CPUS = 4096, ARCHIVE_KEY_SIZE = 128, ENVIRONMENT_END = '\x1f' };
+
+/* What the key of an image begins with, whose files are in a folder of its name. */
+#define IMAGE_KEY "image-"
+#define IMAGE_FOLDER "rootfs"
+
+/* A folder of the host that a box sees. */
+struct shown {
+    const char *place; /* where, inside: absolute */
+    const char *real;  /* the folder that was judged: absolute, and no link leads through it */
+    uint64_t device;
+    uint64_t inode;
+};
+
+enum { SHOWN_MOST = 16 };
+
+/* Appends one to *TEXT, which is NULL at first. Returns like fields_add. No path has control characters. */
+bool settings_add_shown(char **text, const struct shown *shown);
+
+/* Takes TEXT apart, which is changed, and which the results lie in. How many there are; -1: malformed, or too many. */
+int settings_shown(char *text, struct shown shown[SHOWN_MOST]);
 
 /* Keys of archives are file names in the state folder, and never anything else. */
 bool settings_archive_valid(const char *key);

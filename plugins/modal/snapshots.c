@@ -7,6 +7,7 @@
 #include "create.h"
 #include "message.h"
 #include "origin.h"
+#include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
 
@@ -165,7 +166,10 @@ enum sandlot_status snapshots_fork(struct sandlot_call *call, void *provider, co
                                    const struct sandlot_create *request)
 {
     AUTO_FREE char *image_id = NULL;
-    enum sandlot_status status = capture(call, provider, id, FORK_LIFE_S, &image_id);
+    enum sandlot_status status = policy_check(call, provider, network_asked(request));
+
+    if (status == SANDLOT_OK)
+        status = capture(call, provider, id, FORK_LIFE_S, &image_id);
 
     if (status != SANDLOT_OK)
         return status;
@@ -176,7 +180,8 @@ enum sandlot_status snapshots_fork(struct sandlot_call *call, void *provider, co
                                   .label_count = request->label_count,
                                   .idle_ttl_ms = request->idle_ttl_ms,
                                   .hard_ttl_ms = request->hard_ttl_ms,
-                                  .flags = request->flags};
+                                  .flags = request->flags,
+                                  .network = network_asked(request)};
 
     return create_sandbox(call, provider, &copy, NULL);
 }

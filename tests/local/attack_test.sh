@@ -98,8 +98,9 @@ a_process() { [ -n "$(processes "$1")" ]; }
 # ---- the bait ---------------------------------------------------------------------------------------------------------
 
 seed=$top/seed
+shown=$top/shown
 plant() {
-    mkdir -p "$HOME/.ssh" "$TMPDIR" "$seed/.git/hooks" "$seed/.vscode" "$seed/nested/.git/hooks" "$seed/src" || return 1
+    mkdir -p "$HOME/.ssh" "$TMPDIR" "$shown" "$seed/.git/hooks" "$seed/.vscode" "$seed/nested/.git/hooks" "$seed/src" || return 1
     echo "$marker" | tee "$HOME/.ssh/id_ed25519" "/tmp/$name" "/var/tmp/$name" "$HOME/secret" >/dev/null || return 1
     echo 'int main(void) { return 0; }' >"$seed/src/main.c"
     echo '[core]' | tee "$seed/.git/config" "$seed/nested/.git/config" >/dev/null
@@ -176,10 +177,10 @@ seed_unchanged() { diff <(echo "$seed_before") <(tree_state "$seed") || fail "th
 test_attacks() {
     local id landlock
     seed_before=$(tree_state "$seed")
-    id=$(careless "$SANDLOT" create -q --param "workspace=$seed") && [ -n "$id" ] || { not_ok "full: a box is made"; return; }
+    id=$(careless "$SANDLOT" create -q --param "workspace=$seed" --param "show=$shown") && [ -n "$id" ] || { not_ok "full: a box is made"; return; }
     attacks full "$id"
     delete "$id"
-    id=$(careless "$SANDLOT" create -q --param "workspace=$seed" --param fake_root=true) || { not_ok "fake root: a box is made"; return; }
+    id=$(careless "$SANDLOT" create -q --param "workspace=$seed" --param "show=$shown" --param fake_root=true) || { not_ok "fake root: a box is made"; return; }
     check "fake root: the user is 0 inside" is 0 "$(output "$id" 'id -u')"
     attacks "fake root" "$id"
     delete "$id"

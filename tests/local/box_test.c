@@ -120,7 +120,7 @@ static bool fixture_open(struct fixture *fixture, enum confinement confinement)
 static int open_skeleton(const struct fixture *fixture, char *reason, size_t reason_size)
 {
     const int views = openat(fixture->folder_fd, "view", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const int skeleton = skeleton_open(views, fixture->settings.fake_root, reason, reason_size);
+    const int skeleton = skeleton_open(views, fixture->settings.fake_root, NULL, 0, reason, reason_size);
 
     close(views);
     return skeleton;

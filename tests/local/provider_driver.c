@@ -603,7 +603,8 @@ static int do_command(int count, char **words)
 }
 
 typedef enum sandlot_status (*open_function)(struct sandlot_call *, void **, const char *, const char *, int64_t,
-                                             int64_t, int64_t, int64_t, double, const char *, const char *, bool);
+                                             int64_t, int64_t, int64_t, double, const char *, const char *, bool,
+                                             const char *, const char *);
 
 int main(int count, char **words)
 {
@@ -624,8 +625,8 @@ int main(int count, char **words)
     open_function open_provider = (open_function)table->open;
 
     if (open_provider(&call, &provider, options.workspace, options.rootfs, options.memory_mb, options.processes,
-                      options.disk_mb, options.open_files, options.cpus, options.confinement, "disk",
-                      options.fake_root) != SANDLOT_OK)
+                      options.disk_mb, options.open_files, options.cpus, options.confinement, "disk", options.fake_root,
+                      NULL, NULL) != SANDLOT_OK)
         return 100;
     int exit_code = do_command(count - at, words + at);
 

@@ -76,6 +76,46 @@ static void keys_of_archives_are_file_names_only(void **state)
     }
 }
 
+static void shown_folders_survive_the_journey(void **state)
+{
+    const struct shown folders[] = {{"/opt/a b", "/srv/a b", 0xfd00, 77}, {"/x", "/x=\\n", 1, UINT64_MAX}};
+    struct settings sent = usual;
+    struct settings received;
+    struct shown read[SHOWN_MOST];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        assert_true(settings_add_shown(&sent.show, &folders[i]));
+    AUTO_FREE char *text = settings_write(&sent);
+
+    free(sent.show);
+    assert_true(settings_read(text, &received));
+    assert_int_equal(settings_shown(received.show, read), 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(read[i].place, folders[i].place);
+        assert_string_equal(read[i].real, folders[i].real);
+        assert_true(read[i].device == folders[i].device && read[i].inode == folders[i].inode);
+    }
+    settings_clear(&received);
+}
+
+static void malformed_lists_of_folders_are_refused(void **state)
+{
+    static const char *const bad[] = {"1 2 /a", "1 2 a\t/a", "1 2 /a\ta", "1 /a\t/a", "x 2 /a\t/a", "-1 2 /a\t/a"};
+    struct shown read[SHOWN_MOST];
+    AUTO_FREE char *many = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        AUTO_FREE char *text = strdup(bad[i]);
+
+        assert_int_equal(settings_shown(text, read), -1);
+    }
+    for (size_t i = 0; i <= SHOWN_MOST; i++)
+        assert_true(settings_add_shown(&many, &(struct shown){"/a", "/a", 1, i}));
+    assert_int_equal(settings_shown(many, read), -1);
+}
+
 static void no_processor_limit_is_zero(void **state)
 {
     struct settings sent = usual;
@@ -164,6 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_survive_the_journey),
         cmocka_unit_test(keys_of_archives_are_file_names_only),
+        cmocka_unit_test(shown_folders_survive_the_journey),
+        cmocka_unit_test(malformed_lists_of_folders_are_refused),
         cmocka_unit_test(no_processor_limit_is_zero),
         cmocka_unit_test(a_value_cannot_pose_as_another_key),
         cmocka_unit_test(what_is_out_of_range_or_malformed_is_refused),

@@ -30,7 +30,7 @@
 enum {
     USER_INSIDE = 1000, /* who a box believes to be, unless it is to believe itself root */
     OWN_PROCESSES = 8,  /* of a box, beside its commands', that the kernel counts with them */
-    KEPT_MAXIMUM = 16,
+    KEPT_MAXIMUM = 16 + BOX_MOUNTS,
     STACK_USED = 128 * 1024, /* more than setting up uses */
     PATHS = 3
 };
@@ -115,7 +115,9 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               1,
                               2};
 
-    if (close_others(kept, 11) < 0)
+    for (size_t i = 0; i < request->mount_count; i++)
+        kept[11 + i] = request->mounts[i].fd;
+    if (close_others(kept, 11 + request->mount_count) < 0)
         return reason_set(reason, "the keeper's descriptors cannot be closed: %s; Linux 5.9 or later is needed",
                           strerror(errno));
     /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */
@@ -266,11 +268,14 @@ static int keep_essentials(const struct birth *birth, struct init_setup *setup, 
     return 0;
 }
 
-static const char *find_shell(void)
+/* WANTED: what the image says; NULL: nothing. */
+static const char *find_shell(const char *wanted)
 {
     static const char *const shells[] = {"/usr/bin/bash", "/bin/bash", "/usr/bin/sh", "/bin/sh"};
     size_t i = 0;
 
+    if (wanted && access(wanted, X_OK) == 0)
+        return wanted;
     while (i < 3 && access(shells[i], X_OK) < 0)
         i++;
     return shells[i];
@@ -283,7 +288,7 @@ static void fill_setup(const struct box_request *request, rlim_t others, struct 
     const bool memory_cgroup = request->memory_events_fd > 0;
 
     *setup = (struct init_setup){
-        .profile = {.shell = find_shell(),
+        .profile = {.shell = find_shell(settings->shell),
                     .workspace = BOX_WORKSPACE,
                     .workspace_fd = -1,
                     .environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -299,6 +304,29 @@ static void fill_setup(const struct box_request *request, rlim_t others, struct 
         .idle_ttl_ms = settings->idle_ttl_ms,
         .hard_ttl_ms = settings->hard_ttl_ms};
     walls_limits(settings, memory_cgroup, others, &setup->profile.limits);
+}
+
+/* Takes apart what the image of the box says of the environment; for as long as init lives. */
+static int take_image_environment(const char *text, struct profile *profile, struct reason *reason)
+{
+    char *copy = text ? strdup(text) : NULL;
+    size_t count = 0;
+
+    for (const char *at = text; at && *at; at++)
+        count += *at == ENVIRONMENT_END;
+    if (!text)
+        return 0;
+    profile->image_environment = calloc(count + 1, sizeof(char *));
+    if (!copy || !profile->image_environment)
+        return reason_set(reason, "there is no memory for the image's environment");
+    for (size_t i = 0; i < count; i++) {
+        char *end = strchr(copy, ENVIRONMENT_END);
+
+        *end = '\0';
+        profile->image_environment[i] = copy;
+        copy = end + 1;
+    }
+    return 0;
 }
 
 /* How programs find the way out. Both cases, for some look at one only, and curl ignores HTTP_PROXY. */
@@ -345,6 +373,8 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
         return -1;
     fill_setup(request, OWN_PROCESSES, setup);
     point_to_proxy(&setup->profile);
+    if (take_image_environment(request->settings->environment, &setup->profile, reason) < 0)
+        return -1;
     if (keep_essentials(birth, setup, reason) < 0 || walls_drop_capabilities(reason) < 0)
         return -1;
     return walls_landlock_box(reason);
@@ -400,7 +430,7 @@ static int make_reduced_box(const struct birth *birth, struct init_setup *setup,
     fill_setup(request, OWN_PROCESSES + processes_of_user(request->host_uid), setup);
     if (point_to_storage(request, &setup->profile, reason) < 0)
         return -1;
-    setup->profile.ruleset = walls_landlock_ruleset(request->storage_fd, reason);
+    setup->profile.ruleset = walls_landlock_ruleset(request->storage_fd, request->mounts, request->mount_count, reason);
     if (setup->profile.ruleset < 0 || keep_essentials(birth, setup, reason) < 0)
         return -1;
     return walls_drop_capabilities(reason);

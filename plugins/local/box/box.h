@@ -23,6 +23,14 @@ struct box_groups {
     int tasks[3]; /* version 1: the files "tasks", open for writing; -1: none */
 };
 
+/* A folder of the machine that the box has at a place of its own. */
+struct box_mount {
+    const char *path; /* absolute, without links, inside */
+    int fd;           /* O_PATH, already readable for host_uid */
+};
+
+enum { BOX_MOUNTS = SHOWN_MOST };
+
 struct box_request {
     const struct settings *settings;
     const char *id;
@@ -30,9 +38,11 @@ struct box_request {
     gid_t host_gid;
     int storage_fd; /* O_PATH folder on disk, owned by host_uid, with upper, tmp and home, each an empty folder owned by
                        host_uid; what overlays need besides, the box makes there */
-    int workspace_fd;     /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
-    int rootfs_fd;        /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
-    int skeleton_fd;      /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
+    int workspace_fd; /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
+    int rootfs_fd;    /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
+    int skeleton_fd;  /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
+    const struct box_mount *mounts; /* shown read-only, at most BOX_MOUNTS */
+    size_t mount_count;
     int listener_fd;      /* listening socket of the box; init accepts on it */
     int keeper_fd;        /* the box's end of a socketpair with the keeper: end of file means "end the box" */
     int memory_events_fd; /* memory.events (cgroup v2) or memory.oom_control (v1) of the box's own cgroup, open for

@@ -19,6 +19,8 @@ enum kind { FOLDER = 'd', FILE_OF_TEXT = 'f', LINK = 'l' };
 
 /* What is done with each entry: added to a digest, or made. */
 struct layout {
+    const struct box_mount *mounts;
+    size_t mount_count;
     int folder_fd; /* -1: only the digest is wanted */
     uint64_t digest;
 };
@@ -102,6 +104,9 @@ static int add_system(struct layout *layout)
         if (add_host(layout, path) < 0)
             return -1;
     }
+    for (const char *const *package_path = view_packages; *package_path; package_path++)
+        if (add_host(layout, *package_path) < 0)
+            return -1;
     for (const char *const *name = view_devices; *name; name++) {
         snprintf(path, sizeof(path), "dev/%s", *name);
         if (add(layout, FILE_OF_TEXT, path, "") < 0)
@@ -153,21 +158,60 @@ static int add_places(struct layout *layout)
     return 0;
 }
 
-static int add_all(struct layout *layout, bool fake_root)
+/* Makes the folder PATH with all above it, as far as that is the skeleton's: what lies behind a link has its place
+ * elsewhere in the box. */
+static int make_place(int folder_fd, const char *path)
 {
-    return add_system(layout) < 0 || add_names(layout, fake_root) < 0 || add_places(layout) < 0 ? -1 : 0;
+    char name[NAME_MAX + 1];
+    AUTO_CLOSE int folder = openat(folder_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    for (const char *rest = path; *rest; rest += strspn(rest, "/")) {
+        const size_t length = strcspn(rest, "/");
+
+        if (snprintf(name, sizeof(name), "%.*s", (int)length, rest) >= (int)sizeof(name))
+            return -1;
+        if (mkdirat(folder, name, 0755) < 0 && errno != EEXIST)
+            return -1;
+        const int next = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (next < 0)
+            return errno == ENOTDIR || errno == ELOOP ? 0 : -1;
+        close(folder);
+        folder = next;
+        rest += length;
+    }
+    return 0;
 }
 
-/* Makes the skeleton of DIGEST beside its place NAME, and renames it when it is whole. What is left of one that failed
+/* The places of what the machine shows besides. */
+static int add_mounts(struct layout *layout)
+{
+    for (size_t i = 0; i < layout->mount_count; i++) {
+        digest_text(&layout->digest, layout->mounts[i].path);
+        if (layout->folder_fd >= 0 && make_place(layout->folder_fd, layout->mounts[i].path + 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_all(struct layout *layout, bool fake_root)
+{
+    return add_system(layout) < 0 || add_names(layout, fake_root) < 0 || add_places(layout) < 0 ||
+                   add_mounts(layout) < 0
+               ? -1
+               : 0;
+}
+
+/* Makes the skeleton WANTED beside its place NAME, and renames it when it is whole. What is left of one that failed
  * goes with the next keeper. */
-static int make(int views_fd, const char *name, uint64_t digest, bool fake_root)
+static int make(int views_fd, const char *name, const struct layout *wanted, bool fake_root)
 {
     static unsigned attempts;
     char unfinished[64];
     /* Boxes of root are other users and read what everybody may. What other threads of the keeper make meanwhile lies
      * in a folder of mode 0700. */
     const mode_t mask = umask(022);
-    struct layout layout = {.folder_fd = -1, .digest = EMPTY_DIGEST};
+    struct layout layout = {wanted->mounts, wanted->mount_count, -1, EMPTY_DIGEST};
 
     snprintf(unfinished, sizeof(unfinished), ".%s.%u", name, attempts++);
     if (mkdirat(views_fd, unfinished, 0755) == 0)
@@ -176,22 +220,22 @@ static int make(int views_fd, const char *name, uint64_t digest, bool fake_root)
     const int added = folder >= 0 ? add_all(&layout, fake_root) : -1;
 
     umask(mask);
-    if (added == 0 && layout.digest != digest)
+    if (added == 0 && layout.digest != wanted->digest)
         errno = EAGAIN; /* the host has been changed meanwhile */
-    return added == 0 && layout.digest == digest ? renameat(views_fd, unfinished, views_fd, name) : -1;
+    return added == 0 && layout.digest == wanted->digest ? renameat(views_fd, unfinished, views_fd, name) : -1;
 }
 
-int skeleton_open(int views_fd, bool fake_root, char *reason, size_t size)
+int skeleton_open(int views_fd, bool fake_root, const struct box_mount *mounts, size_t count, char *reason, size_t size)
 {
     const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    struct layout layout = {.folder_fd = -1, .digest = EMPTY_DIGEST};
+    struct layout layout = {mounts, count, -1, EMPTY_DIGEST};
     char name[32];
     int fd = -1;
 
     if (add_all(&layout, fake_root) == 0) {
         snprintf(name, sizeof(name), "%016" PRIx64, layout.digest);
         fd = openat(views_fd, name, flags);
-        if (fd < 0 && errno == ENOENT && make(views_fd, name, layout.digest, fake_root) == 0)
+        if (fd < 0 && errno == ENOENT && make(views_fd, name, &layout, fake_root) == 0)
             fd = openat(views_fd, name, flags);
     }
     if (fd < 0)

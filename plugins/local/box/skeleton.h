@@ -6,6 +6,8 @@
 #ifndef SANDLOT_LOCAL_SKELETON_H
 #define SANDLOT_LOCAL_SKELETON_H
 
+#include "box.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,9 +15,11 @@
 #define SKELETON_EMPTY "mnt"
 
 /*
- * Opens (O_PATH) the skeleton in the folder VIEWS_FD that fits this host as it is now, and makes it where there is
- * none. Its name is a digest of all that is in it, so one that boxes live on never changes. -1 with REASON.
+ * Opens (O_PATH) the skeleton in the folder VIEWS_FD that fits this host as it is now, and the COUNT places of MOUNTS,
+ * and makes it where there is none. Its name is a digest of all that is in it, so one that boxes live on never changes.
+ * -1 with REASON.
  */
-int skeleton_open(int views_fd, bool fake_root, char *reason, size_t size);
+int skeleton_open(int views_fd, bool fake_root, const struct box_mount *mounts, size_t count, char *reason,
+                  size_t size);
 
 #endif

@@ -98,7 +98,25 @@ static bool has_name(const char *const *environment, size_t count, const char *e
     return false;
 }
 
-/* The request's variables, the fixed ones that it does not replace, and PWD. */
+static size_t count_entries(const char *const *entries)
+{
+    size_t count = 0;
+
+    while (entries && entries[count])
+        count++;
+    return count;
+}
+
+/* Adds those of ENTRIES that name what the command does not have yet. Returns how many it has. */
+static size_t add_missing(struct command *command, size_t used, const char *const *entries)
+{
+    for (; entries && *entries; entries++)
+        if (!has_name(command->environment, used, *entries))
+            command->environment[used++] = *entries;
+    return used;
+}
+
+/* The request's variables, those of the image and the fixed ones that it does not replace, and PWD. */
 static bool read_environment(struct command *command, const struct profile *profile, const char **at, const char *end)
 {
     const size_t count = command->request.environment_count;
@@ -107,8 +125,8 @@ static bool read_environment(struct command *command, const struct profile *prof
 
     if (count > (size_t)(end - *at))
         return false;
-    command->environment =
-        calloc(count + sizeof profile->environment / sizeof *profile->environment + 2, sizeof(char *));
+    command->environment = calloc(
+        count + count_entries(profile->image_environment) + count_entries(profile->environment) + 2, sizeof(char *));
     if (!command->environment)
         return false;
     for (; used < count; used++) {
@@ -118,9 +136,8 @@ static bool read_environment(struct command *command, const struct profile *prof
             return false;
         command->environment[used] = entry;
     }
-    for (const char *const *fixed = profile->environment; *fixed; fixed++)
-        if (!has_name(command->environment, count, *fixed))
-            command->environment[used++] = *fixed;
+    used = add_missing(command, used, profile->image_environment);
+    used = add_missing(command, used, profile->environment);
     if (snprintf(pwd, sizeof pwd, "PWD=%s", command->directory) < (int)sizeof pwd &&
         !has_name(command->environment, count, pwd))
         command->environment[used++] = pwd;

@@ -20,6 +20,7 @@ const char *const view_etc[] = {"alternatives",
                                 "bash.bashrc",
                                 "ca-certificates.conf",
                                 "crypto-policies",
+                                "dpkg",
                                 "fonts",
                                 "java-11-openjdk",
                                 "java-17-openjdk",
@@ -36,6 +37,7 @@ const char *const view_etc[] = {"alternatives",
                                 "pki/ca-trust",
                                 "pki/tls/certs",
                                 "protocols",
+                                "rpm",
                                 "services",
                                 "ssl/certs",
                                 "ssl/openssl.cnf",
@@ -45,6 +47,8 @@ const char *const view_etc[] = {"alternatives",
 const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
 
 const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
+
+const char *const view_packages[] = {"/var/lib/dpkg", "/var/lib/rpm", NULL};
 
 static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", NULL};
 static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "timer_list", "kallsyms",
@@ -65,6 +69,11 @@ enum { MEMORY_MB_MOST = 72 };
 /* Where in the storage trees are mounted that the keeper hands over. */
 #define PLANTED_WORKSPACE "seed"
 #define PLANTED_ROOTFS "seed-root"
+#define PLANTED_MOUNT "seed-%zu"
+enum { PLANTED_SIZE = 32 };
+
+/* The folder of the storage that stays empty: an overlay that takes no changes wants two layers. */
+#define NOTHING "nothing"
 
 struct view {
     const struct box_request *request;
@@ -101,7 +110,7 @@ static int find_here(int fd, struct reason *reason)
 int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
                       struct reason *reason)
 {
-    *folders = (struct view_folders){-1, -1, -1, -1};
+    *folders = (struct view_folders){-1, -1, -1, -1, {-1}};
     folders->storage = find_here(request->storage_fd, reason);
     if (request->rootfs_fd < 0)
         folders->skeleton = find_here(request->skeleton_fd, reason);
@@ -109,6 +118,8 @@ int view_folders_find(const struct box_request *request, bool planted, struct vi
         folders->workspace = find_here(request->workspace_fd, reason);
     if (request->rootfs_fd >= 0 && !planted)
         folders->rootfs = find_here(request->rootfs_fd, reason);
+    for (size_t i = 0; i < request->mount_count && !planted; i++)
+        folders->mounts[i] = find_here(request->mounts[i].fd, reason);
     return reason->text[0] ? -1 : 0;
 }
 
@@ -139,9 +150,17 @@ static int plant_inside(const struct box_request *request, int pidfd)
     /* Safe: nothing of the box runs yet but its init, and this process executes nothing, mounts two trees, and ends. */
     if (setns(pidfd, CLONE_NEWNS) < 0)
         return errno;
-    const int failed = plant(request->workspace_fd, path, PLANTED_WORKSPACE);
+    int failed = plant(request->workspace_fd, path, PLANTED_WORKSPACE);
 
-    return failed ? failed : plant(request->rootfs_fd, path, PLANTED_ROOTFS);
+    if (!failed)
+        failed = plant(request->rootfs_fd, path, PLANTED_ROOTFS);
+    for (size_t i = 0; i < request->mount_count && !failed; i++) {
+        char name[PLANTED_SIZE];
+
+        snprintf(name, sizeof name, PLANTED_MOUNT, i);
+        failed = plant(request->mounts[i].fd, path, name);
+    }
+    return failed;
 }
 
 static int make_planted_folder(int fd, int storage_fd, const char *name)
@@ -149,14 +168,28 @@ static int make_planted_folder(int fd, int storage_fd, const char *name)
     return fd < 0 || mkdirat(storage_fd, name, 0755) == 0 || errno == EEXIST ? 0 : -1;
 }
 
+static int make_planted_folders(const struct box_request *request)
+{
+    int made = make_planted_folder(request->workspace_fd, request->storage_fd, PLANTED_WORKSPACE);
+
+    if (made == 0)
+        made = make_planted_folder(request->rootfs_fd, request->storage_fd, PLANTED_ROOTFS);
+    for (size_t i = 0; i < request->mount_count && made == 0; i++) {
+        char name[PLANTED_SIZE];
+
+        snprintf(name, sizeof name, PLANTED_MOUNT, i);
+        made = make_planted_folder(request->mounts[i].fd, request->storage_fd, name);
+    }
+    return made;
+}
+
 int view_folders_plant(const struct box_request *request, int pidfd, struct reason *reason)
 {
     int status = 0;
 
-    if (request->workspace_fd < 0 && request->rootfs_fd < 0)
+    if (request->workspace_fd < 0 && request->rootfs_fd < 0 && request->mount_count == 0)
         return 0;
-    if (make_planted_folder(request->workspace_fd, request->storage_fd, PLANTED_WORKSPACE) < 0 ||
-        make_planted_folder(request->rootfs_fd, request->storage_fd, PLANTED_ROOTFS) < 0)
+    if (make_planted_folders(request) < 0)
         return reason_mount(reason, "folder", "the storage", errno);
     const pid_t pid = _Fork(); /* the keeper has threads: keeper/thread.h */
 
@@ -179,6 +212,14 @@ int view_folders_find_planted(const struct box_request *request, struct view_fol
         folders->rootfs = openat(folders->storage, PLANTED_ROOTFS, flags);
     if ((request->workspace_fd >= 0 && folders->workspace < 0) || (request->rootfs_fd >= 0 && folders->rootfs < 0))
         return reason_mount(reason, "seed", "the storage", errno);
+    for (size_t i = 0; i < request->mount_count; i++) {
+        char name[PLANTED_SIZE];
+
+        snprintf(name, sizeof name, PLANTED_MOUNT, i);
+        folders->mounts[i] = openat(folders->storage, name, flags);
+        if (folders->mounts[i] < 0)
+            return reason_mount(reason, "folder", request->mounts[i].path, errno);
+    }
     return 0;
 }
 
@@ -196,7 +237,7 @@ static int open_inside(const struct view *view, const char *path, uint64_t flags
 /* Makes the folder PATH with all above it, and opens it. */
 static int make_folder(const struct view *view, const char *path)
 {
-    char prefix[NAME_MAX + 1];
+    char prefix[PATH_MAX];
     int folder = open_inside(view, path, O_PATH | O_DIRECTORY, 0);
 
     if (folder >= 0 || errno != ENOENT)
@@ -220,7 +261,7 @@ static int make_folder(const struct view *view, const char *path)
 /* Opens PATH as a place for a mount, and makes it if need be: a folder, or an empty file. */
 static int make_place(const struct view *view, const char *path, bool folder)
 {
-    char parent[NAME_MAX + 1];
+    char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
 
     if (folder)
@@ -370,6 +411,9 @@ static int show_system(const struct view *view)
         if (show(view, path) < 0)
             return -1;
     }
+    for (const char *const *path_of_packages = view_packages; *path_of_packages; path_of_packages++)
+        if (show(view, *path_of_packages) < 0)
+            return -1;
     return 0;
 }
 
@@ -500,6 +544,61 @@ static int make_private_folders(const struct view *view)
     return place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true);
 }
 
+/*
+ * A folder of the machine at PATH. An overlay and no bind: sockets and pipes in it are then the box's own, whose other
+ * ends nobody on the machine holds, and what is mounted below the folder is not shown.
+ */
+static int show_folder(const struct view *view, int folder, const char *path)
+{
+    char layers[64];
+
+    if (mkdirat(view->folders->storage, NOTHING, 0700) < 0 && errno != EEXIST)
+        return reason_mount(view->reason, "folder", "the storage", errno);
+    AUTO_CLOSE int nothing = openat(view->folders->storage, NOTHING, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    snprintf(layers, sizeof layers, "/proc/self/fd/%d:/proc/self/fd/%d", folder, nothing);
+    const struct option options[] = {{"lowerdir", layers}, {"userxattr", NULL}, {NULL, NULL}};
+
+    return place(view, "overlay", new_file_system("overlay", options, MOUNT_SYSTEM), path, true);
+}
+
+/* The folder of "/" that PATH begins with, if only what is shown needs it: the skeleton's, read-only, so that the box
+ * cannot rename or replace it. */
+static int show_top(const struct view *view, const char *path)
+{
+    char top[NAME_MAX + 1];
+    struct stat status;
+
+    snprintf(top, sizeof top, "%.*s", (int)strcspn(path + 1, "/"), path + 1);
+    AUTO_CLOSE int there = open_inside(view, top, O_PATH, 0);
+
+    if (there >= 0 || fstatat(view->folders->skeleton, top, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    return place(view, "bind", clone_tree(view->folders->skeleton, top, MOUNT_SYSTEM), top, true);
+}
+
+static int show_folders(const struct view *view)
+{
+    const struct box_request *request = view->request;
+
+    for (size_t i = 0; i < request->mount_count && view->folders->skeleton >= 0; i++)
+        if (show_top(view, request->mounts[i].path) < 0)
+            return -1;
+    for (size_t i = 0; i < request->mount_count; i++)
+        if (show_folder(view, view->folders->mounts[i], request->mounts[i].path) < 0)
+            return -1;
+    return 0;
+}
+
+/* Where commands start that say nothing. An image may name a folder that it does not have. */
+static int make_start_folder(const struct view *view)
+{
+    const char *path = view->request->settings->start_dir;
+    AUTO_CLOSE int folder = path ? make_folder(view, path) : -1;
+
+    return !path || folder >= 0 ? 0 : reason_mount(view->reason, "the working directory", path, errno);
+}
+
 /* A folder of the storage: no overlay, which some places for the storage cannot carry, and which costs memory. */
 static int new_root(const struct view *view)
 {
@@ -571,7 +670,7 @@ int view_enter(const struct box_request *request, const struct view_folders *fou
         return -1;
     if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 ||
         make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
-        leave_host(&view) < 0)
+        show_folders(&view) < 0 || make_start_folder(&view) < 0 || leave_host(&view) < 0)
         return -1;
     umask(022);
     return 0;

@@ -16,12 +16,16 @@ extern const char *const view_system[];
 
 extern const char *const view_devices[];
 
+/* What the machine knows of its packages: builds ask dpkg-query and rpm for it. Absolute, ended by NULL. */
+extern const char *const view_packages[];
+
 /* The folders of a box_request, as the mount namespace of the box sees them. -1: there is none. */
 struct view_folders {
     int storage;
     int workspace;
     int rootfs;
     int skeleton;
+    int mounts[BOX_MOUNTS];
 };
 
 /*
@@ -33,9 +37,9 @@ int view_folders_find(const struct box_request *request, bool planted, struct vi
                       struct reason *reason);
 
 /*
- * For root, whose workspace and rootfs are mounts without a place (idmapped): the kernel lets no box use them as they
- * are, so the keeper mounts them in the mount namespace of the box's init, PIDFD, where view_folders_find_planted finds
- * them.
+ * For root, whose workspace, rootfs and mounts are trees without a place (idmapped, or made for this box): the kernel
+ * lets no box use them as they are, so the keeper mounts them in the mount namespace of the box's init, PIDFD, where
+ * view_folders_find_planted finds them.
  */
 int view_folders_plant(const struct box_request *request, int pidfd, struct reason *reason);
 int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason);

@@ -446,7 +446,7 @@ int walls_landlock_box(struct reason *reason)
     return 0;
 }
 
-int walls_landlock_ruleset(int storage_fd, struct reason *reason)
+int walls_landlock_ruleset(int storage_fd, const struct box_mount *mounts, size_t count, struct reason *reason)
 {
     static const char *const systems[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
     static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
@@ -464,6 +464,10 @@ int walls_landlock_ruleset(int storage_fd, struct reason *reason)
         snprintf(path, sizeof path, "/etc/%s", *name);
         domain_allow(&domain, AT_FDCWD, path, ACCESS_READ);
     }
+    for (const char *const *name = view_packages; *name; name++)
+        domain_allow(&domain, AT_FDCWD, *name, ACCESS_READ);
+    for (size_t i = 0; i < count; i++)
+        domain_allow(&domain, mounts[i].fd, ".", ACCESS_READ);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         domain_allow(&domain, AT_FDCWD, devices[i],
                      LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE);

@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+struct box_mount; /* of box.h */
+
 /* The seccomp filters of both confinements. libseccomp writes them once, in the keeper; a box only loads one. */
 struct seccomp_program;
 
@@ -31,10 +33,10 @@ int walls_drop_capabilities(struct reason *reason);
 int walls_landlock_box(struct reason *reason);
 
 /*
- * Makes the Landlock ruleset of CONFINEMENT_LANDLOCK: the system read-only, and the folders upper, tmp and home of
- * STORAGE_FD. Returns its descriptor, to be entered by each command.
+ * Makes the Landlock ruleset of CONFINEMENT_LANDLOCK: the system and the COUNT folders of MOUNTS read-only, and the
+ * folders upper, tmp and home of STORAGE_FD. Returns its descriptor, to be entered by each command.
  */
-int walls_landlock_ruleset(int storage_fd, struct reason *reason);
+int walls_landlock_ruleset(int storage_fd, const struct box_mount *mounts, size_t count, struct reason *reason);
 
 /* Enters RULESET. For a command between vfork and exec: touches no memory. 0 or -1 with errno. */
 int walls_landlock_enter(int ruleset);

@@ -97,9 +97,12 @@ struct building {
     int init_fd; /* the box's end of the socketpair */
     int memory_events_fd;
     int network_fd;
+    char *show; /* what the paths of `mounts` lie in */
+    struct box_mount mounts[BOX_MOUNTS];
+    size_t mount_count;
 };
 
-static void close_building(struct building *building)
+static void clear_building(struct building *building)
 {
     const int fds[] = {building->folder.fd, building->folder.storage_fd, building->workspace_fd,
                        building->rootfs_fd, building->skeleton_fd,       building->folder.listener_fd,
@@ -108,6 +111,32 @@ static void close_building(struct building *building)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
             close(fds[i]);
+    for (size_t i = 0; i < building->mount_count; i++)
+        close(building->mounts[i].fd);
+    free(building->show);
+}
+
+/* Opens what the box is shown of the machine's folders. */
+static int open_mounts(struct building *building, char *reason, size_t size)
+{
+    struct shown shown[SHOWN_MOST];
+
+    if (!building->settings->show)
+        return 0;
+    building->show = strdup(building->settings->show);
+    const int count = building->show ? settings_shown(building->show, shown) : -1;
+
+    for (int i = 0; i < count; i++) {
+        const int fd =
+            seed_open_shown(&shown[i], building->box->landlock ? geteuid() : building->box->host_uid, reason, size);
+
+        if (fd < 0)
+            return -1;
+        building->mounts[building->mount_count++] = (struct box_mount){shown[i].place, fd};
+    }
+    if (count < 0)
+        snprintf(reason, size, "show: the list of folders cannot be read; free some memory, then try again");
+    return count < 0 ? -1 : 0;
 }
 
 /* Without a control group for it, a share of the processors is kept by allowing only so many of them. */
@@ -155,13 +184,17 @@ static int prepare(struct building *building, char *reason, size_t size)
     if (settings->archive && !settings->unpacks) {
         char path[192];
 
-        snprintf(path, sizeof(path), "%s/upper", settings->archive);
+        snprintf(path, sizeof(path), "%s/upper%s", settings->archive,
+                 strncmp(settings->archive, IMAGE_KEY, strlen(IMAGE_KEY)) == 0 ? "/" IMAGE_FOLDER : "");
         building->rootfs_fd = seed_open_at(keeper->state.rootfs_fd, path, box->host_uid, building->gid, reason, size);
         if (building->rootfs_fd < 0)
             return -1;
     }
+    if (open_mounts(building, reason, size) < 0)
+        return -1;
     if (building->rootfs_fd < 0 && !box->landlock) {
-        building->skeleton_fd = skeleton_open(keeper->state.view_fd, settings->fake_root, reason, size);
+        building->skeleton_fd = skeleton_open(keeper->state.view_fd, settings->fake_root, building->mounts,
+                                              building->mount_count, reason, size);
         if (building->skeleton_fd < 0)
             return -1;
     }
@@ -195,6 +228,8 @@ static int start(struct building *building, char *reason, size_t size)
         .workspace_fd = building->workspace_fd,
         .rootfs_fd = building->rootfs_fd,
         .skeleton_fd = building->skeleton_fd,
+        .mounts = building->mounts,
+        .mount_count = building->mount_count,
         .listener_fd = building->folder.listener_fd,
         .keeper_fd = building->init_fd,
         .memory_events_fd = building->memory_events_fd,
@@ -361,7 +396,16 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                          size_t size)
 {
     struct box *box = calloc(1, sizeof(*box));
-    struct building building = {keeper, settings, box, 0, {-1, -1, -1}, -1, -1, -1, -1, -1, -1};
+    struct building building = {.keeper = keeper,
+                                .settings = settings,
+                                .box = box,
+                                .folder = {-1, -1, -1},
+                                .workspace_fd = -1,
+                                .rootfs_fd = -1,
+                                .skeleton_fd = -1,
+                                .init_fd = -1,
+                                .memory_events_fd = -1,
+                                .network_fd = -1};
     struct timespec now;
 
     if (!box || !make_id(box->id)) {
@@ -382,7 +426,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     box->keeper_fd = -1;
     int built = build(&building, reason, size, status);
 
-    close_building(&building);
+    clear_building(&building);
     if (built == 0) {
         network_want(&keeper->network);
         return box;
@@ -553,5 +597,6 @@ void boxes_sweep(struct keeper *keeper)
 {
     state_sweep(&keeper->state, sweep_one, keeper);
     state_sweep_rootfs(&keeper->state, archive_in_use, keeper);
+    state_sweep_downloads(&keeper->state);
     remove_remains(keeper);
 }

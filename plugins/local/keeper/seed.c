@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,11 +50,15 @@ static int map_namespace(const struct stat *owner, uid_t uid, gid_t gid)
     return fd;
 }
 
+static int clone_tree(int folder_fd)
+{
+    return (int)syscall(SYS_open_tree, folder_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
 static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_t gid)
 {
     AUTO_CLOSE int map = map_namespace(owner, uid, gid);
-    AUTO_CLOSE int tree =
-        (int)syscall(SYS_open_tree, folder_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    AUTO_CLOSE int tree = clone_tree(folder_fd);
     struct mount_attr attributes = {
         .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
         .userns_fd = (uint64_t)(unsigned)map,
@@ -89,4 +94,34 @@ int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *re
 int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
 {
     return seed_open_at(AT_FDCWD, path, uid, gid, reason, size);
+}
+
+static int clone_read_only(int folder_fd)
+{
+    AUTO_CLOSE int tree = clone_tree(folder_fd);
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+
+    if (tree < 0 || syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
+        return -1;
+    return take_fd(&tree);
+}
+
+int seed_open_shown(const struct shown *shown, uid_t uid, char *reason, size_t size)
+{
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    AUTO_CLOSE int folder = (int)syscall(SYS_openat2, AT_FDCWD, shown->real, &how, sizeof(how));
+    struct stat status;
+
+    if (folder < 0 || fstat(folder, &status) < 0 || status.st_dev != shown->device || status.st_ino != shown->inode) {
+        snprintf(reason, size, "show: the folder %s was replaced meanwhile; try again", shown->place);
+        return -1;
+    }
+    if (uid == geteuid())
+        return take_fd(&folder);
+    const int tree = clone_read_only(folder);
+
+    if (tree < 0)
+        snprintf(reason, size, "show: the folder %s cannot be shown to a box of root: %s; leave it out", shown->place,
+                 strerror(errno));
+    return tree;
 }

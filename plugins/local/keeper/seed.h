@@ -3,6 +3,8 @@
 #ifndef SANDLOT_LOCAL_SEED_H
 #define SANDLOT_LOCAL_SEED_H
 
+#include "../settings.h"
+
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,5 +16,12 @@ int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
 
 /* The same for a path that begins at FOLDER_FD. */
 int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *reason, size_t size);
+
+/*
+ * Opens the folder SHOWN, which must still be the one that was judged, for a box of UID: an O_PATH descriptor, and
+ * where UID is not the caller's own a read-only clone of the mount, in which owners and modes are what they are. -1
+ * with REASON.
+ */
+int seed_open_shown(const struct shown *shown, uid_t uid, char *reason, size_t size);
 
 #endif

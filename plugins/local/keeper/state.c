@@ -9,9 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -20,6 +23,9 @@ enum {
     REMEMBERED_SECONDS = 24 * 60 * 60,
     FORGET_EVERY = 64, /* so many ends are added before old ones are looked for again */
     ROOTFS_SECONDS = 7 * 24 * 60 * 60,
+    ROOTFS_FRESH = 60 * 60, /* whoever has just unpacked one is to find it */
+    ROOTFS_MB = 16 * 1024,  /* of what nobody uses */
+    ROOTFS_MOST = 256,
     TRASH_STACK = 512 * 1024
 };
 
@@ -328,21 +334,81 @@ int state_keep_rootfs(const struct state *state, const char *id, const char *key
     return -1;
 }
 
-void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *context, const char *key),
-                        const void *context)
-{
-    time_t limit = time(NULL) - ROOTFS_SECONDS;
-    DIR *folder = list_folder(state->rootfs_fd);
+/* An unpacked archive or image. */
+struct kept {
+    char key[NAME_MAX + 1];
+    time_t used;
+    int64_t size_mb; /* 0: unknown */
+};
 
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+/* What was counted when it was unpacked (rootfs.c). */
+static int64_t kept_size(const struct state *state, const char *key)
+{
+    char path[NAME_MAX + 16];
+    char text[32] = "";
+
+    snprintf(path, sizeof(path), "%s/home/size", key);
+    AUTO_CLOSE int fd = openat(state->rootfs_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int64_t size = fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoll(text, NULL, 10) : 0;
+
+    return size > 0 && size < ROOTFS_MB ? size : size > 0 ? ROOTFS_MB : 0;
+}
+
+static int compare_kept(const void *left, const void *right)
+{
+    const struct kept *one = left;
+    const struct kept *other = right;
+
+    return one->used > other->used ? -1 : one->used < other->used;
+}
+
+/* What there is, the last used one first. */
+static size_t list_kept(const struct state *state, struct kept *kept, size_t size)
+{
+    DIR *folder = list_folder(state->rootfs_fd);
+    size_t count = 0;
+
+    for (struct dirent *entry; folder && count < size && (entry = readdir(folder));) {
         struct stat status;
 
         if (*entry->d_name == '.' || fstatat(state->rootfs_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        if (status.st_mtime < limit && !in_use(context, entry->d_name) &&
-            renameat(state->rootfs_fd, entry->d_name, state->trash_fd, entry->d_name) == 0)
+        snprintf(kept[count].key, sizeof(kept[count].key), "%s", entry->d_name);
+        kept[count].used = status.st_mtime;
+        kept[count].size_mb = kept_size(state, entry->d_name);
+        count++;
+    }
+    if (folder)
+        closedir(folder);
+    qsort(kept, count, sizeof(*kept), compare_kept);
+    return count;
+}
+
+void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *context, const char *key),
+                        const void *context)
+{
+    struct kept kept[ROOTFS_MOST];
+    const size_t count = list_kept(state, kept, ROOTFS_MOST);
+    const time_t now = time(NULL);
+    int64_t size_mb = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_mb += kept[i].size_mb;
+        if (kept[i].used >= now - ROOTFS_SECONDS && (size_mb <= ROOTFS_MB || kept[i].used >= now - ROOTFS_FRESH))
+            continue;
+        if (!in_use(context, kept[i].key) && renameat(state->rootfs_fd, kept[i].key, state->trash_fd, kept[i].key) == 0)
             wake_trash();
     }
+}
+
+void state_sweep_downloads(const struct state *state)
+{
+    AUTO_CLOSE int downloads = openat(state->fd, "downloads", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = downloads >= 0 && flock(downloads, LOCK_EX | LOCK_NB) == 0 ? list_folder(downloads) : NULL;
+
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (*entry->d_name != '.' && renameat(downloads, entry->d_name, state->trash_fd, entry->d_name) == 0)
+            wake_trash();
     if (folder)
         closedir(folder);
 }

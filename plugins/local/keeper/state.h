@@ -5,6 +5,7 @@
  *   rootfs/KEY/ the storage of a box that unpacked an archive; what it unpacked is in upper/
  *   view/       the root folders of boxes (box/skeleton.h), made anew by each keeper
  *   spare/      the folder of the next box, made ahead
+ *   downloads/  images on their way (download.h)
  *   trash/      what is being removed
  */
 #ifndef SANDLOT_LOCAL_STATE_H
@@ -56,9 +57,13 @@ void state_remember_end(struct state *state, const char *id, const char *reason)
  * one stays. 0, or -1 with errno. */
 int state_keep_rootfs(const struct state *state, const char *id, const char *key);
 
-/* Removes the unpacked archives that were not used for a week and for which IN_USE is false. */
+/* Removes the unpacked archives and images that were not used for a week, or, longest unused first, are more than 16
+ * GiB together, and for which IN_USE is false. */
 void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *context, const char *key),
                         const void *context);
+
+/* Removes what was being fetched for programs that were killed (download.h). */
+void state_sweep_downloads(const struct state *state);
 
 /* Is the trash empty? */
 bool state_is_clean(void);
