@@ -206,7 +206,7 @@ if plugin "a provider builds with the header of 1.2" "$scratch/search/second_net
         '.error == "not_supported" and (.message | contains("make a snapshot"))' fork "$id"
     run delete --sandbox second_network "$id"
     check "nothing is left of 1.2" no_boxes
-    rm "$scratch/search/second_network.so" "$config"
+    rm "$scratch/search/second_network.so"
 fi
 
 # ---- built for a later minor version ----

@@ -1,5 +1,4 @@
-/* A program that embeds Sandlot, as it was written for the library of ABI 1.2: what a sandbox may reach, and processes.
- */
+/* A program that embeds Sandlot, as it was written for the library of ABI 1.2: what a sandbox may reach. */
 #include <sandlot/sandlot.h>
 
 #include <stdio.h>
@@ -44,21 +43,6 @@ static void use_network(struct sandlot_session *session)
     check(!sandlot_has_network_log(session), "there is no log", &error);
 }
 
-static void use_processes(struct sandlot_session *session)
-{
-    const struct sandlot_start start = {.size = sizeof(start), .command = "exit 3"};
-    struct sandlot_process process = {.size = sizeof(process)};
-    struct sandlot_error error = {0};
-    char id[SANDLOT_PROCESS_ID_SIZE];
-    struct sandlot_follow follow = {.size = sizeof(follow), .id = id, .wait_ms = 60000};
-
-    check(sandlot_start_process(session, &start, id, &error) == 0, "a process", &error);
-    check(sandlot_follow_process(session, &follow, NULL, &process, &error) == 0, "its end", &error);
-    check(process.state == SANDLOT_PROCESS_EXITED && process.has_exit_code && process.exit_code == 3, "its exit code",
-          &error);
-    sandlot_process_clear(&process);
-}
-
 int main(void)
 {
     const struct sandlot_options options = {.size = sizeof(options), .no_environment_files = true};
@@ -68,10 +52,8 @@ int main(void)
     struct sandlot_session *session = sandlot ? sandlot_session_open(sandlot, &box, &error) : NULL;
 
     check(session != NULL, "opening a session", &error);
-    if (session) {
+    if (session)
         use_network(session);
-        use_processes(session);
-    }
     check(sandlot_session_close(session, &error) == 0, "closing the session", &error);
     sandlot_close(sandlot);
     printf("built for %s, runs with %s: %d failures\n", SANDLOT_VERSION, sandlot_version(), failures);
