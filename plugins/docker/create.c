@@ -1,5 +1,7 @@
 #include "create.h"
 
+#include "policy.h"
+
 #include "image.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -52,11 +54,11 @@ static void set_memory_folders(struct json_builder *body, const struct parameter
     json_set_member(body, "HostConfig.Tmpfs", wanted->working_dir, options);
 }
 
-static void set_walls(struct json_builder *body, const struct parameters *wanted)
+static void set_walls(struct json_builder *body, const struct parameters *wanted, const struct sandlot_network *network)
 {
     json_set_string(body, "HostConfig.CapDrop[]", "ALL");
     parameter_set_json(body, "HostConfig.CapAdd", wanted->capabilities);
-    json_set_string(body, "HostConfig.NetworkMode", wanted->network);
+    json_set_string(body, "HostConfig.NetworkMode", policy_network(wanted, network));
     json_set_string(body, "HostConfig.IpcMode", "private");
     parameter_set_text(body, "HostConfig.UsernsMode", wanted->userns);
     parameter_set_text(body, "HostConfig.Runtime", wanted->runtime);
@@ -129,7 +131,7 @@ static enum sandlot_status make_body(struct creation *creation, char **text)
     set_main(&body, creation);
     set_limits(&body, &creation->docker->parameters);
     set_memory_folders(&body, &creation->docker->parameters);
-    set_walls(&body, &creation->docker->parameters);
+    set_walls(&body, &creation->docker->parameters, network_asked(creation->request));
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
         return sandlot_fail(creation->call, SANDLOT_INVALID_ARGUMENT,

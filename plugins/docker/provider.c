@@ -61,7 +61,7 @@ static const struct sandlot_provider docker_provider = {
     M(package, "sandlot-provider-docker")                                                                    \
     M(working_dir, "/workspace")                                                                             \
     M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot terminal streaming check")                          \
+    M(capabilities, "list upload download pause snapshot terminal streaming check network-off network-open") \
     M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH") \
     M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")     \
     M(reads, "~/.docker $DOCKER_CONFIG $DOCKER_CERT_PATH ~/.ssh")                                            \

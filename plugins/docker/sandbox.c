@@ -1,6 +1,7 @@
 #include "sandbox.h"
 
 #include "create.h"
+#include "policy.h"
 #include "snapshots.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -47,9 +48,9 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
     AUTO_FREE char *image = NULL;
     char id[CONTAINER_ID + 1] = "";
     const char *wanted = sandbox->docker->parameters.image;
-    enum sandlot_status status = SANDLOT_OK;
+    enum sandlot_status status = policy_check(call, &sandbox->docker->parameters, network_asked(request));
 
-    if (request->snapshot)
+    if (status == SANDLOT_OK && request->snapshot)
         status = snapshots_image(call, sandbox->docker, request->snapshot, &image);
     if (status == SANDLOT_OK)
         status = create_container(call, sandbox->docker, request, image ? image : wanted, !request->snapshot, id);

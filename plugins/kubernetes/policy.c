@@ -76,3 +76,33 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
     kubernetes->policy_stands = status == SANDLOT_OK;
     return status;
 }
+
+/* ---- what is asked for one sandbox ------------------------------------------------------------------------------- */
+
+enum sandlot_status policy_check(struct sandlot_call *call, const struct parameters *parameters,
+                                 const struct sandlot_network *network)
+{
+    enum sandlot_status status = network_exclude(call, network, "network", strcmp(parameters->network, "none") != 0);
+
+    if (status != SANDLOT_OK || !network)
+        return status;
+    if (strcmp(parameters->engine, "agent-sandbox") == 0)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "a sandbox of agent-sandbox has the network policy of its template; set it there, or use "
+                            "engine=pods");
+    if (network->mode == SANDLOT_NETWORK_ALLOW || network->credential_count > 0)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "a pod has no list of hosts and nothing that adds to its requests; use off or open");
+    if (network->mode == SANDLOT_NETWORK_OFF && !parameters->trust_network_policy)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "nothing tells whether this cluster enforces NetworkPolicies, without which a pod is not "
+                            "off; say --param trust_network_policy=true if you know that it does");
+    return SANDLOT_OK;
+}
+
+const char *policy_word(const struct parameters *parameters, const struct sandlot_network *network)
+{
+    if (!network)
+        return parameters->network;
+    return network->mode == SANDLOT_NETWORK_OPEN ? "open" : "none";
+}

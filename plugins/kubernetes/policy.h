@@ -4,8 +4,17 @@
 
 #include "api.h"
 
+#include <sandlot/sdk/network.h>
+
 /* Sees to it that the namespace denies everything to pods with the label sandlot-network=none, and that before there is
  * such a pod. One policy serves all of them, for ever. */
 enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *kubernetes);
+
+/* Refuses what cannot be held, without a request. NETWORK NULL: SANDLOT_OK. */
+enum sandlot_status policy_check(struct sandlot_call *call, const struct parameters *parameters,
+                                 const struct sandlot_network *network);
+
+/* The word of the parameter `network` for that, after policy_check: NETWORK, or what the parameters say. */
+const char *policy_word(const struct parameters *parameters, const struct sandlot_network *network);
 
 #endif

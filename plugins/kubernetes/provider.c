@@ -60,12 +60,12 @@ static const struct sandlot_provider kubernetes_provider = {
     .check = kubernetes_check,
 };
 
-#define KUBERNETES_METADATA(M)                                                    \
-    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox") \
-    M(package, "sandlot-provider-kubernetes")                                     \
-    M(working_dir, "/workspace")                                                  \
-    M(capabilities, "list upload download pause terminal streaming check")        \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
-    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
+#define KUBERNETES_METADATA(M)                                                                      \
+    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox")                   \
+    M(package, "sandlot-provider-kubernetes")                                                       \
+    M(working_dir, "/workspace")                                                                    \
+    M(capabilities, "list upload download pause terminal streaming check network-off network-open") \
+    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                    \
+    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                           \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
 SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

@@ -86,12 +86,14 @@ static enum sandlot_status create_pod(struct sandlot_call *call, struct kubernet
                                       const struct sandlot_create *request, const char *name, struct json_object **pod)
 {
     static const int exists[] = {409, 0};
-    const struct parameters *parameters = &kubernetes->access.parameters;
+    struct parameters parameters = kubernetes->access.parameters;
     AUTO_RESPONSE struct http_response response = {0};
     struct json_builder body = {0};
-    enum sandlot_status status = pod_describe(call, parameters, request, name, &body);
 
-    if (status == SANDLOT_OK && strcmp(parameters->network, "none") == 0)
+    parameters.network = policy_word(&parameters, network_asked(request));
+    enum sandlot_status status = pod_describe(call, &parameters, request, name, &body);
+
+    if (status == SANDLOT_OK && strcmp(parameters.network, "none") == 0)
         status = policy_ensure(call, kubernetes);
     if (status != SANDLOT_OK) {
         json_object_put(body.root);
@@ -122,13 +124,19 @@ static enum sandlot_status check_words(struct sandlot_call *call, const struct p
                               parameters->working_dir);
 }
 
-static enum sandlot_status choose(struct sandlot_call *call, struct kubernetes *kubernetes, bool *claim)
+/* Who asks for a policy gets a pod: a claim cannot have one. */
+static enum sandlot_status choose(struct sandlot_call *call, struct kubernetes *kubernetes,
+                                  const struct sandlot_network *network, bool *claim)
 {
     const char *engine = kubernetes->access.parameters.engine;
     enum sandlot_status status = check_words(call, &kubernetes->access.parameters);
 
+    if (status == SANDLOT_OK)
+        status = policy_check(call, &kubernetes->access.parameters, network);
+
     *claim = strcmp(engine, "agent-sandbox") == 0;
-    return status == SANDLOT_OK && strcmp(engine, "auto") == 0 ? claim_is_offered(call, kubernetes, claim) : status;
+    return status == SANDLOT_OK && !network && strcmp(engine, "auto") == 0 ? claim_is_offered(call, kubernetes, claim)
+                                                                           : status;
 }
 
 /* An answer that comes after Ctrl-C still tells what has to be deleted. */
@@ -155,7 +163,7 @@ static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *
     char name[64];
     char id[sizeof(name) + sizeof(CLAIM_PREFIX)];
     bool claim = false;
-    enum sandlot_status status = choose(call, kubernetes, &claim);
+    enum sandlot_status status = choose(call, kubernetes, network_asked(request), &claim);
 
     pod_name(request->run_label, name);
     if (status == SANDLOT_OK)

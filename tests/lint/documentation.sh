@@ -38,4 +38,14 @@ for host in claude codex cursor vscode langchain; do
     [[ $(<docs/agents.md) == *"${snippet//"$(realpath "$SANDLOT")"//usr/local/bin/sandlot}"* ]] ||
         complain "docs/agents.md does not show what --print-config $host prints"
 done
+
+# providers: the rows of docs/network.md, from the words that each provider announces
+providers() {
+    "$SANDLOT" providers --json | jq -r '.providers[] | .capabilities as $able | [.name] +
+        (["off", "open", "hosts", "ports", "cidrs", "credentials", "live"] | map(if $able["network-" + .] then "yes" else "no" end)) | "| `" + .[0] + "` | " + (.[1:] | join(" | ")) + " |"'
+}
+export SANDLOT_PLUGIN_PATH=$BUILD/plugins
+while IFS= read -r row; do
+    grep -qxF -- "$row" docs/network.md || complain "docs/network.md does not have: $row"
+done < <(providers)
 exit $failed

@@ -19,6 +19,7 @@ provider=(--sandbox agentcore --param "base_url=$url") workspace=/tmp
 
 vendor_lifecycle
 vendor_counts 1 2 3 4 3 3 3 22 1 1 4
+vendor_network
 vendor_faults
 vendor_rows
 parts_run

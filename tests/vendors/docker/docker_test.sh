@@ -19,8 +19,20 @@ vendor_use docker
 [ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
 provider=(--sandbox docker --param "base_url=$url" --param image=debian:stable) workspace=/workspace as_root=true
 
+# Another network than none, by the parameter too.
+docker_network() {
+    usage "its own parameter beside a policy" "parameter network and a network policy" create "${provider[@]}" --network off --param network=bridge
+    made_allowed --param network=bridge || return
+    reach "a network of the engine" "$id" yes a.example:443
+    gone "$id"
+    made || return
+    reach "what it gets when nothing is asked" "$id" no a.example:443
+    gone "$id"
+}
+
 input_streams=true # with the command
 vendor_lifecycle
+vendor_network docker_network
 vendor_faults
 vendor_rows
 parts_run

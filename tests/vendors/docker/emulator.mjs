@@ -46,6 +46,7 @@ async function start(request) {
     if (container.state === 'running') return { status: 304 };
     const folder = container.body.WorkingDir || '/';
     container.box = await createBox({ user: 'root', name: 'docker', home: '/root', hostname: container.body.Hostname, ...(container.image.box && { from: container.image.box }) });
+    if (container.body.HostConfig?.NetworkMode === 'none') container.box.wall = { allows: () => false };
     await container.box.mkdir(folder, { parents: true }).catch(() => {});
     if (!containers.has(container.id)) await container.box.destroy();
     container.state = 'running';

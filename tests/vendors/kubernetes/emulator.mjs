@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import tls from 'node:tls';
 import { createEmulator } from '../common/server.mjs';
 import { choose, exec, terminals } from './exec.mjs';
-import { createPod, deletePod, ended } from './pods.mjs';
+import { createPod, deletePod, ended, enforce } from './pods.mjs';
 import { demand } from './rights.mjs';
 import { Controllers } from './sandboxes.mjs';
 import { refusal } from './status.mjs';
@@ -28,6 +28,7 @@ const claims = new Resource({ ...EXTENSIONS, plural: 'sandboxclaims', kind: 'San
 const pools = new Resource({ ...EXTENSIONS, plural: 'sandboxwarmpools', kind: 'SandboxWarmPool' });
 const sandboxes = new Resource({ group: 'agents.x-k8s.io', version: 'v1beta1', plural: 'sandboxes', kind: 'Sandbox' });
 const resources = [pods, policies, ...(warm === undefined ? [] : [claims, pools, sandboxes])];
+enforce(policies);
 const controllers = new Controllers({ pods, sandboxes, claims, pools });
 
 function userOf(request) {

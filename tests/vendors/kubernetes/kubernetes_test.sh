@@ -24,7 +24,7 @@ unset KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT
 vendor_use kubernetes
 [ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
 export KUBECONFIG=$good
-provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods) workspace=/workspace
+provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods --param trust_network_policy=true) workspace=/workspace
 
 if [ -n "${SANDLOT_TEST_SLOW:-}" ]; then
     vendor_lifecycle
@@ -35,6 +35,13 @@ else # one of each: the rest says of pods what it says of others
     part faults_of "cut after" create exec upload download
     part rows_of transfer
 fi
+# Nothing tells whether a cluster enforces its policies; agent-sandbox has those of its templates.
+kubernetes_network() {
+    not_held "off, where nobody vouches for the cluster" trust_network_policy --network off --param trust_network_policy=false
+    not_held "a policy at agent-sandbox" agent-sandbox --network open --param engine=agent-sandbox
+    usage "its own parameter beside a policy" "parameter network and a network policy" create "${provider[@]}" --network off --param network=open
+}
+vendor_network kubernetes_network
 # As kubectl does, whose exec and cp look at the pod first.
 vendor_counts 3 2 2 3 2 2 21 21 1 1 5
 parts_run

@@ -61,6 +61,19 @@ function waiting(pods, pod, reason, message) {
     pods.changed(pod);
 }
 
+let policies = null;
+
+/** The NetworkPolicies, which this cluster enforces. */
+export function enforce(resource) {
+    policies = resource;
+}
+
+/** Does one keep it from reaching anything? Rules that let something out are not made here. */
+function isolated({ metadata: { namespace, labels = {} } }) {
+    const chosen = ({ matchLabels = {} }) => Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+    return [...policies.objects.values()].some(({ metadata, spec }) => metadata.namespace === namespace && spec.policyTypes?.includes('Egress') && chosen(spec.podSelector ?? {}));
+}
+
 async function run(pods, pod) {
     const [container] = pod.spec.containers;
     if (pod.metadata.deletionTimestamp) return;
@@ -88,6 +101,7 @@ async function start(pods, pod, container) {
     const environment = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
     const home = container.workingDir ?? '/workspace';
     const box = await createBox({ home, user: pod.spec.securityContext?.runAsUser ? 'user' : 'root', environment: { HOME: home, ...environment }, hostname: pod.metadata.name.slice(0, 60) });
+    box.wall = { allows: () => !isolated(pod) };
     if (pod.metadata.deletionTimestamp) return void box.destroy();
     const main = await box.spawn({ argv: [...(container.command ?? ['sh', '-c', 'sleep 1000000']), ...(container.args ?? [])] });
     const own = { box, main, timers: [] };

@@ -172,6 +172,15 @@ async function life() {
     await files(box);
     await sleeping(box);
     await copies(box);
+    await test('a network policy', async () => {
+        const other = await client.sandboxes.claim('default', { config: { network: { mode: 'block-all', egress: { trafficRules: [{ action: 'allow', domains: ['a.example'], ports: [{ port: 443 }] }] } } } });
+        const reach = async () => (await shell(other, ['a.example:443', 'a.example:80', 'c.example:443'].map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '))).stdout;
+        const before = await reach();
+        await other.updateNetworkPolicy({ mode: 'allow-all' });
+        const after = await reach();
+        await client.sandboxes.delete(other.id);
+        return same([before, after], ['reached a.example:443\nno\nno\n', 'reached a.example:443\nreached a.example:80\nreached c.example:443\n']);
+    });
     await test('list, page by page', async () => {
         const more = [await client.sandboxes.claim('default'), await client.sandboxes.claim('python')];
         const first = await client.sandboxes.list({ limit: 2 });
