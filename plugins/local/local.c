@@ -492,5 +492,5 @@ static const struct sandlot_provider local_provider = {
     M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")                         \
     M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")                            \
     M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.")                 \
-    M(inside_unless, "rootfs confinement fake_root")
+    M(inside_unless, "rootfs image confinement fake_root")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);
