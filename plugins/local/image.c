@@ -165,7 +165,7 @@ static enum sandlot_status find_key(struct request *request, char key[ARCHIVE_KE
 
     if (status != SANDLOT_OK)
         return status;
-    const char *number = begins_with(digest, digest_prefix) ? digest + strlen(digest_prefix) : "";
+    const char *number = digest && begins_with(digest, digest_prefix) ? digest + strlen(digest_prefix) : "";
 
     if (strlen(number) != DIGEST_LENGTH)
         return sandlot_fail(request->call, SANDLOT_INTERNAL,

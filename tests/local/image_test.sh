@@ -150,11 +150,31 @@ check "failures leave no box" until_true 5 no_boxes
 
 # ---- what goes ----
 
-mkdir -p "$state/downloads/killed"
+# One that is killed while it fetches: its skopeo waits for ever.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/skopeo" <<END
+#!/bin/sh
+case " \$* " in
+    *" copy "*) echo \$\$ >"$scratch/fetching.new" && mv "$scratch/fetching.new" "$scratch/fetching" && exec sleep 1000 ;;
+    *) exec $(command -v skopeo) "\$@" ;;
+esac
+END
+chmod +x "$scratch/bin/skopeo"
+umoci config --image mini:base --tag killed --config.user killed
+PATH=$scratch/bin:$PATH "$SANDLOT" -q exec --param image=oci:mini:killed -- true >/dev/null 2>&1 &
+fetching=$!
+check "one is being fetched" until_true 10 test -s "$scratch/fetching"
+kill -9 "$fetching"
+wait "$fetching" 2>/dev/null
+# What nobody has reaped yet has no arguments any more.
+gone() { [ -z "$(tr -d '\0' 2>/dev/null <"/proc/$(cat "$scratch/fetching")/cmdline")" ]; }
+check "who is killed takes skopeo along" until_true 10 gone
+check "and leaves a folder" test -n "$(ls -A "$state/downloads")"
 touch -d '8 days ago' "$state"/rootfs/*
 image_expect "another image" 0 "*" "*" oci:mini:large -- true
 check "what was not used for a week is gone" until_true 5 sh -c '[ "$(ls "$1/rootfs" | wc -l)" = 1 ]' sh "$state"
-check "and what somebody left who was killed" no_downloads
+check "and what was left" no_downloads
+"$SANDLOT" -q gc >/dev/null
 nothing_left "no sandbox is left"
 no_trash() { [ -z "$(ls -A "$state/trash")" ]; }
 check "nor anything that is being removed" until_true 10 no_trash

@@ -559,7 +559,15 @@ static int show_folder(const struct view *view, int folder, const char *path)
     snprintf(layers, sizeof layers, "/proc/self/fd/%d:/proc/self/fd/%d", folder, nothing);
     const struct option options[] = {{"lowerdir", layers}, {"userxattr", NULL}, {NULL, NULL}};
 
-    return place(view, "overlay", new_file_system("overlay", options, MOUNT_SYSTEM), path, true);
+    const int overlay = new_file_system("overlay", options, MOUNT_SYSTEM);
+
+    if (overlay < 0)
+        return reason_set(
+            view->reason,
+            "show: the folder %s cannot be shown (%s): if something is mounted below it, name the folders "
+            "beside that one by one; else see `sandlot doctor` for overlays",
+            path, strerror(errno));
+    return place(view, "overlay", overlay, path, true);
 }
 
 /* The folder of "/" that PATH begins with, if only what is shown needs it: the skeleton's, read-only, so that the box
