@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/plugin.h"
 #include "cli/progress.h"
-#include "cli/readiness.h"
+#include "session/readiness.h"
 #include "registry/discovery.h"
 
 #include <errno.h>
