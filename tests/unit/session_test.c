@@ -965,40 +965,6 @@ static void test_transfers_of_memory(void **state)
     expect_nothing_left();
 }
 
-static bool keep_output(void *context, uint64_t offset, const void *bytes, size_t length)
-{
-    char *text = context;
-
-    assert_true(offset + length < 512);
-    memcpy(text + offset, bytes, length);
-    return true;
-}
-
-static void test_jobs_of_processes(void **state)
-{
-    struct request wanted = request(NULL);
-    struct sandlot_session *session = must_open(&wanted);
-    struct sandlot_start start = {.size = sizeof(start), .command = "echo from behind"};
-    char id[SANDLOT_PROCESS_ID_SIZE] = "";
-    char text[512] = "";
-    struct sandlot_follow follow = {
-        .size = sizeof(follow), .id = id, .wait_ms = -1, .output = keep_output, .context = text};
-    struct sandlot_signal signal = {.size = sizeof(signal), .id = id};
-    struct sandlot_process process = {.size = sizeof(process)};
-    uint64_t next = 0;
-
-    (void)state;
-    ends(sandlot_submit_start_process(session, &start, id, NULL), SANDLOT_CODE_OK);
-    ends(sandlot_submit_follow_process(session, &follow, &next, &process, NULL), SANDLOT_CODE_OK);
-    assert_non_null(strstr(text, "from behind\n")); /* after what a shell without /proc may say */
-    assert_int_equal(next, process.output_total);
-    assert_int_equal(process.state, SANDLOT_PROCESS_EXITED);
-    sandlot_process_clear(&process);
-    ends(sandlot_submit_signal_process(session, &signal, NULL), SANDLOT_CODE_PROCESS_ENDED);
-    sandlot_session_close(session, NULL);
-    expect_nothing_left();
-}
-
 /* Is it FAKE, which this configuration names and which can be used? */
 static bool find_fake(void *context, const struct sandlot_listed_provider *provider)
 {
@@ -1466,7 +1432,6 @@ int main(void)
         SESSION_TEST(test_freed_jobs_are_not_told_of),
         SESSION_TEST(test_jobs_notify),
         SESSION_TEST(test_transfers_of_memory),
-        SESSION_TEST(test_jobs_of_processes),
         SESSION_TEST(test_list_of_providers),
         SESSION_TEST(test_more_jobs_than_files),
         SESSION_TEST(test_one_session_on_many_threads),
