@@ -431,6 +431,16 @@ $(VENDOR_CLIENTS): tests/vendors/package.json tests/vendors/package-lock.json te
 	@cp $^ $(@D)/
 	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'SDKs of vendors'
 
+# ---- what sdk/javascript meets, for tests/javascript --------------------------------------------------------------
+
+# Likewise: koffi, deepagents, and the compiler that checks the types.
+JAVASCRIPT_PACKAGES := $(BUILD)/javascript/installed
+
+$(JAVASCRIPT_PACKAGES): tests/javascript/package.json tests/javascript/package-lock.json tests/javascript/.npmrc | packages
+	@mkdir -p $(@D)
+	@cp $^ $(@D)/
+	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'packages for sdk/javascript'
+
 # ---- fuzzing ----------------------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -526,7 +536,7 @@ programs: $(TEST_PROGRAMS)
 # Of the unit tests make check runs in this build only those that no sanitizer lets through; see tests/check.sh.
 quick-programs: $(filter-out $(UNIT_TESTS),$(TEST_PROGRAMS)) $(filter %allocation_test,$(UNIT_TESTS)) \
                 $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l failing_allocator.h tests/unit/*_test.c))
-clients: $(CLIENTS) $(VENDOR_CLIENTS)
+clients: $(CLIENTS) $(VENDOR_CLIENTS) $(JAVASCRIPT_PACKAGES)
 fuzzers: $(FUZZERS)
 
 help:

@@ -54,7 +54,7 @@ black_box() { # of the build $1
     done
     printf '%s\n' tests/mcp/*_test.sh tests/cli/*_test.sh
 }
-projects() { printf '%s\n' tests/plugin_project_test.sh tests/python/python_test.sh tests/shipped_plugins_test.sh tests/documented_commands_test.sh tests/examples_test.sh tests/abi/abi_test.sh tests/install_test.sh tests/demo/run.sh; }
+projects() { printf '%s\n' tests/plugin_project_test.sh tests/python/python_test.sh tests/javascript/javascript_test.sh tests/shipped_plugins_test.sh tests/documented_commands_test.sh tests/examples_test.sh tests/abi/abi_test.sh tests/install_test.sh tests/demo/run.sh; }
 unit() { # of the build $1
     local source
     for source in tests/unit/*_test.c; do

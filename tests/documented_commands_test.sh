@@ -5,7 +5,7 @@
 # shellcheck disable=SC1091,SC2016,SC2154 # lib.sh; texts of documents
 . tests/cli/lib.sh
 
-documents=(README.md docs/*.md sdk/README.md)
+documents=(README.md docs/*.md docs/handbook/*.md sdk/README.md)
 declare -A not_run=(
     ['make run      # installs what is missing, builds, then writes, compiles and runs a program in a sandbox']="apt and a build; then it is tests/demo/run.sh"
     ['make check    # installs what is missing, runs the tests (make check-all: the slow ones too)']="this is a part of it"

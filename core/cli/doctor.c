@@ -8,8 +8,8 @@
 #include "cli/machine.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/readiness.h"
 #include "cli/signals.h"
+#include "session/readiness.h"
 
 #include <string.h>
 
@@ -122,7 +122,7 @@ static struct json_object *providers_array(const struct context *context, const 
     for (size_t i = 0; i < count; i++) {
         if (!shown(entries[i]))
             continue;
-        AUTO_FREE char *problem = readiness_check(context, entries[i], false);
+        AUTO_FREE char *problem = readiness_check(context->sandlot, entries[i], false);
         const char *reason = tried(entries[i]) && error_is_set(&trial->error) ? trial->error.message : problem;
         struct json_object *object = json_object_new_object();
 
@@ -168,7 +168,7 @@ static void print_providers(const struct context *context)
     for (size_t i = 0; i < count; i++) {
         if (!shown(entries[i]) || tried(entries[i]))
             continue;
-        AUTO_FREE char *problem = readiness_check(context, entries[i], false);
+        AUTO_FREE char *problem = readiness_check(context->sandlot, entries[i], false);
         const char *name = entries[i]->name ? entries[i]->name : entries[i]->path;
         AUTO_FREE char *clean = text_visible(name ? name : "-");
         AUTO_FREE char *why = problem ? text_visible(problem) : NULL;

@@ -6,9 +6,9 @@
 #include "cli/context.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/readiness.h"
 #include "cli/signals.h"
 #include "session/ledger.h"
+#include "session/readiness.h"
 
 #include <string.h>
 
@@ -140,7 +140,7 @@ static void list_all(const struct context *context, struct list *list)
     for (size_t i = 0; i < count && !signals_received(); i++) {
         if (!entries[i]->winner || !entries[i]->name)
             continue;
-        AUTO_FREE char *reason = readiness_check(context, entries[i], false);
+        AUTO_FREE char *reason = readiness_check(context->sandlot, entries[i], false);
 
         if (reason)
             progress_note("Not asking '%s': %s", entries[i]->name, reason);

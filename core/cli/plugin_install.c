@@ -10,8 +10,8 @@
 #include "cli/output.h"
 #include "cli/plugin.h"
 #include "cli/progress.h"
-#include "cli/readiness.h"
 #include "registry/discovery.h"
+#include "session/readiness.h"
 
 #include <errno.h>
 #include <fcntl.h>

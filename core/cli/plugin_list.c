@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/plugin.h"
-#include "cli/readiness.h"
+#include "session/readiness.h"
 
 #include <string.h>
 

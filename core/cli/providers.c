@@ -6,8 +6,8 @@
 #include "cli/context.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/readiness.h"
 #include "loader/parameters.h"
+#include "session/readiness.h"
 
 #include <math.h>
 #include <string.h>
@@ -153,7 +153,7 @@ static struct json_object *words_array(const char *list)
 static struct json_object *entry_object(const struct context *context, const struct registry_entry *entry, bool named)
 {
     struct json_object *object = json_object_new_object();
-    AUTO_FREE char *reason = readiness_check(context, entry, named);
+    AUTO_FREE char *reason = readiness_check(context->sandlot, entry, named);
 
     json_object_object_add(object, "name", json_text(entry->name));
     json_object_object_add(object, "source", json_object_new_string(registry_source_name(entry->source)));
@@ -194,7 +194,7 @@ static void print_table(const struct context *context, const struct registry_ent
 
         if (!shown(entry))
             continue;
-        AUTO_FREE char *reason = readiness_check(context, entry, false);
+        AUTO_FREE char *reason = readiness_check(context->sandlot, entry, false);
         /* A file that cannot be used need not say again where it lies if its reason begins so. */
         bool named = entry->name || !entry->path || (reason && strstr(reason, entry->path));
         AUTO_FREE char *text = reason && !named ? text_format("%s: %s", entry->path, reason) : NULL;
@@ -238,30 +238,16 @@ static void print_parameters(const struct registry_entry *entry)
     json_object_put(array);
 }
 
-/* Adds WORD to a list with blanks between. */
-static bool add_word(char **words, const char *word)
-{
-    return text_append(words, *words ? " %s" : "%s", word);
-}
-
 static void print_capabilities(const struct registry_entry *entry)
 {
-    AUTO_FREE char *words = NULL;
-    bool complete = true;
+    AUTO_FREE char *words = registry_capability_words(entry);
 
-    if (entry->supports_sandbox_id)
-        complete &= add_word(&words, "sandbox_id");
-    if (entry->supports_snapshot_name)
-        complete &= add_word(&words, "snapshot_name");
-    for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_LAST; bit <<= 1)
-        if (entry->note.capabilities & (uint32_t)bit)
-            complete &= add_word(&words, capability_name((enum capability)bit));
-    print_field("can", complete ? words : NULL);
+    print_field("can", words);
 }
 
 static void print_details(const struct context *context, const struct registry_entry *entry)
 {
-    AUTO_FREE char *reason = readiness_check(context, entry, true);
+    AUTO_FREE char *reason = readiness_check(context->sandlot, entry, true);
 
     print_field("name", entry->name);
     print_field("description", entry->note.description);

@@ -21,6 +21,10 @@ struct sandlot_job {
     int (*work)(struct sandlot_job *job); /* 0 or -1 with `error` filled */
     _Atomic enum sandlot_job_state state;
     struct sandlot_error error;
+    pthread_mutex_t telling; /* over what follows */
+    void (*ended)(void *context);
+    void *ended_context;
+    bool may_tell; /* the end has come: whoever asks to be told is told at once */
     /* What the kinds of work need and make. */
     struct sandlot *sandlot;
     struct sandlot_session *session; /* in: of execute and close; out: of open */
@@ -36,10 +40,25 @@ struct sandlot_job {
     struct job_arguments arguments;
 };
 
+/*
+ * A program that another thread starts has a copy of every descriptor until its exec, and epoll(7) watches a file until
+ * its last copy is closed: it would go on telling of a job that is no more. An eventfd that was read is not readable.
+ */
+static void close_done(const struct sandlot_job *job)
+{
+    uint64_t ends;
+
+    if (job->done_fd < 0)
+        return;
+    while (read(job->done_fd, &ends, sizeof(ends)) < 0 && errno == EINTR)
+        continue;
+    close(job->done_fd);
+}
+
 static void free_job(struct sandlot_job *job)
 {
-    if (job->done_fd >= 0)
-        close(job->done_fd);
+    close_done(job);
+    pthread_mutex_destroy(&job->telling);
     sandlot_cancellation_free(job->cancellation);
     sandlot_error_clear(&job->error);
     if (job->has_result)
@@ -59,6 +78,13 @@ static void *run_job(void *argument)
     /* An eventfd that nobody reads cannot block. */
     while (write(job->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         continue;
+    pthread_mutex_lock(&job->telling);
+    void (*ended)(void *context) = job->ended;
+
+    job->may_tell = true;
+    pthread_mutex_unlock(&job->telling);
+    if (ended)
+        ended(job->ended_context);
     return NULL;
 }
 
@@ -86,6 +112,7 @@ static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct 
         error_no_memory(error);
         return NULL;
     }
+    pthread_mutex_init(&job->telling, NULL);
     job->work = work;
     job->state = SANDLOT_JOB_RUNNING;
     job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -229,6 +256,25 @@ struct sandlot_job *job_submit(struct sandlot_session *session, const struct job
 int sandlot_job_descriptor(const struct sandlot_job *job)
 {
     return job->done_fd;
+}
+
+int sandlot_job_notify(struct sandlot_job *job, void (*ended)(void *context), void *context,
+                       struct sandlot_error *error)
+{
+    pthread_mutex_lock(&job->telling);
+    bool taken = job->ended;
+    bool at_once = job->may_tell;
+
+    if (!taken) {
+        job->ended_context = context;
+        job->ended = ended;
+    }
+    pthread_mutex_unlock(&job->telling);
+    if (taken)
+        return error_set(error, SANDLOT_CODE_USAGE, "somebody is told of this job's end already; a job tells it once");
+    if (at_once)
+        ended(context);
+    return 0;
 }
 
 void sandlot_job_cancel(struct sandlot_job *job)

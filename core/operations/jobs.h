@@ -7,6 +7,7 @@
 /* What a call takes beside its request. */
 struct job_arguments {
     void *output; /* where what it tells goes; the caller's */
+    void *more;   /* where the rest goes; likewise */
     bool (*each_entry)(void *context, const struct sandlot_file_entry *entry);
     bool (*each_match)(void *context, const struct sandlot_match *match);
     void *context;

@@ -870,3 +870,15 @@ char *registry_missing_credentials(const struct registry_entry *entry, const str
 {
     return over_words(entry->note.credentials, add_missing_credential, environment);
 }
+
+char *registry_capability_words(const struct registry_entry *entry)
+{
+    AUTO_FREE char *words = text_format("%s%s", entry->supports_sandbox_id ? " sandbox_id" : "",
+                                        entry->supports_snapshot_name ? " snapshot_name" : "");
+    bool complete = words;
+
+    for (int bit = CAPABILITY_LIST; bit <= CAPABILITY_LAST; bit <<= 1)
+        if (entry->note.capabilities & (uint32_t)bit)
+            complete = complete && text_append(&words, " %s", capability_name((enum capability)bit));
+    return complete ? strdup(words + (*words == ' ')) : NULL;
+}

@@ -80,4 +80,7 @@ char *registry_missing_dependency(const struct registry_entry *entry);
 /* The credentials that are not set ("ACME_API_KEY (or SANDLOT_ACME_API_KEY)"), to be freed; NULL: none is missing. */
 char *registry_missing_credentials(const struct registry_entry *entry, const struct environment *environment);
 
+/* What ENTRY can do, in words with blanks between, to be freed; NULL: out of memory. */
+char *registry_capability_words(const struct registry_entry *entry);
+
 #endif

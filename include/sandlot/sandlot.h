@@ -553,6 +553,39 @@ SANDLOT_API int sandlot_upload(struct sandlot_session *session, const struct san
 SANDLOT_API int sandlot_download(struct sandlot_session *session, const struct sandlot_transfer_request *request,
                                  struct sandlot_error *error);
 
+/* A file from memory. */
+struct sandlot_upload_bytes {
+    size_t size;
+    const char *path;    /* in the sandbox, absolute */
+    const void *content; /* exactly what the file holds afterwards */
+    size_t content_length;
+    uint32_t mode; /* as in struct sandlot_transfer_item */
+    struct sandlot_cancellation *cancellation;
+};
+
+/* A file into memory. */
+struct sandlot_download_bytes {
+    size_t size;
+    const char *path;   /* in the sandbox, absolute */
+    uint64_t max_bytes; /* a larger file is SANDLOT_CODE_TOO_LARGE; 0: no bound */
+    struct sandlot_cancellation *cancellation;
+};
+
+struct sandlot_bytes {
+    size_t size;
+    void *content; /* and a NUL after the end */
+    size_t length; /* without that */
+};
+
+/* The same transfers of one file each. 0 or -1; the bytes are then the caller's, to be freed with sandlot_bytes_clear. */
+SANDLOT_API int sandlot_upload_from_memory(struct sandlot_session *session, const struct sandlot_upload_bytes *request,
+                                           struct sandlot_error *error);
+SANDLOT_API int sandlot_download_to_memory(struct sandlot_session *session, const struct sandlot_download_bytes *request,
+                                           struct sandlot_bytes *bytes, struct sandlot_error *error);
+
+/* Frees the content. NULL is fine. */
+SANDLOT_API void sandlot_bytes_clear(struct sandlot_bytes *bytes);
+
 /* ---- terminal -----------------------------------------------------------------------------------------------------
  */
 
@@ -821,6 +854,27 @@ struct sandlot_target {
 SANDLOT_API int sandlot_delete(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
                                struct sandlot_error *error);
 
+/* A provider that `provider` can name. */
+struct sandlot_listed_provider {
+    size_t size;
+    const char *name;
+    const char *source;       /* "config", "plugin" or "builtin" */
+    const char *description;  /* NULL: it says nothing of itself */
+    const char *working_dir;  /* in which commands start, unless the sandbox says otherwise */
+    const char *package;      /* that it comes in; NULL: none is known */
+    const char *capabilities; /* words with blanks between, as `sandlot providers NAME` shows them; "": none */
+    const char *problem;      /* why it cannot be used, and what to do; NULL: it is ready as far as is known without a
+                                 request */
+    bool supports_sandbox_id;
+    bool supports_snapshot_name;
+};
+
+/* Calls EACH for every provider there is, by name, until it returns false; runs no code of theirs but that of
+ * built-ins which alone know where their credentials are. Strings are valid during the call only. 0 or -1. */
+SANDLOT_API int sandlot_list_providers(struct sandlot *sandlot,
+                                       bool (*each)(void *context, const struct sandlot_listed_provider *provider),
+                                       void *context, struct sandlot_error *error);
+
 struct sandlot_listed_sandbox {
     size_t size;
     const char *id;
@@ -903,9 +957,10 @@ SANDLOT_API struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, c
                                                       const char *id, struct sandlot_error *error);
 
 /*
- * The operations on files, terminals and tools likewise. What a blocking call fills in (PAGE, OCCURRENCES, TRUNCATED,
- * EXIT_CODE, ANSWER) must stay valid until the job is freed; it is filled in when the job is done, and the caller's to
- * clear as after that call. EACH and all other callbacks are called on the job's thread.
+ * The operations on files, processes, terminals and tools likewise. What a blocking call fills in (PAGE, BYTES,
+ * OCCURRENCES, TRUNCATED, EXIT_CODE, ID, NEXT, PROCESS, ANSWER) must stay valid until the job is freed; it is filled in
+ * when the job is done, and the caller's to clear as after that call. EACH and all other callbacks are called on the
+ * job's thread.
  */
 SANDLOT_API struct sandlot_job *sandlot_submit_read_file(struct sandlot_session *session,
                                                          const struct sandlot_read *request, struct sandlot_page *page,
@@ -937,15 +992,46 @@ SANDLOT_API struct sandlot_job *sandlot_submit_upload(struct sandlot_session *se
 SANDLOT_API struct sandlot_job *sandlot_submit_download(struct sandlot_session *session,
                                                         const struct sandlot_transfer_request *request,
                                                         struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_upload_from_memory(struct sandlot_session *session,
+                                                                  const struct sandlot_upload_bytes *request,
+                                                                  struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_download_to_memory(struct sandlot_session *session,
+                                                                  const struct sandlot_download_bytes *request,
+                                                                  struct sandlot_bytes *bytes,
+                                                                  struct sandlot_error *error);
 SANDLOT_API struct sandlot_job *sandlot_submit_run_terminal(struct sandlot_session *session,
                                                             const struct sandlot_terminal_request *request,
                                                             int *exit_code, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_start_process(struct sandlot_session *session,
+                                                             const struct sandlot_start *request,
+                                                             char id[SANDLOT_PROCESS_ID_SIZE],
+                                                             struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_follow_process(struct sandlot_session *session,
+                                                              const struct sandlot_follow *request, uint64_t *next,
+                                                              struct sandlot_process *process,
+                                                              struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_signal_process(struct sandlot_session *session,
+                                                              const struct sandlot_signal *request,
+                                                              struct sandlot_error *error);
 SANDLOT_API struct sandlot_job *sandlot_submit_tool(struct sandlot_session *session,
                                                     const struct sandlot_tool_call *call,
                                                     struct sandlot_tool_answer *answer, struct sandlot_error *error);
 
-/* A descriptor for poll(2) or epoll(7): readable once the job has ended, and from then on. It belongs to the job. */
+/* A descriptor for poll(2) or epoll(7): readable once the job has ended, and from then on. It belongs to the job, and is
+ * to be watched, never read. sandlot_job_free closes it; epoll_wait(2) called after that does not tell of it, though a
+ * program that another thread starts at that moment may hold a copy. Events that epoll_wait has returned before are the
+ * caller's to leave alone. */
 SANDLOT_API int sandlot_job_descriptor(const struct sandlot_job *job);
+
+/*
+ * For event loops that cannot watch a descriptor: calls ENDED once, when the job has ended and its descriptor is
+ * readable. That is on the job's thread; or on the calling one, before this returns, if the job has ended already. ENDED
+ * may look at the job (sandlot_job_wait with 0, sandlot_job_session, sandlot_job_result), and must leave freeing it to
+ * another thread or a later moment: sandlot_job_free waits until ENDED has returned, so that CONTEXT is used no more
+ * after it. 0, or -1 with SANDLOT_CODE_USAGE where the job has somebody to tell already.
+ */
+SANDLOT_API int sandlot_job_notify(struct sandlot_job *job, void (*ended)(void *context), void *context,
+                                   struct sandlot_error *error);
 
 /* Asks the job to end early; it ends with SANDLOT_CODE_CANCELLED unless it was done. Safe in a signal handler. */
 SANDLOT_API void sandlot_job_cancel(struct sandlot_job *job);

@@ -36,6 +36,7 @@ void bench_transfers(const struct bench *bench);
 void bench_derived(const struct bench *bench);
 void bench_server(const struct bench *bench);
 void bench_worker(const struct bench *bench);
+void bench_bindings(const struct bench *bench);
 void bench_vfs(const struct bench *bench);
 
 /* ---- measuring ---- */

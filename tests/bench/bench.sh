@@ -50,6 +50,10 @@ for node in "$BUILD"/node/node_modules/node-linux-*/bin/node; do [ ! -x "$node" 
 server=$BUILD/node/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js
 [ ! -f "$server" ] || export SANDLOT_TEST_MCP_SERVER=$server
 
+# The bindings for other languages, as they lie here; that for JavaScript finds koffi (`make clients`).
+export SANDLOT_LIBRARY=$BUILD/libsandlot.so.0 PYTHONPATH=sdk/python PYTHONDONTWRITEBYTECODE=1
+[ ! -d "$BUILD/javascript/node_modules/koffi" ] || export NODE_PATH=$BUILD/javascript/node_modules
+
 mkdir "$private/files"
 failed=0
 # part NAME COMMAND...: what it fails by it has said, unless a signal was it

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 
-from sandlot import AsyncSandbox, Sandbox, SandlotError
+from sandlot import AsyncSandbox, Sandbox, SandlotError, list_providers
 
 failed = 0
 
@@ -75,6 +75,10 @@ def transfers(box):
     box.upload("/workspace/up/bytes", content)
     check("bytes up and down", box.download("/workspace/up/bytes") == content)
     box.upload("/workspace/empty", b"")
+    providers = {provider.name: provider for provider in list_providers()}
+    local = providers["local"]
+    check("providers", local.source == "builtin" and "terminal" in local.capabilities and "e2b" in providers, local)
+    check("what a provider lacks", "E2B_API_KEY" in providers["e2b"].problem, providers["e2b"])
     check("no bytes", box.download("/workspace/empty") == b"")
     raises("a download of nothing", "file_not_found", box.download, "/workspace/nope")
     with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@
 #include "worker_program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -724,6 +726,104 @@ static void test_jobs(void **state)
     expect_nothing_left();
 }
 
+/* A process that has copies of all descriptors of this one, as a program has until its exec; *HOLD closed ends it. */
+static pid_t hold_descriptors(int *hold)
+{
+    int pipes[2];
+    char byte;
+
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+
+    if (child == 0) {
+        close(pipes[1]);
+        _exit(read(pipes[0], &byte, 1) != 0);
+    }
+    close(pipes[0]);
+    *hold = pipes[1];
+    return child;
+}
+
+/* epoll(7) watches a file, not a number: nobody is told of a job that was freed while a copy of its descriptor lives.
+ */
+static void test_freed_jobs_are_not_told_of(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_error error = {0};
+    struct epoll_event event = {.events = EPOLLIN};
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    int hold = -1;
+
+    (void)state;
+    wanted.options.parameters = wanted.parameters;
+    struct sandlot_job *job = sandlot_submit_session_open(sandlot, &wanted.options, &error);
+
+    assert_int_equal(epoll_ctl(set, EPOLL_CTL_ADD, sandlot_job_descriptor(job), &event), 0);
+    assert_int_equal(epoll_wait(set, &event, 1, 10000), 1);
+    assert_int_equal(epoll_wait(set, &event, 1, 0), 1); /* and from then on */
+    pid_t child = hold_descriptors(&hold);
+
+    assert_true(child > 0);
+    sandlot_job_free(job);
+    assert_int_equal(epoll_wait(set, &event, 1, 0), 0);
+    close(hold);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(set);
+    expect_nothing_left();
+}
+
+static void count_end(void *context)
+{
+    uint64_t one = 1;
+
+    assert_int_equal(write(*(int *)context, &one, sizeof(one)), sizeof(one));
+}
+
+/* A job tells one caller of its end, once: while it runs, after it has ended, and when it is freed before. */
+static void test_jobs_notify(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    struct sandlot_execution execution = {.size = sizeof(execution), .command = "read line", .has_input = true};
+    struct sandlot_error error = {0};
+    int ends_fd = eventfd(0, EFD_CLOEXEC);
+    uint64_t ends = 0;
+    int pipes[2];
+
+    (void)state;
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    execution.input_fd = pipes[0];
+    struct sandlot_job *job = sandlot_submit_execute(session, &execution, &error);
+
+    assert_int_equal(sandlot_job_notify(job, count_end, &ends_fd, &error), 0);
+    assert_int_equal(sandlot_job_notify(job, count_end, &ends_fd, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_USAGE);
+    sandlot_error_clear(&error);
+    close(pipes[1]);
+    assert_int_equal(read(ends_fd, &ends, sizeof(ends)), sizeof(ends));
+    assert_int_equal(ends, 1);
+    assert_int_equal(sandlot_job_wait(job, 0, NULL), SANDLOT_JOB_DONE);
+    sandlot_job_free(job);
+    close(pipes[0]);
+
+    execution = (struct sandlot_execution){.size = sizeof(execution), .command = "true"};
+    job = sandlot_submit_execute(session, &execution, &error);
+    assert_int_equal(sandlot_job_wait(job, -1, &error), SANDLOT_JOB_DONE);
+    assert_int_equal(sandlot_job_notify(job, count_end, &ends_fd, &error), 0);
+    assert_int_equal(read(ends_fd, &ends, sizeof(ends)), sizeof(ends));
+    sandlot_job_free(job);
+
+    execution.command = "sleep 1000";
+    job = sandlot_submit_execute(session, &execution, &error);
+    assert_int_equal(sandlot_job_notify(job, count_end, &ends_fd, &error), 0);
+    sandlot_job_free(job);
+    assert_int_equal(read(ends_fd, &ends, sizeof(ends)), sizeof(ends));
+    assert_int_equal(ends, 1);
+    close(ends_fd);
+    sandlot_session_close(session, NULL);
+    expect_nothing_left();
+}
+
 /* Waits for JOB, which must come to EXPECTED with CODE, and frees it. */
 static void ends(struct sandlot_job *job, enum sandlot_code code)
 {
@@ -829,6 +929,63 @@ static void test_jobs_of_transfers(void **state)
     close(item.fd);
     sandlot_session_close(session, NULL);
     expect_nothing_left();
+}
+
+/* Bytes of every kind, none, and more than there may be. */
+static void test_transfers_of_memory(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    AUTO_FREE char *path = text_format("%s/bytes", sandlot_session_working_dir(session));
+    struct sandlot_upload_bytes up = {.size = sizeof(up), .path = path, .content = "a\0\xff\n", .content_length = 4};
+    struct sandlot_download_bytes down = {.size = sizeof(down), .path = path};
+    struct sandlot_bytes bytes = {.size = sizeof(bytes)};
+    struct sandlot_error error = {0};
+
+    (void)state;
+    assert_int_equal(sandlot_upload_from_memory(session, &up, &error), 0);
+    assert_int_equal(sandlot_download_to_memory(session, &down, &bytes, &error), 0);
+    assert_int_equal(bytes.length, 4);
+    assert_memory_equal(bytes.content, "a\0\xff\n", 5);
+    sandlot_bytes_clear(&bytes);
+    down.max_bytes = 3;
+    ends(sandlot_submit_download_to_memory(session, &down, &bytes, NULL), SANDLOT_CODE_TOO_LARGE);
+    assert_null(bytes.content);
+    up.content_length = 0;
+    up.content = NULL;
+    ends(sandlot_submit_upload_from_memory(session, &up, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_download_to_memory(session, &down, &bytes, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(bytes.length, 0);
+    sandlot_bytes_clear(&bytes);
+    up.content_length = 1;
+    ends(sandlot_submit_upload_from_memory(session, &up, NULL), SANDLOT_CODE_USAGE);
+    down.path = "relative";
+    ends(sandlot_submit_download_to_memory(session, &down, &bytes, NULL), SANDLOT_CODE_INVALID_PATH);
+    sandlot_session_close(session, NULL);
+    expect_nothing_left();
+}
+
+/* Is it FAKE, which this configuration names and which can be used? */
+static bool find_fake(void *context, const struct sandlot_listed_provider *provider)
+{
+    bool *found = context;
+
+    if (strcmp(provider->name, "fake") != 0)
+        return true;
+    assert_string_equal(provider->source, "config");
+    assert_null(provider->problem);
+    assert_non_null(strstr(provider->capabilities, "sandbox_id"));
+    *found = true;
+    return false;
+}
+
+static void test_list_of_providers(void **state)
+{
+    bool found = false;
+
+    (void)state;
+    assert_int_equal(sandlot_list_providers(sandlot, find_fake, &found, NULL), 0);
+    assert_true(found);
 }
 
 /* Many at a time, more than the limit of open files has room for: what is refused says so, and the others run well. */
@@ -1272,6 +1429,10 @@ int main(void)
         SESSION_TEST(test_jobs),
         SESSION_TEST(test_jobs_of_files),
         SESSION_TEST(test_jobs_of_transfers),
+        SESSION_TEST(test_freed_jobs_are_not_told_of),
+        SESSION_TEST(test_jobs_notify),
+        SESSION_TEST(test_transfers_of_memory),
+        SESSION_TEST(test_list_of_providers),
         SESSION_TEST(test_more_jobs_than_files),
         SESSION_TEST(test_one_session_on_many_threads),
         SESSION_TEST(test_sizes_of_execution),

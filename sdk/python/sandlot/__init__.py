@@ -10,8 +10,21 @@
 from sandlot._asynchronous import AsyncSandbox
 from sandlot._blocking import Sandbox
 from sandlot._library import library as _library
-from sandlot._results import Entry, Found, Match, Matches, Page, Result, SandlotError
+from sandlot._results import Entry, Found, Match, Matches, Page, Provider, Result, SandlotError
+from sandlot._runtime import list_providers
 
-__all__ = ["AsyncSandbox", "Entry", "Found", "Match", "Matches", "Page", "Result", "SandlotError", "Sandbox"]
+__all__ = [
+    "AsyncSandbox",
+    "Entry",
+    "Found",
+    "Match",
+    "Matches",
+    "Page",
+    "Provider",
+    "Result",
+    "SandlotError",
+    "Sandbox",
+    "list_providers",
+]
 __version__: str = _library.version().decode()
 """That of the library that is loaded."""

@@ -90,20 +90,16 @@ class AsyncSandbox(Base):
 
     async def upload_file(self, local: str | os.PathLike[str], path: str, *, recursive: bool = False) -> None:
         """Copies a local file, or with `recursive` a folder, to an absolute path in the sandbox."""
-        await _calls.transfer(self._open(), True, path, local, -1, recursive).wait_async()
+        await _calls.transfer(self._open(), True, path, local, recursive).wait_async()
 
     async def download_file(self, path: str, local: str | os.PathLike[str], *, recursive: bool = False) -> None:
         """Copies a file of the sandbox, or with `recursive` a folder, to a local path."""
-        await _calls.transfer(self._open(), False, path, local, -1, recursive).wait_async()
+        await _calls.transfer(self._open(), False, path, local, recursive).wait_async()
 
     async def upload(self, path: str, content: bytes) -> None:
         """Writes exact bytes from memory to an absolute path in the sandbox."""
-        with _calls.memory(content) as fd:
-            await _calls.transfer(self._open(), True, path, None, fd, False).wait_async()
+        await _calls.upload(self._open(), path, content).wait_async()
 
     async def download(self, path: str) -> bytes:
         """All bytes of the file at an absolute path in the sandbox."""
-        with _calls.memory() as fd:
-            await _calls.transfer(self._open(), False, path, None, fd, False).wait_async()
-            content = _calls.all_of(fd)
-        return content
+        return await _calls.download(self._open(), path).wait_async()

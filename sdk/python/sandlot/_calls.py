@@ -201,16 +201,38 @@ def grep(session: Any, text: str, path: str | None, pattern: str | None, max_cou
     return call
 
 
-def transfer(session: Any, up: bool, path: str, local: str | os.PathLike[str] | None, fd: int, recursive: bool) -> Call[None]:
-    item = c.TransferItem(path=encoded(path), local_path=encoded(local), fd=fd)
+def transfer(session: Any, up: bool, path: str, local: str | os.PathLike[str], recursive: bool) -> Call[None]:
+    item = c.TransferItem(path=encoded(path), local_path=encoded(local), fd=-1)
     items = (c.TransferItem * 1)(item)
     request = c.TransferRequest(items=items, count=1, recursive=recursive)
     submit = library.submit_upload if up else library.submit_download
     return Call(lambda error: submit(session, ctypes.byref(request), error), lambda _job: None, request, items, item)
 
 
+def upload(session: Any, path: str, content: bytes) -> Call[None]:
+    data = bytes(content)
+    request = c.UploadBytes(path=encoded(path), content=data, content_length=len(data))
+    return Call(
+        lambda error: library.submit_upload_from_memory(session, ctypes.byref(request), error),
+        lambda _job: None,
+        request,
+        data,
+    )
+
+
+def download(session: Any, path: str) -> Call[bytes]:
+    request = c.DownloadBytes(path=encoded(path))
+    content = c.Bytes()
+    return Call(
+        lambda error: library.submit_download_to_memory(session, ctypes.byref(request), ctypes.byref(content), error),
+        lambda _job: ctypes.string_at(content.content, content.length),
+        request,
+        content,
+    )
+
+
 @contextlib.contextmanager
-def memory(content: bytes = b"") -> Iterator[int]:
+def memory(content: bytes) -> Iterator[int]:
     """A descriptor of a file in memory that holds CONTENT, at its beginning."""
     fd = os.memfd_create("sandlot", os.MFD_CLOEXEC)
     try:
@@ -226,10 +248,3 @@ def memory(content: bytes = b"") -> Iterator[int]:
 def input_of(content: bytes | None) -> contextlib.AbstractContextManager[int | None]:
     """A descriptor that a command reads CONTENT from; None: it has no input."""
     return contextlib.nullcontext() if content is None else memory(content)
-
-
-def all_of(fd: int) -> bytes:
-    """What is in the file of FD, from its beginning."""
-    with open(os.dup(fd), "rb") as file:
-        file.seek(0)
-        return file.read()

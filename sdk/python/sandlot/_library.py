@@ -220,6 +220,46 @@ class TransferRequest(Sized):
     ]
 
 
+class UploadBytes(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("content", c_char_p),
+        ("content_length", c_size_t),
+        ("mode", c_uint32),
+        ("cancellation", c_void_p),
+    ]
+
+
+class DownloadBytes(Sized):
+    _fields_ = [("size", c_size_t), ("path", c_char_p), ("max_bytes", c_uint64), ("cancellation", c_void_p)]
+
+
+class Bytes(Sized):
+    _fields_ = [("size", c_size_t), ("content", c_void_p), ("length", c_size_t)]
+
+    def __del__(self) -> None:
+        library.bytes_clear(ctypes.byref(self))
+
+
+class ListedProvider(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("source", c_char_p),
+        ("description", c_char_p),
+        ("working_dir", c_char_p),
+        ("package", c_char_p),
+        ("capabilities", c_char_p),
+        ("problem", c_char_p),
+        ("supports_sandbox_id", c_bool),
+        ("supports_snapshot_name", c_bool),
+    ]
+
+
+PROVIDER = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(ListedProvider))
+
+
 _P = c_void_p
 _E = ctypes.POINTER(Error)
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
@@ -233,6 +273,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_working_dir": (c_char_p, [_P]),
     "result_clear": (None, [ctypes.POINTER(Result)]),
     "page_clear": (None, [ctypes.POINTER(Page)]),
+    "bytes_clear": (None, [ctypes.POINTER(Bytes)]),
+    "list_providers": (c_int, [_P, PROVIDER, c_void_p, _E]),
     "submit_session_open": (_P, [_P, ctypes.POINTER(SessionOptions), _E]),
     "submit_session_close": (_P, [_P, _E]),
     "submit_execute": (_P, [_P, ctypes.POINTER(Execution), _E]),
@@ -245,6 +287,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "submit_search_files": (_P, [_P, ctypes.POINTER(Grep), MATCH, c_void_p, ctypes.POINTER(c_bool), _E]),
     "submit_upload": (_P, [_P, ctypes.POINTER(TransferRequest), _E]),
     "submit_download": (_P, [_P, ctypes.POINTER(TransferRequest), _E]),
+    "submit_upload_from_memory": (_P, [_P, ctypes.POINTER(UploadBytes), _E]),
+    "submit_download_to_memory": (_P, [_P, ctypes.POINTER(DownloadBytes), ctypes.POINTER(Bytes), _E]),
     "job_descriptor": (c_int, [_P]),
     "job_cancel": (None, [_P]),
     "job_wait": (c_int, [_P, c_int, _E]),

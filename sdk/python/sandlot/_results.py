@@ -92,3 +92,18 @@ class Matches:
 
     matches: list[Match]
     truncated: bool
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider that sandboxes can be made with."""
+
+    name: str
+    source: str
+    """"config", "plugin" or "builtin"."""
+    description: str | None
+    working_dir: str
+    capabilities: frozenset[str]
+    """Words such as "terminal", as `sandlot providers NAME` shows them."""
+    problem: str | None
+    """Why it cannot be used, and what to do; None: it is ready as far as is known without a request."""

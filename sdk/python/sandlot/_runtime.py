@@ -11,6 +11,7 @@ from sandlot import _library as c
 from sandlot._calls import Progress, encoded, strings
 from sandlot._jobs import Call, raise_error
 from sandlot._library import library
+from sandlot._results import Provider
 
 _runtimes: dict[tuple[int, str | None], Any] = {}
 
@@ -65,3 +66,31 @@ def open_session(
 
 def close_session(session: Any) -> Call[None]:
     return Call(lambda error: library.submit_session_close(session, error), lambda _job: None)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="replace")
+
+
+def list_providers(config_file: str | None = None) -> list[Provider]:
+    """The providers that there are, by name; `config_file` instead of the user's own configuration."""
+    providers: list[Provider] = []
+
+    def receive(_context: Any, pointer: Any) -> bool:
+        told = pointer.contents
+        providers.append(
+            Provider(
+                told.name.decode(),
+                told.source.decode(),
+                _text(told.description),
+                os.fsdecode(told.working_dir),
+                frozenset(told.capabilities.decode().split()),
+                _text(told.problem),
+            )
+        )
+        return True
+
+    error = c.Error()
+    if library.list_providers(runtime(config_file), c.PROVIDER(receive), None, ctypes.byref(error)) < 0:
+        raise_error(error)
+    return providers

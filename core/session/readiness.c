@@ -1,4 +1,4 @@
-#include "cli/readiness.h"
+#include "session/readiness.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -24,7 +24,7 @@ char *readiness_problem(const struct registry_entry *entry, const struct environ
 }
 
 /* Warns of what the configuration says wrongly, judged by the declaration in the note. */
-static void warn_of_parameters(const struct context *context, const struct registry_entry *entry)
+static void warn_of_parameters(const struct sandlot *sandlot, const struct registry_entry *entry)
 {
     const size_t count = entry->note.parameter_count;
     AUTO_FREE struct sandlot_parameter *rows = calloc(count + 1, sizeof(*rows));
@@ -39,22 +39,22 @@ static void warn_of_parameters(const struct context *context, const struct regis
                                              note->flags,   note->default_text, note->help};
     }
     if (rows)
-        parameters_free(parameters_bind(&declared, entry->config, context->sandlot->config->file, NULL, true, &error));
+        parameters_free(parameters_bind(&declared, entry->config, sandlot->config->file, NULL, true, &error));
     sandlot_error_clear(&error);
 }
 
-char *readiness_check(const struct context *context, const struct registry_entry *entry, bool named)
+char *readiness_check(const struct sandlot *sandlot, const struct registry_entry *entry, bool named)
 {
-    const struct environment *environment = context->sandlot->environment;
+    const struct environment *environment = sandlot->environment;
     char *problem = readiness_problem(entry, environment);
     struct sandlot_error error = {0};
 
     if (problem || !(entry->note.capabilities & CAPABILITY_CHECK) || !(named || provider_is_builtin(entry))) {
         if (entry->config && entry->note.name)
-            warn_of_parameters(context, entry);
+            warn_of_parameters(sandlot, entry);
         return problem;
     }
-    if (provider_check(entry, environment, context->sandlot->config->file, &error) < 0)
+    if (provider_check(entry, environment, sandlot->config->file, &error) < 0)
         problem = strdup(error.message);
     sandlot_error_clear(&error);
     return problem;

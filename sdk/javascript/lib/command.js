@@ -1,0 +1,195 @@
+// The route by the command: one run of `sandlot` for each call, with --json.
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { SandlotError } from './errors.js';
+import { Owner } from './owner.js';
+import { ask, complaint, run } from './program.js';
+
+const option = (name, value) => (value === undefined || value === null ? [] : [name, String(value)]);
+const each = (name, values) => (values ?? []).flatMap((value) => [name, value]);
+const pairs = (values) => Object.entries(values ?? {}).map(([name, value]) => `${name}=${value}`);
+
+/** The command takes relative paths too, the library does not. */
+function requireAbsolute(name) {
+    if (!name.startsWith('/')) throw new SandlotError('invalid_path', `'${name}' is not absolute; begin it with '/'`);
+}
+
+/** A file of this machine that holds CONTENT while USE runs. */
+async function withFile(content, use) {
+    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'sandlot-'));
+    try {
+        const file = path.join(folder, 'content');
+        await fs.writeFile(file, content, { mode: 0o600 });
+        return await use(file);
+    } finally {
+        await fs.rm(folder, { recursive: true, force: true });
+    }
+}
+
+/** What the listing says of PROVIDER. */
+async function describe(provider, config, signal) {
+    try {
+        return (await ask(['providers', '--json', ...config, provider], { signal })).providers[0];
+    } catch (problem) {
+        if (problem.code !== 'usage') throw problem;
+        const { providers } = await ask(['providers', '--json', ...config], { signal }); // fails alike if it is not the name
+        throw providers.some(({ name }) => name === provider) ? problem : new SandlotError('unknown_provider', problem.message);
+    }
+}
+
+export class CommandSession {
+    #options;
+    #owner;
+
+    static async open({ provider = 'local', sandboxId, snapshot, setup, scope, parameters, keep, network, allow, configFile, progress, signal }) {
+        const where = ['--sandbox', provider, ...option('--config', configFile), ...each('--param', pairs(parameters))];
+        const known = await describe(provider, option('--config', configFile), signal);
+        const making = [
+            ...where,
+            ...option('--sandbox-snapshot-name', snapshot),
+            ...option('--sandbox-setup', setup),
+            ...option('--scope', scope),
+            ...option('--network', network),
+            ...each('--allow', allow),
+        ];
+        progress?.('starting', 0, 0);
+        if (sandboxId !== undefined) return CommandSession.#reach(known, sandboxId, where, null, signal);
+        if (keep) {
+            const { id } = await ask(['create', '--json', ...making], { signal });
+            return CommandSession.#reach(known, id, where, null, signal);
+        }
+        const { owner, id } = await Owner.open(making, signal);
+        try {
+            return await CommandSession.#reach(known, id, where, owner, signal);
+        } catch (problem) {
+            await owner.close();
+            throw problem;
+        }
+    }
+
+    /* A provider that runs no commands says where its files are in the listing. */
+    static async #reach({ name, working_dir: workingDir }, id, where, owner, signal) {
+        const session = new CommandSession(name, id, [...where, '--sandbox-id', id], owner);
+        try {
+            session.workingDir = (await session.execute('pwd', { signal })).output.toString().trimEnd();
+        } catch (problem) {
+            if (problem.code !== 'not_supported') throw problem;
+            session.workingDir = workingDir;
+        }
+        return session;
+    }
+
+    constructor(provider, id, options, owner) {
+        this.provider = provider;
+        this.id = id;
+        this.#options = options;
+        this.#owner = owner;
+    }
+
+    async close() {
+        await this.#owner?.close();
+    }
+
+    #ask(command, words, options) {
+        return ask([command, '--json', ...this.#options, ...words], options);
+    }
+
+    async execute(command, { timeout = 1800, workingDir, environment, input, output, outputLimit = 0, signal }) {
+        if (outputLimit) throw new SandlotError('usage', 'outputLimit needs the library: install koffi');
+        const words = [
+            ...option('--timeout', timeout === null ? 0 : `${Math.max(1, Math.ceil(timeout))}`),
+            ...option('--cwd', workingDir),
+            ...each('--env', pairs(environment)),
+            ...(input === undefined ? [] : ['--stdin']),
+            '--',
+            command,
+        ];
+        if (output) return this.#stream(words, { input, sink: output, signal });
+        const answer = await this.#ask('exec', words, { input, signal });
+        return { exitCode: answer.exit_code, output: Buffer.from(answer.output), timedOut: answer.timed_out, truncated: answer.truncated };
+    }
+
+    /* Standard error is this program's own: what the command says there comes with its output. */
+    async #stream(words, options) {
+        const { status, said } = await run(['exec', '-q', ...this.#options, ...words], options);
+        if (said) throw complaint(status, said);
+        return { exitCode: status, output: Buffer.alloc(0), timedOut: status === 124, truncated: false };
+    }
+
+    async read(name, { offset = 0, limit, signal }) {
+        const answer = await this.#ask('read', ['--offset', String(Math.max(0, offset)), ...option('--limit', limit), '--', name], { signal });
+        const binary = answer.encoding === 'base64';
+        return {
+            content: Buffer.from(answer.content, binary ? 'base64' : 'utf8'),
+            binary,
+            truncated: answer.truncated ?? false,
+            startLine: answer.start_line ?? 0,
+            endLine: answer.end_line ?? 0,
+            totalLines: answer.total_lines ?? null,
+            nextOffset: answer.next_offset ?? null,
+        };
+    }
+
+    async write(name, content, { signal }) {
+        await this.#ask('write', ['--', name], { input: Buffer.from(content), signal });
+    }
+
+    async edit(name, before, after, { replaceAll = false, signal }) {
+        const input = JSON.stringify({ old_string: before, new_string: after, replace_all: replaceAll });
+        return (await this.#ask('edit', ['--', name], { input, signal })).occurrences;
+    }
+
+    async remove(name, { signal }) {
+        await this.#ask('rm', ['--', name], { signal });
+    }
+
+    async ls(name, { signal }) {
+        const { entries } = await this.#ask('ls', ['--', ...(name === undefined ? [] : [name])], { signal });
+        return entries.map((entry) => ({
+            path: entry.path,
+            isDirectory: entry.is_dir,
+            size: entry.size,
+            modifiedAt: new Date(entry.modified_at),
+        }));
+    }
+
+    async glob(pattern, name, { directories = false, signal }) {
+        const words = [...(directories ? ['--dirs'] : []), '--', pattern, ...(name === undefined ? [] : [name])];
+        const { matches, truncated } = await this.#ask('glob', words, { signal });
+        return { entries: matches.map((match) => ({ path: match.path, isDirectory: match.is_dir })), truncated };
+    }
+
+    async grep(text, name, { glob, maxCount = 0, signal }) {
+        const words = [...option('--glob', glob), ...(maxCount ? ['--max-count', String(maxCount)] : []), '--', text];
+        const { matches, truncated } = await this.#ask('grep', [...words, ...(name === undefined ? [] : [name])], { signal });
+        return { matches: matches.map(({ path: file, line, text: found }) => ({ path: file, line, text: found })), truncated };
+    }
+
+    upload(name, content, options) {
+        return withFile(content, (file) => this.uploadFile(file, name, options));
+    }
+
+    download(name, options) {
+        return withFile('', async (file) => {
+            await this.downloadFile(name, file, options);
+            return fs.readFile(file);
+        });
+    }
+
+    async uploadFile(local, name, { recursive = false, signal }) {
+        requireAbsolute(name);
+        await this.#ask('upload', [...(recursive ? ['-r'] : []), '--', local, name], { signal });
+    }
+
+    async downloadFile(name, local, { recursive = false, signal }) {
+        requireAbsolute(name);
+        await this.#ask('download', [...(recursive ? ['-r'] : []), '--', name, local], { signal });
+    }
+}
+
+/** The providers that there are. */
+export async function commandProviders(configFile) {
+    const { providers } = await ask(['providers', '--json', ...option('--config', configFile)]);
+    return providers.filter(({ name }) => name).map(({ name, source, description, reason }) => ({ name, source, description, problem: reason }));
+}

@@ -1,0 +1,2 @@
+export { SandlotError } from './errors.js';
+export { listProviders, Sandbox } from './sandbox.js';

@@ -1,0 +1,87 @@
+// The functions of libsandlot.so by koffi, which not every program has installed: then there is no library here.
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+const pointers = [
+    'submit_session_open(sandlot, options, error)',
+    'submit_session_close(session, error)',
+    'submit_execute(session, request, error)',
+    'submit_read_file(session, request, page, error)',
+    'submit_write_file(session, request, error)',
+    'submit_edit_file(session, request, occurrences, error)',
+    'submit_remove_file(session, request, error)',
+    'submit_list_directory(session, request, each, context, error)',
+    'submit_find_files(session, request, each, context, truncated, error)',
+    'submit_search_files(session, request, each, context, truncated, error)',
+    'submit_upload(session, request, error)',
+    'submit_download(session, request, error)',
+    'submit_upload_from_memory(session, request, error)',
+    'submit_download_to_memory(session, request, bytes, error)',
+    'open(options, error)',
+    'job_session(job)',
+];
+const texts = ['session_id', 'session_provider', 'session_working_dir'];
+const clearing = ['error_clear', 'result_clear', 'page_clear', 'bytes_clear', 'job_cancel', 'job_free'];
+
+function pointerFunction(library, signature) {
+    const [name, parameters] = signature.slice(0, -1).split('(');
+    return [name, library.func(`sandlot_${name}`, 'void *', parameters.split(', ').map(() => 'void *'))];
+}
+
+/** Where koffi may be: beside this package, or, where that is a link to a folder elsewhere, in the program's own packages. */
+function loadKoffi() {
+    for (const from of [import.meta.url, path.join(process.cwd(), 'package.json'), process.argv[1] ?? import.meta.url]) {
+        try {
+            return createRequire(from)('koffi');
+        } catch (problem) {
+            if (problem.code !== 'MODULE_NOT_FOUND') throw problem;
+        }
+    }
+    return null;
+}
+
+function describe(koffi, library) {
+    const functions = Object.fromEntries(pointers.map((signature) => pointerFunction(library, signature)));
+    for (const name of texts) functions[name] = library.func(`sandlot_${name}`, 'void *', ['void *']);
+    for (const name of clearing) functions[name] = library.func(`sandlot_${name}`, 'void', ['void *']);
+    return {
+        ...functions,
+        version: library.func('sandlot_version', 'str', []),
+        code_name: library.func('sandlot_code_name', 'str', ['int']),
+        job_descriptor: library.func('sandlot_job_descriptor', 'int', ['void *']),
+        job_wait: library.func('sandlot_job_wait', 'int', ['void *', 'int', 'void *']),
+        job_result: library.func('sandlot_job_result', 'int', ['void *', 'void *']),
+        session_close: library.func('sandlot_session_close', 'int', ['void *', 'void *']),
+        list_providers: library.func('sandlot_list_providers', 'int', ['void *', 'void *', 'void *', 'void *']),
+        koffi,
+        output: koffi.pointer(koffi.proto('bool sandlot_output(void *context, void *bytes, size_t length)')),
+        each: koffi.pointer(koffi.proto('bool sandlot_each(void *context, void *item)')),
+        progress: koffi.pointer(koffi.proto('void sandlot_progress(void *context, void *what, uint64_t done, uint64_t total)')),
+        strlen: koffi.load(null).func('size_t strlen(void *text)'),
+        memfd_create: koffi.load(null).func('int memfd_create(str name, unsigned int flags)'),
+    };
+}
+
+function load() {
+    const koffi = loadKoffi();
+    if (!koffi) return { missing: 'the package koffi is not installed: npm install koffi' };
+    const name = process.env.SANDLOT_LIBRARY || 'libsandlot.so.0';
+    try {
+        return { library: describe(koffi, koffi.load(name)) };
+    } catch (problem) {
+        return { missing: `${name} cannot be used (${problem.message}); install Sandlot, or set SANDLOT_LIBRARY to where it is` };
+    }
+}
+
+let loaded;
+
+/** Why there is no library; null where there is one. */
+export function whyNot() {
+    loaded ??= load();
+    return loaded.missing ?? null;
+}
+
+/** The library, where whyNot says nothing. */
+export function library() {
+    return loaded.library;
+}
