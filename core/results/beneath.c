@@ -8,6 +8,7 @@
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,6 +75,19 @@ int beneath_open(int folder_fd, const char *path, int flags)
             break;
     }
     return open_by_parts(folder_fd, path, flags | own);
+}
+
+int beneath_open_file(int folder_fd, const char *path)
+{
+    AUTO_CLOSE int fd = beneath_open(folder_fd, path, O_RDONLY);
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return -1;
+    if (S_ISREG(status.st_mode))
+        return take_fd(&fd);
+    errno = EINVAL;
+    return -1;
 }
 
 int beneath_open_parent(int folder_fd, const char *path, const char **name)

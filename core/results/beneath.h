@@ -12,6 +12,9 @@
  * exec. -1 with errno: ELOOP for a link on the way, or at its end without O_PATH. */
 int beneath_open(int folder_fd, const char *path, int flags);
 
+/* Opens the regular file PATH for reading. EINVAL for what is none. */
+int beneath_open_file(int folder_fd, const char *path);
+
 /* Opens the folder (O_PATH) in which PATH ends; *NAME is the last part, inside PATH. */
 int beneath_open_parent(int folder_fd, const char *path, const char **name);
 

@@ -172,27 +172,13 @@ static int problem(struct box_file *file, const char *what, int reason, struct s
     return file->problem ? 0 : error_no_memory(error);
 }
 
-/* Opens a regular file, through no link. -1 with errno. */
-static int open_inside(const struct inside *inside, const char *path)
-{
-    AUTO_CLOSE int fd = beneath_open(inside->fd, path, O_RDONLY);
-    struct stat status;
-
-    if (fd < 0 || fstat(fd, &status) < 0)
-        return -1;
-    if (S_ISREG(status.st_mode))
-        return take_fd(&fd);
-    errno = EINVAL;
-    return -1;
-}
-
 static int open_native(const struct box *box, const char *path, int *fd, struct sandlot_error *error)
 {
     struct inside inside CLEANUP(leave);
 
     if (enter(box, &inside, error) < 0)
         return -1;
-    *fd = open_inside(&inside, path);
+    *fd = beneath_open_file(inside.fd, path);
     return 0;
 }
 

@@ -49,7 +49,7 @@ static int begin(struct importing *importing, struct sandlot_error *error)
 
 static int digest(const struct importing *importing, struct node *node, struct sandlot_error *error)
 {
-    AUTO_CLOSE int fd = beneath_open(importing->base.fd, node->path, O_RDONLY);
+    AUTO_CLOSE int fd = beneath_open_file(importing->base.fd, node->path);
 
     node->digested = fd >= 0 && node_digest(fd, importing->cancel_fd, node->digest, &node->bytes, NULL) == 0;
     if (node->digested)

@@ -68,24 +68,11 @@ static bool is_wanted(const struct results *results, const char *path)
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
-static int open_in_folder(int folder_fd, const char *path)
-{
-    AUTO_CLOSE int fd = beneath_open(folder_fd, path, O_RDONLY);
-    struct stat status;
-
-    if (fd < 0 || fstat(fd, &status) < 0)
-        return -1;
-    if (S_ISREG(status.st_mode))
-        return take_fd(&fd);
-    errno = EINVAL;
-    return -1;
-}
-
 /* The digest of the file NODE of a folder of this machine. 0, also where it cannot be read: then there is none. */
 static int digest_in_folder(const struct results *results, int folder_fd, struct node *node,
                             struct sandlot_error *error)
 {
-    AUTO_CLOSE int fd = node->type == NODE_FILE && !node->digested ? open_in_folder(folder_fd, node->path) : -1;
+    AUTO_CLOSE int fd = node->type == NODE_FILE && !node->digested ? beneath_open_file(folder_fd, node->path) : -1;
 
     if (fd < 0)
         return 0;
@@ -170,7 +157,7 @@ char *results_new_bytes(struct results *results, struct change *change, size_t *
 char *results_old_bytes(const struct results *results, const struct change *change, size_t *length,
                         struct sandlot_error *error)
 {
-    AUTO_CLOSE int fd = open_in_folder(results->folder_fd, change->path);
+    AUTO_CLOSE int fd = beneath_open_file(results->folder_fd, change->path);
 
     return read_all(fd, change->path, length, error);
 }

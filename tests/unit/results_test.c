@@ -81,7 +81,7 @@ static void every_row_of_the_table_is_a_risk(void **state)
                                         ".gemini/settings.json",
                                         "new\nline",
                                         "escape\033[31m",
-                                        "bidi\342\200\256",
+                                        "unseen\342\200\213",
                                         "bad\377",
                                         "claude.md"};
 
