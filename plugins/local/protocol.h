@@ -47,7 +47,7 @@ enum message_kind {
     MESSAGE_ROOT_IS,
     MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
-    MESSAGE_LISTENER,    /* to the keeper, with the listener that the box's programs take for a proxy */
+    MESSAGE_LISTENER,    /* to the keeper, with BOX_WAYS descriptors or the first of them */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */
@@ -62,7 +62,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 4u
+#define PROTOCOL_VERSION 5u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */
