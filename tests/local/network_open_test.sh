@@ -1,7 +1,7 @@
 #!/bin/bash
 # The open network of local boxes, attacked. The machine of these boxes is a network namespace of this test's own, with a wire
 # to another one, the outside, which also has the addresses that must stay closed: nothing leaves the real machine.
-# shellcheck disable=SC2016 # what runs in boxes
+# shellcheck disable=SC2016,SC2031 # what runs in boxes; functions are called by their names
 open_lacks() {
     if [ "$(id -u)" != 0 ]; then
         echo "it needs root, for networks of its own; its rows for ordinary users run then, too"
