@@ -229,7 +229,7 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 # The client checks a network list with the code that will obey it.
 LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c)
-LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c plugins/local/egress/address.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
 LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # A folder with a makefile is a project of its own, as a vendor has it; see below. Every other one is built in, one for each cloud.
 PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))

@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -117,6 +118,23 @@ static struct machine_fact images(void)
     return (struct machine_fact){
         "images", strdup(there ? "skopeo and umoci" : "not without skopeo and umoci"),
         there ? NULL : "to start local sandboxes from images of containers: apt install skopeo umoci"};
+
+/* What the local provider opens a network with. Boxes of root are users of their own, for whom the device must be open.
+ */
+static struct machine_fact open_network(void)
+{
+    static const char program[] = "/usr/bin/pasta";
+    static const char device[] = "/dev/net/tun";
+    struct stat status;
+
+    if (access(program, X_OK) < 0)
+        return (struct machine_fact){"open_network", strdup("no pasta"),
+                                     "install the package passt to give local sandboxes an open network"};
+    if (stat(device, &status) < 0 || (geteuid() == 0 && (status.st_mode & 06) != 06) || access(device, R_OK | W_OK) < 0)
+        return (struct machine_fact){
+            "open_network", strdup("no tun device"),
+            "open /dev/net/tun to give local sandboxes an open network: modprobe tun; chmod 666 /dev/net/tun"};
+    return (struct machine_fact){"open_network", strdup("by pasta"), NULL};
 }
 
 size_t machine_facts(struct machine_fact *facts)
@@ -131,6 +149,7 @@ size_t machine_facts(struct machine_fact *facts)
     facts[count++] = cgroups();
     facts[count++] = overlay();
     facts[count++] = images();
+    facts[count++] = open_network();
     for (size_t i = 0; i < count; i++)
         if (!facts[i].value)
             facts[i].value = strdup("");

@@ -279,6 +279,39 @@ static enum sandlot_status start(struct creation *creation, const char *id)
                         creation->image, *said ? said : "the engine does not say why");
 }
 
+/* One limit that was asked for, 0 if it was not, and what the engine says that the container has. */
+struct limit {
+    const char *parameter;
+    const char *without; /* how to ask for none */
+    const char *path;
+    int64_t wanted;
+};
+
+enum sandlot_status create_check_limits(struct sandlot_call *call, const struct docker *docker,
+                                        struct json_object *document)
+{
+    const struct parameters *wanted = &docker->parameters;
+    const struct limit limits[] = {
+        {"memory_mb", "leave memory_mb out", "HostConfig.Memory",
+         wanted->memory_mb == SANDLOT_ABSENT_INTEGER ? 0 : wanted->memory_mb * MEBIBYTE},
+        {"cpus", "leave cpus out", "HostConfig.NanoCpus", isnan(wanted->cpus) ? 0 : (int64_t)(wanted->cpus * NANOS)},
+        {"processes", "set processes = 0", "HostConfig.PidsLimit", wanted->processes},
+    };
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+        int64_t has = 0;
+
+        json_find_integer(document, limits[i].path, &has, NULL);
+        if (limits[i].wanted > 0 && (has <= 0 || has > limits[i].wanted))
+            return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                                "the container engine does not keep the limit %s: it passed it over; let the engine "
+                                "have control groups of version 2 (a rootless one needs them delegated by systemd), or "
+                                "%s",
+                                limits[i].parameter, limits[i].without);
+    }
+    return SANDLOT_OK;
+}
+
 static enum sandlot_status check_wanted(struct sandlot_call *call, const struct parameters *wanted)
 {
     if (strcmp(wanted->pull, "missing") != 0 && strcmp(wanted->pull, "always") != 0 &&

@@ -9,4 +9,9 @@
 enum sandlot_status create_container(struct sandlot_call *call, struct docker *docker,
                                      const struct sandlot_create *request, const char *image, bool pullable, char *id);
 
+/* Does the container of DOCUMENT, its record at the engine, have the limits that the parameters ask for? Engines that
+ * cannot keep one take it, and pass it over: SANDLOT_UNSUPPORTED. */
+enum sandlot_status create_check_limits(struct sandlot_call *call, const struct docker *docker,
+                                        struct json_object *document);
+
 #endif

@@ -56,6 +56,8 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
         status = create_container(call, sandbox->docker, request, image ? image : wanted, !request->snapshot, id);
     if (status == SANDLOT_OK)
         status = container_get(call, sandbox->docker, id, &container);
+    if (status == SANDLOT_OK)
+        status = create_check_limits(call, sandbox->docker, container.document);
     return status == SANDLOT_OK ? fill(call, sandbox, &container) : status;
 }
 

@@ -503,7 +503,8 @@ static const struct sandlot_provider local_provider = {
     M(package, "sandlot")                                                                             \
     M(working_dir, "/workspace")                                                                      \
     M(capabilities, "list files streaming terminal ports changes")                                    \
-    M(capabilities, "network-off network-hosts network-ports network-cidrs network-live network-log") \
+    M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")             \
+    M(capabilities, "network-live network-log")                                                       \
     M(confined, "no")                                                                                 \
     M(environment, "XDG_STATE_HOME XDG_CONFIG_HOME HOME")                                             \
     M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")               \

@@ -1,6 +1,7 @@
 #include "network_policy.h"
 
 #include "egress/policy.h"
+#include "network_link.h"
 #include "network_record.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -34,6 +35,10 @@ static enum sandlot_status write_text(struct sandlot_call *call, const struct sa
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "local sandboxes take at most %d entries of a network list; %zu were asked for",
                             POLICY_ENTRIES, count);
+    if (network->mode == SANDLOT_NETWORK_OPEN) {
+        *text = strdup(POLICY_OPEN);
+        return *text ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    }
     FILE *stream = open_memstream(text, &length);
     size_t written = 0;
 
@@ -53,16 +58,30 @@ static enum sandlot_status write_text(struct sandlot_call *call, const struct sa
     return SANDLOT_OK;
 }
 
+/* Is there what carries the packets of an open network? It runs as the box's user, whom root's device may not know. */
+static enum sandlot_status check_open(struct sandlot_call *call)
+{
+    struct stat device;
+
+    if (access(LINK_PROGRAM, X_OK) < 0)
+        return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
+                            "an open network needs " LINK_PROGRAM ", which is not there; install the package passt, or "
+                            "allow the hosts that are needed");
+    if (stat(LINK_DEVICE, &device) < 0 || (geteuid() == 0 && (device.st_mode & 06) != 06) ||
+        access(LINK_DEVICE, R_OK | W_OK) < 0)
+        return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
+                            "an open network needs the device " LINK_DEVICE ", open to everybody: modprobe tun, and "
+                            "chmod 666 " LINK_DEVICE "; or allow the hosts that are needed");
+    return SANDLOT_OK;
+}
+
 static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
 {
-    if (network->mode == SANDLOT_NETWORK_OPEN)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "local sandboxes cannot have an open network; allow the hosts that are needed");
     if (network->credential_count > 0)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "local sandboxes cannot have credentials added for %.200s; leave them out",
                             network->credentials[0].host);
-    return SANDLOT_OK;
+    return network->mode == SANDLOT_NETWORK_OPEN ? check_open(call) : SANDLOT_OK;
 }
 
 enum sandlot_status network_ask(struct sandlot_call *call, const struct settings *settings,
@@ -72,9 +91,9 @@ enum sandlot_status network_ask(struct sandlot_call *call, const struct settings
 
     if (!network)
         return SANDLOT_OK;
-    if (network->mode == SANDLOT_NETWORK_ALLOW && settings->confinement == CONFINEMENT_LANDLOCK)
+    if (network->mode != SANDLOT_NETWORK_OFF && settings->confinement == CONFINEMENT_LANDLOCK)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "confinement \"landlock\" has no network that could be allowed in part; use \"full\"");
+                            "confinement \"landlock\" has no network that could be allowed; use \"full\"");
     const enum sandlot_status status = check(call, network);
 
     return status == SANDLOT_OK ? write_text(call, network, text) : status;
@@ -151,6 +170,11 @@ static enum sandlot_status tell(struct sandlot_call *call, char *text, const cha
 
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         lines++;
+    if (strcmp(text, POLICY_OPEN) == 0) {
+        network.mode = SANDLOT_NETWORK_OPEN;
+        view->tell(view, &network, note);
+        return SANDLOT_OK;
+    }
     AUTO_FREE struct sandlot_network_entry *entries = calloc(lines + 1, sizeof(*entries));
 
     if (!entries)

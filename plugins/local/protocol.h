@@ -50,7 +50,7 @@ enum message_kind {
     MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
     MESSAGE_SOCKET_IS,   /* with an unconnected TCP socket of the box's network namespace */
-    MESSAGE_LISTENER,    /* to the keeper, with the listener that the box's programs take for a proxy */
+    MESSAGE_LISTENER,    /* to the keeper, with BOX_WAYS descriptors or the first of them */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */

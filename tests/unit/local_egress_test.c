@@ -266,6 +266,92 @@ static void forbidden_addresses_must_be_listed_themselves(void **state)
     policy_clear(&policy);
 }
 
+static void an_open_policy_keeps_what_is_always_closed(void **state)
+{
+    static const enum address_class forbidden[] = {ADDRESS_RESERVED,   ADDRESS_MULTICAST, ADDRESS_UNSPECIFIED,
+                                                   ADDRESS_LINK_LOCAL, ADDRESS_METADATA,  ADDRESS_LOOPBACK,
+                                                   ADDRESS_OWN};
+    const char *reason;
+    struct policy policy;
+    struct host host;
+    char rule[RULE_SIZE];
+    address value;
+
+    (void)state;
+    assert_true(policy_read(POLICY_OPEN, &policy));
+    assert_true(host_parse("any.example", 11, &host) && address_parse("10.0.0.1", &value));
+    const struct policy_entry *entry = policy_find(&policy, &host, 5432, &reason);
+
+    assert_non_null(entry);
+    policy_rule(entry, rule);
+    assert_string_equal(rule, "open");
+    assert_true(policy_admits(&policy, &value, ADDRESS_PUBLIC, 1) &&
+                policy_admits(&policy, &value, ADDRESS_PRIVATE, 1));
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++)
+        assert_false(policy_admits(&policy, &value, forbidden[i], 80));
+    policy_clear(&policy);
+    assert_false(policy_find(&policy, &host, 80, &reason));
+    assert_false(policy_read("open\nopen\n", &policy) || policy_read("open", &policy));
+}
+
+struct closed {
+    const char *address;
+    bool found;
+};
+
+static bool look_whether_closed(void *context, const address *network, unsigned bits)
+{
+    struct closed *closed = context;
+    address value;
+
+    closed->found = closed->found || (address_parse(closed->address, &value) && address_in(&value, network, bits));
+    return true;
+}
+
+static bool take_none(void *context, const address *network, unsigned bits)
+{
+    (void)context, (void)network, (void)bits;
+    return false;
+}
+
+static void what_is_always_closed_is_listed(void **state)
+{
+    static const struct {
+        const char *address;
+        bool closed;
+    } rows[] = {{"169.254.169.254", true},
+                {"100.100.100.200", true},
+                {"168.63.129.16", true},
+                {"169.254.1.1", true},
+                {"224.0.0.251", true},
+                {"255.255.255.255", true},
+                {"0.0.0.1", true},
+                {"fe80::1", true},
+                {"ff02::1", true},
+                {"fd00:ec2::254", true},
+                {"64:ff9b::169.254.1.1", true},
+                {"64:ff9b::127.0.0.1", true},
+                {"2002:7f00:1::1", true},
+                {"2001:0:1::1", true},
+                {"10.0.0.1", false},
+                {"192.168.1.1", false},
+                {"198.51.100.1", false},
+                {"2001:db8::1", false},
+                {"64:ff9b::8.8.8.8", false},
+                {"127.0.0.1", false},
+                {"::1", true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct closed closed = {rows[i].address, false};
+
+        assert_true(address_each_closed(look_whether_closed, &closed));
+        if (closed.found != rows[i].closed)
+            fail_msg("%s", rows[i].address);
+    }
+    assert_false(address_each_closed(take_none, NULL));
+}
+
 static void a_list_is_read_whole_or_not_at_all(void **state)
 {
     static const char *const bad[] = {"host example.com\n",
@@ -589,6 +675,8 @@ int main(void)
         cmocka_unit_test(addresses_have_classes),
         cmocka_unit_test(destinations_are_decided),
         cmocka_unit_test(forbidden_addresses_must_be_listed_themselves),
+        cmocka_unit_test(an_open_policy_keeps_what_is_always_closed),
+        cmocka_unit_test(what_is_always_closed_is_listed),
         cmocka_unit_test(a_list_is_read_whole_or_not_at_all),
         cmocka_unit_test(requests_are_rewritten_or_refused),
         cmocka_unit_test(a_tunnel_to_port_80_has_one_host),

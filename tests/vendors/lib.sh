@@ -313,6 +313,29 @@ $(requests_show)"
     fi
 }
 
+# ---- the conformance kit ---------------------------------------------------------------------------------------------
+
+# vendor_kit: the provider of $vendor keeps what provider.h promises, in a worker and, of what is done in sandboxes, without one.
+# The group "execute" is left out: it looks at the clock, and what the tables say of commands is more.
+vendor_kit() {
+    local group
+    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle "robustness --cycles 5" secrets table; do
+        # shellcheck disable=SC2086 # a group and its options
+        part kit_group $group
+    done
+}
+kit_group() { # GROUP OPTION...
+    local library=$BUILD/builtins/$vendor.so name="conformance: $*"
+    [ -e "$library" ] || library=$BUILD/plugins/$vendor.so
+    if timeout -k 5 900 "$SANDLOT" plugin check --only "$@" "$library" "${provider[@]:2}" >"$scratch/kit" 2>"$scratch/err" </dev/null &&
+        grep -q "^# result: passed (only: $1)" "$scratch/kit"; then
+        ok "$name"
+    else
+        not_ok "$name" "$(grep -A 5 -E '^(not ok|Bail out)|result:' "$scratch/kit"; cat "$scratch/err")"
+    fi
+    service_empty "$name: nothing is left"
+}
+
 # ---- calls that no command makes -------------------------------------------------------------------------------------
 
 # calls STATUS WHAT...: as common/calls.c says; what the provider answers is in $out. $calls_url, where it is not $url.

@@ -230,13 +230,17 @@ static int start_loopback(const struct birth *birth, struct reason *reason)
     return 0;
 }
 
-/* Hands the keeper the listener that the box's programs take for a proxy. It tells the box that connects, too. */
-static int send_listener(const struct box_request *request, struct reason *reason)
+/* Hands the keeper what leads out of the box. The listener tells it the box that connects, too. */
+static int send_ways(const struct birth *birth, struct reason *reason)
 {
     AUTO_CLOSE int listener = loopback_listen(BOX_PROXY_PORT);
+    AUTO_CLOSE int network = birth->has_network ? -1 : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int user = birth->has_network ? -1 : open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+    const int fds[BOX_WAYS] = {listener, network, user};
+    const size_t count = network >= 0 && user >= 0 ? BOX_WAYS : 1;
 
-    if (listener >= 0 &&
-        protocol_send(request->keeper_fd, MESSAGE_LISTENER, NULL, 0, &listener, 1, processes_now_ms()) == PROTOCOL_OK)
+    if (listener >= 0 && protocol_send(birth->request->keeper_fd, MESSAGE_LISTENER, NULL, 0, fds, count,
+                                       processes_now_ms()) == PROTOCOL_OK)
         return 0;
     return reason_set(reason, "the listener of the box's proxy cannot be made: %s; raise the limit of open files",
                       strerror(errno));
@@ -368,8 +372,7 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
     unshare(CLONE_NEWCGROUP);
     if (sethostname("sandlot", strlen("sandlot")) < 0)
         return reason_set(reason, "the box's host name cannot be set: %s; AppArmor may forbid it", strerror(errno));
-    if (start_loopback(birth, reason) < 0 || send_listener(request, reason) < 0 ||
-        view_enter(request, &folders, reason) < 0)
+    if (start_loopback(birth, reason) < 0 || send_ways(birth, reason) < 0 || view_enter(request, &folders, reason) < 0)
         return -1;
     fill_setup(request, OWN_PROCESSES, setup);
     point_to_proxy(&setup->profile);

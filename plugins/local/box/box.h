@@ -85,6 +85,10 @@ enum { BOX_PROXY_PORT = 3128 };
  */
 enum box_gauge { BOX_GAUGE_SEGMENTS, BOX_GAUGE_MESSAGES, BOX_GAUGE_SEMAPHORES, BOX_GAUGE_SOCKETS, BOX_GAUGES };
 
+/* What leads out of a box with a network, all in one MESSAGE_LISTENER: the listener that its programs take for a proxy,
+ * and unless its network namespace was made ahead that and the user namespace to which it belongs. */
+enum box_way { BOX_WAY_LISTENER, BOX_WAY_NETWORK, BOX_WAY_USER, BOX_WAYS };
+
 struct box_process {
     pid_t pid;
     int pidfd;

@@ -1,5 +1,6 @@
 #include "skeleton.h"
 
+#include "../network_link.h"
 #include "box.h"
 #include "view.h"
 
@@ -126,7 +127,8 @@ static int add_names(struct layout *layout, bool root)
         {"etc/group",
          root ? "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" : "root:x:0:\ntty:x:5:\nsandlot:x:1000:\nnogroup:x:65534:\n"},
         {"etc/hosts", "127.0.0.1 localhost sandlot\n::1 localhost sandlot\n"},
-        {"etc/resolv.conf", ""},
+        /* Where an open network has the machine's resolver; without one nothing leads there. */
+        {"etc/resolv.conf", "nameserver " LINK_RESOLVER "\n"},
         {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
         {"etc/hostname", "sandlot\n"}};
 

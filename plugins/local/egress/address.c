@@ -98,6 +98,8 @@ static enum address_class class_by_range(const address *value)
     return ADDRESS_PUBLIC;
 }
 
+#define NAT64 "64:ff9b::"
+
 /* Mechanisms whose addresses carry one of version 4, and where they do. */
 static const struct {
     const char *network;
@@ -105,8 +107,8 @@ static const struct {
     unsigned offset;
     unsigned char flipped; /* what each byte is combined with */
 } embeddings[] = {
+    {NAT64, 96, 12, 0},          /* NAT64, RFC 6052 */
     {"::", 96, 12, 0},           /* IPv4-compatible, RFC 4291 */
-    {"64:ff9b::", 96, 12, 0},    /* NAT64, RFC 6052 */
     {"64:ff9b:1::", 48, 12, 0},  /* NAT64 of one's own, RFC 8215 */
     {"2002::", 16, 2, 0},        /* 6to4, RFC 3056 */
     {"2001::", 32, 12, 0xff},    /* Teredo, RFC 4380: the client */
@@ -150,6 +152,42 @@ enum address_class address_class(const address *value)
             class = worse(class, value, embeddings[i].offset, embeddings[i].flipped);
     }
     return is_isatap(value) ? worse(class, value, 12, 0) : class;
+}
+
+address address_nat64(const address *value)
+{
+    address result;
+
+    address_parse(NAT64, &result);
+    memcpy(result.s6_addr + 12, value->s6_addr + 12, 4);
+    return result;
+}
+
+bool address_each_closed(bool (*take)(void *context, const address *network, unsigned bits), void *context)
+{
+    address network;
+    address translated;
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+        address_parse(ranges[i].network, &network);
+        const bool four = address_is_version_4(&network);
+        const unsigned bits = ranges[i].bits + (four ? MAPPED_BITS : 0);
+
+        if (ranges[i].class <= ADDRESS_PRIVATE)
+            continue;
+        if (ranges[i].class != ADDRESS_LOOPBACK && !take(context, &network, bits))
+            return false;
+        translated = address_nat64(&network);
+        if (four && !take(context, &translated, bits))
+            return false;
+    }
+    /* Of the first, NAT64, machines without version 4 live; what it must not reach is closed by now. */
+    for (size_t i = 1; i < sizeof(embeddings) / sizeof(*embeddings); i++) {
+        address_parse(embeddings[i].network, &network);
+        if (!take(context, &network, embeddings[i].bits))
+            return false;
+    }
+    return true;
 }
 
 const char *address_class_name(enum address_class class)

@@ -41,6 +41,13 @@ bool address_in(const address *value, const address *network, unsigned bits);
  * Never ADDRESS_OWN. */
 enum address_class address_class(const address *value);
 
+/* Calls TAKE for each network that stays closed where all else is open, BITS being of the mapped form: what is neither
+ * public nor private, but loopback, and what a transition mechanism would make of it. False as soon as TAKE is. */
+bool address_each_closed(bool (*take)(void *context, const address *network, unsigned bits), void *context);
+
+/* What NAT64 (RFC 6052) makes of VALUE, which is of version 4. */
+address address_nat64(const address *value);
+
 /* "loopback address", for messages. */
 const char *address_class_name(enum address_class class);
 

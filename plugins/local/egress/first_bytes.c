@@ -3,6 +3,7 @@
  * of it has gone outside before.
  */
 #include "connection.h"
+#include "egress.h"
 #include "hello.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ enum verdict filter_first_bytes(struct connection *connection)
         connection->ends[SIDE_BOX].wanted = EPOLLOUT;
         return VERDICT_WAIT;
     }
-    if (within.port != PORT_HTTP && within.port != PORT_HTTPS)
+    if (connection->egress->policy.open || (within.port != PORT_HTTP && within.port != PORT_HTTPS))
         return VERDICT_NEXT;
     if (!connection_read(connection, SIDE_BOX))
         return VERDICT_END;

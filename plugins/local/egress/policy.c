@@ -79,8 +79,8 @@ bool policy_read(const char *text, struct policy *policy)
 {
     const size_t lines = count_lines(text);
 
-    *policy = (struct policy){NULL, 0};
-    if (!*text)
+    *policy = (struct policy){.open = strcmp(text, POLICY_OPEN) == 0};
+    if (!*text || policy->open)
         return true;
     if (lines > POLICY_ENTRIES)
         return false;
@@ -94,7 +94,7 @@ bool policy_read(const char *text, struct policy *policy)
 void policy_clear(struct policy *policy)
 {
     free(policy->entries);
-    *policy = (struct policy){NULL, 0};
+    *policy = (struct policy){.open = false};
 }
 
 static bool is_below(const char *name, const char *parent)
@@ -114,6 +114,8 @@ static bool names(const struct policy_entry *entry, const struct host *host)
         return !host->is_address && is_below(host->name, entry->host.name);
     case POLICY_NETWORK:
         return host->is_address && address_in(&host->address, &entry->host.address, entry->bits);
+    case POLICY_ALL:
+        return true;
     }
     return false;
 }
@@ -126,7 +128,11 @@ static bool opens(const struct policy_entry *entry, uint16_t port)
 const struct policy_entry *policy_find(const struct policy *policy, const struct host *host, uint16_t port,
                                        const char **reason)
 {
+    static const struct policy_entry all = {.kind = POLICY_ALL};
+
     *reason = policy_not_listed;
+    if (policy->open)
+        return &all;
     for (size_t i = 0; i < policy->count; i++) {
         if (!names(&policy->entries[i], host))
             continue;
@@ -139,8 +145,8 @@ const struct policy_entry *policy_find(const struct policy *policy, const struct
 
 bool policy_admits(const struct policy *policy, const address *value, enum address_class class, uint16_t port)
 {
-    if (class == ADDRESS_PUBLIC)
-        return true;
+    if (class == ADDRESS_PUBLIC || policy->open)
+        return class <= ADDRESS_PRIVATE;
     for (size_t i = 0; i < policy->count; i++) {
         const struct policy_entry *entry = &policy->entries[i];
 
@@ -166,5 +172,5 @@ void policy_rule(const struct policy_entry *entry, char rule[RULE_SIZE])
     if (entry->port)
         snprintf(port, sizeof(port), ":%u", entry->port);
     snprintf(rule, RULE_SIZE, "%s%s%s%s%s%s", entry->kind == POLICY_BELOW ? "*." : "", bracket ? "[" : "",
-             entry->host.name, bits, bracket ? "]" : "", port);
+             entry->kind == POLICY_ALL ? "open" : entry->host.name, bits, bracket ? "]" : "", port);
 }

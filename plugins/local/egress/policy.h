@@ -6,7 +6,7 @@
 
 enum { POLICY_ENTRIES = 4096, RULE_SIZE = HOST_SIZE + 18, PORT_HTTP = 80, PORT_HTTPS = 443 };
 
-enum policy_kind { POLICY_HOST, POLICY_BELOW, POLICY_NETWORK };
+enum policy_kind { POLICY_HOST, POLICY_BELOW, POLICY_NETWORK, POLICY_ALL };
 
 struct policy_entry {
     enum policy_kind kind;
@@ -15,7 +15,11 @@ struct policy_entry {
     struct host host;
 };
 
+/* The text form of the policy that keeps nothing but what address_each_closed() names. */
+#define POLICY_OPEN "open\n"
+
 struct policy {
+    bool open;
     struct policy_entry *entries; /* none: nothing may leave */
     size_t count;
 };
@@ -26,8 +30,9 @@ extern const char policy_other_port[];
 extern const char policy_tls_only[]; /* on port 443 */
 
 /*
- * Reads the text form, one entry a line: "host NAME PORT", "below NAME PORT" or "network ADDRESS/BITS PORT". False if
- * it is malformed or memory is short; *POLICY then lets nothing out. To be cleared with policy_clear.
+ * Reads the text form, one entry a line: "host NAME PORT", "below NAME PORT" or "network ADDRESS/BITS PORT"; or
+ * POLICY_OPEN. False if it is malformed or memory is short; *POLICY then lets nothing out. To be cleared with
+ * policy_clear.
  */
 bool policy_read(const char *text, struct policy *policy);
 

@@ -96,7 +96,7 @@ enum verdict filter_decide(struct connection *connection)
         return connection_refuse(connection, "403 Forbidden", reason, advice);
     }
     policy_rule(entry, connection->rule);
-    if (target->port == PORT_HTTPS && !target->tunnel)
+    if (target->port == PORT_HTTPS && !target->tunnel && !connection->egress->policy.open)
         return connection_refuse(connection, "403 Forbidden", policy_tls_only, "Use a URL of https.");
     connection->allowed = true;
     return VERDICT_NEXT;

@@ -1,6 +1,7 @@
 #include "boxes.h"
 
 #include "../box/skeleton.h"
+#include "../egress/policy.h"
 #include "../protocol.h"
 #include "seed.h"
 
@@ -153,6 +154,11 @@ static void limit_processors(pid_t pid, double cpus)
     sched_setaffinity(pid, sizeof(allowed), &allowed);
 }
 
+static bool is_open(const char *policy)
+{
+    return policy && strcmp(policy, POLICY_OPEN) == 0;
+}
+
 /* The users, folders, sockets and groups of a box, before it is started. */
 static int prepare(struct building *building, char *reason, size_t size)
 {
@@ -209,7 +215,8 @@ static int prepare(struct building *building, char *reason, size_t size)
     if (cgroups_make(&keeper->cgroups, box->id, settings, reason, size) < 0)
         return -1;
     building->memory_events_fd = cgroups_memory_events(&keeper->cgroups, box->id);
-    if (!box->landlock)
+    /* One that is to be open belongs to the box. */
+    if (!box->landlock && !is_open(settings->network))
         building->network_fd = network_take();
     return 0;
 }
@@ -291,22 +298,21 @@ static int write_record(const struct building *building)
     return state_write(building->folder.fd, "record", text);
 }
 
-/* What init has sent before it stood: the gauges if they are wanted, and the listener of a box with a network. */
-static void receive_descriptors(const struct box *box, int gauges[BOX_GAUGES], int *listener_fd)
+/* What init has sent before it stood: the gauges if they are wanted, and of a box with a network the BOX_WAYS. */
+static void receive_descriptors(const struct box *box, int gauges[BOX_GAUGES], int ways[BOX_WAYS])
 {
     struct received message;
 
     while (protocol_receive(box->keeper_fd, &message, 0, -1) == PROTOCOL_OK) {
         for (size_t i = 0; message.header.kind == MESSAGE_GAUGES && i < BOX_GAUGES; i++)
             gauges[i] = received_take_fd(&message, i);
-        if (message.header.kind == MESSAGE_LISTENER)
-            *listener_fd = received_take_fd(&message, 0);
+        for (size_t i = 0; message.header.kind == MESSAGE_LISTENER && i < BOX_WAYS; i++)
+            ways[i] = received_take_fd(&message, i);
         received_clear(&message);
     }
 }
 
-/* The box's way out, of which its programs know by their variables. */
-static int begin_way(struct building *building, int listener_fd)
+static int begin_proxy(struct building *building, int listener_fd)
 {
     const char *policy = building->settings->network;
     char *copy = policy ? strdup(policy) : NULL;
@@ -317,8 +323,20 @@ static int begin_way(struct building *building, int listener_fd)
     return -1;
 }
 
+/* The box's way out, of which its programs know by their variables; and if everything is open that of its packets. */
+static int begin_way(struct building *building, int ways[BOX_WAYS], char *reason, size_t size)
+{
+    struct box *box = building->box;
+    const int listener_fd = take_fd(&ways[BOX_WAY_LISTENER]);
+
+    outside_prepare(&box->outside, box, take_fd(&ways[BOX_WAY_NETWORK]), take_fd(&ways[BOX_WAY_USER]));
+    if (listener_fd < 0 || begin_proxy(building, listener_fd) < 0)
+        return -1;
+    return is_open(building->settings->network) ? outside_open(building->keeper, &box->outside, reason, size) : 0;
+}
+
 /* The box stands: makes it known to the rest of the keeper. */
-static int enrol(struct building *building)
+static int enrol(struct building *building, char *reason, size_t size)
 {
     struct keeper *keeper = building->keeper;
     struct box *box = building->box;
@@ -326,14 +344,15 @@ static int enrol(struct building *building)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = box};
     bool watch_memory = keeper->cgroups.fds[CGROUP_MEMORY] < 0;
     int gauges[BOX_GAUGES] = {-1, -1, -1, -1};
-    AUTO_CLOSE int listener = -1;
+    int ways[BOX_WAYS] = {-1, -1, -1};
 
-    receive_descriptors(box, gauges, &listener);
+    receive_descriptors(box, gauges, ways);
     box->guarded = guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
                              watch_memory ? (uint64_t)settings->memory_mb << 20 : 0, gauges);
-    if (!box->guarded || write_record(building) < 0)
+    /* First what takes the descriptors, so that they are closed with the box. */
+    if (!box->landlock && begin_way(building, ways, reason, size) < 0)
         return -1;
-    if (!box->landlock && (listener < 0 || begin_way(building, take_fd(&listener)) < 0))
+    if (!box->guarded || write_record(building) < 0)
         return -1;
     if (epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, box->process.pidfd, &event) < 0)
         return -1;
@@ -356,6 +375,7 @@ static void discard(struct keeper *keeper, struct box *box)
 {
     guard_remove(box->guarded);
     way_end(&box->way);
+    outside_end(&box->outside);
     if (!cgroups_remove(&keeper->cgroups, box->id)) {
         struct remains *remains = calloc(1, sizeof(*remains));
 
@@ -384,10 +404,12 @@ static int build(struct building *building, char *reason, size_t size, uint32_t 
     }
     if (start(building, reason, size) < 0)
         return -1;
-    if (enrol(building) == 0)
+    *reason = '\0';
+    if (enrol(building, reason, size) == 0)
         return 0;
-    *status = SANDLOT_EXHAUSTED;
-    snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(errno));
+    *status = *reason ? SANDLOT_UNAVAILABLE : SANDLOT_EXHAUSTED;
+    if (!*reason)
+        snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(errno));
     kill_and_wait(&building->box->process);
     return -1;
 }
@@ -460,11 +482,18 @@ void boxes_end(struct box *box, const char *reason)
     syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
 }
 
-int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy)
+int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size)
 {
     AUTO_CLOSE int folder = openat(keeper->state.boxes_fd, box->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     char *copy = strdup(policy);
 
+    *reason = '\0';
+    if (is_open(policy) && !box->way.dead && outside_open(keeper, &box->outside, reason, size) < 0) {
+        free(copy);
+        return -1;
+    }
+    if (!is_open(policy))
+        outside_close(&box->outside);
     /* Noted first: what cannot be noted is not put in force. */
     if (!copy || folder < 0 || box->way.dead || state_write(folder, "network", policy) < 0) {
         free(copy);

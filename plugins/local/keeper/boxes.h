@@ -6,6 +6,7 @@
 #include "cgroup.h"
 #include "guard.h"
 #include "network.h"
+#include "outside.h"
 #include "state.h"
 #include "way.h"
 
@@ -28,6 +29,7 @@ struct box {
     uid_t host_uid;
     struct guarded *guarded;
     struct way way;           /* out of it; its box is NULL where there is no network namespace */
+    struct outside outside;   /* the same for packets, where everything is open; its box is NULL likewise */
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
     bool landlock;            /* CONFINEMENT_LANDLOCK */
     bool unpacks;             /* it is to become that itself */
@@ -62,8 +64,9 @@ struct box *boxes_find(const struct keeper *keeper, const char *id);
  * later; NULL: nobody will. */
 void boxes_end(struct box *box, const char *reason);
 
-/* Gives BOX another network policy, and notes it. Returns like way_change. */
-int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy);
+/* Gives BOX another network policy, and notes it. Returns like way_change; what -1 is about stands in REASON if it is
+ * not that the way out has ended. */
+int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size);
 
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
 void boxes_bury(struct keeper *keeper, struct box *box);

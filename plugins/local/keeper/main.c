@@ -164,6 +164,9 @@ static void handle(struct keeper *keeper, const struct epoll_event *event, int l
     case SOURCE_EGRESS:
         serve_way(keeper, (struct way *)(void *)((char *)source - offsetof(struct way, answers)));
         break;
+    case SOURCE_OUTSIDE:
+        outside_heard(keeper, (struct outside *)source);
+        break;
     }
 }
 

@@ -153,6 +153,7 @@ static const char way_ended[] =
 /* The body: the box's id, a line feed, its new policy. */
 static void change_network(struct keeper *keeper, struct connection *connection, char *body)
 {
+    char reason[512];
     char *policy = body + strcspn(body, "\n");
 
     if (!*policy) {
@@ -166,7 +167,7 @@ static void change_network(struct keeper *keeper, struct connection *connection,
         fail(connection, SANDLOT_NOT_FOUND, "sandbox %.64s was not found; `sandlot list` shows what there is", body);
         return;
     }
-    switch (boxes_change_network(keeper, box, policy)) {
+    switch (boxes_change_network(keeper, box, policy, reason, sizeof(reason))) {
     case 1:
         answer(connection, MESSAGE_DONE, NULL, 0);
         break;
@@ -175,7 +176,7 @@ static void change_network(struct keeper *keeper, struct connection *connection,
         connection->change = box->way.sent;
         break;
     default:
-        fail(connection, SANDLOT_UNAVAILABLE, "%s", way_ended);
+        fail(connection, SANDLOT_UNAVAILABLE, "%s", *reason ? reason : way_ended);
     }
 }
 

@@ -122,6 +122,12 @@ static void note_end(const struct keeper *keeper, const struct way *way)
     AUTO_CLOSE int fd = openat(keeper->state.boxes_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+void way_break(const struct keeper *keeper, struct way *way)
+{
+    abandon(way);
+    note_end(keeper, way);
+}
+
 static int start(struct keeper *keeper, struct way *way)
 {
     char name[BOX_ID_SIZE + 16];
@@ -153,8 +159,7 @@ void way_knocked(struct keeper *keeper, struct way *way)
         close(take_fd(&way->listener_fd));
         return;
     }
-    abandon(way);
-    note_end(keeper, way);
+    way_break(keeper, way);
 }
 
 enum way_answer way_heard(const struct keeper *keeper, struct way *way)
@@ -169,8 +174,7 @@ enum way_answer way_heard(const struct keeper *keeper, struct way *way)
         way->taken++;
         return WAY_DONE;
     }
-    abandon(way);
-    note_end(keeper, way);
+    way_break(keeper, way);
     return WAY_ENDED;
 }
 

@@ -13,9 +13,17 @@
 #include <sys/types.h>
 
 /* What epoll(7) reports on: the first member of a box and of a connection, and the listener and the wake-up themselves;
- * of a way the two descriptors. */
+ * of a way the two descriptors, and of an open network the guard's. */
 struct source {
-    enum source_kind { SOURCE_LISTENER, SOURCE_WAKE, SOURCE_CONNECTION, SOURCE_BOX, SOURCE_KNOCK, SOURCE_EGRESS } kind;
+    enum source_kind {
+        SOURCE_LISTENER,
+        SOURCE_WAKE,
+        SOURCE_CONNECTION,
+        SOURCE_BOX,
+        SOURCE_KNOCK,
+        SOURCE_EGRESS,
+        SOURCE_OUTSIDE
+    } kind;
 };
 
 struct keeper;
@@ -56,6 +64,9 @@ enum way_answer way_heard(const struct keeper *keeper, struct way *way);
 /* Replaces the policy; takes POLICY. 1: in force; 0: it will be when `taken` is what `sent` is now; -1: it cannot be.
  */
 int way_change(struct way *way, char *policy);
+
+/* Nothing is to leave the box any more, whatever its policy: its proxy is ended, and that is noted. */
+void way_break(const struct keeper *keeper, struct way *way);
 
 /* The box has ended. */
 void way_end(struct way *way);

@@ -1,14 +1,17 @@
 // An engine of containers, API 1.41, as dockerd 20.10 answers: of it what the provider and the official client use. Containers are
 // boxes; an image is a name that is known. What dockerd is strict about, this is too. With PODMAN=1 it answers as Podman's
-// service does where that differs in statuses.
+// service does where that differs in statuses; with EMULATOR_PASSES_OVER=A,B it takes these of HostConfig and keeps none, as a rootless
+// Podman does without control groups of version 2.
 
 import { randomBytes } from 'node:crypto';
 import { PassThrough, Readable } from 'node:stream';
 import tar from 'tar-stream';
 import { createBox } from '../common/box.mjs';
 import { createEmulator, HttpError } from '../common/server.mjs';
+import { openTerminal } from '../common/terminal.mjs';
 
 const podman = process.env.PODMAN === '1';
+const passedOver = (process.env.EMULATOR_PASSES_OVER ?? '').split(',');
 const VERSION = '1.41';
 const containers = new Map();
 const execs = new Map();
@@ -57,7 +60,7 @@ const inspect = ({ id, name, body, state, created }) => ({
     Id: id, Name: `/${name}`, Created: new Date(created).toISOString(), Image: 'sha256:0', Driver: 'emulator',
     State: { Status: state, Running: state === 'running' || state === 'paused', Paused: state === 'paused', OOMKilled: false, Pid: 1, ExitCode: 0, Error: '' },
     Config: { Image: body.Image, Labels: { ...labelsOf(body.Image), ...body.Labels }, User: body.User ?? '', WorkingDir: body.WorkingDir ?? '', Env: body.Env ?? [] },
-    HostConfig: body.HostConfig ?? {}, NetworkSettings: { Ports: {} },
+    HostConfig: Object.fromEntries(Object.entries(body.HostConfig ?? {}).map(([key, value]) => [key, passedOver.includes(key) ? 0 : value])), NetworkSettings: { Ports: {} },
 });
 
 function filtersOf(request) {
@@ -103,7 +106,7 @@ async function makeExec(request) {
     if (!body.Cmd?.length) fail(400, 'No exec command specified', 500);
     if (container.state === 'paused') fail(409, `Container ${container.id} is paused, unpause the container before exec`);
     if (container.state !== 'running') fail(409, `Container ${container.id} is not running`, 500);
-    const exec = { id: hex(32), container, body, running: false, code: null };
+    const exec = { id: hex(32), container, body, running: false, code: null, size: { rows: 24, cols: 80 } };
     execs.set(exec.id, exec);
     return { status: 201, json: { Id: exec.id } };
 }
@@ -121,9 +124,12 @@ async function run(exec, write, stdin = null) {
     exec.started = exec.running = true;
     const env = Object.fromEntries([...(container.body.Env ?? []), ...(body.Env ?? [])].map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
     const pass = (stream, bytes) => write(body.Tty ? bytes : frame(stream, bytes));
+    const common = { argv: body.Cmd, cwd: body.WorkingDir || container.body.WorkingDir || '/', env };
     try {
-        exec.job = await container.box.spawn({ argv: body.Cmd, cwd: body.WorkingDir || container.body.WorkingDir || '/', env, stdin,
-            onStdout: (bytes) => pass(1, bytes), onStderr: (bytes) => pass(2, bytes) });
+        exec.job = body.Tty ? await openTerminal(container.box, { ...common, ...exec.size, onOutput: write })
+            : await container.box.spawn({ ...common, stdin, onStdout: (bytes) => pass(1, bytes), onStderr: (bytes) => pass(2, bytes) });
+        if (body.Tty) await exec.job.resize(exec.size); // which may have come meanwhile
+        if (body.Tty) stdin?.on('data', (bytes) => exec.job.write(bytes));
         const { code, signal } = await exec.job.done;
         exec.code = signal ? 137 : code;
     } catch (problem) {
@@ -156,6 +162,13 @@ async function startStream(request, accept) {
     if (!exec.body.AttachStdin) socket.resume();
     await run(exec, write, exec.body.AttachStdin ? socket.pipe(new PassThrough()) : null); // what reads it to its end must not close the socket
     end();
+}
+
+async function resize(request) {
+    const exec = findExec(request.params.id);
+    exec.size = { rows: Number(request.query.get('h')), cols: Number(request.query.get('w')) };
+    await exec.job?.resize?.(exec.size);
+    return { status: podman ? 201 : 200, body: '' };
 }
 
 const showExec = (request) => {
@@ -244,7 +257,7 @@ const routes = [
     ['DELETE', '/containers/:id', remove],
     ['POST', '/containers/:id/exec', makeExec],
     ['POST', '/exec/:id/start', startDetached],
-    ['POST', '/exec/:id/resize', (request) => ({ status: podman ? 201 : 200, body: findExec(request.params.id) && '' })],
+    ['POST', '/exec/:id/resize', resize],
     ['GET', '/exec/:id/json', showExec],
     ['PUT', '/containers/:id/archive', putArchive],
     ['GET', '/containers/:id/archive', getArchive],

@@ -96,6 +96,28 @@ pulls() {
     service_empty "nothing is left after the pulls"
 }
 
+# A terminal has our size, and ends as its program does.
+terminals() {
+    made || return
+    printf 'stty size; exit 7\n' >"$scratch/typed"
+    timeout 60 script -qec "stty rows 33 cols 99; '$SANDLOT' -q shell ${provider[*]@Q} --sandbox-id $id" /dev/null <"$scratch/typed" >"$scratch/typescript" 2>&1
+    check "a terminal ends with its program" test "$?" = 7
+    check "and has our size" grep -q '33 99' "$scratch/typescript"
+    gone "$id"
+}
+
+# What the engine takes and does not keep is no limit.
+limits() { # PARAMETER: which the emulator of this part passes over
+    json "$1: a limit that is not kept is refused" 1 ".error == \"not_supported\" and (.message | contains(\"limit $1:\") and contains(\"version 2\"))" \
+        create "${provider[@]}" "${making[@]}" --param memory_mb=64 --param cpus=0.5 --param processes=100
+    service_empty "$1: and its container is gone"
+    expect "$1: those that are not asked for need not be" 0 made "*" -q exec "${provider[@]}" "${making[@]}" --param processes=0 -- echo made
+}
+passing_over() { # OF-HOSTCONFIG
+    export EMULATOR_PASSES_OVER=$1
+    vendor_again
+}
+
 # The addresses that people write, before anything is sent.
 addresses() {
     local said
@@ -107,6 +129,12 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
 }
 
-for step in streams versions pulls addresses; do part "$step"; done
+for step in streams versions pulls terminals addresses; do part "$step"; done
+prepare=(passing_over Memory)
+part limits memory_mb
+prepare=(passing_over NanoCpus)
+part limits cpus
+prepare=(passing_over PidsLimit)
+part limits processes
 parts_run
 vendor_sound

@@ -93,7 +93,7 @@ async function run(pods, pod) {
     try {
         await start(pods, pod, container);
     } catch (failure) {
-        if (!pod.metadata.deletionTimestamp) console.error(failure);
+        if (!pod.metadata.deletionTimestamp && !['ESTOPPED', 'EIO'].includes(failure.code)) console.error(failure); // stopped, or never begun: the emulator ends
     }
 }
 

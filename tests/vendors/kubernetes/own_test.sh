@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC1091,SC2034,SC2154,SC2163
+# Kubernetes by the conformance kit, with either engine: in a worker, and in the kit's own process.
+. tests/vendors/lib.sh
+. tests/vendors/kubernetes/configuration.sh
+
+export KUBECONFIG=$scratch/good.yaml
+write_configuration "$KUBECONFIG" sa-0123456789abcdefEMULATED
+unset KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT
+vendor_use kubernetes
+
+service() { # VARIABLE=VALUE...: an emulator with these
+    export "$@"
+    vendor_again
+}
+
+provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
+vendor_kit
+parts_run
+prepare=(service EMULATOR_AGENT_SANDBOX=3)
+provider=(--sandbox kubernetes --param "base_url=$url" --param engine=agent-sandbox)
+vendor_kit
+parts_run
+vendor_sound
