@@ -138,6 +138,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "archive", settings->archive);
     if (settings->network)
         fine = fine && fields_add(&text, "network", settings->network);
+    if (settings->credentials)
+        fine = fine && fields_add(&text, "credentials", settings->credentials);
     if (fine)
         return text;
     free(text);
@@ -191,6 +193,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
     settings->network = fields_get(text, "network");
+    settings->credentials = fields_get(text, "credentials");
     return (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
 }
@@ -215,5 +218,6 @@ void settings_clear(struct settings *settings)
     free(settings->rootfs);
     free(settings->archive);
     free(settings->network);
+    free(settings->credentials);
     memset(settings, 0, sizeof(*settings));
 }

@@ -39,7 +39,7 @@ foreign=$(exported "$BUILD/modules/sandlot-mcp-http.so" | grep -vx sandlot_mcp_h
 [ -z "$foreign" ] || complain "sandlot-mcp-http.so exports more than its table: $foreign"
 ldd "$BUILD/sandlot" | grep -q libmicrohttpd && complain "sandlot loads libmicrohttpd, which is for its HTTP module only"
 
-for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot-egress builtins/sandlot-worker modules/sandlot-mcp-http.so "${providers[@]}"; do
+for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot-egress builtins/sandlot-egress-credentials builtins/sandlot-worker modules/sandlot-mcp-http.so "${providers[@]}"; do
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
     # The providers of clouds are what speaks HTTP. What Debian's libarchive brings along is not theirs to choose.
     case $file in

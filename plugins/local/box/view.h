@@ -22,6 +22,7 @@ struct view_folders {
     int workspace;
     int rootfs;
     int skeleton;
+    int authority;
 };
 
 /*

@@ -2,8 +2,9 @@
  * The filter behind an open tunnel: what the box says first must be what belongs on that port, to that host. Nothing
  * of it has gone outside before.
  */
-#include "connection.h"
+#include "egress.h"
 #include "hello.h"
+#include "interceptor.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,16 @@ static enum verdict take_hello(struct connection *connection)
         if (*at < ' ' || *at > '~')
             *at = '?';
     return connection_refuse(connection, "", reason, "");
+}
+
+/* Opens the tunnel to a host that something is added to. */
+enum verdict filter_intercept(struct connection *connection)
+{
+    const struct interceptor *interceptor = connection->egress->interceptor;
+
+    if (!interceptor || connection->http || !interceptor->opens(connection->egress, &connection->target))
+        return VERDICT_NEXT;
+    return interceptor->secure(connection);
 }
 
 static bool greet(struct connection *connection)
