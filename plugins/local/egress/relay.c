@@ -125,8 +125,12 @@ enum verdict filter_copy(struct connection *connection)
         if (!connection_clear(connection, SIDE_BOX) || !move(connection, SIDE_BOX) || !move(connection, SIDE_OUTSIDE))
             return VERDICT_END;
         if (connection->http && !connection->answered && !connection->streams[SIDE_OUTSIDE].head &&
-            !read_answer(connection))
+            !read_answer(connection)) {
+            /* A kept connection that the server has ended meanwhile: programs know that, and begin another. */
+            if (connection->kept && connection->streams[SIDE_OUTSIDE].length == 0)
+                return VERDICT_END;
             return connection_refuse(connection, "502 Bad Gateway", "its answer is no valid HTTP", "Try again.");
+        }
         if (is_next_due(connection)) {
             begin_next(connection);
             return VERDICT_AGAIN;

@@ -159,9 +159,9 @@ static enum verdict secure(struct connection *connection)
         snprintf(reason, sizeof(reason), "the program did not agree: %s", failure);
         return connection_refuse(connection, "", interception->untrusted ? interception->reason : reason, "");
     }
-    if (!interception->agreed[SIDE_BOX] || (!interception->agreed[SIDE_OUTSIDE] && !interception->untrusted))
+    connection->secured = interception->agreed[SIDE_BOX];
+    if (!connection->secured || (!interception->agreed[SIDE_OUTSIDE] && !interception->untrusted))
         return VERDICT_WAIT;
-    connection->secured = true;
     return interception->untrusted ? connection_refuse(connection, "502 Bad Gateway", interception->reason,
                                                        "Nothing was sent to it.")
                                    : VERDICT_NEXT;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Shorter texts are not looked for: they occur by themselves. */
-enum { MASK_LEAST = 8, MASK_SECRET_MOST = 24 * 1024, MASK_SEGMENTS = 32 };
+enum { MASK_LEAST = 8, MASK_SECRET_MOST = 24 * 1024, MASK_SEGMENTS = 256 };
 
 struct mask_secret {
     char *text;
