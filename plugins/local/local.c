@@ -273,7 +273,8 @@ static enum sandlot_status ask_keeper(struct local *local, struct sandlot_call *
     AUTO_FREE char *text = status == SANDLOT_OK ? settings_write(settings) : NULL;
 
     if (text)
-        status = client_ask_with(&local->client, call, MESSAGE_CREATE, text, network.secrets_fd, true, reply, connection);
+        status =
+            client_ask_with(&local->client, call, MESSAGE_CREATE, text, network.secrets_fd, true, reply, connection);
     else if (status == SANDLOT_OK)
         status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     settings->network = settings->credentials = NULL;
@@ -466,18 +467,18 @@ static const struct sandlot_provider local_provider = {
     .network_log = local_network_log,
 };
 
-#define LOCAL_METADATA(M)                                                                                             \
-    M(description, "Sandboxes on this machine: no cloud, no key")                                                     \
-    M(package, "sandlot")                                                                                             \
-    M(working_dir, "/workspace")                                                                                      \
-    M(capabilities, "list files streaming terminal")                                                                  \
-    M(capabilities, "network-off network-hosts network-ports network-cidrs network-credentials")                      \
-    M(capabilities, "network-live network-log")                                                                       \
-    M(confined, "no")                                                                                                 \
-    M(environment, "XDG_STATE_HOME")                                                                                  \
-    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")                               \
-    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")                         \
-    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")                            \
-    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.")                 \
+#define LOCAL_METADATA(M)                                                                             \
+    M(description, "Sandboxes on this machine: no cloud, no key")                                     \
+    M(package, "sandlot")                                                                             \
+    M(working_dir, "/workspace")                                                                      \
+    M(capabilities, "list files streaming terminal")                                                  \
+    M(capabilities, "network-off network-hosts network-ports network-cidrs network-credentials")      \
+    M(capabilities, "network-live network-log")                                                       \
+    M(confined, "no")                                                                                 \
+    M(environment, "XDG_STATE_HOME")                                                                  \
+    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")               \
+    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")         \
+    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")            \
+    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.") \
     M(inside_unless, "rootfs confinement fake_root")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

@@ -50,7 +50,8 @@ enum message_kind {
     MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
     MESSAGE_LISTENER,    /* to the keeper, with the listener that the box's programs take for a proxy */
-    MESSAGE_AUTHORITY,   /* to the keeper, from a proxy with credentials: the certificate that the box has to trust, PEM */
+    MESSAGE_AUTHORITY,   /* to the keeper, from a proxy with credentials: the certificate that the box has to trust, PEM
+                          */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */

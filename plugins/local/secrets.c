@@ -37,9 +37,8 @@ static const char *problem_of(const struct sandlot_network_credential *credentia
         return "its value is not one line of at most 16 KiB";
     if (!credential->placeholder_name != !credential->placeholder)
         return "its placeholder lacks the name or the text";
-    if (credential->placeholder &&
-        (!is_word(credential->placeholder_name) || !is_one_line(credential->placeholder) ||
-         strlen(credential->placeholder) < PLACEHOLDER_LEAST))
+    if (credential->placeholder && (!is_word(credential->placeholder_name) || !is_one_line(credential->placeholder) ||
+                                    strlen(credential->placeholder) < PLACEHOLDER_LEAST))
         return "its placeholder is shorter than 16 characters, or none that a variable could hold";
     return NULL;
 }
@@ -47,8 +46,9 @@ static const char *problem_of(const struct sandlot_network_credential *credentia
 static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
 {
     if (network->credential_count > SECRETS_MOST)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes take at most %d credentials; %zu were asked for",
-                            SECRETS_MOST, network->credential_count);
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "local sandboxes take at most %d credentials; %zu were asked for", SECRETS_MOST,
+                            network->credential_count);
     for (size_t i = 0; i < network->credential_count; i++) {
         const char *problem = problem_of(&network->credentials[i]);
 
@@ -108,7 +108,8 @@ static char *read_trusted(struct sandlot_call *call, const char *path, enum sand
 {
     AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     struct stat file = {.st_size = 0};
-    const bool fine = !path || (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size < TRUSTED_MOST);
+    const bool fine =
+        !path || (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size < TRUSTED_MOST);
     char *text = fine ? calloc(1, (size_t)file.st_size + 1) : NULL;
 
     if (text && (!path || read(fd, text, (size_t)file.st_size) == file.st_size) &&

@@ -10,10 +10,10 @@ enum confinement { CONFINEMENT_FULL, CONFINEMENT_LANDLOCK };
 
 struct settings {
     char run_label[64];
-    char *workspace; /* absolute host folder, NULL: an empty workspace */
-    char *rootfs;    /* absolute host folder, NULL: the host's system folders */
-    char *archive;   /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
-    char *network;   /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
+    char *workspace;   /* absolute host folder, NULL: an empty workspace */
+    char *rootfs;      /* absolute host folder, NULL: the host's system folders */
+    char *archive;     /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *network;     /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
     char *credentials; /* what is added to its requests, without the secrets: a line for each, "HOST HEADER PLAIN NAME
                           PLACEHOLDER", PLAIN 0 or 1, NAME "-" where there is no placeholder; NULL: nothing */
     int64_t memory_mb;

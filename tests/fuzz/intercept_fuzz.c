@@ -38,8 +38,7 @@ static void try_request(const char *text, size_t length)
     const long end = head_find_end(text, length, &seen);
 
     must(credentials_read(secrets, sizeof(secrets), &credentials) && host_parse("a.b", 3, &target.host));
-    if (end <= 0 || !head_parse(text, (size_t)end, HEAD_REQUEST, &head) ||
-        memmem(text, length, SECRET, strlen(SECRET)))
+    if (end <= 0 || !head_parse(text, (size_t)end, HEAD_REQUEST, &head) || memmem(text, length, SECRET, strlen(SECRET)))
         return;
     if (credentials_apply(&credentials, &target.host, target.port, &head, &written)) {
         must(head_size(&head) <= sizeof(result));
@@ -51,7 +50,8 @@ static void try_request(const char *text, size_t length)
     written_clear(&written);
 }
 
-/* The bytes come in pieces whose lengths are the first bytes, with as many others between them as are held in pieces. */
+/* The bytes come in pieces whose lengths are the first bytes, with as many others between them as are held in pieces.
+ */
 static void try_answer(const uint8_t *data, size_t size)
 {
     const size_t pieces = size < 32 ? size : 32;

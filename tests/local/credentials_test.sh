@@ -258,7 +258,7 @@ kept-thousand|1000
 garbage|502
 switch|502
 twice-length|502
-bad-answer-chunk|200
+bad-answer-chunk|closed
 cut|broken
 expired|502 Sandlot refused expired.example:443: its certificate cannot be trusted: certificate has expired. Nothing was sent to it.
 self-signed|502 Sandlot refused self.example:443: its certificate cannot be trusted: self-signed certificate. Nothing was sent to it.

@@ -1,4 +1,5 @@
-/* What a box's proxy does with credentials: reading them, changing requests, masking answers, and TLS with both sides. */
+/* What a box's proxy does with credentials: reading them, changing requests, masking answers, and TLS with both sides.
+ */
 #include "intercept/authority.h"
 #include "intercept/credentials.h"
 #include "intercept/intercept.h"
@@ -160,7 +161,7 @@ static void what_is_held_is_bounded(void **state)
 
 /* ---- credentials ---- */
 
-#define ONE(host, header, plain, placeholder, value)                                                                   \
+#define ONE(host, header, plain, placeholder, value) \
     "credential\0" host "\0" header "\0" plain "\0" placeholder "\0" value "\0"
 #define END "authorities\0\0"
 
@@ -198,8 +199,9 @@ static void credentials_are_read_strictly(void **state)
         assert_int_equal(credentials_read(rows[i].bytes, rows[i].length, &credentials), rows[i].fine);
 }
 
-static const char some[] = ONE("a.example", "Authorization", "", "", "Bearer secret-a") ONE(
-    "b.example", "Authorization", "plain", "placeholder-of-16", "secret-b") ONE("b.example", "X-Key", "", "", "k") END;
+static const char some[] = ONE("a.example", "Authorization", "", "", "Bearer secret-a")
+    ONE("b.example", "Authorization", "plain", "placeholder-of-16", "secret-b") ONE("b.example", "X-Key", "", "", "k")
+        END;
 
 /* The request with TEXT as its fields, changed for HOST and PORT; to be freed. NULL: it cannot be. */
 static char *changed(const char *host_name, uint16_t port, const char *fields)

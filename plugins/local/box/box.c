@@ -334,10 +334,11 @@ static char *placeholder_of(const char *line, const char **next)
 /* Whom programs trust, and what stands for secrets in them. They live as long as the box. */
 static void add_credentials(struct profile *profile, const char *credentials)
 {
-    static const char *const trust[] = {"SSL_CERT_FILE=" AUTHORITIES_OF_BOX,      "REQUESTS_CA_BUNDLE=" AUTHORITIES_OF_BOX,
-                                        "PIP_CERT=" AUTHORITIES_OF_BOX,           "NODE_EXTRA_CA_CERTS=" AUTHORITIES_OF_BOX,
-                                        "CARGO_HTTP_CAINFO=" AUTHORITIES_OF_BOX,  "CURL_CA_BUNDLE=" AUTHORITIES_OF_BOX,
-                                        "GIT_SSL_CAINFO=" AUTHORITIES_OF_BOX};
+    static const char *const trust[] = {
+        "SSL_CERT_FILE=" AUTHORITIES_OF_BOX,     "REQUESTS_CA_BUNDLE=" AUTHORITIES_OF_BOX,
+        "PIP_CERT=" AUTHORITIES_OF_BOX,          "NODE_EXTRA_CA_CERTS=" AUTHORITIES_OF_BOX,
+        "CARGO_HTTP_CAINFO=" AUTHORITIES_OF_BOX, "CURL_CA_BUNDLE=" AUTHORITIES_OF_BOX,
+        "GIT_SSL_CAINFO=" AUTHORITIES_OF_BOX};
     size_t used = 0;
 
     while (profile->environment[used])

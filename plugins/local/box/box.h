@@ -30,13 +30,13 @@ struct box_request {
     gid_t host_gid;
     int storage_fd; /* O_PATH folder on disk, owned by host_uid, with upper, tmp and home, each an empty folder owned by
                        host_uid; what overlays need besides, the box makes there */
-    int workspace_fd;     /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
-    int rootfs_fd;        /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
-    int skeleton_fd;      /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
-    int authority_fd;     /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust
-                             what the machine does */
-    int listener_fd;      /* listening socket of the box; init accepts on it */
-    int keeper_fd;        /* the box's end of a socketpair with the keeper: end of file means "end the box" */
+    int workspace_fd; /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
+    int rootfs_fd;    /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
+    int skeleton_fd;  /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
+    int authority_fd; /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust
+                         what the machine does */
+    int listener_fd;  /* listening socket of the box; init accepts on it */
+    int keeper_fd;    /* the box's end of a socketpair with the keeper: end of file means "end the box" */
     int memory_events_fd; /* memory.events (cgroup v2) or memory.oom_control (v1) of the box's own cgroup, open for
                              reading: lets init tell a command that the memory limit killed; 0 or -1: there is no memory
                              cgroup, and the limit holds per process only (RLIMIT_DATA) */

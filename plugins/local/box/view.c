@@ -582,9 +582,8 @@ int view_enter(const struct box_request *request, const struct view_folders *fou
     if (request->settings->in_memory && keep_in_memory(&view, &folders) < 0)
         return -1;
     if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || show_authority(&view) < 0 ||
-        make_proc(&view) < 0 ||
-        make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
-        leave_host(&view) < 0)
+        make_proc(&view) < 0 || make_devices(&view) < 0 || make_private_folders(&view) < 0 ||
+        make_workspace(&view) < 0 || leave_host(&view) < 0)
         return -1;
     umask(022);
     return 0;

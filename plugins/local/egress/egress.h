@@ -27,8 +27,8 @@ struct egress {
 };
 
 /*
- * Makes what the proxy needs of the descriptors that it was started with: to the keeper as 3, the box's network.log as 4.
- * It has no capabilities afterwards, and what must be read of the machine is to be read then. False on failure.
+ * Makes what the proxy needs of the descriptors that it was started with: to the keeper as 3, the box's network.log
+ * as 4. It has no capabilities afterwards, and what must be read of the machine is to be read then. False on failure.
  */
 bool egress_prepare(struct egress *egress);
 

@@ -1,6 +1,7 @@
 /*
  * sandlot-egress: the way out of one box. The keeper starts it when something in the box connects to the box's
- * listener, with the descriptors of egress_prepare, no arguments and no environment. It ends with the keeper or the box.
+ * listener, with the descriptors of egress_prepare, no arguments and no environment. It ends with the keeper or the
+ * box.
  */
 #include "egress.h"
 

@@ -44,7 +44,7 @@ static bool read_entry(const char *line, struct policy_entry *entry)
     if (sscanf(line, "%11s %261s %u%c", word, text, &port, &beyond) != 3 || port > UINT16_MAX)
         return false;
     entry->port = (uint16_t)port;
-    entry->kind = strcmp(word, "below") == 0                                        ? POLICY_BELOW
+    entry->kind = strcmp(word, "below") == 0                                     ? POLICY_BELOW
                   : strcmp(word, "host") == 0 || strcmp(word, "credential") == 0 ? POLICY_HOST
                                                                                  : POLICY_NETWORK;
     if (entry->kind == POLICY_NETWORK)

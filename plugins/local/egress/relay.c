@@ -77,8 +77,9 @@ static bool move(struct connection *connection, enum side side)
 
     if (!connection_write(connection, side) || !connection_read(connection, side))
         return false;
+    /* A head that is none is answered for; behind one that the box may have, there is nothing but to end it. */
     if (connection->http && side == SIDE_OUTSIDE && !read_answer(connection))
-        return true;
+        return !connection->answered;
     if (!connection_write(connection, side))
         return false;
     if (stream->ended && !stream->shut && !connection_pending(connection, side)) {

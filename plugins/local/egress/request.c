@@ -95,8 +95,7 @@ enum verdict filter_request(struct connection *connection)
     if (!connection_read(connection, SIDE_BOX))
         return VERDICT_END;
     /* A server may end a connection that it has kept for long enough, and has nothing to say unasked. */
-    if (connection->kept &&
-        (!connection_read(connection, SIDE_OUTSIDE) || outside->ended || outside->length > 0)) {
+    if (connection->kept && (!connection_read(connection, SIDE_OUTSIDE) || outside->ended || outside->length > 0)) {
         connection->whole = true;
         return VERDICT_END;
     }

@@ -35,8 +35,8 @@ static int add_extension(X509 *certificate, X509 *issuer, int kind, const char *
     return added ? 0 : -1;
 }
 
-/* A certificate of NAME for KEY, without extensions and not signed. The clock of a box is the machine's, but a day early
- * harms nobody. */
+/* A certificate of NAME for KEY, without extensions and not signed. The clock of a box is the machine's, but a day
+ * early harms nobody. */
 static X509 *new_certificate(const char *name, EVP_PKEY *key)
 {
     X509 *certificate = X509_new();
@@ -105,7 +105,8 @@ int authority_make(struct authority *authority, const char *const *hosts, size_t
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
 
-    *authority = (struct authority){.leaf_key = EVP_EC_gen("P-256"), .leaves = calloc(count, sizeof(*authority->leaves))};
+    *authority =
+        (struct authority){.leaf_key = EVP_EC_gen("P-256"), .leaves = calloc(count, sizeof(*authority->leaves))};
     authority->certificate = key ? make_root(key) : NULL;
     bool fine = authority->certificate && authority->leaf_key && authority->leaves;
 

@@ -1,6 +1,6 @@
 /*
- * The authority of one box: made when its proxy starts, it says of each host that something is added for that this proxy
- * is that host, and then its key is gone. Only programs of the box have a reason to believe it.
+ * The authority of one box: made when its proxy starts, it says of each host that something is added for that this
+ * proxy is that host, and then its key is gone. Only programs of the box have a reason to believe it.
  */
 #ifndef SANDLOT_INTERCEPT_AUTHORITY_H
 #define SANDLOT_INTERCEPT_AUTHORITY_H

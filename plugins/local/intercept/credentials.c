@@ -158,9 +158,10 @@ static size_t decode(struct span value, char *decoded)
 
     while (coded.length && *coded.at == ' ')
         coded.at++, coded.length--;
-    const int length = coded.length % 4 || coded.length < 4
-                           ? 0
-                           : EVP_DecodeBlock((unsigned char *)decoded, (const unsigned char *)coded.at, (int)coded.length);
+    const int length =
+        coded.length % 4 || coded.length < 4
+            ? 0
+            : EVP_DecodeBlock((unsigned char *)decoded, (const unsigned char *)coded.at, (int)coded.length);
 
     if (length <= 0)
         return 0;
@@ -233,8 +234,7 @@ static bool apply(const struct credential *credential, struct head *head, struct
     if (!*credential->placeholder)
         return set(head, credential->header, credential->value);
     for (size_t i = 0; i < head->count; i++)
-        if (span_is(head->fields[i].name, credential->header) &&
-            !replace(written, credential, &head->fields[i].value))
+        if (span_is(head->fields[i].name, credential->header) && !replace(written, credential, &head->fields[i].value))
             return false;
     return true;
 }

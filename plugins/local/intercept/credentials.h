@@ -21,8 +21,8 @@ struct credentials {
 };
 
 /*
- * Reads the form of ../credentials.h in LENGTH bytes, the last of which is NUL; what comes of it points into them. False
- * if it is malformed.
+ * Reads the form of ../credentials.h in LENGTH bytes, the last of which is NUL; what comes of it points into them.
+ * False if it is malformed.
  */
 bool credentials_read(const char *bytes, size_t length, struct credentials *credentials);
 
@@ -38,11 +38,11 @@ struct written {
 
 /*
  * Does with HEAD what the credentials for HOST on PORT want: sets their fields, or puts their values in the place of
- * their placeholders. Then asks for an answer that is not compressed. False: out of memory, or the head grows too large.
- * *WRITTEN is to be cleared in any case, when the head has been used.
+ * their placeholders. Then asks for an answer that is not compressed. False: out of memory, or the head grows too
+ * large. *WRITTEN is to be cleared in any case, when the head has been used.
  */
-bool credentials_apply(const struct credentials *credentials, const struct host *host, uint16_t port,
-                       struct head *head, struct written *written);
+bool credentials_apply(const struct credentials *credentials, const struct host *host, uint16_t port, struct head *head,
+                       struct written *written);
 
 void written_clear(struct written *written);
 

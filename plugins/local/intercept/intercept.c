@@ -162,9 +162,9 @@ static enum verdict secure(struct connection *connection)
     connection->secured = interception->agreed[SIDE_BOX];
     if (!connection->secured || (!interception->agreed[SIDE_OUTSIDE] && !interception->untrusted))
         return VERDICT_WAIT;
-    return interception->untrusted ? connection_refuse(connection, "502 Bad Gateway", interception->reason,
-                                                       "Nothing was sent to it.")
-                                   : VERDICT_NEXT;
+    return interception->untrusted
+               ? connection_refuse(connection, "502 Bad Gateway", interception->reason, "Nothing was sent to it.")
+               : VERDICT_NEXT;
 }
 
 static ssize_t receive(struct connection *connection, enum side side, char *bytes, size_t size)

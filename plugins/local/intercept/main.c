@@ -36,8 +36,7 @@ static int tell_problem(const struct egress *egress, const char *problem)
     struct failure failure = {.status = SANDLOT_DEPENDENCY_MISSING};
 
     snprintf(failure.message, sizeof(failure.message), "%s", problem);
-    protocol_send(egress->control_fd, MESSAGE_FAILED, &failure, sizeof(failure), NULL, 0,
-                  egress_now_ms() + ANSWER_MS);
+    protocol_send(egress->control_fd, MESSAGE_FAILED, &failure, sizeof(failure), NULL, 0, egress_now_ms() + ANSWER_MS);
     return 1;
 }
 

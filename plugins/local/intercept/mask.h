@@ -1,6 +1,6 @@
 /*
- * Puts stars in the place of secrets that a server sends back, as many as the secret has bytes. This is hygiene, so that
- * secrets do not lie in the files and logs of a box, and no wall: a server that encodes one is not seen through.
+ * Puts stars in the place of secrets that a server sends back, as many as the secret has bytes. This is hygiene, so
+ * that secrets do not lie in the files and logs of a box, and no wall: a server that encodes one is not seen through.
  */
 #ifndef SANDLOT_INTERCEPT_MASK_H
 #define SANDLOT_INTERCEPT_MASK_H

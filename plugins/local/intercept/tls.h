@@ -1,4 +1,5 @@
-/* TLS with both sides of an opened tunnel: to the box with a leaf of its authority, to the outside as any careful client. */
+/* TLS with both sides of an opened tunnel: to the box with a leaf of its authority, to the outside as any careful
+ * client. */
 #ifndef SANDLOT_INTERCEPT_TLS_H
 #define SANDLOT_INTERCEPT_TLS_H
 
@@ -15,8 +16,8 @@ struct tls {
 enum { TLS_REASON_SIZE = 160 };
 
 /*
- * Loads all that is read of the machine: its authorities, PEM, from the descriptor AUTHORITIES_FD, and those of the text
- * MORE ("": none). 0, or -1 with what is wrong in *PROBLEM. To be cleared in any case.
+ * Loads all that is read of the machine: its authorities, PEM, from the descriptor AUTHORITIES_FD, and those of the
+ * text MORE ("": none). 0, or -1 with what is wrong in *PROBLEM. To be cleared in any case.
  */
 int tls_open(struct tls *tls, int authorities_fd, const char *more, const char **problem);
 

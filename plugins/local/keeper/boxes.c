@@ -104,9 +104,9 @@ struct building {
 
 static void close_building(struct building *building)
 {
-    const int fds[] = {building->folder.fd, building->folder.storage_fd, building->workspace_fd,
-                       building->rootfs_fd, building->skeleton_fd,       building->folder.listener_fd,
-                       building->init_fd,   building->memory_events_fd,  building->network_fd,
+    const int fds[] = {building->folder.fd,  building->folder.storage_fd, building->workspace_fd,
+                       building->rootfs_fd,  building->skeleton_fd,       building->folder.listener_fd,
+                       building->init_fd,    building->memory_events_fd,  building->network_fd,
                        building->secrets_fd, building->authority_fd};
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)

@@ -53,7 +53,8 @@ struct keeper {
     struct remains *remains;
 };
 
-/* Makes a box as SETTINGS says; SECRETS_FD, which it closes, goes with credentials (-1: none). NULL with REASON, and an enum sandlot_status in *STATUS; nothing is left of it then. */
+/* Makes a box as SETTINGS says; SECRETS_FD, which it closes, goes with credentials (-1: none). NULL with REASON, and an
+ * enum sandlot_status in *STATUS; nothing is left of it then. */
 struct box *boxes_create(struct keeper *keeper, const struct settings *settings, int secrets_fd, uint32_t *status,
                          char *reason, size_t size);
 

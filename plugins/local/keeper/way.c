@@ -55,7 +55,8 @@ static bool become(const struct box *box)
            syscall(SYS_setresuid, box->host_uid, box->host_uid, box->host_uid) == 0;
 }
 
-/* In the child: gives it the descriptors FDS as 3 and up, the last of which may be -1, and nothing else of the keeper's.
+/* In the child: gives it the descriptors FDS as 3 and up, the last of which may be -1, and nothing else of the
+ * keeper's.
  */
 static _Noreturn void become_egress(const struct box *box, pid_t keeper, int program_fd, const int fds[FIXED_FDS + 1])
 {

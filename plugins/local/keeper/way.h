@@ -31,16 +31,16 @@ struct way {
     bool dead;     /* it ran, and has ended: nothing leaves the box any more */
     unsigned sent; /* policies that it was sent, and that it has taken */
     unsigned taken;
-    char *policy;  /* in the text form of egress/policy.h; NULL: nothing was asked */
+    char *policy; /* in the text form of egress/policy.h; NULL: nothing was asked */
 };
 
 /* Opens the program NAME, which lies beside the keeper's own. -1: it is not there. */
 int way_open_program(const char *name);
 
 /*
- * Starts the proxy of a box that is still to be made, for it makes the certificate that the box has to trust. SECRETS_FD
- * is what it is told of credentials (../credentials.h). *CERTIFICATE is to be freed. False with REASON and an enum
- * sandlot_status in *STATUS; way_end follows in any case.
+ * Starts the proxy of a box that is still to be made, for it makes the certificate that the box has to trust.
+ * SECRETS_FD is what it is told of credentials (../credentials.h). *CERTIFICATE is to be freed. False with REASON and
+ * an enum sandlot_status in *STATUS; way_end follows in any case.
  */
 bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **certificate, uint32_t *status,
                  char *reason, size_t size);
