@@ -43,6 +43,7 @@ for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
     # The providers of clouds are what speaks HTTP. What Debian's libarchive brings along is not theirs to choose.
     case $file in
+    builtins/sandlot-egress-credentials) unwanted="libcurl libstdc++" seen=$loaded ;;
     builtins/local.so | builtins/sandlot-* | [!bp]*) unwanted="libcurl libssl libcrypto libstdc++" seen=$loaded ;;
     *) unwanted=libstdc++ seen=$(readelf -d "$BUILD/$file" | grep NEEDED) ;;
     esac
