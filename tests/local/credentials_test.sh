@@ -335,16 +335,18 @@ check "what is trusted holds no key and cannot be changed" is "$out" "0
 1"
 leaks() { grep -rlaF -f <(printf '%s\n' "${secrets[@]}") "$XDG_STATE_HOME" "$XDG_DATA_HOME" 2>/dev/null; }
 check "nor does a file of Sandlot's" is "$(leaks)" ""
-# Those that the commands of this installation have started, without them.
-processes() {
+# The keeper of this state, and what it has started; the program of a confined process cannot be read by its user.
+keeper() {
     local process
     for process in /proc/[0-9]*; do
-        [[ $(readlink "$process/exe" 2>/dev/null) == "$scratch/installation/builtins/"* ]] && echo "${process#/proc/}"
+        [ "$(readlink "$process/fd/3" 2>/dev/null)" = "$XDG_STATE_HOME/sandlot/local" ] && echo "${process#/proc/}"
     done
 }
+own_keeper=$(keeper)
+processes() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v keeper="$own_keeper" '$1 == keeper || $4 == keeper { print $1 }'; }
 told() { for process in $(processes); do tr '\0' '\n' <"/proc/$process/environ"; tr '\0' '\n' <"/proc/$process/cmdline"; done 2>/dev/null; }
 check "nor an argument or environment of its processes" is "$(told | grep -cF -f <(printf '%s\n' "${secrets[@]}"))" 0
-proxy() { for process in $(processes); do [[ $(cat "/proc/$process/comm" 2>/dev/null) == sandlot-egress ]] && echo "$process"; done | sort -n | head -n 1; }
+proxy() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v keeper="$own_keeper" '$2 == "(sandlot-egress)" && $4 == keeper { print $1 }'; }
 own_proxy=$(proxy)
 check "the proxy is confined like any" is "$(awk '/^(CapEff|CapPrm|NoNewPrivs|Seccomp):/ { print $2 }' "/proc/$own_proxy/status" | tr '\n' ' ')" \
     "0000000000000000 0000000000000000 1 2 "
