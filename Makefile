@@ -229,14 +229,18 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 # The client checks a network list with the code that will obey it.
 LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c)
-LOCAL_KEEPER := plugins/local/protocol.c plugins/local/settings.c plugins/local/egress/address.c $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_KEEPER := $(addprefix plugins/local/,authorities.c protocol.c settings.c egress/address.c) $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
 LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
+# The same with credentials, which alone has the libraries for TLS.
+LOCAL_INTERCEPT := plugins/local/authorities.c $(filter-out %/main.c,$(LOCAL_EGRESS)) $(wildcard plugins/local/intercept/*.c)
+INTERCEPT_LIBRARIES := -lseccomp -lssl -lcrypto
 # A folder with a makefile is a project of its own, as a vendor has it; see below. Every other one is built in, one for each cloud.
 PROJECTS := $(patsubst plugins/%/Makefile,%,$(wildcard plugins/*/Makefile))
 VENDORS := $(filter-out local $(PROJECTS),$(sort $(patsubst plugins/%/,%,$(dir $(wildcard plugins/*/*.c)))))
 VENDOR_PROVIDERS := $(VENDORS:%=$(BUILD)/builtins/%.so)
 NETWORK_SETS := $(BUILD)/builtins/network-sets.toml
-BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) \
+BUILTINS := $(BUILD)/builtins/local.so $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress \
+            $(BUILD)/builtins/sandlot-egress-credentials $(WORKER) \
             $(VENDOR_PROVIDERS) $(NETWORK_SETS)
 
 $(NETWORK_SETS): config/network-sets.toml
@@ -311,16 +315,25 @@ $(BUILD)/builtins/sandlot-egress: $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.o)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
 
-# The same with stand-ins for names and public addresses (egress/stand_in.h), which no other build has.
-EGRESS_STAND_INS := $(LOCAL_EGRESS:%.c=$(BUILD)/tests/stand_ins/%.o)
+$(BUILD)/builtins/sandlot-egress-credentials: $(LOCAL_INTERCEPT:%.c=$(KEEPER_BUILD)/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ $(INTERCEPT_LIBRARIES)
 
-$(EGRESS_STAND_INS): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
+# The same two with stand-ins for names and public addresses (egress/stand_in.h), which no other build has.
+EGRESS_STAND_INS := $(LOCAL_EGRESS:%.c=$(BUILD)/tests/stand_ins/%.o)
+INTERCEPT_STAND_INS := $(LOCAL_INTERCEPT:%.c=$(BUILD)/tests/stand_ins/%.o)
+
+$(sort $(EGRESS_STAND_INS) $(INTERCEPT_STAND_INS)): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(LOCAL_FLAGS) -DSANDLOT_EGRESS_STAND_INS -c $< -o $@
 
 $(BUILD)/tests/local/sandlot-egress: $(EGRESS_STAND_INS)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ -lseccomp
+
+$(BUILD)/tests/local/sandlot-egress-credentials: $(INTERCEPT_STAND_INS)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ $(INTERCEPT_LIBRARIES)
 
 # ---- tests ------------------------------------------------------------------------------------------------------
 
@@ -336,8 +349,8 @@ ATTACK_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/local/attacks/*.c
 TEST_PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c)) \
                 $(BUILD)/tests/plugins/acme.so
 LOCAL_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard plugins/local/*.c plugins/local/*/*.c)))
-TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp
-TEST_PROGRAMS := $(BUILD)/tests/local/sandlot-egress $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
+TEST_LIBRARIES := -lcmocka $(CORE_LIBRARIES) -lseccomp -lssl -lcrypto
+TEST_PROGRAMS := $(addprefix $(BUILD)/tests/local/,sandlot-egress sandlot-egress-credentials) $(UNIT_TESTS) $(LOCAL_TESTS) $(TEST_TOOLS) $(TEST_PLUGINS) $(if $(ATTACK_OBJECTS),$(BUILD)/tests/local/attack) $(BUILD)/tests/abi/call_functions
 
 $(BUILD)/tests/liblocal.a: $(LOCAL_OBJECTS)
 	@mkdir -p $(@D)
@@ -497,17 +510,21 @@ $(BUILD)/fuzz/kubernetes_fuzz: $(BUILD)/fuzz/targets/kubernetes_fuzz.o $(KUBERNE
 
 # What the way out of a local box reads of it and of the world.
 EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o body.o head.o hello.o host.o policy.o)
+INTERCEPT_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/intercept/,credentials.o mask.o)
 
-$(BUILD)/fuzz/targets/egress_fuzz.o: FUZZ_COMMON += -Iplugins/local
+$(addprefix $(BUILD)/fuzz/targets/,egress_fuzz.o intercept_fuzz.o): FUZZ_COMMON += -Iplugins/local
 
-$(EGRESS_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+$(EGRESS_READERS) $(INTERCEPT_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
 $(BUILD)/fuzz/egress_fuzz: $(BUILD)/fuzz/targets/egress_fuzz.o $(EGRESS_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
 
-$(filter-out $(SDK_FUZZERS) $(BUILD)/fuzz/modal_fuzz $(BUILD)/fuzz/kubernetes_fuzz $(BUILD)/fuzz/egress_fuzz,$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+$(BUILD)/fuzz/intercept_fuzz: $(BUILD)/fuzz/targets/intercept_fuzz.o $(EGRESS_READERS) $(INTERCEPT_READERS)
+	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lcrypto
+
+$(filter-out $(SDK_FUZZERS) $(addprefix $(BUILD)/fuzz/,modal_fuzz kubernetes_fuzz egress_fuzz intercept_fuzz),$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
@@ -616,7 +633,8 @@ install: all
 	ln -sfn libsandlot.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(TO)/lib/libsandlot.so
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(NETWORK_SETS) $(TO)/lib/sandlot/builtins/
-	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(TO)/lib/sandlot/builtins/
+	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(addprefix $(BUILD)/builtins/,sandlot-egress sandlot-egress-credentials) \
+	    $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
 	$(INSTALL) -m 644 $(HTTP_MODULE) $(WRITER_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
@@ -672,5 +690,5 @@ debian/control: FORCE
 
 ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WRITER_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
--include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(TEST_PLUGINS:.so=.d)
+-include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(sort $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_INTERCEPT:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(INTERCEPT_STAND_INS:.o=.d)) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

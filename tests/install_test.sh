@@ -21,7 +21,7 @@ prefix=$tree/opt/sandlot
 check "make install" make install BUILD="$BUILD" PREFIX="$prefix"
 for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sandlot.h include/sandlot/provider.h \
     include/sandlot/sdk/http.h include/sandlot/sdk/process.h lib/libsandlot-sdk.a lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
-    lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-egress lib/sandlot/builtins/network-sets.toml lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 share/man/man1/sandlot-plugin.1 \
+    lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-egress lib/sandlot/builtins/sandlot-egress-credentials lib/sandlot/builtins/network-sets.toml lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 share/man/man1/sandlot-plugin.1 \
     share/sandlot/scaffold/c/scaffold.c share/sandlot/scaffold/cpp/scaffold.cc share/sandlot/scaffold/rust/sandlot.rs \
     share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
     share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md share/doc/sandlot/providers.md \

@@ -285,6 +285,12 @@ enum sandlot_status client_broken(struct sandlot_call *call, enum protocol_resul
 enum sandlot_status client_ask(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body,
                                bool start, struct received *reply, int *connection)
 {
+    return client_ask_with(client, call, kind, body, -1, start, reply, connection);
+}
+
+enum sandlot_status client_ask_with(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body,
+                                    int handed_fd, bool start, struct received *reply, int *connection)
+{
     enum sandlot_status status = SANDLOT_OK;
     enum protocol_result result = PROTOCOL_CLOSED;
     int state_fd = client_state(client, call, &status);
@@ -300,7 +306,7 @@ enum sandlot_status client_ask(struct client *client, struct sandlot_call *call,
 
         if (fd < 0)
             return status;
-        result = protocol_send(fd, kind, body, strlen(body), NULL, 0, deadline_ms);
+        result = protocol_send(fd, kind, body, strlen(body), &handed_fd, handed_fd >= 0, deadline_ms);
         if (result == PROTOCOL_OK)
             result = protocol_receive(fd, reply, deadline_ms, call->cancel_fd);
         if (result == PROTOCOL_OK)

@@ -37,6 +37,10 @@ int client_state(struct client *client, struct sandlot_call *call, enum sandlot_
 enum sandlot_status client_ask(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body,
                                bool start, struct received *reply, int *connection);
 
+/* The same, with the descriptor HANDED_FD, which stays the caller's (-1: none). */
+enum sandlot_status client_ask_with(struct client *client, struct sandlot_call *call, uint32_t kind, const char *body,
+                                    int handed_fd, bool start, struct received *reply, int *connection);
+
 /* Tells the host what a MESSAGE_FAILED says. */
 enum sandlot_status client_failure(struct sandlot_call *call, const struct received *reply);
 

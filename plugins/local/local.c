@@ -252,6 +252,27 @@ static enum sandlot_status take_over(struct local *local, struct sandlot_call *c
     return status;
 }
 
+/* Has the keeper make the box. */
+static enum sandlot_status ask_keeper(struct local *local, struct sandlot_call *call, struct settings *settings,
+                                      const struct sandlot_create *request, struct received *reply, int *connection)
+{
+    struct network_request network;
+    enum sandlot_status status = network_ask(call, settings, request, &network);
+
+    settings->network = network.text;
+    settings->credentials = network.credentials;
+    AUTO_FREE char *text = status == SANDLOT_OK ? settings_write(settings) : NULL;
+
+    if (text)
+        status =
+            client_ask_with(&local->client, call, MESSAGE_CREATE, text, network.secrets_fd, true, reply, connection);
+    else if (status == SANDLOT_OK)
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    settings->network = settings->credentials = NULL;
+    network_request_clear(&network);
+    return status;
+}
+
 static enum sandlot_status create(struct local *local, struct sandlot_call *call, const struct settings *wanted,
                                   const struct sandlot_create *request, void **sandbox)
 {
@@ -263,23 +284,14 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
-    AUTO_FREE char *network = NULL;
     AUTO_FREE char *show = NULL;
 
     status = show_judge(&local->client, call, local->show, &show);
     if (status != SANDLOT_OK)
         return status;
     settings.show = show;
-    status = network_ask(call, &settings, request, &network);
-    if (status != SANDLOT_OK)
-        return status;
-    settings.network = network;
     snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
-    AUTO_FREE char *text = settings_write(&settings);
-
-    if (!text)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    status = client_ask(&local->client, call, MESSAGE_CREATE, text, true, &reply, &connection);
+    status = ask_keeper(local, call, &settings, request, &reply, &connection);
     if (status != SANDLOT_OK)
         return status;
     if (reply.header.kind == MESSAGE_CREATED) {
@@ -504,7 +516,7 @@ static const struct sandlot_provider local_provider = {
     M(working_dir, "/workspace")                                                                      \
     M(capabilities, "list files streaming terminal ports changes")                                    \
     M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")             \
-    M(capabilities, "network-live network-log")                                                       \
+    M(capabilities, "network-credentials network-live network-log")                                   \
     M(confined, "no")                                                                                 \
     M(environment, "XDG_STATE_HOME XDG_CONFIG_HOME HOME")                                             \
     M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")               \

@@ -3,6 +3,7 @@
 #include "egress/policy.h"
 #include "network_link.h"
 #include "network_record.h"
+#include "secrets.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -24,8 +25,20 @@ static bool add_entry(FILE *stream, const struct sandlot_network_entry *entry)
            fprintf(stream, "%s %s %u\n", words[entry->kind], entry->text, entry->port) > 0;
 }
 
-/* The text form of NETWORK, checked by the one who will obey it. */
-static enum sandlot_status write_text(struct sandlot_call *call, const struct sandlot_network *network, char **text)
+/* Hosts may be reached where something is added to requests for them. */
+static void add_credentials(FILE *stream, const struct sandlot_network_credential *credentials, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fprintf(stream, "credential %s %d\n", credentials[i].host, PORT_HTTPS);
+        if (credentials[i].plain)
+            fprintf(stream, "credential %s %d\n", credentials[i].host, PORT_HTTP);
+    }
+}
+
+/* The text form of NETWORK, and of COUNT CREDENTIALS in mode "allow", checked by the one who will obey it. */
+static enum sandlot_status write_text(struct sandlot_call *call, const struct sandlot_network *network,
+                                      const struct sandlot_network_credential *credentials, size_t credential_count,
+                                      char **text)
 {
     size_t length;
     struct policy policy;
@@ -46,6 +59,8 @@ static enum sandlot_status write_text(struct sandlot_call *call, const struct sa
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     while (written < count && add_entry(stream, &network->entries[written]))
         written++;
+    if (network->mode == SANDLOT_NETWORK_ALLOW)
+        add_credentials(stream, credentials, credential_count);
     const bool whole = fclose(stream) == 0;
 
     if (written < count)
@@ -77,63 +92,53 @@ static enum sandlot_status check_open(struct sandlot_call *call)
 
 static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
 {
+    if (network->mode != SANDLOT_NETWORK_OPEN)
+        return SANDLOT_OK;
     if (network->credential_count > 0)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "local sandboxes cannot have credentials added for %.200s; leave them out",
+                            "local sandboxes cannot have an open network and credentials, here for %.200s; allow the "
+                            "hosts that are needed instead",
                             network->credentials[0].host);
-    return network->mode == SANDLOT_NETWORK_OPEN ? check_open(call) : SANDLOT_OK;
+    return check_open(call);
 }
 
 enum sandlot_status network_ask(struct sandlot_call *call, const struct settings *settings,
-                                const struct sandlot_create *request, char **text)
+                                const struct sandlot_create *request, struct network_request *asked)
 {
     const struct sandlot_network *network = SANDLOT_HAS(request, network) ? request->network : NULL;
 
+    *asked = (struct network_request){.secrets_fd = -1};
     if (!network)
         return SANDLOT_OK;
-    if (network->mode != SANDLOT_NETWORK_OFF && settings->confinement == CONFINEMENT_LANDLOCK)
+    const bool some = network->mode != SANDLOT_NETWORK_OFF || network->credential_count > 0;
+
+    if (some && settings->confinement == CONFINEMENT_LANDLOCK)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "confinement \"landlock\" has no network that could be allowed; use \"full\"");
-    const enum sandlot_status status = check(call, network);
-
-    return status == SANDLOT_OK ? write_text(call, network, text) : status;
-}
-
-enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot_call *call,
-                                   const struct sandlot_network *network)
-{
-    AUTO_FREE char *text = NULL;
-    AUTO_FREE char *body = NULL;
-    struct received reply;
-    int fd;
     enum sandlot_status status = check(call, network);
 
-    if (status == SANDLOT_OK && sandbox->landlock && network->mode == SANDLOT_NETWORK_OFF)
-        return SANDLOT_OK; /* confinement landlock is always off */
-    if (status == SANDLOT_OK)
-        status = write_text(call, network, &text);
-    if (status != SANDLOT_OK)
-        return status;
-    if (asprintf(&body, "%s\n%s", sandbox->id, text) < 0) {
-        body = NULL;
-        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    }
-    status = client_ask(sandbox->client, call, MESSAGE_NETWORK, body, false, &reply, &fd);
-    if (status != SANDLOT_OK)
-        return status;
-    if (fd < 0)
-        return sandbox_ended(sandbox, call);
-    received_clear(&reply);
-    close(fd);
-    return SANDLOT_OK;
+    if (status == SANDLOT_OK && network->credential_count > 0)
+        status = secrets_ask(call, network, &asked->credentials, &asked->secrets_fd);
+    return status == SANDLOT_OK
+               ? write_text(call, network, network->credentials, network->credential_count, &asked->text)
+               : status;
+}
+
+void network_request_clear(struct network_request *asked)
+{
+    if (asked->secrets_fd >= 0)
+        close(asked->secrets_fd);
+    free(asked->text);
+    free(asked->credentials);
+    *asked = (struct network_request){.secrets_fd = -1};
 }
 
 /* ---- what holds ---- */
 
-/* The policy that was asked for last, to be freed; NULL with errno: ENOENT if there is none. */
-static char *read_policy(const struct sandbox *sandbox)
+/* The file NAME of the box's folder, to be freed; NULL with errno: ENOENT if there is none. */
+static char *read_file(const struct sandbox *sandbox, const char *name)
 {
-    AUTO_CLOSE int fd = openat(sandbox->folder_fd, "network", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int fd = openat(sandbox->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
 
     if (fd < 0 || fstat(fd, &status) < 0 || status.st_size > TEXT_MOST)
@@ -162,10 +167,30 @@ static bool read_entry(char *line, struct sandlot_network_entry *entry)
     return entry->text && entry->kind;
 }
 
-static enum sandlot_status tell(struct sandlot_call *call, char *text, const char *note,
+/* The credentials that the box was made with, to be freed with *LINES, in which their texts are. NULL with an error. */
+static struct sandlot_network_credential *read_credentials(const struct sandbox *sandbox, struct sandlot_call *call,
+                                                           char **lines, size_t *count, enum sandlot_status *status)
+{
+    *lines = read_file(sandbox, "credentials");
+    if (!*lines && errno == ENOENT)
+        *lines = strdup("");
+    struct sandlot_network_credential *list = *lines ? secrets_read(*lines, count) : NULL;
+
+    if (!list)
+        *status = sandlot_fail(call, SANDLOT_INTERNAL, "what is added to requests of sandbox %s cannot be read: %s",
+                               sandbox->id, strerror(errno));
+    return list;
+}
+
+static enum sandlot_status tell(const struct sandbox *sandbox, struct sandlot_call *call, char *text, const char *note,
                                 const struct sandlot_network_view *view)
 {
+    const bool off = !*text;
+    enum sandlot_status status = SANDLOT_OK;
+    AUTO_FREE char *credential_lines = NULL;
     struct sandlot_network network = {.size = sizeof(network)};
+    AUTO_FREE struct sandlot_network_credential *credentials =
+        read_credentials(sandbox, call, &credential_lines, &network.credential_count, &status);
     size_t lines = 0;
 
     for (const char *at = text; (at = strchr(at, '\n')); at++)
@@ -177,13 +202,14 @@ static enum sandlot_status tell(struct sandlot_call *call, char *text, const cha
     }
     AUTO_FREE struct sandlot_network_entry *entries = calloc(lines + 1, sizeof(*entries));
 
-    if (!entries)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    if (!entries || !credentials)
+        return entries ? status : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     for (char *line; (line = strsep(&text, "\n")) && *line && network.entry_count < lines;)
         if (read_entry(line, &entries[network.entry_count]))
             network.entry_count++;
     network.entries = entries;
-    network.mode = network.entry_count ? SANDLOT_NETWORK_ALLOW : SANDLOT_NETWORK_OFF;
+    network.credentials = credentials;
+    network.mode = off ? SANDLOT_NETWORK_OFF : SANDLOT_NETWORK_ALLOW;
     view->tell(view, &network, note);
     return SANDLOT_OK;
 }
@@ -193,14 +219,70 @@ enum sandlot_status network_show(const struct sandbox *sandbox, struct sandlot_c
 {
     const bool ended = faccessat(sandbox->folder_fd, "network.ended", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     const char *note = ended ? "its proxy has ended, so nothing leaves it any more; create another sandbox" : NULL;
-    AUTO_FREE char *text = read_policy(sandbox);
+    AUTO_FREE char *text = read_file(sandbox, "network");
 
     if (text)
-        return tell(call, text, note, view);
+        return tell(sandbox, call, text, note, view);
     if (errno != ENOENT)
         return sandlot_fail(call, SANDLOT_INTERNAL, "the network list of sandbox %s cannot be read: %s", sandbox->id,
                             strerror(errno));
     view->tell(view, NULL, note);
+    return SANDLOT_OK;
+}
+
+/* ---- another policy ---- */
+
+/* The text form of NETWORK for a living box, whose own credentials stay. */
+static enum sandlot_status write_change(const struct sandbox *sandbox, struct sandlot_call *call,
+                                        const struct sandlot_network *network, char **text)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    AUTO_FREE char *lines = NULL;
+    size_t count;
+    AUTO_FREE struct sandlot_network_credential *credentials = read_credentials(sandbox, call, &lines, &count, &status);
+
+    return credentials ? write_text(call, network, credentials, count, text) : status;
+}
+
+static bool has_credentials(const struct sandbox *sandbox)
+{
+    return faccessat(sandbox->folder_fd, "credentials", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot_call *call,
+                                   const struct sandlot_network *network)
+{
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *body = NULL;
+    struct received reply;
+    int fd;
+    enum sandlot_status status = check(call, network);
+
+    if (status == SANDLOT_OK && network->credential_count > 0)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "credentials cannot be added to a living sandbox; create another one with them");
+    if (status == SANDLOT_OK && sandbox->landlock && network->mode == SANDLOT_NETWORK_OFF)
+        return SANDLOT_OK; /* confinement landlock is always off */
+    if (status == SANDLOT_OK && network->mode == SANDLOT_NETWORK_OPEN && has_credentials(sandbox))
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "sandbox %s has credentials, and cannot have an open network with them; allow the hosts "
+                            "that are needed instead",
+                            sandbox->id);
+    if (status == SANDLOT_OK)
+        status = write_change(sandbox, call, network, &text);
+    if (status != SANDLOT_OK)
+        return status;
+    if (asprintf(&body, "%s\n%s", sandbox->id, text) < 0) {
+        body = NULL;
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    }
+    status = client_ask(sandbox->client, call, MESSAGE_NETWORK, body, false, &reply, &fd);
+    if (status != SANDLOT_OK)
+        return status;
+    if (fd < 0)
+        return sandbox_ended(sandbox, call);
+    received_clear(&reply);
+    close(fd);
     return SANDLOT_OK;
 }
 

@@ -4,10 +4,17 @@
 
 #include "sandbox.h"
 
-/* What REQUEST asks for, in the text form of egress/policy.h, to be freed; *TEXT is NULL if nothing was asked. An error
- * is told to the host. */
+/* What REQUEST asks for of a network. */
+struct network_request {
+    char *text;        /* in the text form of egress/policy.h; NULL: nothing */
+    char *credentials; /* settings.credentials */
+    int secrets_fd;    /* the memory file of credentials.h; -1: there is none */
+};
+
+/* To be cleared in any case. An error is told to the host. */
 enum sandlot_status network_ask(struct sandlot_call *call, const struct settings *settings,
-                                const struct sandlot_create *request, char **text);
+                                const struct sandlot_create *request, struct network_request *asked);
+void network_request_clear(struct network_request *asked);
 
 enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot_call *call,
                                    const struct sandlot_network *network);

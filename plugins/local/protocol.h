@@ -23,12 +23,14 @@ enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSA
 
 enum message_kind {
     /* to the keeper */
-    MESSAGE_CREATE = 1, /* body: a settings text; the connection is the box's lease until MESSAGE_KEEP */
+    MESSAGE_CREATE = 1, /* body: a settings text; the connection is the box's lease until MESSAGE_KEEP; with credentials
+                           a descriptor of what credentials.h tells */
     MESSAGE_DELETE,     /* body: the id */
     MESSAGE_LIST,       /* answered by one MESSAGE_LISTED per box, then MESSAGE_DONE */
     MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
     MESSAGE_NETWORK,  /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
-                         MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form */
+                         MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form, the
+                         first time with the box's listener */
     MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     /* from the keeper */
@@ -51,6 +53,8 @@ enum message_kind {
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
     MESSAGE_SOCKET_IS,   /* with an unconnected TCP socket of the box's network namespace */
     MESSAGE_LISTENER,    /* to the keeper, with BOX_WAYS descriptors or the first of them */
+    MESSAGE_AUTHORITY,   /* to the keeper, from a proxy with credentials: the certificate that the box has to trust, PEM
+                          */
     /* from both */
     MESSAGE_DONE = 64,
     MESSAGE_FAILED /* struct failure */
@@ -65,7 +69,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 5u
+#define PROTOCOL_VERSION 6u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

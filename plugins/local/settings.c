@@ -147,6 +147,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "environment", settings->environment);
     if (settings->network)
         fine = fine && fields_add(&text, "network", settings->network);
+    if (settings->credentials)
+        fine = fine && fields_add(&text, "credentials", settings->credentials);
     if (fine)
         return text;
     free(text);
@@ -253,6 +255,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->shell = fields_get(text, "shell");
     settings->environment = fields_get(text, "environment");
     settings->network = fields_get(text, "network");
+    settings->credentials = fields_get(text, "credentials");
     return (!settings->start_dir || *settings->start_dir == '/') &&
            (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
@@ -282,5 +285,6 @@ void settings_clear(struct settings *settings)
     free(settings->shell);
     free(settings->environment);
     free(settings->network);
+    free(settings->credentials);
     memset(settings, 0, sizeof(*settings));
 }

@@ -18,6 +18,8 @@ struct settings {
     char *shell;       /* absolute, for commands where it is there; NULL: what there is */
     char *environment; /* "NAME=value" each, ENVIRONMENT_END behind it, which its commands get first; NULL: none */
     char *network;     /* what it may reach, in the text form of egress/policy.h; NULL: nothing was asked */
+    char *credentials; /* what is added to its requests, without the secrets: a line for each, "HOST HEADER PLAIN NAME
+                          PLACEHOLDER", PLAIN 0 or 1, NAME "-" where there is no placeholder; NULL: nothing */
     int64_t memory_mb;
     int64_t processes;
     int64_t disk_mb;

@@ -49,7 +49,7 @@ static void try_request(const char *text, size_t length, const struct target *wi
     must(target.port > 0 && *target.host.name);
     if (target.tunnel || !head_framing(&head, HEAD_REQUEST, &framing, &body))
         return;
-    const size_t used = head_write_request(&head, &target, written, sizeof(written));
+    const size_t used = head_write_request(&head, &target, true, written, sizeof(written));
 
     must(used <= sizeof(written));
     /* With its host longer, and a line more, it may have become too long for the reader. */
@@ -69,7 +69,7 @@ static void try_answer(const char *text, size_t length)
     if (end <= 0 || !head_parse(text, (size_t)end, HEAD_ANSWER, &head))
         return;
     head_framing(&head, HEAD_ANSWER, &framing, &body);
-    must(head_write_answer(&head, written, sizeof(written)) <= sizeof(written));
+    must(head_write_answer(&head, true, written, sizeof(written)) <= sizeof(written));
 }
 
 /* A body must end at the same place however its bytes come. */

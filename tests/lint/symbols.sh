@@ -43,10 +43,11 @@ ldd "$BUILD/sandlot" "$BUILD/libsandlot.so" | grep -q 'libgit2\|libarchive' &&
     complain "sandlot or libsandlot loads what is for the module of patches and archives only"
 ldd "$BUILD/sandlot" | grep -q libmicrohttpd && complain "sandlot loads libmicrohttpd, which is for its HTTP module only"
 
-for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot-egress builtins/sandlot-worker modules/sandlot-mcp-http.so "${providers[@]}"; do
+for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot-egress builtins/sandlot-egress-credentials builtins/sandlot-worker modules/sandlot-mcp-http.so "${providers[@]}"; do
     loaded=$(ldd "$BUILD/$file") || complain "ldd failed on $file"
     # The providers of clouds are what speaks HTTP. What Debian's libarchive brings along is not theirs to choose.
     case $file in
+    builtins/sandlot-egress-credentials) unwanted="libcurl libstdc++" seen=$loaded ;;
     builtins/local.so | builtins/sandlot-* | [!bp]*) unwanted="libcurl libssl libcrypto libstdc++" seen=$loaded ;;
     *) unwanted=libstdc++ seen=$(readelf -d "$BUILD/$file" | grep NEEDED) ;;
     esac

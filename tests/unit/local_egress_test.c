@@ -401,7 +401,7 @@ static char *passed(const char *request, size_t length, const struct target *wit
     }
     if (!head_framing(&head, HEAD_REQUEST, &framing, &body))
         return strdup("bad");
-    return strndup(written, head_write_request(&head, &target, written, sizeof(written)));
+    return strndup(written, head_write_request(&head, &target, true, written, sizeof(written)));
 }
 
 static void requests_are_rewritten_or_refused(void **state)

@@ -1,5 +1,6 @@
 #include "box.h"
 
+#include "../authorities.h"
 #include "init.h"
 #include "loopback.h"
 #include "processes.h"
@@ -108,6 +109,7 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               request->workspace_fd,
                               request->rootfs_fd,
                               request->skeleton_fd,
+                              request->authority_fd,
                               request->listener_fd,
                               request->keeper_fd,
                               request->memory_events_fd,
@@ -116,8 +118,8 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               2};
 
     for (size_t i = 0; i < request->mount_count; i++)
-        kept[11 + i] = request->mounts[i].fd;
-    if (close_others(kept, 11 + request->mount_count) < 0)
+        kept[12 + i] = request->mounts[i].fd;
+    if (close_others(kept, 12 + request->mount_count) < 0)
         return reason_set(reason, "the keeper's descriptors cannot be closed: %s; Linux 5.9 or later is needed",
                           strerror(errno));
     /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */
@@ -346,6 +348,43 @@ static void point_to_proxy(struct profile *profile)
     memcpy(&profile->environment[used], variables, sizeof(variables));
 }
 
+/* The variable of a placeholder, of a line of settings.credentials; *NEXT: the line behind it. NULL: it has none. */
+static char *placeholder_of(const char *line, const char **next)
+{
+    const char *end = strchrnul(line, '\n');
+    char name[128];
+    char *variable = NULL;
+    int at = 0;
+
+    *next = *end ? end + 1 : end;
+    if (sscanf(line, "%*s %*s %*s %127s %n", name, &at) != 1 || strcmp(name, "-") == 0 || at == 0 ||
+        asprintf(&variable, "%s=%.*s", name, (int)(end - line) - at, line + at) < 0)
+        return NULL;
+    return variable;
+}
+
+/* Whom programs trust, and what stands for secrets in them. They live as long as the box. */
+static void add_credentials(struct profile *profile, const char *credentials)
+{
+    static const char *const trust[] = {
+        "SSL_CERT_FILE=" AUTHORITIES_OF_BOX,     "REQUESTS_CA_BUNDLE=" AUTHORITIES_OF_BOX,
+        "PIP_CERT=" AUTHORITIES_OF_BOX,          "NODE_EXTRA_CA_CERTS=" AUTHORITIES_OF_BOX,
+        "CARGO_HTTP_CAINFO=" AUTHORITIES_OF_BOX, "CURL_CA_BUNDLE=" AUTHORITIES_OF_BOX,
+        "GIT_SSL_CAINFO=" AUTHORITIES_OF_BOX};
+    size_t used = 0;
+
+    while (profile->environment[used])
+        used++;
+    for (size_t i = 0; i < sizeof(trust) / sizeof(*trust); i++)
+        profile->environment[used++] = trust[i];
+    for (const char *line = credentials; *line && used < PROFILE_VARIABLES - 1;) {
+        char *variable = placeholder_of(line, &line);
+
+        if (variable)
+            profile->environment[used++] = variable;
+    }
+}
+
 /* The box with namespaces of its own. */
 static int make_full_box(const struct birth *birth, struct init_setup *setup, struct reason *reason)
 {
@@ -378,6 +417,8 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
     point_to_proxy(&setup->profile);
     if (take_image_environment(request->settings->environment, &setup->profile, reason) < 0)
         return -1;
+    if (folders.authority >= 0 && request->settings->credentials)
+        add_credentials(&setup->profile, request->settings->credentials);
     if (keep_essentials(birth, setup, reason) < 0 || walls_drop_capabilities(reason) < 0)
         return -1;
     return walls_landlock_box(reason);

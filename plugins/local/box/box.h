@@ -43,8 +43,10 @@ struct box_request {
     int skeleton_fd;  /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
     const struct box_mount *mounts; /* shown read-only, at most BOX_MOUNTS */
     size_t mount_count;
-    int listener_fd;      /* listening socket of the box; init accepts on it */
-    int keeper_fd;        /* the box's end of a socketpair with the keeper: end of file means "end the box" */
+    int authority_fd; /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust
+                         what the machine does */
+    int listener_fd;  /* listening socket of the box; init accepts on it */
+    int keeper_fd;    /* the box's end of a socketpair with the keeper: end of file means "end the box" */
     int memory_events_fd; /* memory.events (cgroup v2) or memory.oom_control (v1) of the box's own cgroup, open for
                              reading: lets init tell a command that the memory limit killed; 0 or -1: there is no memory
                              cgroup, and the limit holds per process only (RLIMIT_DATA) */

@@ -8,12 +8,14 @@
 #include "../protocol.h"
 #include "walls.h"
 
+enum { PROFILE_VARIABLES = 96 };
+
 /* What all commands of a box have in common. */
 struct profile {
     const char *shell;
     const char *workspace;          /* where a command starts that names no folder */
     int workspace_fd;               /* that folder, where its path may not be walked; else -1 */
-    const char *environment[16];    /* what each command gets, ended by NULL */
+    const char *environment[PROFILE_VARIABLES]; /* what each command gets, ended by NULL */
     const char **image_environment; /* what comes before that and replaces it, ended by NULL; NULL: nothing */
     struct limits limits;
     int ruleset;   /* Landlock domain to be entered by each command; -1: init is in one already */

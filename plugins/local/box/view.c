@@ -1,5 +1,6 @@
 #include "view.h"
 
+#include "../authorities.h"
 #include "skeleton.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -110,10 +111,12 @@ static int find_here(int fd, struct reason *reason)
 int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
                       struct reason *reason)
 {
-    *folders = (struct view_folders){-1, -1, -1, -1, {-1}};
+    *folders = (struct view_folders){-1, -1, -1, -1, -1, {-1}};
     folders->storage = find_here(request->storage_fd, reason);
     if (request->rootfs_fd < 0)
         folders->skeleton = find_here(request->skeleton_fd, reason);
+    if (request->authority_fd > 0)
+        folders->authority = find_here(request->authority_fd, reason);
     if (request->workspace_fd >= 0 && !planted)
         folders->workspace = find_here(request->workspace_fd, reason);
     if (request->rootfs_fd >= 0 && !planted)
@@ -417,6 +420,15 @@ static int show_system(const struct view *view)
     return 0;
 }
 
+/* Over the machine's, where programs look by themselves. */
+static int show_authority(const struct view *view)
+{
+    if (view->folders->authority < 0)
+        return 0;
+    return place(view, "bind", clone_tree(view->folders->authority, "ca-certificates.crt", MOUNT_SYSTEM),
+                 AUTHORITIES_OF_BOX, false);
+}
+
 static int link_devices(const struct view *view)
 {
     static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
@@ -676,9 +688,9 @@ int view_enter(const struct box_request *request, const struct view_folders *fou
     umask(0);
     if (request->settings->in_memory && keep_in_memory(&view, &folders) < 0)
         return -1;
-    if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || make_proc(&view) < 0 ||
-        make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
-        show_folders(&view) < 0 || make_start_folder(&view) < 0 || leave_host(&view) < 0)
+    if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || show_authority(&view) < 0 ||
+        make_proc(&view) < 0 || make_devices(&view) < 0 || make_private_folders(&view) < 0 ||
+        make_workspace(&view) < 0 || show_folders(&view) < 0 || make_start_folder(&view) < 0 || leave_host(&view) < 0)
         return -1;
     umask(022);
     return 0;

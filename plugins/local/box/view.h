@@ -25,6 +25,7 @@ struct view_folders {
     int workspace;
     int rootfs;
     int skeleton;
+    int authority;
     int mounts[BOX_MOUNTS];
 };
 

@@ -105,32 +105,56 @@ static size_t take_counted(struct body *body, size_t length)
     return taken;
 }
 
-static long take_chunked(struct body *body, const char *bytes, size_t length)
+/* What the next byte of a chunked body is, unless that ends a line. */
+static enum body_part part_of(const struct body *body, char byte)
 {
-    size_t used = 0;
-
-    while (used < length && !body->ended) {
-        if (body->state == CHUNK_DATA) {
-            used += take_counted(body, length - used);
-            if (body->left == 0)
-                body->state = CHUNK_DATA_RETURN;
-        } else if (!take_byte(body, bytes[used++])) {
-            return -1;
-        }
-    }
-    return (long)used;
+    if (body->state == CHUNK_DATA)
+        return BODY_DATA;
+    if (byte == '\r')
+        return BODY_FRAME;
+    return body->state == CHUNK_EXTENSION                           ? BODY_EXTENSION
+           : body->state == TRAILER_START || body->state == TRAILER ? BODY_TRAILER
+                                                                    : BODY_FRAME;
 }
 
-long body_take(struct body *body, const char *bytes, size_t length)
+static long step_chunked(struct body *body, const char *bytes, size_t length, enum body_part *part)
 {
-    if (body->ended)
+    *part = part_of(body, *bytes);
+    if (*part != BODY_DATA)
+        return take_byte(body, *bytes) ? 1 : -1;
+    const size_t taken = take_counted(body, length);
+
+    if (body->left == 0)
+        body->state = CHUNK_DATA_RETURN;
+    return (long)taken;
+}
+
+long body_step(struct body *body, const char *bytes, size_t length, enum body_part *part)
+{
+    *part = BODY_DATA;
+    if (body->ended || length == 0)
         return 0;
     if (body->framing == FRAMING_UNTIL_END)
         return (long)length;
     if (body->framing == FRAMING_CHUNKED)
-        return take_chunked(body, bytes, length);
+        return step_chunked(body, bytes, length, part);
     const size_t taken = take_counted(body, length);
 
     body->ended = body->left == 0;
     return (long)taken;
+}
+
+long body_take(struct body *body, const char *bytes, size_t length)
+{
+    enum body_part part;
+    size_t used = 0;
+
+    while (used < length && !body->ended) {
+        const long taken = body_step(body, bytes + used, length - used, &part);
+
+        if (taken < 0)
+            return -1;
+        used += (size_t)taken;
+    }
+    return (long)used;
 }

@@ -38,6 +38,7 @@ struct stream {
     size_t cleared; /* may go to here */
     size_t length;  /* read to here */
     size_t seen;    /* head_find_end */
+    size_t taken;   /* of a body, which ends where its framing says: looked at to here */
     struct body body;
     bool framed; /* only the body, as its head told, may go */
     bool ended;  /* nothing more comes */
@@ -45,6 +46,8 @@ struct stream {
 };
 
 struct egress;
+struct interception; /* of interceptor.h */
+struct written;
 
 struct connection {
     struct connection *next;
@@ -63,6 +66,12 @@ struct connection {
     bool resolved;
     bool allowed;
     bool over;
+    bool secured;    /* the box speaks TLS with this process, and what is within is read */
+    bool persistent; /* after this answer there may be another request */
+    bool kept;       /* there has been one already */
+    bool whole;      /* it ends because all was said */
+    bool again;      /* goes on without waiting for anything: something has been read that epoll does not know of */
+    struct interception *interception; /* NULL: none */
     char rule[RULE_SIZE];
     char reason[160];
     struct resolve_answer *addresses; /* NULL: none yet */
@@ -76,6 +85,7 @@ struct connection {
 enum verdict {
     VERDICT_NEXT,    /* the next filter's turn */
     VERDICT_WAIT,    /* for what it wants of an end, an answer or the deadline */
+    VERDICT_AGAIN,   /* for the next request of the same connection */
     VERDICT_REFUSED, /* refuse() has been called */
     VERDICT_END
 };
@@ -88,13 +98,22 @@ struct filter {
 };
 
 /* The places in the table that others need to know. */
-enum { FILTER_RESOLVE = 2, FILTER_DIAL = 3, FILTER_FIRST_BYTES = 4, FILTER_COPY = 5, FILTER_REFUSE = 6 };
+enum {
+    FILTER_RESOLVE = 2,
+    FILTER_DIAL = 3,
+    FILTER_FIRST_BYTES = 4,
+    FILTER_REQUEST = 6,
+    FILTER_COPY = 7,
+    FILTER_REFUSE = 8
+};
 
 enum verdict filter_read_head(struct connection *connection);
 enum verdict filter_decide(struct connection *connection);
 enum verdict filter_resolve(struct connection *connection);
 enum verdict filter_dial(struct connection *connection);
 enum verdict filter_first_bytes(struct connection *connection);
+enum verdict filter_intercept(struct connection *connection);
+enum verdict filter_request(struct connection *connection);
 enum verdict filter_copy(struct connection *connection);
 enum verdict filter_refuse(struct connection *connection);
 
@@ -122,6 +141,9 @@ void connection_end(struct connection *connection);
  */
 enum verdict connection_refuse(struct connection *connection, const char *status, const char *reason,
                                const char *advice);
+
+/* Frees and wipes the head that STREAM has before its bytes: there may be a secret in it. */
+void stream_drop_head(struct stream *stream);
 
 /* Reads what SIDE says into its stream. False when the connection is broken. */
 bool connection_read(struct connection *connection, enum side side);

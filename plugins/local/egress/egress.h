@@ -7,9 +7,11 @@
 enum { BOX_NAME_SIZE = 32 };
 
 struct egress {
+    const struct interceptor *interceptor; /* NULL: no TLS is opened, and nothing added */
+    void *secrets;                         /* what that knows */
     int epoll_fd;
-    int control_fd; /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
-    int listener_fd;
+    int control_fd;  /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
+    int listener_fd; /* comes with the first policy; -1 until then */
     int log_fd;
     int resolver_fd;
     struct policy policy;
@@ -24,7 +26,16 @@ struct egress {
     struct source control, listener, resolver;
 };
 
-/* Serves until the keeper is gone. */
+/*
+ * Makes what the proxy needs of the descriptors that it was started with: to the keeper as 3, the box's network.log
+ * as 4. It has no capabilities afterwards, and what must be read of the machine is to be read then. False on failure.
+ */
+bool egress_prepare(struct egress *egress);
+
+/* Confines the process, and serves until the keeper is gone. What main returns. */
+int egress_serve(struct egress *egress);
+
+/* The loop of egress_serve. */
 void egress_run(struct egress *egress);
 
 /* Milliseconds of CLOCK_MONOTONIC, and of the time of day. */

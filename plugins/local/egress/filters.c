@@ -1,5 +1,6 @@
 #include "connection.h"
 #include "egress.h"
+#include "interceptor.h"
 #include "stand_in.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@ static const struct filter filters[] = {
     {"resolve", RESOLVE_LIMIT_MS + 2000, filter_resolve, "its name was not resolved in time"},
     {"dial", 6000, filter_dial, "it did not accept the connection in time"},
     {"first bytes", 20000, filter_first_bytes, "the first bytes did not come in time"},
+    {"intercept", 20000, filter_intercept, "TLS was not agreed on in time"},
+    {"request", 60000, filter_request, "the request did not come in time"},
     {"copy", 900000, filter_copy, "nothing moved for too long"},
     {"refuse", 2000, filter_refuse, ""},
 };
@@ -56,6 +59,9 @@ void connection_advance(struct connection *connection)
         case VERDICT_NEXT:
             enter(connection, connection->filter + 1);
             continue;
+        case VERDICT_AGAIN:
+            enter(connection, FILTER_REQUEST);
+            continue;
         case VERDICT_REFUSED:
             enter(connection, FILTER_REFUSE);
             continue;
@@ -87,6 +93,11 @@ void connection_late(struct connection *connection)
         connection_advance(connection);
         return;
     }
+    if (connection->filter == FILTER_REQUEST && connection->kept) {
+        connection->whole = true;
+        connection_end(connection);
+        return;
+    }
     if (connection->filter >= FILTER_COPY) {
         snprintf(connection->reason, sizeof(connection->reason), "%.150s", *reason ? reason : connection->reason);
         connection_end(connection);
@@ -104,6 +115,8 @@ void connection_end(struct connection *connection)
         return;
     connection->over = true;
     log_decision(connection->egress, connection);
+    if (connection->interception)
+        connection->egress->interceptor->clear(connection);
     for (size_t i = 0; i < SIDES; i++)
         if (connection->ends[i].fd >= 0)
             close(take_fd(&connection->ends[i].fd));
@@ -112,7 +125,7 @@ void connection_end(struct connection *connection)
 /* Has the box had its "200" already, so that what it waits for is no answer of HTTP? */
 static bool is_tunnelling(const struct connection *connection)
 {
-    return connection->target.tunnel && connection->filter >= FILTER_FIRST_BYTES;
+    return connection->target.tunnel && connection->filter >= FILTER_FIRST_BYTES && !connection->secured;
 }
 
 enum verdict connection_refuse(struct connection *connection, const char *status, const char *reason,
@@ -134,9 +147,8 @@ enum verdict connection_refuse(struct connection *connection, const char *status
                  brackets ? "]" : "", connection->target.port, reason, advice);
     else
         snprintf(text, sizeof(text), "Sandlot refused the request: %s. %s\n", reason, advice);
-    free(answer->head);
-    answer->head = NULL;
-    answer->head_at = answer->at = answer->cleared = answer->length = 0;
+    stream_drop_head(answer);
+    answer->at = answer->cleared = answer->taken = answer->length = 0;
     const int length = asprintf(&answer->head,
                                 "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
                                 "Connection: close\r\n\r\n%s",
@@ -157,11 +169,13 @@ enum verdict filter_refuse(struct connection *connection)
         connection->ends[SIDE_BOX].wanted = EPOLLOUT;
         return VERDICT_WAIT;
     }
+    if (!connection->streams[SIDE_OUTSIDE].shut && connection->secured)
+        connection->egress->interceptor->finish(connection, SIDE_BOX);
     if (!connection->streams[SIDE_OUTSIDE].shut)
         shutdown(connection->ends[SIDE_BOX].fd, SHUT_WR);
     connection->streams[SIDE_OUTSIDE].shut = true;
     /* To close with something unread would take the answer away from the one who is still sending. */
-    box->at = box->cleared = box->length = 0;
+    box->at = box->cleared = box->taken = box->length = 0;
     if (!connection_read(connection, SIDE_BOX) || box->ended)
         return VERDICT_END;
     connection->ends[SIDE_BOX].wanted = EPOLLIN;

@@ -5,6 +5,7 @@
 #include "connection.h"
 #include "egress.h"
 #include "hello.h"
+#include "interceptor.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,16 @@ static enum verdict take_hello(struct connection *connection)
         if (*at < ' ' || *at > '~')
             *at = '?';
     return connection_refuse(connection, "", reason, "");
+}
+
+/* Opens the tunnel to a host that something is added to. */
+enum verdict filter_intercept(struct connection *connection)
+{
+    const struct interceptor *interceptor = connection->egress->interceptor;
+
+    if (!interceptor || connection->http || !interceptor->opens(connection->egress, &connection->target))
+        return VERDICT_NEXT;
+    return interceptor->secure(connection);
 }
 
 static bool greet(struct connection *connection)

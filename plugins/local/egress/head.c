@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PORT_HTTP = 80, LENGTH_DIGITS = 18 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443, LENGTH_DIGITS = 18, HEAD_EXTRA = 512 };
 
 long head_find_end(const char *bytes, size_t length, size_t *seen)
 {
@@ -115,7 +115,7 @@ static bool parse_field(struct span line, struct head *head)
 
     /* A line that begins with a blank goes on with the one before it, and a blank before the colon hides a name:
      * neither is a token. */
-    head->fields[head->count] = (struct field){{line.at, length}, trim(value)};
+    head->fields[head->count] = (struct field){{line.at, length}, trim(value), false};
     return is_token(head->fields[head->count++].name) && is_value(value);
 }
 
@@ -309,7 +309,7 @@ static void put_fields(struct writer *writer, const struct head *head, bool host
     for (size_t i = 0; i < head->count; i++) {
         const struct field *field = &head->fields[i];
 
-        if (is_for_this_hop(head, field->name) || (!host && span_is(field->name, "host")))
+        if ((!field->ours && is_for_this_hop(head, field->name)) || (!host && span_is(field->name, "host")))
             continue;
         put_span(writer, field->name, ": ");
         put_span(writer, field->value, "\r\n");
@@ -329,11 +329,30 @@ static void put_host(struct writer *writer, const struct target *target)
     for (unsigned number = target->port; number; number /= 10)
         *--at = (char)('0' + number % 10);
     *--at = ':';
-    put_text(writer, target->port == PORT_HTTP ? "" : at);
+    put_text(writer, target->port == PORT_HTTP || target->port == PORT_HTTPS ? "" : at);
     put_text(writer, "\r\n");
 }
 
-size_t head_write_request(const struct head *head, const struct target *target, char *result, size_t size)
+bool head_persists(const struct head *head, enum head_kind kind)
+{
+    const struct span version = head->start[kind == HEAD_REQUEST ? 2 : 0];
+    const struct span close = {"close", 5};
+
+    return version.at[7] == '1' && !is_named_by_connection(head, close);
+}
+
+size_t head_size(const struct head *head)
+{
+    size_t size = HEAD_EXTRA;
+
+    for (size_t i = 0; i < 3; i++)
+        size += head->start[i].length;
+    for (size_t i = 0; i < head->count; i++)
+        size += head->fields[i].name.length + head->fields[i].value.length + 4;
+    return size;
+}
+
+size_t head_write_request(const struct head *head, const struct target *target, bool last, char *result, size_t size)
 {
     struct writer writer = {result, size, false};
     const struct span root = {"/", 1};
@@ -343,11 +362,11 @@ size_t head_write_request(const struct head *head, const struct target *target, 
     put_span(&writer, head->start[2], "\r\n");
     put_host(&writer, target);
     put_fields(&writer, head, false);
-    put_text(&writer, "Connection: close\r\n\r\n");
+    put_text(&writer, last ? "Connection: close\r\n\r\n" : "\r\n");
     return writer.full ? 0 : size - writer.left;
 }
 
-size_t head_write_answer(const struct head *head, char *result, size_t size)
+size_t head_write_answer(const struct head *head, bool last, char *result, size_t size)
 {
     struct writer writer = {result, size, false};
 
@@ -355,6 +374,6 @@ size_t head_write_answer(const struct head *head, char *result, size_t size)
     put_span(&writer, head->start[1], " ");
     put_span(&writer, head->start[2], "\r\n");
     put_fields(&writer, head, true);
-    put_text(&writer, head->status < 200 ? "\r\n" : "Connection: close\r\n\r\n");
+    put_text(&writer, head->status < 200 || !last ? "\r\n" : "Connection: close\r\n\r\n");
     return writer.full ? 0 : size - writer.left;
 }

@@ -17,6 +17,7 @@ struct span {
 struct field {
     struct span name;
     struct span value; /* without blanks around it */
+    bool ours;         /* set here: it goes on whatever the sender's Connection names */
 };
 
 struct head {
@@ -62,11 +63,17 @@ struct target {
  */
 bool head_target(const struct head *head, const struct target *within, struct target *target);
 
+/* Would the connection behind it take another message, by what the head says? */
+bool head_persists(const struct head *head, enum head_kind kind);
+
+/* So many bytes are enough for the head written anew. */
+size_t head_size(const struct head *head);
+
 /*
  * Writes the request for the server itself: its path, TARGET as the only Host, no field that was meant for the proxy,
- * and "Connection: close". An answer likewise. The length, or 0 if it does not fit into SIZE bytes.
+ * and "Connection: close" if it is the LAST. An answer likewise. The length, or 0 if it does not fit into SIZE bytes.
  */
-size_t head_write_request(const struct head *head, const struct target *target, char *result, size_t size);
-size_t head_write_answer(const struct head *head, char *result, size_t size);
+size_t head_write_request(const struct head *head, const struct target *target, bool last, char *result, size_t size);
+size_t head_write_answer(const struct head *head, bool last, char *result, size_t size);
 
 #endif

@@ -37,7 +37,7 @@ int64_t egress_time_ms(void)
 static void free_connection(struct connection *connection)
 {
     for (size_t i = 0; i < SIDES; i++) {
-        free(connection->streams[i].head);
+        stream_drop_head(&connection->streams[i]);
         free(connection->streams[i].bytes);
     }
     free(connection->addresses);
@@ -133,7 +133,10 @@ static void obey(struct egress *egress)
         return;
     if (result != PROTOCOL_OK)
         _exit(0);
-    const bool fine = message.header.kind == MESSAGE_NETWORK && take_policy(egress, message.body);
+    if (egress->listener_fd < 0)
+        egress->listener_fd = received_take_fd(&message, 0);
+    const bool fine =
+        message.header.kind == MESSAGE_NETWORK && egress->listener_fd >= 0 && take_policy(egress, message.body);
 
     received_clear(&message);
     /* What it does not understand ends it, and with it every way out. */
@@ -193,9 +196,18 @@ static int look_at_deadlines(const struct egress *egress)
         if (!connection->over && now_ms >= connection->deadline_ms)
             connection_late(connection);
         if (!connection->over && connection->deadline_ms < next_ms)
-            next_ms = connection->deadline_ms;
+            next_ms = connection->again ? now_ms : connection->deadline_ms;
     }
     return next_ms == INT64_MAX ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
+}
+
+static void go_on(const struct egress *egress)
+{
+    for (struct connection *connection = egress->connections; connection; connection = connection->next)
+        if (!connection->over && connection->again) {
+            connection->again = false;
+            connection_advance(connection);
+        }
 }
 
 static void handle(struct egress *egress, struct source *source)
@@ -241,6 +253,7 @@ void egress_run(struct egress *egress)
             return;
         for (int i = 0; i < count; i++)
             handle(egress, events[i].data.ptr);
+        go_on(egress);
         free_ended(egress);
         if (egress->ready && !watch_listener(egress, egress->count < CONNECTIONS))
             return;

@@ -36,15 +36,17 @@ static bool read_network(char *text, struct policy_entry *entry)
 
 static bool read_entry(const char *line, struct policy_entry *entry)
 {
-    char word[8];
+    char word[12];
     char text[HOST_SIZE + 8];
     unsigned port;
     char beyond;
 
-    if (sscanf(line, "%7s %261s %u%c", word, text, &port, &beyond) != 3 || port > UINT16_MAX)
+    if (sscanf(line, "%11s %261s %u%c", word, text, &port, &beyond) != 3 || port > UINT16_MAX)
         return false;
     entry->port = (uint16_t)port;
-    entry->kind = strcmp(word, "below") == 0 ? POLICY_BELOW : strcmp(word, "host") == 0 ? POLICY_HOST : POLICY_NETWORK;
+    entry->kind = strcmp(word, "below") == 0                                     ? POLICY_BELOW
+                  : strcmp(word, "host") == 0 || strcmp(word, "credential") == 0 ? POLICY_HOST
+                                                                                 : POLICY_NETWORK;
     if (entry->kind == POLICY_NETWORK)
         return strcmp(word, "network") == 0 && read_network(text, entry);
     return host_parse(text, strlen(text), &entry->host) && !entry->host.is_address;

@@ -30,7 +30,8 @@ extern const char policy_other_port[];
 extern const char policy_tls_only[]; /* on port 443 */
 
 /*
- * Reads the text form, one entry a line: "host NAME PORT", "below NAME PORT" or "network ADDRESS/BITS PORT"; or
+ * Reads the text form, one entry a line: "host NAME PORT", "below NAME PORT" or "network ADDRESS/BITS PORT";
+ * "credential NAME PORT" is "host" for one that is listed only because something is added to its requests; or
  * POLICY_OPEN. False if it is malformed or memory is short; *POLICY then lets nothing out. To be cleared with
  * policy_clear.
  */

@@ -1,5 +1,6 @@
 /* The last filter: bytes in both directions, and the head of each answer of HTTP. */
-#include "connection.h"
+#include "egress.h"
+#include "interceptor.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -7,11 +8,23 @@
 
 enum {
     ROUNDS = 4, /* before the others have their turn */
-    WRITTEN_MOST = HEAD_MOST + 512,
     SWITCHING_PROTOCOLS = 101,
     NO_CONTENT = 204,
     NOT_MODIFIED = 304
 };
+
+static bool write_head(struct connection *connection, const struct head *head)
+{
+    struct stream *answer = &connection->streams[SIDE_OUTSIDE];
+    const size_t size = head_size(head);
+
+    answer->head = malloc(size);
+    answer->head_length = answer->head ? head_write_answer(head, !connection->persistent, answer->head, size) : 0;
+    answer->head_at = 0;
+    if (answer->head && connection->interception)
+        connection->egress->interceptor->answer_head(connection, answer->head, answer->head_length);
+    return answer->head_length > 0;
+}
 
 /* Writes the head of LENGTH bytes anew for the box, and begins the body behind a final one. */
 static bool pass_head(struct connection *connection, const struct head *head, size_t length)
@@ -22,18 +35,18 @@ static bool pass_head(struct connection *connection, const struct head *head, si
 
     if (head->status == SWITCHING_PROTOCOLS || !head_framing(head, HEAD_ANSWER, &framing, &body_length))
         return false;
-    answer->head = malloc(WRITTEN_MOST);
-    answer->head_length = answer->head ? head_write_answer(head, answer->head, WRITTEN_MOST) : 0;
-    answer->head_at = 0;
-    answer->seen = 0;
-    answer->at = answer->cleared = answer->at + length;
-    if (answer->head_length == 0)
+    if (connection->headless || head->status == NO_CONTENT || head->status == NOT_MODIFIED)
+        framing = FRAMING_NONE;
+    if (head->status >= 200)
+        connection->persistent =
+            connection->persistent && framing != FRAMING_UNTIL_END && head_persists(head, HEAD_ANSWER);
+    if (!write_head(connection, head))
         return false;
+    answer->seen = 0;
+    answer->at = answer->cleared = answer->taken = answer->at + length;
     if (head->status < 200)
         return true;
     connection->answered = true;
-    if (connection->headless || head->status == NO_CONTENT || head->status == NOT_MODIFIED)
-        framing = FRAMING_NONE;
     body_begin(&answer->body, framing, body_length);
     return connection_clear(connection, SIDE_OUTSIDE);
 }
@@ -64,13 +77,15 @@ static bool move(struct connection *connection, enum side side)
 
     if (!connection_write(connection, side) || !connection_read(connection, side))
         return false;
+    /* A head that is none is answered for; behind one that the box may have, there is nothing but to end it. */
     if (connection->http && side == SIDE_OUTSIDE && !read_answer(connection))
-        return true;
+        return !connection->answered;
     if (!connection_write(connection, side))
         return false;
     if (stream->ended && !stream->shut && !connection_pending(connection, side)) {
         stream->shut = true;
-        shutdown(other->fd, SHUT_WR);
+        if (!connection->secured) /* TLS ends as a whole */
+            shutdown(other->fd, SHUT_WR);
     }
     return true;
 }
@@ -88,20 +103,49 @@ static bool is_done(const struct connection *connection)
     return outside->ended || (connection->answered && outside->body.ended) || (box->ended && !box->body.ended);
 }
 
+/* Has one request been answered, so that the box may send another? What the server has said beyond its answer would be
+ * taken for the next one's. */
+static bool is_next_due(const struct connection *connection)
+{
+    const struct stream *box = &connection->streams[SIDE_BOX];
+    const struct stream *outside = &connection->streams[SIDE_OUTSIDE];
+
+    return connection->persistent && connection->answered && outside->body.ended && box->body.ended &&
+           outside->length == 0 && !outside->ended && !outside->head && !connection_pending(connection, SIDE_BOX);
+}
+
+static void begin_next(struct connection *connection)
+{
+    connection->answered = connection->persistent = false;
+    connection->kept = true;
+}
+
 enum verdict filter_copy(struct connection *connection)
 {
     for (int round = 0; round < ROUNDS; round++) {
         if (!connection_clear(connection, SIDE_BOX) || !move(connection, SIDE_BOX) || !move(connection, SIDE_OUTSIDE))
             return VERDICT_END;
         if (connection->http && !connection->answered && !connection->streams[SIDE_OUTSIDE].head &&
-            !read_answer(connection))
+            !read_answer(connection)) {
+            /* A kept connection that the server has ended meanwhile: programs know that, and begin another. */
+            if (connection->kept && connection->streams[SIDE_OUTSIDE].length == 0)
+                return VERDICT_END;
             return connection_refuse(connection, "502 Bad Gateway", "its answer is no valid HTTP", "Try again.");
-        if (is_done(connection))
+        }
+        if (is_next_due(connection)) {
+            begin_next(connection);
+            return VERDICT_AGAIN;
+        }
+        if (is_done(connection)) {
+            connection->whole = connection->answered;
             return VERDICT_END;
+        }
     }
     for (size_t side = 0; side < SIDES; side++) {
         const struct stream *stream = &connection->streams[side];
 
+        if (!stream->ended && stream->length < STREAM_SIZE && connection->secured)
+            connection->again |= connection->egress->interceptor->pending(connection, (enum side)side);
         if (!stream->ended && stream->length < STREAM_SIZE)
             connection->ends[side].wanted |= EPOLLIN;
         if (connection_pending(connection, side))

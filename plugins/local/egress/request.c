@@ -1,30 +1,44 @@
 /* The filters that read a request and judge where it wants to go. */
-#include "connection.h"
 #include "egress.h"
+#include "interceptor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { WRITTEN_MOST = HEAD_MOST + 512 };
-
 static const char malformed[] = "the request is malformed";
 static const char check_client[] = "Requests must be HTTP/1 to a proxy: CONNECT, or a URL of http.";
 
+static bool write_head(struct connection *connection, struct head *head, const struct target *target)
+{
+    const struct interceptor *interceptor = connection->egress->interceptor;
+    struct stream *box = &connection->streams[SIDE_BOX];
+    struct written *written = NULL;
+
+    if (interceptor && !interceptor->request(connection, target, head, &written))
+        return false;
+    const size_t size = head_size(head);
+
+    box->head = malloc(size);
+    box->head_length = box->head ? head_write_request(head, target, !connection->persistent, box->head, size) : 0;
+    box->head_at = 0;
+    if (written)
+        interceptor->request_written(written);
+    return box->head_length > 0;
+}
+
 /* Notes how the body is told from what follows, and writes the head anew. */
-static bool rewrite(struct connection *connection, const struct head *head, size_t length, const struct target *target)
+static bool rewrite(struct connection *connection, struct head *head, size_t length, const struct target *target)
 {
     struct stream *box = &connection->streams[SIDE_BOX];
     enum framing framing;
     uint64_t body_length;
 
-    if (!head_framing(head, HEAD_REQUEST, &framing, &body_length))
+    connection->persistent = connection->secured && head_persists(head, HEAD_REQUEST);
+    if (!head_framing(head, HEAD_REQUEST, &framing, &body_length) || !write_head(connection, head, target))
         return false;
-    box->head = malloc(WRITTEN_MOST);
-    box->head_length = box->head ? head_write_request(head, target, box->head, WRITTEN_MOST) : 0;
-    box->head_at = 0;
-    box->at = box->cleared = box->at + length;
+    box->at = box->cleared = box->taken = box->at + length;
     box->framed = true;
     body_begin(&box->body, framing, body_length);
     connection->http = true;
@@ -32,7 +46,7 @@ static bool rewrite(struct connection *connection, const struct head *head, size
     /* Of the answer nothing goes to the box before its head is read. */
     connection->streams[SIDE_OUTSIDE].framed = true;
     body_begin(&connection->streams[SIDE_OUTSIDE].body, FRAMING_NONE, 0);
-    return box->head_length > 0;
+    return true;
 }
 
 enum verdict request_take(struct connection *connection, const struct target *within)
@@ -53,7 +67,7 @@ enum verdict request_take(struct connection *connection, const struct target *wi
         return connection_refuse(connection, "400 Bad Request",
                                  within ? "what came is not HTTP to the tunnel's host" : malformed, check_client);
     if (target.tunnel && !within)
-        box->at = box->cleared = (size_t)end;
+        box->at = box->cleared = box->taken = (size_t)end;
     else if (!rewrite(connection, &head, (size_t)end, &target))
         return connection_refuse(connection, "400 Bad Request", malformed, check_client);
     box->seen = 0;
@@ -68,6 +82,28 @@ enum verdict filter_read_head(struct connection *connection)
     if (!connection_read(connection, SIDE_BOX))
         return VERDICT_END;
     return request_take(connection, NULL);
+}
+
+/* Behind an opened tunnel: each request is one to the tunnel's host. */
+enum verdict filter_request(struct connection *connection)
+{
+    const struct stream *outside = &connection->streams[SIDE_OUTSIDE];
+    const struct target within = connection->target;
+
+    if (!connection->secured)
+        return VERDICT_NEXT;
+    if (!connection_read(connection, SIDE_BOX))
+        return VERDICT_END;
+    /* A server may end a connection that it has kept for long enough, and has nothing to say unasked. */
+    if (connection->kept && (!connection_read(connection, SIDE_OUTSIDE) || outside->ended || outside->length > 0)) {
+        connection->whole = true;
+        return VERDICT_END;
+    }
+    const enum verdict verdict = request_take(connection, &within);
+
+    if (verdict == VERDICT_WAIT && connection->kept)
+        connection->ends[SIDE_OUTSIDE].wanted |= EPOLLIN;
+    return verdict;
 }
 
 /* What the user can do about it: only what a list could hold is advised. */

@@ -1,6 +1,7 @@
 /* Bytes in and out of a connection's streams. */
 #include "connection.h"
 #include "egress.h"
+#include "interceptor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +13,48 @@ bool connection_clear(struct connection *connection, enum side side)
     struct stream *stream = &connection->streams[side];
 
     if (!stream->framed) {
-        stream->cleared = stream->length;
+        stream->taken = stream->cleared = stream->length;
         return true;
     }
-    const long more = body_take(&stream->body, stream->bytes + stream->cleared, stream->length - stream->cleared);
+    if (side == SIDE_OUTSIDE && connection->interception)
+        return connection->egress->interceptor->answer_body(connection);
+    const long more = body_take(&stream->body, stream->bytes + stream->taken, stream->length - stream->taken);
 
-    stream->cleared += more > 0 ? (size_t)more : 0;
+    stream->taken += more > 0 ? (size_t)more : 0;
+    stream->cleared = stream->taken;
     return more >= 0;
+}
+
+void stream_drop_head(struct stream *stream)
+{
+    if (stream->head)
+        explicit_bzero(stream->head, stream->head_length);
+    free(stream->head);
+    stream->head = NULL;
+    stream->head_at = stream->head_length = 0;
+}
+
+/* What waits for more goes to the front, where there is no room behind it. */
+static void make_room(struct connection *connection, enum side side)
+{
+    struct stream *stream = &connection->streams[side];
+    const size_t gone = stream->at;
+
+    if (stream->length < STREAM_SIZE || gone == 0 || gone < stream->cleared)
+        return;
+    memmove(stream->bytes, stream->bytes + gone, stream->length - gone);
+    stream->at = 0;
+    stream->cleared -= gone;
+    stream->taken -= gone;
+    stream->length -= gone;
+    if (connection->interception)
+        connection->egress->interceptor->moved(connection, side, gone);
+}
+
+static ssize_t receive(struct connection *connection, enum side side, char *bytes, size_t size)
+{
+    return connection->secured ? connection->egress->interceptor->receive(connection, side, bytes, size)
+                               : recv(connection->ends[side].fd, bytes, size, 0);
 }
 
 bool connection_read(struct connection *connection, enum side side)
@@ -29,10 +65,10 @@ bool connection_read(struct connection *connection, enum side side)
         stream->bytes = malloc(STREAM_SIZE);
     if (!stream->bytes)
         return false;
+    make_room(connection, side);
     if (stream->ended || stream->length == STREAM_SIZE)
         return true;
-    const ssize_t got =
-        recv(connection->ends[side].fd, stream->bytes + stream->length, STREAM_SIZE - stream->length, 0);
+    const ssize_t got = receive(connection, side, stream->bytes + stream->length, STREAM_SIZE - stream->length);
 
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -50,8 +86,10 @@ bool connection_pending(const struct connection *connection, enum side side)
 
 static bool write_part(struct connection *connection, enum side side, const char *bytes, size_t length, size_t *at)
 {
-    const ssize_t sent =
-        send(connection->ends[side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX].fd, bytes + *at, length - *at, MSG_NOSIGNAL);
+    const enum side to = side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX;
+    const ssize_t sent = connection->secured
+                             ? connection->egress->interceptor->send(connection, to, bytes + *at, length - *at)
+                             : send(connection->ends[to].fd, bytes + *at, length - *at, MSG_NOSIGNAL);
 
     if (sent < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -69,12 +107,11 @@ bool connection_write(struct connection *connection, enum side side)
             return false;
         if (stream->head_at < stream->head_length)
             return true;
-        free(stream->head);
-        stream->head = NULL;
+        stream_drop_head(stream);
     }
     if (stream->at < stream->cleared && !write_part(connection, side, stream->bytes, stream->cleared, &stream->at))
         return false;
     if (stream->at == stream->length)
-        stream->at = stream->cleared = stream->length = 0;
+        stream->at = stream->cleared = stream->taken = stream->length = 0;
     return true;
 }

@@ -3,6 +3,7 @@
 #include "../box/skeleton.h"
 #include "../egress/policy.h"
 #include "../protocol.h"
+#include "authority.h"
 #include "seed.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -95,6 +96,8 @@ struct building {
     int workspace_fd;
     int rootfs_fd;
     int skeleton_fd;
+    int secrets_fd;
+    int authority_fd;
     int init_fd; /* the box's end of the socketpair */
     int memory_events_fd;
     int network_fd;
@@ -105,9 +108,10 @@ struct building {
 
 static void clear_building(struct building *building)
 {
-    const int fds[] = {building->folder.fd, building->folder.storage_fd, building->workspace_fd,
-                       building->rootfs_fd, building->skeleton_fd,       building->folder.listener_fd,
-                       building->init_fd,   building->memory_events_fd,  building->network_fd};
+    const int fds[] = {building->folder.fd,  building->folder.storage_fd, building->workspace_fd,
+                       building->rootfs_fd,  building->skeleton_fd,       building->folder.listener_fd,
+                       building->init_fd,    building->memory_events_fd,  building->network_fd,
+                       building->secrets_fd, building->authority_fd};
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -221,6 +225,23 @@ static int prepare(struct building *building, char *reason, size_t size)
     return 0;
 }
 
+/* The proxy of a box with credentials, and the folder with the certificates that its programs trust. */
+static int make_authority(struct building *building, uint32_t *status, char *reason, size_t size)
+{
+    AUTO_FREE char *certificate = NULL;
+
+    if (!way_prepare(building->keeper, building->box, building->secrets_fd, &certificate, status, reason, size))
+        return -1;
+    close(take_fd(&building->secrets_fd)); /* nothing of them is in the copy of this process that becomes the box */
+    building->authority_fd = authority_folder(building->folder.fd, certificate);
+    if (building->authority_fd >= 0)
+        return 0;
+    *status = SANDLOT_EXHAUSTED;
+    snprintf(reason, size, "the certificates of the sandbox could not be written: %s; free some disk space",
+             strerror(errno));
+    return -1;
+}
+
 static int start(struct building *building, char *reason, size_t size)
 {
     struct box *box = building->box;
@@ -237,6 +258,7 @@ static int start(struct building *building, char *reason, size_t size)
         .skeleton_fd = building->skeleton_fd,
         .mounts = building->mounts,
         .mount_count = building->mount_count,
+        .authority_fd = building->authority_fd,
         .listener_fd = building->folder.listener_fd,
         .keeper_fd = building->init_fd,
         .memory_events_fd = building->memory_events_fd,
@@ -282,7 +304,7 @@ static int write_record(const struct building *building)
     const struct box *box = building->box;
     struct settings settings = *building->settings;
 
-    settings.network = NULL; /* which may change, and so stands by itself */
+    settings.network = settings.credentials = NULL; /* which may change, or is shown, and so stands by itself */
     AUTO_FREE char *text = settings_write(&settings);
     char limits[128];
 
@@ -294,6 +316,9 @@ static int write_record(const struct building *building)
         !fields_add(&text, "limits", limits))
         return -1;
     if (building->settings->network && state_write(building->folder.fd, "network", building->settings->network) < 0)
+        return -1;
+    if (building->settings->credentials &&
+        state_write(building->folder.fd, "credentials", building->settings->credentials) < 0)
         return -1;
     return state_write(building->folder.fd, "record", text);
 }
@@ -402,6 +427,9 @@ static int build(struct building *building, char *reason, size_t size, uint32_t 
             *status = SANDLOT_EXHAUSTED;
         return -1;
     }
+    if (building->settings->credentials && make_authority(building, status, reason, size) < 0)
+        return -1;
+    *status = SANDLOT_DEPENDENCY_MISSING;
     if (start(building, reason, size) < 0)
         return -1;
     *reason = '\0';
@@ -414,8 +442,8 @@ static int build(struct building *building, char *reason, size_t size, uint32_t 
     return -1;
 }
 
-struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason,
-                         size_t size)
+struct box *boxes_create(struct keeper *keeper, const struct settings *settings, int secrets_fd, uint32_t *status,
+                         char *reason, size_t size)
 {
     struct box *box = calloc(1, sizeof(*box));
     struct building building = {.keeper = keeper,
@@ -425,12 +453,15 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                                 .workspace_fd = -1,
                                 .rootfs_fd = -1,
                                 .skeleton_fd = -1,
+                                .secrets_fd = secrets_fd,
+                                .authority_fd = -1,
                                 .init_fd = -1,
                                 .memory_events_fd = -1,
                                 .network_fd = -1};
     struct timespec now;
 
     if (!box || !make_id(box->id)) {
+        close_building(&building);
         free(box);
         *status = SANDLOT_INTERNAL;
         snprintf(reason, size, "out of memory");

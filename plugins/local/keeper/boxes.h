@@ -49,14 +49,16 @@ struct keeper {
     int epoll_fd;
     int wake_fd;
     int egress_program; /* -1: it is not installed */
+    int credentials_program;
     struct box *boxes;
     struct connection *connections;
     struct remains *remains;
 };
 
-/* Makes a box as SETTINGS says. NULL with REASON, and an enum sandlot_status in *STATUS; nothing is left of it then. */
-struct box *boxes_create(struct keeper *keeper, const struct settings *settings, uint32_t *status, char *reason,
-                         size_t size);
+/* Makes a box as SETTINGS says; SECRETS_FD, which it closes, goes with credentials (-1: none). NULL with REASON, and an
+ * enum sandlot_status in *STATUS; nothing is left of it then. */
+struct box *boxes_create(struct keeper *keeper, const struct settings *settings, int secrets_fd, uint32_t *status,
+                         char *reason, size_t size);
 
 struct box *boxes_find(const struct keeper *keeper, const char *id);
 

@@ -121,7 +121,8 @@ static int open_keeper(struct keeper *keeper, char *reason, size_t size)
         return -1;
     cgroups_find(&keeper->cgroups);
     network_start(&keeper->network);
-    keeper->egress_program = way_open_program();
+    keeper->egress_program = way_open_program("sandlot-egress");
+    keeper->credentials_program = way_open_program("sandlot-egress-credentials");
     keeper->filter = walls_filter_new(reason, size);
     if (!keeper->filter)
         return -1;

@@ -91,17 +91,21 @@ static void end_connection(struct keeper *keeper, struct connection *connection)
     free(connection);
 }
 
-static void create(struct keeper *keeper, struct connection *connection, const char *text)
+/* Takes what the credentials are told in out of the MESSAGE. */
+static void create(struct keeper *keeper, struct connection *connection, struct received *message)
 {
+    const int secrets_fd = received_take_fd(message, 0);
     struct settings settings;
     uint32_t status = SANDLOT_INTERNAL;
     char reason[1024] = "";
 
-    if (connection->leased || !settings_read(text, &settings)) {
+    if (connection->leased || !settings_read(message->body, &settings)) {
+        if (secrets_fd >= 0)
+            close(secrets_fd);
         fail(connection, SANDLOT_INTERNAL, "the keeper does not understand what box is wanted");
         return;
     }
-    struct box *box = boxes_create(keeper, &settings, &status, reason, sizeof(reason));
+    struct box *box = boxes_create(keeper, &settings, secrets_fd, &status, reason, sizeof(reason));
 
     settings_clear(&settings);
     if (!box) {
@@ -227,7 +231,7 @@ static void refuse_build(struct keeper *keeper, const struct connection *connect
              count);
 }
 
-static void handle(struct keeper *keeper, struct connection *connection, const struct received *message)
+static void handle(struct keeper *keeper, struct connection *connection, struct received *message)
 {
     if (message->header.build != PROTOCOL_VERSION) {
         refuse_build(keeper, connection);
@@ -235,7 +239,7 @@ static void handle(struct keeper *keeper, struct connection *connection, const s
     }
     switch (message->header.kind) {
     case MESSAGE_CREATE:
-        create(keeper, connection, message->body);
+        create(keeper, connection, message);
         break;
     case MESSAGE_KEEP:
         keep(connection);

@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { CONTROL_FD = 3, FIXED_FDS = 3, FIRST_FREE_FD = 10, SEND_LIMIT_MS = 1000 };
+enum { CONTROL_FD = 3, FIXED_FDS = 2, FIRST_FREE_FD = 10, SEND_LIMIT_MS = 1000, PREPARE_MS = 20000 };
 
-int way_open_program(void)
+int way_open_program(const char *name)
 {
     char path[PATH_MAX + 32];
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -30,23 +30,18 @@ int way_open_program(void)
 
     if (!slash)
         return -1;
-    strcpy(slash, "/sandlot-egress");
+    snprintf(slash, sizeof(path) - (size_t)(slash - path), "/%s", name);
     return open(path, O_PATH | O_CLOEXEC);
 }
 
-int way_begin(struct keeper *keeper, struct box *box, int listener_fd, char *policy)
+static void init(struct way *way, struct box *box)
 {
-    struct way *way = &box->way;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &way->knock};
-
     *way = (struct way){.knock = {SOURCE_KNOCK},
                         .answers = {SOURCE_EGRESS},
                         .box = box,
-                        .listener_fd = listener_fd,
+                        .listener_fd = -1,
                         .control_fd = -1,
-                        .pid = -1,
-                        .policy = policy};
-    return epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, listener_fd, &event);
+                        .pid = -1};
 }
 
 /* Becomes the user that the box is on the machine. By the system calls themselves: the keeper has threads, of which
@@ -60,21 +55,24 @@ static bool become(const struct box *box)
            syscall(SYS_setresuid, box->host_uid, box->host_uid, box->host_uid) == 0;
 }
 
-/* In the child: gives it the descriptors FDS as 3 and up, and nothing else of the keeper's. */
-static _Noreturn void become_egress(const struct box *box, pid_t keeper, int program_fd, const int fds[FIXED_FDS])
+/* In the child: gives it the descriptors FDS as 3 and up, the last of which may be -1, and nothing else of the
+ * keeper's.
+ */
+static _Noreturn void become_egress(const struct box *box, pid_t keeper, int program_fd, const int fds[FIXED_FDS + 1])
 {
     char *const arguments[] = {(char[]){"sandlot-egress"}, NULL};
     char *const environment[] = {NULL};
     const int program = fcntl(program_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-    int high[FIXED_FDS];
+    const int count = FIXED_FDS + (fds[FIXED_FDS] >= 0);
+    int high[FIXED_FDS + 1];
 
-    for (int i = 0; i < FIXED_FDS; i++)
+    for (int i = 0; i < count; i++)
         high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-    for (int i = 0; i < FIXED_FDS; i++)
+    for (int i = 0; i < count; i++)
         if (dup2(high[i], CONTROL_FD + i) < 0)
             _exit(1);
     /* Its standard descriptors are /dev/null; the keeper's third one is its log. */
-    if (dup2(0, 2) < 0 || close_range(CONTROL_FD + FIXED_FDS, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || !become(box))
+    if (dup2(0, 2) < 0 || close_range((unsigned)(CONTROL_FD + count), ~0U, CLOSE_RANGE_CLOEXEC) < 0 || !become(box))
         _exit(1);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() == keeper)
@@ -82,16 +80,18 @@ static _Noreturn void become_egress(const struct box *box, pid_t keeper, int pro
     _exit(1);
 }
 
+/* With the listener, as long as the keeper has that. */
 static int send_policy(struct way *way)
 {
     AUTO_FREE char *text = NULL;
+    AUTO_CLOSE int listener = take_fd(&way->listener_fd);
 
     if (asprintf(&text, "%s\n%s", way->box->id, way->policy ? way->policy : "") < 0) {
         text = NULL;
         return -1;
     }
     way->sent++;
-    return protocol_send(way->control_fd, MESSAGE_NETWORK, text, strlen(text), NULL, 0,
+    return protocol_send(way->control_fd, MESSAGE_NETWORK, text, strlen(text), &listener, listener >= 0,
                          sandlot_now_ms() + SEND_LIMIT_MS) == PROTOCOL_OK
                ? 0
                : -1;
@@ -128,7 +128,8 @@ void way_break(const struct keeper *keeper, struct way *way)
     note_end(keeper, way);
 }
 
-static int start(struct keeper *keeper, struct way *way)
+/* Starts PROGRAM_FD for the box of WAY. 0 or -1. */
+static int launch(const struct keeper *keeper, struct way *way, int program_fd, int secrets_fd)
 {
     char name[BOX_ID_SIZE + 16];
     int pair[2];
@@ -136,29 +137,85 @@ static int start(struct keeper *keeper, struct way *way)
     snprintf(name, sizeof(name), "%s/network.log", way->box->id);
     AUTO_CLOSE int log = openat(keeper->state.boxes_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    if (log < 0 || keeper->egress_program < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+    if (log < 0 || program_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     AUTO_CLOSE int theirs = pair[1];
-    const int fds[FIXED_FDS] = {theirs, way->listener_fd, log};
+    const int fds[FIXED_FDS + 1] = {theirs, log, secrets_fd};
     const pid_t self = getpid();
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &way->answers};
 
     way->control_fd = pair[0];
     way->pid = _Fork(); /* the keeper has threads: thread.h */
     if (way->pid == 0)
-        become_egress(way->box, self, keeper->egress_program, fds);
-    if (way->pid < 0 || epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, way->control_fd, &event) < 0)
+        become_egress(way->box, self, program_fd, fds);
+    return way->pid < 0 ? -1 : 0;
+}
+
+/* Gives the running proxy the listener and the policy. */
+static int hand_over(const struct keeper *keeper, struct way *way)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &way->answers};
+
+    if (fcntl(way->listener_fd, F_SETFL, O_NONBLOCK) < 0 ||
+        epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, way->control_fd, &event) < 0)
         return -1;
     return send_policy(way);
+}
+
+/* What a prepared proxy says first: the certificate, or a failure. */
+static bool take_certificate(const struct received *message, char **certificate, uint32_t *status, char *reason,
+                             size_t size)
+{
+    const size_t head = offsetof(struct failure, message);
+
+    if (message->header.kind == MESSAGE_AUTHORITY) {
+        *certificate = strdup(message->body);
+        return *certificate;
+    }
+    if (message->header.kind == MESSAGE_FAILED && message->header.length == sizeof(struct failure)) {
+        memcpy(status, message->body, sizeof(*status));
+        snprintf(reason, size, "%.500s", message->body + head);
+    }
+    return false;
+}
+
+bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **certificate, uint32_t *status,
+                 char *reason, size_t size)
+{
+    struct received message;
+
+    init(&box->way, box);
+    *status = SANDLOT_DEPENDENCY_MISSING;
+    snprintf(reason, size,
+             "the proxy for the credentials of the sandbox, sandlot-egress-credentials, could not be started or ended "
+             "at once; install Sandlot anew");
+    if (launch(keeper, &box->way, keeper->credentials_program, secrets_fd) < 0 ||
+        protocol_receive(box->way.control_fd, &message, sandlot_now_ms() + PREPARE_MS, -1) != PROTOCOL_OK)
+        return false;
+    const bool taken = take_certificate(&message, certificate, status, reason, size);
+
+    received_clear(&message);
+    return taken;
+}
+
+int way_begin(struct keeper *keeper, struct box *box, int listener_fd, char *policy)
+{
+    struct way *way = &box->way;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &way->knock};
+
+    if (!way->box)
+        init(way, box);
+    way->listener_fd = listener_fd;
+    way->policy = policy;
+    if (way->pid > 0)
+        return hand_over(keeper, way);
+    return epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, listener_fd, &event);
 }
 
 void way_knocked(struct keeper *keeper, struct way *way)
 {
     epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, way->listener_fd, NULL);
-    if (start(keeper, way) == 0) {
-        close(take_fd(&way->listener_fd));
+    if (launch(keeper, way, keeper->egress_program, -1) == 0 && hand_over(keeper, way) == 0)
         return;
-    }
     way_break(keeper, way);
 }
 

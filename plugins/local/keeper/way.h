@@ -42,11 +42,19 @@ struct way {
     char *policy; /* in the text form of egress/policy.h; NULL: nothing was asked */
 };
 
-/* Opens the program, which lies beside the keeper's own. -1: it is not there. */
-int way_open_program(void);
+/* Opens the program NAME, which lies beside the keeper's own. -1: it is not there. */
+int way_open_program(const char *name);
 
-/* BOX has LISTENER_FD: from now on it is looked at. Takes both, also on failure; POLICY may be NULL. 0, or -1 with
- * errno. */
+/*
+ * Starts the proxy of a box that is still to be made, for it makes the certificate that the box has to trust.
+ * SECRETS_FD is what it is told of credentials (../credentials.h). *CERTIFICATE is to be freed. False with REASON and
+ * an enum sandlot_status in *STATUS; way_end follows in any case.
+ */
+bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **certificate, uint32_t *status,
+                 char *reason, size_t size);
+
+/* BOX has LISTENER_FD: from now on it is looked at, or the proxy that was prepared has it. Takes both, also on failure;
+ * POLICY may be NULL. 0, or -1 with errno. */
 int way_begin(struct keeper *keeper, struct box *box, int listener_fd, char *policy);
 
 /* Somebody in the box knocks: starts sandlot-egress. Where that fails the listener is closed. */
