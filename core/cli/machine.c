@@ -118,6 +118,7 @@ static struct machine_fact images(void)
     return (struct machine_fact){
         "images", strdup(there ? "skopeo and umoci" : "not without skopeo and umoci"),
         there ? NULL : "to start local sandboxes from images of containers: apt install skopeo umoci"};
+}
 
 /* What the local provider opens a network with. Boxes of root are users of their own, for whom the device must be open.
  */
