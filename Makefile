@@ -85,7 +85,7 @@ $(BUILD)/flags: FORCE | packages
 
 # ---- core: libsandlot and the command ---------------------------------------------------------------------------
 
-CORE_SOURCES := $(filter-out core/cli/% core/server/%,$(wildcard core/*/*.c core/*/*/*.c)) core/config/toml_tree.cc
+CORE_SOURCES := $(filter-out core/cli/% core/server/% core/results/writer/%,$(wildcard core/*/*.c core/*/*/*.c)) core/config/toml_tree.cc
 CLI_SOURCES := $(wildcard core/cli/*.c core/server/*.c)
 CORE_OBJECTS := $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(CORE_SOURCES))))
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
@@ -152,6 +152,15 @@ HTTP_MODULE := $(BUILD)/modules/sandlot-mcp-http.so
 $(HTTP_MODULE): $(HTTP_OBJECTS)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lmicrohttpd -lpthread
+
+# ---- what writes patches and archives: a module, so that neither command nor library needs libgit2 and libarchive --------
+
+WRITER_SOURCES := $(wildcard core/results/writer/*.c)
+WRITER_MODULE := $(BUILD)/modules/sandlot-results.so
+
+$(WRITER_MODULE): $(WRITER_SOURCES:%.c=$(BUILD)/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LINK_SHARED) $(SANITIZE) -o $@ $^ -lgit2 -larchive
 
 # ---- sdk: what providers may link, compiled with include/ and sdk/ only -------------------------------------------------
 
@@ -512,7 +521,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 .PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall deb clean
 
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(WRITER_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
 # Of the unit tests make check runs in this build only those that no sanitizer lets through; see tests/check.sh.
 quick-programs: $(filter-out $(UNIT_TESTS),$(TEST_PROGRAMS)) $(filter %allocation_test,$(UNIT_TESTS)) \
@@ -599,7 +608,7 @@ install: all
 	$(INSTALL) -m 644 $(BUILD)/builtins/local.so $(VENDOR_PROVIDERS) $(NETWORK_SETS) $(TO)/lib/sandlot/builtins/
 	$(INSTALL) -m 755 $(BUILD)/builtins/sandlot-local-keeper $(BUILD)/builtins/sandlot-egress $(WORKER) $(TO)/lib/sandlot/builtins/
 	$(foreach file,$(PROJECT_PROVIDERS),$(INSTALL) -m 644 $(file) $(TO)/lib/sandlot/providers/ &&) :
-	$(INSTALL) -m 644 $(HTTP_MODULE) $(TO)/lib/sandlot/modules/
+	$(INSTALL) -m 644 $(HTTP_MODULE) $(WRITER_MODULE) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 755 $(KIT) $(TO)/lib/sandlot/modules/
 	$(INSTALL) -m 644 include/sandlot/*.h $(TO)/include/sandlot/
 	$(INSTALL) -m 644 sdk/include/sandlot/sdk/*.h $(TO)/include/sandlot/sdk/
@@ -626,7 +635,7 @@ install: all
 UNINSTALL := bin/sandlot lib/libsandlot-sdk.a lib/libsandlot.so lib/$(SONAME) lib/libsandlot.so.$(VERSION) \
              lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc \
              $(addprefix lib/sandlot/builtins/,$(notdir $(BUILTINS))) $(addprefix lib/sandlot/providers/,$(notdir $(PROJECT_PROVIDERS))) \
-             $(addprefix lib/sandlot/modules/,$(notdir $(HTTP_MODULE) $(KIT))) \
+             $(addprefix lib/sandlot/modules/,$(notdir $(HTTP_MODULE) $(WRITER_MODULE) $(KIT))) \
              $(wildcard include/sandlot/*.h) $(patsubst sdk/%,%,$(wildcard sdk/include/sandlot/sdk/*.h)) \
              $(patsubst $(BUILD)/%,share/sandlot/%,$(SCAFFOLD)) \
              $(foreach page,$(MAN_PAGES),share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
@@ -651,7 +660,7 @@ debian/control: FORCE
 
 # ---- what depends on which header ---------------------------------------------------------------------------------
 
-ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
+ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WRITER_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
 -include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

@@ -6,7 +6,7 @@
 # BUILD holds the normal build and the test programs, BUILD/sanitize the same with sanitizers. What a test can prove in either, it
 # proves with sanitizers, as root; the normal build is tested as an ordinary user. --all adds what says the same in another way,
 # all faults of all vendors, clang-tidy, fuzzing, valgrind, two hundred rounds of kill -9, the other release of
-# Debian, and the benchmark. With CI=true up to three programs that failed are run once more, alone; what passes then is told as unstable.
+# Debian, and the benchmark. With CI=true up to eight programs that failed are run once more, alone; what passes then is told as unstable.
 set -u
 
 all=false
@@ -71,24 +71,21 @@ failing_allocators() { # the unit tests of build $1 that are more than an alloca
 
 # No sanitizer is in the keeper nor inside of boxes (see the Makefile), the tests of allocation failures put an allocator of
 # their own in its place, and others measure the command or look at its files.
-unsanitized='kill9|attack|allocation|operations/(busybox|routes_agree|gnu)|mcp/load'
+unsanitized='kill9|attack|allocation|operations/(busybox|routes_agree|gnu|large_tree)|mcp/load'
 # The same rows on further routes, and what only a vendor's own folder or tools could change.
 again='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_check_test|vendors/.*/(ways|own|engines)_test|^tests/examples_test'
 # What is the same whoever asks: with sanitizers as root is enough, or as an ordinary user without.
 same_for_user='operations/(large_tree|sparse|round_trips)|mcp/(conformance|inspector|langchain|stdio_client)'
 same_for_root='operations/gnu'
 
-with_sanitizers() { # the vendors, whom their emulators take most time, only with --all: then with all their faults
-    { { ! $all || vendors; } && black_box "$1" && unit "$1"; } | grep -vE "$unsanitized" | leave "$again"
-}
+with_sanitizers() { { black_box "$1" && unit "$1"; } | grep -vE "$unsanitized" | leave "$again"; }
 as_root() { # what with_sanitizers leaves out; with --all also what the walls and the installation are for root in the build that ships
     { black_box "$1" && unit "$1"; } | grep -E "$unsanitized" | leave "$again|$same_for_root"
     failing_allocators "$1"
     ! $all || { printf '%s\n' tests/install_test.sh tests/demo/run.sh && black_box "$1" | grep /local/ | grep -vE "$unsanitized"; }
 }
-as_user() { # the vendors quickly, and only what is common to them
-    { vendors | grep -vE '/(ways|own|engines)_test' && projects && black_box "$1"; } | leave "$again|$same_for_user"
-}
+as_user() { { projects && black_box "$1"; } | leave "$again|$same_for_user"; }
+common_to_vendors() { vendors | grep -vE '/(ways|own|engines)_test'; }
 
 # clone_for UID: a copy of the tree, built, that this user owns: the tree itself may lie below a folder that they cannot pass.
 clone_for() {
@@ -98,35 +95,40 @@ clone_for() {
         chown -R "$1:$1" "$clone" && chmod 755 "$clone"
 }
 
+# The vendors, whom their emulators take most time: all their rows in the normal build, all their faults with sanitizers.
+rows="" faults=()
+! $all || rows=rows
+! $all || mapfile -t faults < <(vendors)
 passes=(-t 1500)
 ! $all || passes+=(-b "$BUILD" tests/debian_test.sh tests/packages_test.sh tests/lint/clang_tidy.sh tests/fuzz/run.sh tests/valgrind.sh) # they need processors more than time
 mapfile -t programs < <(with_sanitizers "$BUILD/sanitize")
-passes+=(-b "$BUILD/sanitize" -n "sanitize " "${programs[@]}")
+passes+=(-b "$BUILD/sanitize" -n "sanitize " -S faults "${faults[@]}" -S "${SANDLOT_TEST_SLOW:-}" "${programs[@]}")
 if [ "$(id -u)" = 0 ]; then
     uid=61777 # somebody whom the machine does not know
     while getent passwd "$uid" >/dev/null || getent group "$uid" >/dev/null; do uid=$((uid + 1)); done
     clone_for "$uid" || exit 2
     mapfile -t programs < <(as_user "$clone/build")
-    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}")
+    mapfile -t vendors < <(common_to_vendors)
+    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "${rows:-}" "${vendors[@]}" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}")
     mapfile -t programs < <(as_root "$BUILD")
     passes+=(-b "$BUILD" -n "" "${programs[@]}")
 else
     stage "run make check as root to have the tests run as root and as an ordinary user"
-    mapfile -t programs < <({ as_user "$BUILD" && as_root "$BUILD"; } | awk '!seen[$0]++')
+    mapfile -t programs < <({ common_to_vendors && as_user "$BUILD" && as_root "$BUILD"; } | awk '!seen[$0]++')
     passes+=(-b "$BUILD" -n "" "${programs[@]}")
 fi
 mapfile -t programs < <(printf '%s\n' tests/lint/*.sh | { if $all; then grep -v clang_tidy; else cat; fi })
 passes+=("${programs[@]}")
 
 most_alone=0
-[ -z "${CI:-}" ] || most_alone=3
+[ -z "${CI:-}" ] || most_alone=8
 stage "tests: wall time, processor time, program (as root; \"user\" as an ordinary user; \"sanitize\" with sanitizers)"
 tests/run.sh -j "$(nproc)" -J 12 -a "$most_alone" -r "$results" "${passes[@]}"
 [ -z "$clone" ] || cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 
 if $all; then
     stage "benchmark"
-    tests/run.sh -b "$BUILD" -t 1800 -r "$results" tests/bench/bench.sh
+    BOXES=${BOXES:-200} LARGE_MIB=${LARGE_MIB:-64} tests/run.sh -b "$BUILD" -S "" -t 1800 -a "$((most_alone > 0))" -r "$results" tests/bench/bench.sh
     cat "$BUILD/test-logs/bench_bench.log"
 fi
 

@@ -12,7 +12,6 @@ declare -A not_run=(
     ['systemctl --user start podman.socket             # Podman for you alone, without root; or Docker, in whose group you are']="needs a systemd of the user; tests/vendors/docker starts engines of its own"
     ["build/sandlot exec --sandbox docker --param image=docker.io/library/python:3.12-slim -- 'python3 -V'"]="needs that engine, and a registry; tests/vendors/docker has an engine with an image"
     ["build/sandlot exec --sandbox daytona --param image=python:3.12 -- 'python3 -V'"]="needs an account; tests/vendors/daytona has an emulator"
-    ['sandlot delete ID']="ID is what the reader has read in the list"
     ['sandlot mcp --http 127.0.0.1:8808 --token-file token']="serves until it is ended, at a port that others may have; tests/mcp has a free one"
     ['claude mcp add --transport http sandlot http://127.0.0.1:8808/mcp --header "Authorization: Bearer $(cat token)"']="needs that server"
 )
@@ -91,7 +90,8 @@ shows() {
 }
 END
 
-# What readers have of their own: a project, a program, a plugin; and Claude Code, which starts the server that it is told of.
+# What readers have of their own: a project, a program, a plugin; and Claude Code, which starts the server that it is told of, and
+# works with it.
 mkdir "$scratch/own" "$scratch/bin" || exit 2
 printf 'check:\n\techo checked\n' >"$scratch/own/Makefile"
 printf '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n' >"$scratch/own/hello.c"
@@ -100,8 +100,15 @@ cat >"$scratch/bin/claude" <<'END'
 #!/bin/bash
 set -eo pipefail
 while [ "$1" != -- ]; do shift; done
-echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}' |
-    "${@:2}" | jq -e .result.serverInfo
+coproc "${@:2}"
+for method in '"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}' \
+    '"tools/call","params":{"name":"execute","arguments":{"command":"echo more >>Makefile"}}'; do
+    echo '{"jsonrpc":"2.0","id":1,"method":'"$method}" >&"${COPROC[1]}"
+    read -r answer <&"${COPROC[0]}"
+    jq -e .result <<<"$answer"
+done
+exec {COPROC[1]}>&-
+wait
 END
 chmod 755 "$scratch/bin/claude"
 

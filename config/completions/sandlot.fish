@@ -10,8 +10,9 @@ end
 
 set -l files read write edit ls grep glob rm upload download
 set -l processes ps logs wait kill input
+set -l lives pause resume fork snapshot snapshots
 set -l works exec $processes shell $files mcp
-set -l commands exec $processes shell $files cp create list delete gc mcp providers plugin doctor version help
+set -l commands exec $processes shell $files cp import diff export apply create list delete $lives gc mcp providers plugin doctor version help
 set -l none "not __fish_seen_subcommand_from $commands"
 set -l work "__fish_seen_subcommand_from $works"
 set -l creates "__fish_seen_subcommand_from $works create"
@@ -35,11 +36,21 @@ complete -c sandlot -n $none -a rm -d 'remove a file or a directory'
 complete -c sandlot -n $none -a upload -d 'copy files into the sandbox'
 complete -c sandlot -n $none -a download -d 'copy files out of the sandbox'
 complete -c sandlot -n $none -a cp -d 'copy into a sandbox, or out of it'
+complete -c sandlot -n $none -a import -d 'put a folder into a sandbox, and remember what it was'
+complete -c sandlot -n $none -a diff -d 'show what a sandbox has changed'
+complete -c sandlot -n $none -a export -d 'write what a sandbox has changed as a patch or an archive'
+complete -c sandlot -n $none -a apply -d 'bring what a sandbox has changed into a folder'
 complete -c sandlot -n $none -a create -d 'make a sandbox that stays'
 complete -c sandlot -n $none -a list -d 'list sandboxes'
 complete -c sandlot -n $none -a delete -d 'end sandboxes'
+complete -c sandlot -n $none -a pause -d 'stop a sandbox until it is used'
+complete -c sandlot -n $none -a resume -d 'wake a paused sandbox'
+complete -c sandlot -n $none -a fork -d 'make a second sandbox with the files of one'
+complete -c sandlot -n $none -a snapshot -d 'keep the state of a sandbox'
+complete -c sandlot -n $none -a snapshots -d 'list snapshots, or delete them'
 complete -c sandlot -n $none -a gc -d 'delete what dead runs left behind'
 complete -c sandlot -n $none -a mcp -d 'offer a sandbox to an agent'
+complete -c sandlot -n $none -a port -d 'reach servers in a sandbox'
 complete -c sandlot -n $none -a network -d 'what a sandbox may reach, and what it reached'
 complete -c sandlot -n $none -a providers -d 'list providers'
 complete -c sandlot -n $none -a plugin -d 'write, check, install and remove providers'
@@ -48,6 +59,10 @@ complete -c sandlot -n $none -a version -d 'print the version'
 complete -c sandlot -n $none -a help -d 'print help'
 complete -c sandlot -n '__fish_seen_subcommand_from help' -a "$commands"
 complete -c sandlot -n '__fish_seen_subcommand_from providers' -a '(__sandlot_providers)'
+complete -c sandlot -n '__fish_seen_subcommand_from port' -a '(__sandlot_ids)'
+complete -c sandlot -n '__fish_seen_subcommand_from port' -l address -x -d 'where to listen'
+complete -c sandlot -n '__fish_seen_subcommand_from port' -l url -d 'the address that the vendor has for it'
+complete -c sandlot -n '__fish_seen_subcommand_from port' -l show-token -d 'with its secret header'
 complete -c sandlot -n '__fish_seen_subcommand_from network' -a 'show allow deny off open log sets (__sandlot_ids)'
 complete -c sandlot -n '__fish_seen_subcommand_from network; and __fish_seen_subcommand_from log' -s f -l follow -d 'go on with what comes'
 complete -c sandlot -n '__fish_seen_subcommand_from network; and __fish_seen_subcommand_from log' -l denied -d 'only what was denied'
@@ -58,7 +73,11 @@ complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l system -d 'for al
 complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l replace -d 'also if another file is lost'
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from remove' -l all -d 'all that the file provides'
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from check install' -F
-complete -c sandlot -n '__fish_seen_subcommand_from delete' -a '(__sandlot_ids)'
+complete -c sandlot -n '__fish_seen_subcommand_from delete pause resume fork snapshot' -a '(__sandlot_ids)'
+complete -c sandlot -n '__fish_seen_subcommand_from snapshots' -a delete
+complete -c sandlot -n '__fish_seen_subcommand_from pause resume fork snapshot' -l sandbox-id -x -a '(__sandlot_ids)' -d 'this sandbox'
+complete -c sandlot -n '__fish_seen_subcommand_from create snapshot' -l name -x -d 'what it is called'
+complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l replace -d 'the one that has the name goes first'
 complete -c sandlot -n '__fish_seen_subcommand_from upload download cp' -F
 
 complete -c sandlot -l sandbox -x -a '(__sandlot_providers)' -d 'the provider'
@@ -112,3 +131,13 @@ complete -c sandlot -n $mcp -l port-file -r -F -d 'write the port here'
 complete -c sandlot -n $mcp -l token-file -r -F -d 'the bearer token'
 complete -c sandlot -n $mcp -l allow-origin -x -d 'serve pages of this origin'
 complete -c sandlot -n $mcp -l no-auth -d 'demand no token'
+complete -c sandlot -n '__fish_seen_subcommand_from import diff export apply' -l sandbox-id -x -d 'use this sandbox'
+complete -c sandlot -n '__fish_seen_subcommand_from import diff export apply' -l scope -x -d 'the sandbox of this scope'
+complete -c sandlot -n '__fish_seen_subcommand_from import apply' -F
+complete -c sandlot -n '__fish_seen_subcommand_from import' -l exclude -x -d 'leave these out'
+complete -c sandlot -n '__fish_seen_subcommand_from diff' -l stat -d 'one line for each path'
+complete -c sandlot -n '__fish_seen_subcommand_from export' -l format -x -a 'patch tar' -d 'what to write'
+complete -c sandlot -n '__fish_seen_subcommand_from export' -l output -r -d 'instead of standard output'
+complete -c sandlot -n '__fish_seen_subcommand_from apply' -l dry-run -d 'write nothing'
+complete -c sandlot -n '__fish_seen_subcommand_from apply' -l risky -d 'what has a risk too'
+complete -c sandlot -n '__fish_seen_subcommand_from apply' -l force -x -d 'overwrite this path'

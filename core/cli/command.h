@@ -15,10 +15,11 @@ struct command {
     const char *summary;   /* for the overview */
     const char *arguments; /* for the usage line */
     const char *help;      /* what it does, its own options, examples */
-    uint64_t options;      /* the options that it takes, of OPTION_... */
+    option_set options;    /* the options that it takes, of OPTION_... */
     size_t minimum;        /* fewest arguments */
     size_t maximum;        /* most arguments */
     const char *missing;   /* the complaint about too few arguments */
+    size_t ids;            /* so many of its first arguments are ids of sandboxes, or names */
     bool passes_words;     /* everything after its first argument belongs to somebody else */
     bool hidden;           /* for ourselves: not in the help */
     bool no_provider;      /* --sandbox and --param are taken, as everywhere, but mean nothing to it */
@@ -52,6 +53,12 @@ int command_shell(const struct options *options);
 int command_create(const struct options *options);
 int command_list(const struct options *options);
 int command_delete(const struct options *options);
+int command_pause(const struct options *options);
+int command_resume(const struct options *options);
+int command_fork(const struct options *options);
+int command_snapshot(const struct options *options);
+int command_snapshots(const struct options *options);
+int command_snapshots_delete(const struct options *options);
 int command_mcp(const struct options *options);
 int command_mcp_watch(const struct options *options);
 int command_gc(const struct options *options);
@@ -67,6 +74,11 @@ int command_rm(const struct options *options);
 int command_upload(const struct options *options);
 int command_download(const struct options *options);
 int command_cp(const struct options *options);
+int command_port(const struct options *options);
+int command_import(const struct options *options);
+int command_diff(const struct options *options);
+int command_export(const struct options *options);
+int command_apply(const struct options *options);
 int command_network(const struct options *options);
 int command_network_show(const struct options *options);
 int command_network_allow(const struct options *options);

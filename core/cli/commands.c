@@ -87,6 +87,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_show},
     {.name = "network allow",
      .summary = "let a living sandbox reach more",
@@ -100,6 +101,7 @@ static const struct command network_table[] = {
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the sandbox's id, or what to allow, is missing",
+     .ids = 1,
      .run = command_network_allow},
     {.name = "network deny",
      .summary = "take entries from the list of a living sandbox",
@@ -111,6 +113,7 @@ static const struct command network_table[] = {
      .minimum = 2,
      .maximum = SIZE_MAX,
      .missing = "the sandbox's id, or what to deny, is missing",
+     .ids = 1,
      .run = command_network_deny},
     {.name = "network off",
      .summary = "close the network of a living sandbox",
@@ -120,6 +123,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_mode},
     {.name = "network open",
      .summary = "take the filter from the network of a living sandbox",
@@ -129,6 +133,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_mode},
     {.name = "network log",
      .summary = "what a sandbox reached, and what it was refused",
@@ -143,6 +148,7 @@ static const struct command network_table[] = {
      .minimum = 1,
      .maximum = 1,
      .missing = "the sandbox's id is missing",
+     .ids = 1,
      .run = command_network_log},
     {.name = "network sets",
      .summary = "the sets of hosts with a name",
@@ -153,6 +159,22 @@ static const struct command network_table[] = {
      .maximum = 1,
      .no_provider = true,
      .run = command_network_sets},
+};
+
+/* The second words of `snapshots`. */
+static const struct command snapshots_table[] = {
+    {.name = "snapshots delete",
+     .summary = "delete snapshots",
+     .arguments = "NAME...",
+     .help = "Deletes the snapshots; one that fails does not stop the others, and one that is not there (any more)\n"
+             "counts as deleted. A NAME is what 'sandlot snapshots' lists as id.\n"
+             "\n"
+             "  sandlot snapshots delete --sandbox daytona before-the-change\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = SIZE_MAX,
+     .missing = "the name is missing; 'sandlot snapshots' prints those there are",
+     .run = command_snapshots_delete},
 };
 
 static const struct command table[] = {
@@ -421,16 +443,82 @@ static const struct command table[] = {
      .maximum = 2,
      .missing = "the arguments are missing: LOCAL and ID:REMOTE, or ID:REMOTE and LOCAL",
      .run = command_cp},
+    {.name = "import",
+     .summary = "put a folder into a sandbox, and remember what it was",
+     .arguments = "ID DIR",
+     .help =
+         "Uploads the folder DIR into the sandbox's working directory and remembers, on this machine, what it was,\n"
+         "so that 'sandlot diff', 'export' and 'apply' can tell what has become of it. A sandbox of 'local' with\n"
+         "--param workspace=DIR needs none of this. --sandbox-id ID or --scope KEY may stand for ID.\n"
+         "\n"
+         "  --exclude GLOB       leave these out, on the way in and on the way back; may be repeated\n"
+         "\n"
+         "  id=$(sandlot create --sandbox e2b)\n"
+         "  sandlot import \"$id\" . --exclude node_modules\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_EXCLUDE,
+     .maximum = 2,
+     .missing = "the arguments are missing: ID and DIR, the sandbox and the folder",
+     .run = command_import},
+    {.name = "diff",
+     .summary = "show what a sandbox has changed in the folder that it began with",
+     .arguments = "ID [PATH...]",
+     .help = "Shows what differs from the folder that the sandbox began with (--param workspace=DIR of 'local', or\n"
+             "'sandlot import'): first what to look at before it is taken over, with the reason, then a patch.\n"
+             "--sandbox-id ID or --scope KEY may stand for ID. Nothing of the sandbox or its repository runs here.\n"
+             "\n"
+             "  --stat               one line for each path\n"
+             "\n"
+             "To take commits home: 'git bundle create' in the sandbox, 'sandlot download', then 'git fetch FILE'.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_STAT,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the sandbox is missing",
+     .run = command_diff},
+    {.name = "export",
+     .summary = "write what a sandbox has changed as a patch or an archive",
+     .arguments = "ID [PATH...]",
+     .help = "Writes what 'sandlot diff' shows as a patch in git's format, binary files included, or as a tar whose\n"
+             "first file, SANDLOT-CHANGES.json, lists all changes, also what was removed. What to look at is said on\n"
+             "standard error; what lies in .git, and links that lead out, are left out.\n"
+             "\n"
+             "  --format FORMAT      patch or tar (by the name of the file; else patch)\n"
+             "  --output FILE        instead of standard output\n"
+             "\n"
+             "  sandlot export \"$id\" >work.patch && git apply work.patch\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_FORMAT | OPTION_OUTPUT,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the sandbox is missing",
+     .run = command_export},
+    {.name = "apply",
+     .summary = "bring what a sandbox has changed into a folder of this machine",
+     .arguments = "ID [DIR [PATH...]]",
+     .help =
+         "Writes what 'sandlot diff' shows into DIR, or into the folder that the sandbox began with: each file as\n"
+         "a whole or not at all, through no link. What has a risk is left out and listed, with status 1. If a path\n"
+         "was changed on this machine too, nothing is written.\n"
+         "\n"
+         "  --dry-run            write nothing, only say what would be done\n"
+         "  --risky              what has a risk too; .git and links that lead out are left out even then\n"
+         "  --force PATH         overwrite this path although it was changed here; may be repeated\n"
+         "\n"
+         "  sandlot apply \"$id\" --dry-run\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_SCOPE | OPTION_DRY_RUN | OPTION_RISKY | OPTION_FORCE,
+     .maximum = SIZE_MAX,
+     .missing = "the id of the sandbox is missing",
+     .run = command_apply},
     {.name = "create",
      .summary = "make a sandbox that stays, and print its id",
      .arguments = "",
-     .help = "Makes a sandbox, prints its id and leaves it running. It ends by 'sandlot delete' or when its\n"
-             "time to live is over (parameters ttl_s and hard_ttl_s).\n"
-             "\n"
-             "  id=$(sandlot create --param workspace=.)\n"
-             "  sandlot exec --sandbox-id \"$id\" -- make test\n"
-             "  sandlot delete \"$id\"\n",
-     .options = OPTIONS_COMMON | OPTIONS_CREATE,
+     .help =
+         "Makes a sandbox, prints its id and leaves it running. It ends by 'sandlot delete' or when its\n"
+         "time to live is over (parameters ttl_s and hard_ttl_s).\n"
+         "\n"
+         "  --name NAME          what to call it: 1 to 63 of a-z, 0-9, '.' and '-'. Every command takes that in place\n"
+         "                       of the id. No two that live have the same\n"
+         "\n"
+         "  id=$(sandlot create --param workspace=.)\n"
+         "  sandlot exec --sandbox-id \"$id\" -- make test\n"
+         "  sandlot delete \"$id\"\n",
+     .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_NAME,
      .run = command_create},
     {.name = "list",
      .summary = "list sandboxes",
@@ -454,7 +542,61 @@ static const struct command table[] = {
              "  --scope KEY          the sandbox of this scope\n",
      .options = OPTIONS_COMMON | OPTION_ALL | OPTION_SCOPE | OPTION_IF_EXISTS,
      .maximum = SIZE_MAX,
+     .ids = SIZE_MAX,
      .run = command_delete},
+    {.name = "pause",
+     .summary = "stop a sandbox until it is used again",
+     .arguments = "ID",
+     .help =
+         "Stops the sandbox and keeps its files; whether also its memory and processes, its provider tells. Using it\n"
+         "with --sandbox-id resumes it. One that is paused already is fine.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_pause},
+    {.name = "resume",
+     .summary = "wake a paused sandbox",
+     .arguments = "ID",
+     .help = "Starts the sandbox again. One that runs already is fine.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_resume},
+    {.name = "fork",
+     .summary = "make a second sandbox with the files of one",
+     .arguments = "ID",
+     .help =
+         "Makes a sandbox that begins with the files of ID, prints its id and leaves it running, as 'sandlot create'\n"
+         "does. It has the time to live of a new one, and may reach what ID may. Whether processes go on in it, its\n"
+         "provider tells.\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_fork},
+    {.name = "snapshot",
+     .summary = "keep the state of a sandbox",
+     .arguments = "ID",
+     .help = "Keeps the sandbox's files, or what its provider keeps, and prints what --sandbox-snapshot-name takes to\n"
+             "start from them, as 'sandlot snapshots' lists it.\n"
+             "\n"
+             "  --name NAME          what it is called (sandlot- and eight digits). A name that is taken is an error,\n"
+             "                       where the provider's snapshots have names\n"
+             "  --replace            delete the snapshot that has the name first\n"
+             "\n"
+             "  sandlot snapshot ID --name ready\n"
+             "  sandlot create --sandbox daytona --sandbox-snapshot-name ready\n",
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_NAME | OPTION_REPLACE,
+     .maximum = 1,
+     .ids = 1,
+     .run = command_snapshot},
+    {.name = "snapshots",
+     .summary = "list snapshots, or delete them",
+     .arguments = "[delete NAME...]",
+     .help = "Lists the snapshots of the provider. 'sandlot snapshots delete NAME...' deletes some.\n",
+     .options = OPTIONS_COMMON,
+     .run = command_snapshots,
+     .below = snapshots_table,
+     .below_count = sizeof(snapshots_table) / sizeof(snapshots_table[0])},
     {.name = "gc",
      .summary = "delete what dead runs left behind",
      .arguments = "",
@@ -467,6 +609,28 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON | OPTION_FORGET,
      .no_provider = true,
      .run = command_gc},
+    {.name = "port",
+     .summary = "reach servers in a sandbox",
+     .arguments = "ID [LOCAL:]PORT...",
+     .help =
+         "Listens on this machine until it is ended, and carries each connection to a server in the sandbox, bytes as\n"
+         "they are. Prints where once it listens: '127.0.0.1:3000 -> 8080'. Without LOCAL that is the same number if\n"
+         "it is free and above 1023, else a free one; 0 is a free one too.\n"
+         "\n"
+         "  --address ADDR       listen there, not on 127.0.0.1 and ::1: whoever reaches it reaches the sandbox\n"
+         "  --url                print the vendor's own address of PORT instead, and end\n"
+         "  --show-token         with the secret header that its requests need\n"
+         "\n"
+         "Ends with status 3 when the sandbox has gone. Development servers that look at the Host header work through\n"
+         "the listener of 'local' as they are; for other hosts Vite has 'server.allowedHosts'.\n"
+         "\n"
+         "  sandlot port box-abcdefghijkl 3000\n"
+         "  sandlot port ID 8080:80 5432\n",
+     .options = OPTIONS_COMMON | OPTION_ADDRESS | OPTION_URL | OPTION_SHOW_TOKEN,
+     .minimum = 2,
+     .maximum = SIZE_MAX,
+     .missing = "the sandbox's id or the port is missing",
+     .run = command_port},
     {.name = "network",
      .summary = "what a sandbox may reach, and what it reached",
      .arguments = "show|allow|deny|off|open|log|sets",

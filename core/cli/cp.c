@@ -1,6 +1,7 @@
 /* sandlot cp: upload or download, by which of the two paths begins with an id. */
 #include "base/cleanup.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/transfer_command.h"
 
 #include <string.h>
@@ -32,7 +33,9 @@ int command_cp(const struct options *options)
         return usage_error(options->command, "out of memory");
     if (!*pair[from ? 0 : 1])
         pair[from ? 0 : 1] = here;
-    transfer.sandbox_id = id;
+    AUTO_FREE char *named = names_to_id(options, id);
+
+    transfer.sandbox_id = named ? named : id;
     transfer.arguments = pair;
     return transfer_command(&transfer, from ? TRANSFER_DOWNLOAD : TRANSFER_UPLOAD);
 }

@@ -17,6 +17,8 @@ static bool print_sandbox(const struct options *options, const struct sandlot_se
     json_object_object_add(object, "id", json_text(sandlot_session_id(session)));
     json_object_object_add(object, "provider", json_text(sandlot_session_provider(session)));
     json_object_object_add(object, "working_dir", json_text(sandlot_session_working_dir(session)));
+    if (options->name)
+        json_object_object_add(object, "name", json_text(options->name));
     return output_json(object);
 }
 

@@ -10,8 +10,13 @@ static const struct {
     {"login", "every provider finds its credentials by itself; 'sandlot providers NAME' tells where"},
     {"start", "'sandlot create' makes a sandbox that stays, and 'sandlot exec --sandbox-id ID' runs a command in it"},
     {"stop", "'sandlot delete ID' ends a sandbox"},
+    {"unpause", "'sandlot resume ID' wakes a paused sandbox"},
+    {"commit", "'sandlot snapshot ID --name NAME' keeps the state of a sandbox"},
+    {"clone", "'sandlot fork ID' makes a second sandbox with the files of one"},
     {"inspect", "'sandlot list --json' tells of sandboxes, and 'sandlot providers NAME' of a provider"},
     {"images", "what a sandbox starts from is a parameter of its provider; 'sandlot providers NAME' lists them"},
+    {"pull", "'sandlot apply ID' brings home what a sandbox has changed, and 'sandlot download' single files"},
+    {"push", "'sandlot import ID DIR' puts a folder into a sandbox, and 'sandlot upload' single files"},
     {"attach", "'sandlot shell --sandbox-id ID' is a terminal in a sandbox"},
     {"--image", "what a sandbox starts from is a parameter of its provider: --param image=NAME where it has that; "
                 "'sandlot providers NAME' lists them"},

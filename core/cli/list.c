@@ -11,7 +11,6 @@
 #include "session/ledger.h"
 
 #include <string.h>
-#include <time.h>
 
 struct list_item {
     char *id; /* NULL: the ledger never heard it */
@@ -19,6 +18,7 @@ struct list_item {
     char *state;
     int64_t created_at_ms;
     bool mine;
+    char *name; /* NULL: none */
 };
 
 struct list {
@@ -54,13 +54,31 @@ static bool on_sandbox(void *context, const struct sandlot_listed_sandbox *sandb
     return !list->no_memory && !signals_received();
 }
 
-static bool listed(const struct list *list, const struct ledger_record *record)
+/* The item of RECORD's sandbox; NULL: it is not listed. */
+static struct list_item *item_of(const struct list *list, const struct ledger_record *record)
 {
     for (size_t i = 0; record->id && i < list->count; i++)
         if (list->items[i].id && strcmp(list->items[i].id, record->id) == 0 &&
             strcmp(list->items[i].provider, record->provider) == 0)
-            return true;
-    return false;
+            return &list->items[i];
+    return NULL;
+}
+
+/* What people call them. */
+static void add_names(struct list *list)
+{
+    struct ledger_record **records = NULL;
+    size_t count = 0;
+
+    if (ledger_read(&records, &count, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct list_item *item = records[i]->name ? item_of(list, records[i]) : NULL;
+
+        if (item && !item->name)
+            item->name = TAKE(records[i]->name);
+    }
+    ledger_free_records(records, count);
 }
 
 /* What the ledger knows and no provider has named: sandboxes in the making, of providers that cannot be asked, or gone.
@@ -73,7 +91,7 @@ static void add_ledger(struct list *list)
     if (ledger_read(&records, &count, &list->error) < 0)
         return;
     for (size_t i = 0; i < count; i++)
-        if (!listed(list, records[i]))
+        if (!item_of(list, records[i]))
             add(list, records[i]->id, records[i]->provider,
                 !records[i]->id && ledger_owner_alive(records[i]) ? "creating" : "unknown", records[i]->created_at_ms,
                 true);
@@ -132,27 +150,19 @@ static void list_all(const struct context *context, struct list *list)
     add_ledger(list);
 }
 
-/* "5 s", "12 min", "3 h", "2 d"; to be freed, NULL if unknown. */
-static char *age_text(int64_t created_at_ms)
+static bool has_names(const struct list *list)
 {
-    int64_t age = (int64_t)time(NULL) - created_at_ms / 1000;
-
-    if (created_at_ms <= 0)
-        return NULL;
-    if (age < 0)
-        age = 0;
-    if (age < 120)
-        return text_format("%lld s", (long long)age);
-    if (age < 120 * 60)
-        return text_format("%lld min", (long long)age / 60);
-    return age < 48 * 3600 ? text_format("%lld h", (long long)age / 3600)
-                           : text_format("%lld d", (long long)age / 86400);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].name)
+            return true;
+    return false;
 }
 
 static void print_table(const struct options *options, const struct list *list)
 {
-    static const char *const head[] = {"ID", "STATE", "AGE", "PROVIDER", "MINE"};
-    struct table table = {.columns = sizeof(head) / sizeof(head[0])};
+    static const char *const head[] = {"ID", "STATE", "AGE", "PROVIDER", "MINE", "NAME"};
+    /* The column of the names is there where one has a name. */
+    struct table table = {.columns = sizeof(head) / sizeof(head[0]) - !has_names(list)};
 
     if (list->count == 0 && options->verbosity >= 0)
         progress_line("sandlot: there are no sandboxes; 'sandlot create' makes one");
@@ -161,9 +171,10 @@ static void print_table(const struct options *options, const struct list *list)
     table_add(&table, head);
     for (size_t i = 0; i < list->count; i++) {
         const struct list_item *item = &list->items[i];
-        AUTO_FREE char *age = age_text(item->created_at_ms);
+        AUTO_FREE char *age = since_text(item->created_at_ms);
 
-        table_add(&table, (const char *[]){item->id, item->state, age, item->provider, item->mine ? "yes" : "no"});
+        table_add(&table,
+                  (const char *[]){item->id, item->state, age, item->provider, item->mine ? "yes" : "no", item->name});
     }
     table_print(&table);
 }
@@ -178,6 +189,8 @@ static struct json_object *item_object(const struct list_item *item)
     json_object_object_add(object, "created_at", json_text(created));
     json_object_object_add(object, "provider", json_text(item->provider));
     json_object_object_add(object, "mine", json_object_new_boolean(item->mine));
+    if (item->name)
+        json_object_object_add(object, "name", json_text(item->name));
     return object;
 }
 
@@ -204,6 +217,7 @@ static int print_list(const struct options *options, struct list *list)
         error_no_memory(&list->error);
     if (error_is_set(&list->error) && (!all || error_exit_status(list->error.code) == 2))
         return report_error(options, &list->error);
+    add_names(list);
     if (options->json)
         print_json(list);
     else
@@ -217,6 +231,7 @@ static void clear(struct list *list)
         free(list->items[i].id);
         free(list->items[i].provider);
         free(list->items[i].state);
+        free(list->items[i].name);
     }
     free(list->items);
     sandlot_error_clear(&list->error);

@@ -1,5 +1,6 @@
 /* The sandlot command: parse the words, run one command, leave with its status. */
 #include "cli/command.h"
+#include "cli/names.h"
 #include "loader/worker/process.h"
 
 #include <fcntl.h>
@@ -19,12 +20,13 @@ static void hold_standard_descriptors(void)
             _exit(1);
 }
 
-static int run(const struct options *options)
+static int run(struct options *options)
 {
     if (options->given & OPTION_VERSION)
         return command_version(options);
     if (options->given & OPTION_HELP)
         return help_print(options->command);
+    names_to_ids(options);
     return options->command->run(options);
 }
 

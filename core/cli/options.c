@@ -26,7 +26,7 @@ enum value { VALUE_NONE, VALUE_REQUIRED, VALUE_OPTIONAL };
 
 static const struct rule {
     const char *name;
-    uint64_t option;
+    option_set option;
     enum value value;
 } rules[] = {
     {"--sandbox", OPTION_SANDBOX, VALUE_OPTIONAL},
@@ -34,6 +34,7 @@ static const struct rule {
     {"--sandbox-snapshot-name", OPTION_SNAPSHOT_NAME, VALUE_REQUIRED},
     {"--sandbox-setup", OPTION_SETUP, VALUE_REQUIRED},
     {"--scope", OPTION_SCOPE, VALUE_REQUIRED},
+    {"--name", OPTION_NAME, VALUE_REQUIRED},
     {"--param", OPTION_PARAM, VALUE_REQUIRED},
     {"--config", OPTION_CONFIG, VALUE_REQUIRED},
     {"--json", OPTION_JSON, VALUE_NONE},
@@ -88,6 +89,16 @@ static const struct rule {
     {"--signal", OPTION_SIGNAL, VALUE_REQUIRED},
     {"--grace", OPTION_GRACE, VALUE_REQUIRED},
     {"--close", OPTION_CLOSE, VALUE_NONE},
+    {"--address", OPTION_ADDRESS, VALUE_REQUIRED},
+    {"--url", OPTION_URL, VALUE_NONE},
+    {"--show-token", OPTION_SHOW_TOKEN, VALUE_NONE},
+    {"--exclude", OPTION_EXCLUDE, VALUE_REQUIRED},
+    {"--stat", OPTION_STAT, VALUE_NONE},
+    {"--format", OPTION_FORMAT, VALUE_REQUIRED},
+    {"--output", OPTION_OUTPUT, VALUE_REQUIRED},
+    {"--dry-run", OPTION_DRY_RUN, VALUE_NONE},
+    {"--risky", OPTION_RISKY, VALUE_NONE},
+    {"--force", OPTION_FORCE, VALUE_REQUIRED},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -104,6 +115,8 @@ struct parser {
     size_t origin_count;
     size_t forgotten_count;
     size_t allowed_count;
+    size_t excluded_count;
+    size_t force_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -363,7 +376,7 @@ static int apply_flag(struct parser *parser, const struct rule *rule)
 }
 
 /* Where the value of OPTION stays as it is given; NULL: it is more than a word. */
-static const char **word_of(struct options *options, uint64_t option)
+static const char **word_of(struct options *options, option_set option)
 {
     switch (option) {
     case OPTION_SANDBOX:
@@ -376,6 +389,8 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->setup_file;
     case OPTION_SCOPE:
         return &options->scope;
+    case OPTION_NAME:
+        return &options->name;
     case OPTION_CONFIG:
         return &options->config_file;
     case OPTION_CWD:
@@ -388,6 +403,8 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->http;
     case OPTION_PORT_FILE:
         return &options->port_file;
+    case OPTION_ADDRESS:
+        return &options->address;
     case OPTION_TOKEN_FILE:
         return &options->token_file;
     case OPTION_NETWORK:
@@ -396,6 +413,10 @@ static const char **word_of(struct options *options, uint64_t option)
         return &options->language;
     case OPTION_DIRECTORY:
         return &options->directory;
+    case OPTION_FORMAT:
+        return &options->format;
+    case OPTION_OUTPUT:
+        return &options->output;
     default:
         return NULL;
     }
@@ -453,6 +474,10 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
     case OPTION_ALLOW:
         options->allowed[parser->allowed_count++] = value; /* an empty one is refused with the others */
         return 0;
+    case OPTION_EXCLUDE:
+        return set_text(parser, rule, value, &options->excluded[parser->excluded_count++]);
+    case OPTION_FORCE:
+        return set_text(parser, rule, value, &options->force[parser->force_count++]);
     default:
         return 0;
     }
@@ -550,7 +575,7 @@ static int parse_word(struct parser *parser)
 }
 
 /* The name of the first option in the set. */
-static const char *option_name(uint64_t set)
+static const char *option_name(option_set set)
 {
     for (size_t i = 0; i < RULE_COUNT; i++)
         if (rules[i].option & set)
@@ -564,7 +589,7 @@ static const char *option_name(uint64_t set)
 static int check_conflicts(const struct options *options)
 {
     const struct command *command = options->command;
-    uint64_t strange = options->given & ~command->options;
+    option_set strange = options->given & ~command->options;
 
     if ((options->given & OPTION_SANDBOX_ID) && (options->given & OPTION_SNAPSHOT_NAME))
         return usage_error(command, "--sandbox-snapshot-name is for a new sandbox and cannot go with --sandbox-id");
@@ -616,9 +641,12 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .origins = calloc(room, sizeof(*options->origins)),
                                 .forgotten = calloc(room, sizeof(*options->forgotten)),
                                 .allowed = calloc(room, sizeof(*options->allowed)),
-                                .arguments = calloc(room, sizeof(*options->arguments))};
-    if (!options->parameters || !options->environment || !options->origins || !options->forgotten ||
-        !options->allowed || !options->arguments)
+                                .arguments = calloc(room, sizeof(*options->arguments)),
+                                .ids = calloc(room, sizeof(*options->ids)),
+                                .excluded = calloc(room, sizeof(*options->excluded)),
+                                .force = calloc(room, sizeof(*options->force))};
+    if (!options->ids || !options->parameters || !options->environment || !options->origins || !options->forgotten ||
+        !options->allowed || !options->excluded || !options->force || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -638,5 +666,10 @@ void options_clear(struct options *options)
     free(options->origins);
     free(options->forgotten);
     free(options->allowed);
+    free(options->excluded);
+    free(options->force);
     free(options->arguments);
+    for (char **id = options->ids; id && *id; id++)
+        free(*id);
+    free(options->ids);
 }

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One bit per option: what a command takes, and what was given. */
-#define OPTION_BIT(number) (UINT64_C(1) << (number))
+/* One bit per option: what a command takes, and what was given. There are more than 64. */
+__extension__ typedef unsigned __int128 option_set;
+#define OPTION_BIT(number) ((option_set)1 << (number))
 #define OPTION_SANDBOX OPTION_BIT(0)
 #define OPTION_SANDBOX_ID OPTION_BIT(1)
 #define OPTION_SNAPSHOT_NAME OPTION_BIT(2)
@@ -62,6 +63,17 @@
 #define OPTION_SIGNAL OPTION_BIT(51)
 #define OPTION_GRACE OPTION_BIT(52)
 #define OPTION_CLOSE OPTION_BIT(53)
+#define OPTION_ADDRESS OPTION_BIT(54)
+#define OPTION_URL OPTION_BIT(55)
+#define OPTION_SHOW_TOKEN OPTION_BIT(56)
+#define OPTION_NAME OPTION_BIT(57)
+#define OPTION_EXCLUDE OPTION_BIT(58)
+#define OPTION_STAT OPTION_BIT(59)
+#define OPTION_FORMAT OPTION_BIT(60)
+#define OPTION_OUTPUT OPTION_BIT(61)
+#define OPTION_DRY_RUN OPTION_BIT(62)
+#define OPTION_RISKY OPTION_BIT(63)
+#define OPTION_FORCE OPTION_BIT(64)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -76,12 +88,13 @@ struct command;
 /* Texts point into argv. */
 struct options {
     const struct command *command; /* NULL: none was given */
-    uint64_t given;                /* of OPTION_... */
+    option_set given;              /* of OPTION_... */
     const char *sandbox;           /* NULL with OPTION_SANDBOX given: the bare option */
     const char *sandbox_id;
     const char *snapshot_name;
     const char *setup_file;
     const char *scope;
+    const char *name; /* NULL: none was given */
     const char *config_file;
     const char **parameters; /* "KEY=VALUE", ended by NULL */
     int verbosity;           /* -1 quiet, 0, 1, 2 */
@@ -107,6 +120,7 @@ struct options {
     const char *print_config; /* the host whose configuration is wanted */
     const char *http;         /* where to listen; NULL with OPTION_HTTP given: the bare option */
     const char *port_file;
+    const char *address; /* where to listen, of `port` */
     const char *token_file;
     const char **origins; /* ended by NULL */
     const char *language;
@@ -114,8 +128,13 @@ struct options {
     const char **forgotten; /* ids, ended by NULL */
     const char *network;    /* a mode */
     const char **allowed;   /* entries, ended by NULL */
+    const char **excluded;  /* globs, ended by NULL */
+    const char **force;     /* paths, ended by NULL */
+    const char *format;     /* of an export */
+    const char *output;     /* its file */
     char **arguments;       /* ended by NULL */
     size_t argument_count;
+    char **ids; /* that took the place of names, ended by NULL */
 };
 
 /* Parses the command line. 0; or the exit status 2, after the complaint has been printed. To be cleared in any case. */

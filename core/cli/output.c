@@ -163,6 +163,22 @@ char *time_text(int64_t utc_ms)
     return strdup(text);
 }
 
+char *since_text(int64_t created_at_ms)
+{
+    int64_t age = (int64_t)time(NULL) - created_at_ms / 1000;
+
+    if (created_at_ms <= 0)
+        return NULL;
+    if (age < 0)
+        age = 0;
+    if (age < 120)
+        return text_format("%lld s", (long long)age);
+    if (age < 120 * 60)
+        return text_format("%lld min", (long long)age / 60);
+    return age < 48 * 3600 ? text_format("%lld h", (long long)age / 3600)
+                           : text_format("%lld d", (long long)age / 86400);
+}
+
 void table_add(struct table *table, const char *const *cells)
 {
     char **grown = realloc(table->cells, (table->count + table->columns) * sizeof(*grown));

@@ -38,6 +38,9 @@ struct json_object *json_bytes(const void *bytes, size_t length);
 /* "2026-08-01T12:00:00Z", to be freed; NULL for 0, the unknown time. */
 char *time_text(int64_t utc_ms);
 
+/* How long ago that was: "5 s", "12 min", "3 h", "2 d"; likewise. */
+char *since_text(int64_t utc_ms);
+
 /* A table for people: columns padded to the widest cell, text made harmless for terminals; on one, what is too wide in
  * the last column goes on below. */
 struct table {

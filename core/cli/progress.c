@@ -30,14 +30,19 @@ static char *detail;  /* how far it is */
 static int64_t begun_ms;
 static struct terminal_filter filter;
 
-void progress_init(int new_verbosity)
+bool progress_has_colours(void)
 {
     const char *type = getenv("TERM");
     const char *no_colour = getenv("NO_COLOR");
 
+    return type && *type && strcmp(type, "dumb") != 0 && !(no_colour && *no_colour);
+}
+
+void progress_init(int new_verbosity)
+{
     verbosity = new_verbosity;
     terminal = isatty(STDERR_FILENO) == 1;
-    moving = terminal && verbosity >= 0 && type && *type && strcmp(type, "dumb") != 0 && !(no_colour && *no_colour);
+    moving = terminal && verbosity >= 0 && progress_has_colours();
 }
 
 /* With the lock held, as all that follow up to the public functions. */

@@ -6,10 +6,14 @@
 #define SANDLOT_CLI_PROGRESS_H
 
 #include <sandlot/sandlot.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Looks at the terminal. VERBOSITY: -1 errors only, 0, 1, 2. */
 void progress_init(int verbosity);
+
+/* May what is a terminal be given colours, by the user's environment? */
+bool progress_has_colours(void);
 
 /* Work begins: WHAT, such as "Starting local sandbox". Ends what was shown before. */
 void progress_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));

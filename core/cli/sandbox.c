@@ -85,6 +85,7 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
                                               .snapshot_name = options->snapshot_name,
                                               .setup_file = options->setup_file,
                                               .scope = options->scope,
+                                              .name = options->name,
                                               .parameters = context->parameters,
                                               .keep = keep,
                                               .cancellation = context->cancellation,

@@ -55,6 +55,9 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     capabilities |= table->check ? CAPABILITY_CHECK : 0;
     capabilities |= table->set_network ? CAPABILITY_NETWORK_LIVE : 0;
     capabilities |= table->network_log ? CAPABILITY_NETWORK_LOG : 0;
+    capabilities |= table->connect_port ? CAPABILITY_PORTS : 0;
+    capabilities |= table->port_url ? CAPABILITY_URLS : 0;
+    capabilities |= table->changes ? CAPABILITY_CHANGES : 0;
     return capabilities;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +50,14 @@ int session_delete_at_provider(struct provider *provider, const char *id, int64_
     }
 }
 
+/* One of the provider's functions that list. */
+typedef enum sandlot_status (*list_function)(struct sandlot_call *call, void *provider, const char *cursor,
+                                             const struct sandlot_listing *listing);
+
 /* One listing over all its pages. */
 struct pages {
+    list_function list;
+    const char *what; /* is listed */
     struct sandlot_listing listing;
     char *cursor; /* of the next page; NULL: none */
     enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox);
@@ -88,37 +95,55 @@ static int list_page(struct provider *provider, struct pages *pages, int64_t dea
 {
     AUTO_FREE char *cursor = TAKE(pages->cursor);
     struct host_call call;
+    char what[32];
 
     host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
-    enum sandlot_status status = provider->table.list(&call.call, provider->instance, cursor, &pages->listing);
-    int failed = pages->stopped ? 0 : host_call_error(&call, status, "cannot list sandboxes", true, error);
+    snprintf(what, sizeof(what), "cannot list %s", pages->what);
+    enum sandlot_status status = pages->list(&call.call, provider->instance, cursor, &pages->listing);
+    int failed = pages->stopped ? 0 : host_call_error(&call, status, what, true, error);
 
     host_call_clear(&call);
     return !failed && pages->no_memory ? error_no_memory(error) : failed;
+}
+
+static int list_pages(struct provider *provider, struct pages *pages, int64_t deadline_ms, int cancel_fd,
+                      struct sandlot_error *error)
+{
+    int result = 0;
+    int page = 0;
+
+    pages->listing = (struct sandlot_listing){sizeof(pages->listing), pages, add, next};
+    do
+        result = list_page(provider, pages, deadline_ms, cancel_fd, error);
+    while (result == 0 && !pages->stopped && pages->cursor && ++page < MOST_PAGES);
+    free(pages->cursor);
+    if (page == MOST_PAGES)
+        return error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
+                         "%s: the list of %s has no end (%d pages); report this to the provider's author",
+                         provider->entry->name, pages->what, MOST_PAGES);
+    return result;
 }
 
 int session_list_at_provider(struct provider *provider,
                              enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox),
                              void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error)
 {
-    struct pages pages = {.each = each, .context = context};
+    struct pages pages = {.list = provider->table.list, .what = "sandboxes", .each = each, .context = context};
 
     if (!provider->table.list)
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: this provider cannot list its sandboxes",
                          provider->entry->name);
-    pages.listing = (struct sandlot_listing){sizeof(pages.listing), &pages, add, next};
-    int result = 0;
-    int page = 0;
+    return list_pages(provider, &pages, deadline_ms, cancel_fd, error);
+}
 
-    do
-        result = list_page(provider, &pages, deadline_ms, cancel_fd, error);
-    while (result == 0 && !pages.stopped && pages.cursor && ++page < MOST_PAGES);
-    free(pages.cursor);
-    if (page == MOST_PAGES)
-        return error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
-                         "%s: the list of sandboxes has no end (%d pages); report this to the provider's author",
-                         provider->entry->name, MOST_PAGES);
-    return result;
+int session_list_snapshots_at_provider(struct provider *provider,
+                                       enum sandlot_status (*each)(void *context, const struct sandlot_listed *item),
+                                       void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error)
+{
+    struct pages pages = {
+        .list = provider->table.list_snapshots, .what = "snapshots", .each = each, .context = context};
+
+    return list_pages(provider, &pages, deadline_ms, cancel_fd, error);
 }
 
 struct label_search {

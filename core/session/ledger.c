@@ -25,6 +25,8 @@
  */
 #define OPEN_SUFFIX ".open"
 #define KEPT_SUFFIX ".kept"
+/* No record, but what is kept beside one. */
+#define BASE_SUFFIX ".base"
 
 enum { RECORD_MAXIMUM = 64 * 1024 };
 
@@ -178,6 +180,7 @@ void ledger_record_free(struct ledger_record *record)
     free(record->provider);
     free(record->id);
     free(record->scope);
+    free(record->name);
     free(record->config_file);
     free(record->boot_id);
     free(record->host);
@@ -201,6 +204,7 @@ static struct json_object *to_json(const struct ledger_record *record)
     add_text(object, "provider", record->provider);
     add_text(object, "id", record->id);
     add_text(object, "scope", record->scope);
+    add_text(object, "name", record->name);
     add_text(object, "config_file", record->config_file);
     add_text(object, "boot_id", record->boot_id);
     add_text(object, "host", record->host);
@@ -247,6 +251,7 @@ static struct ledger_record *from_json(struct json_object *object, const char *l
     record->provider = text_member(object, "provider");
     record->id = text_member(object, "id");
     record->scope = text_member(object, "scope");
+    record->name = text_member(object, "name");
     record->config_file = text_member(object, "config_file");
     record->boot_id = text_member(object, "boot_id");
     record->host = text_member(object, "host");
@@ -343,6 +348,7 @@ int ledger_remove(const char *label, struct sandlot_error *error)
     AUTO_CLOSE int folder = open_folder(false);
     AUTO_FREE char *open_name = text_format("%s" OPEN_SUFFIX, label);
     AUTO_FREE char *kept_name = text_format("%s" KEPT_SUFFIX, label);
+    AUTO_FREE char *base_name = text_format("%s" BASE_SUFFIX, label);
 
     if (folder < 0 && errno == ENOENT)
         return 0;
@@ -350,6 +356,27 @@ int ledger_remove(const char *label, struct sandlot_error *error)
         return write_error(error);
     if ((unlinkat(folder, open_name, 0) < 0 && errno != ENOENT) ||
         (unlinkat(folder, kept_name, 0) < 0 && errno != ENOENT))
+        return write_error(error);
+    if (base_name)
+        unlinkat(folder, base_name, 0);
+    return 0;
+}
+
+char *ledger_read_kept(const char *label, size_t *length)
+{
+    AUTO_CLOSE int folder = open_folder(false);
+    AUTO_FREE char *name = text_format("%s" BASE_SUFFIX, label);
+    AUTO_CLOSE int fd = folder >= 0 && name ? only_private(path_open_file(folder, name, O_NOFOLLOW)) : -1;
+
+    return fd >= 0 ? path_read_descriptor(fd, LEDGER_KEPT_MAXIMUM, length) : NULL;
+}
+
+int ledger_write_kept(const char *label, const void *bytes, size_t length, struct sandlot_error *error)
+{
+    AUTO_CLOSE int folder = open_folder(true);
+    AUTO_FREE char *name = text_format("%s" BASE_SUFFIX, label);
+
+    if (folder < 0 || !name || path_write_atomically(folder, name, bytes, length, false) < 0)
         return write_error(error);
     return 0;
 }
@@ -599,4 +626,19 @@ int ledger_lock(const char *key, int64_t deadline_ms, int cancel_fd, struct sand
         return -1;
     }
     return fd;
+}
+
+struct ledger_record *ledger_find(const char *provider, const char *id)
+{
+    struct ledger_record **records = NULL;
+    struct ledger_record *found = NULL;
+    size_t count = 0;
+
+    if (ledger_read(&records, &count, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < count && !found; i++)
+        if (records[i]->id && strcmp(records[i]->id, id) == 0 && strcmp(records[i]->provider, provider) == 0)
+            found = TAKE(records[i]);
+    ledger_free_records(records, count);
+    return found;
 }

@@ -18,6 +18,7 @@ struct ledger_record {
     char *provider;
     char *id;                       /* NULL until it is known */
     char *scope;                    /* NULL: none */
+    char *name;                     /* what people call it, see names.h; NULL: nothing */
     char *config_file;              /* explicit --config of that run; NULL: the default one */
     struct json_object *parameters; /* --param of that run that are no secrets, array of "KEY=VALUE"; NULL: none */
     struct json_object *network;    /* what it may reach, as network_policy_json has it; NULL: nothing was asked */
@@ -54,6 +55,16 @@ int ledger_read_open(struct ledger_record ***records, size_t *count, struct sand
 /* The record LABEL as it is now; NULL: it is gone, or cannot be read. */
 struct ledger_record *ledger_read_one(const char *label);
 void ledger_free_records(struct ledger_record **records, size_t count);
+
+/* The record of sandbox ID of PROVIDER, to be freed; NULL: there is none, or the ledger cannot be read. */
+struct ledger_record *ledger_find(const char *provider, const char *id);
+
+/* What is kept beside a record (results/manifest.h), and goes with it: mode 0600, replaced as a whole.
+ * LEDGER_KEPT_MAXIMUM bytes at most. Reading: to be freed; NULL with errno ENOENT where there is nothing. Writing: 0 or
+ * -1. */
+#define LEDGER_KEPT_MAXIMUM (UINT64_C(256) << 20)
+char *ledger_read_kept(const char *label, size_t *length);
+int ledger_write_kept(const char *label, const void *bytes, size_t length, struct sandlot_error *error);
 
 /* Is the process that owns it still there (same boot, same start time)? True when it cannot be told. */
 bool ledger_owner_alive(const struct ledger_record *record);

@@ -37,18 +37,7 @@ static int end(struct host_call *call, enum sandlot_status status, const char *w
 /* The ledger's record of the sandbox, to be freed; NULL: it has none. */
 static struct ledger_record *find_record(const struct sandlot_session *session)
 {
-    struct ledger_record **records = NULL;
-    struct ledger_record *found = NULL;
-    size_t count = 0;
-
-    if (ledger_read(&records, &count, NULL) < 0)
-        return NULL;
-    for (size_t i = 0; i < count && !found; i++)
-        if (records[i]->id && strcmp(records[i]->id, session->id) == 0 &&
-            strcmp(records[i]->provider, name_of(session)) == 0)
-            found = TAKE(records[i]);
-    ledger_free_records(records, count);
-    return found;
+    return ledger_find(name_of(session), session->id);
 }
 
 /* What the provider tells. */

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "session/creation.h"
+#include "session/names.h"
 #include "session/network.h"
 #include "session/setup_script.h"
 
@@ -19,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -69,6 +70,12 @@ static int check_options(const struct sandlot_session_options *options, struct s
         return error_set(error, SANDLOT_CODE_USAGE,
                          "--sandbox-id and --sandbox-snapshot-name exclude each other: a snapshot only applies to a "
                          "fresh sandbox");
+    if (options->name && (options->sandbox_id || options->scope))
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "--name is for a sandbox that is made, and goes with no other way to "
+                         "choose one: --sandbox-id, --scope");
+    if (options->name && names_check(options->name, error) < 0)
+        return -1;
     if (options->sandbox_id && options->scope)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "--sandbox-id and --scope exclude each other: both choose a sandbox");
@@ -151,17 +158,6 @@ static void start_call(struct opening *opening, struct host_call *call)
     call->created = on_created;
     call->progress = on_progress;
     call->context = opening;
-}
-
-static char *utc_text(int64_t utc_ms)
-{
-    time_t seconds = (time_t)(utc_ms / 1000);
-    struct tm parts;
-    char text[32];
-
-    gmtime_r(&seconds, &parts);
-    strftime(text, sizeof(text), "%Y-%m-%dT%H-%M-%SZ", &parts);
-    return strdup(text);
 }
 
 /* Finds or creates the sandbox: REQUEST says which. Fills the session's handle and id. */
@@ -257,38 +253,40 @@ static int wait_until_ready(struct opening *opening, struct sandlot_error *error
 
 /* ---- creating ---- */
 
-/* The record of a sandbox that is about to be asked for, on disk; NULL on error. */
-static struct ledger_record *write_intent(const struct opening *opening, struct sandlot_error *error)
+/* A name may be that of a sandbox that has ended by itself and that nobody has missed yet. */
+static void forget_ended(const struct opening *opening)
 {
-    const struct sandlot_session *session = opening->session;
-    const struct sandlot_session_options *options = opening->options;
-    struct provider *provider = session->provider;
-    struct ledger_record *record = ledger_record_new(provider->entry->name);
-    int64_t hard_ttl_ms = parameters_hard_ttl_ms(provider->parameters);
+    struct ledger_record **records;
+    size_t count;
 
-    if (!record) {
-        error_no_memory(error);
-        return NULL;
-    }
-    record->scope = options->scope ? strdup(options->scope) : NULL;
-    record->config_file = session->sandlot->explicit_config && session->sandlot->config->file
-                              ? strdup(session->sandlot->config->file)
-                              : NULL;
-    record->parameters = parameters_recordable(&provider->table, options->parameters);
-    record->network = network_policy_json(opening->policy);
-    record->durable = !(provider->table.flags & SANDLOT_ENDS_WITH_POWER);
-    record->expires_at_ms = hard_ttl_ms ? record->created_at_ms + hard_ttl_ms : 0;
-    if (ledger_write(record, error) == 0)
-        return record;
-    ledger_record_free(record);
-    return NULL;
+    if (ledger_read(&records, &count, NULL) < 0)
+        return;
+    session_forget_ended(opening->session->sandlot, records, count, opening->cancel_fd);
+    ledger_free_records(records, count);
 }
 
-/* Could a request that ended like this have made a sandbox that we were not told of? */
-static bool may_have_created(enum sandlot_status status)
+static struct ledger_record *write_intent(const struct opening *opening, struct sandlot_error *error)
 {
-    return status == SANDLOT_UNAVAILABLE || status == SANDLOT_TIMEOUT || status == SANDLOT_CANCELLED ||
-           status == SANDLOT_INTERNAL || status == SANDLOT_OK;
+    struct sandlot_error why = {0};
+    const struct creation_wish wish = {.sandlot = opening->session->sandlot,
+                                       .provider = opening->session->provider,
+                                       .scope = opening->options->scope,
+                                       .name = opening->options->name,
+                                       .cancel_fd = opening->cancel_fd,
+                                       .parameters = opening->options->parameters,
+                                       .network = network_policy_json(opening->policy)};
+    struct ledger_record *record = creation_write_intent(&wish, &why);
+
+    if (!record && why.code == SANDLOT_CODE_CONFLICT) {
+        sandlot_error_clear(&why);
+        forget_ended(opening);
+        record = creation_write_intent(&wish, &why);
+    }
+    if (!record)
+        error_set(error, why.code, "%s", why.message);
+    sandlot_error_clear(&why);
+    json_object_put(wish.network);
+    return record;
 }
 
 /* It could not be looked up whether there is a sandbox, because of PROBLEM. */
@@ -321,7 +319,7 @@ static void abandon(struct opening *opening, enum sandlot_status status)
     if (!session->record)
         return;
     session_release_handle(session);
-    if (!session->id && may_have_created(status)) {
+    if (!session->id && creation_may_have_happened(status)) {
         if (provider->table.list)
             on_progress(opening, "asking whether a sandbox was created", 0, 0);
         if (session_find_by_label(provider, session->record->label, sandlot_now_ms() + LOOK_UP_MS, -1, &session->id,
@@ -348,26 +346,12 @@ static void abandon(struct opening *opening, enum sandlot_status status)
 static enum sandlot_status request_sandbox(struct opening *opening, const struct ledger_record *record,
                                            const struct sandlot_network *network, struct sandlot_error *error)
 {
-    struct sandlot_session *session = opening->session;
-    struct provider *provider = session->provider;
+    struct creation creation CLEANUP(creation_clear) = {0};
 
-    AUTO_FREE char *created = utc_text(record->created_at_ms);
-    const struct sandlot_label labels[] = {{"sandlot", "1"},
-                                           {"sandlot-run", record->label},
-                                           {"sandlot-host", record->host ? record->host : ""},
-                                           {"sandlot-created", created ? created : ""},
-                                           {"sandlot-scope", opening->options->scope}};
-    struct sandlot_create request = {.size = sizeof(request),
-                                     .snapshot = opening->options->snapshot_name,
-                                     .run_label = record->label,
-                                     .labels = labels,
-                                     .label_count = opening->options->scope ? 5 : 4,
-                                     .idle_ttl_ms = parameters_idle_ttl_ms(provider->parameters),
-                                     .hard_ttl_ms = parameters_hard_ttl_ms(provider->parameters),
-                                     .flags = session->keep ? SANDLOT_CREATE_KEEP : 0,
-                                     .network = network};
-
-    return get_or_create(opening, &request, error);
+    creation_make(&creation, record, opening->session->provider, network);
+    creation.request.snapshot = opening->options->snapshot_name;
+    creation.request.flags = opening->session->keep ? SANDLOT_CREATE_KEEP : 0;
+    return get_or_create(opening, &creation.request, error);
 }
 
 static int create(struct opening *opening, struct sandlot_error *error)

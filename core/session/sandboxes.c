@@ -40,9 +40,8 @@ static enum sandlot_status pass_on(void *context, const struct sandlot_listed *s
     return listing->each(listing->context, &public) ? SANDLOT_OK : SANDLOT_CANCELLED;
 }
 
-/* Loads the provider of TARGET, unless it was cancelled already. *CANCEL_FD: what may end the calls that follow. */
-static struct provider *load_target(struct sandlot *sandlot, const struct sandlot_target *target, int *cancel_fd,
-                                    struct sandlot_error *error)
+struct provider *session_load_target(struct sandlot *sandlot, const struct sandlot_target *target, int *cancel_fd,
+                                     struct sandlot_error *error)
 {
     struct sandlot_target own;
 
@@ -60,7 +59,7 @@ int sandlot_list(struct sandlot *sandlot, const struct sandlot_target *target,
 {
     struct listing listing = {.each = each, .context = context};
     int cancel_fd;
-    struct provider *provider = load_target(sandlot, target, &cancel_fd, error);
+    struct provider *provider = session_load_target(sandlot, target, &cancel_fd, error);
     int result = -1;
 
     if (!provider)
@@ -115,7 +114,7 @@ int sandlot_delete(struct sandlot *sandlot, const struct sandlot_target *target,
     if (!id || !*id)
         return error_set(error, SANDLOT_CODE_USAGE, "the sandbox's id must not be empty");
     int cancel_fd;
-    struct provider *provider = load_target(sandlot, target, &cancel_fd, error);
+    struct provider *provider = session_load_target(sandlot, target, &cancel_fd, error);
 
     if (!provider)
         return -1;

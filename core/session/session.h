@@ -65,6 +65,14 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
 int session_terminal(struct sandlot_session *session, const struct sandlot_terminal *terminal,
                      struct sandlot_exit *result, int cancel_fd, struct sandlot_error *error);
 
+/* Can the provider reach ports of its sandboxes? 0, or -1 with SANDLOT_CODE_NOT_SUPPORTED. */
+int session_check_ports(const struct sandlot_session *session, struct sandlot_error *error);
+
+/* Carries one connection to a port until it has ended or CANCEL_FD becomes readable; beside all other calls. *STATUS
+ * gets the provider's status. 0 or -1. */
+int session_connect_port(struct sandlot_session *session, const struct sandlot_connection *connection, int cancel_fd,
+                         enum sandlot_status *status, struct sandlot_error *error);
+
 /* Waits until no other call uses the sandbox, where the provider wants that. Anything but SANDLOT_OK comes with the
  * error, and there is no turn to give back. */
 enum sandlot_status session_take_turn(const struct sandlot_session *session, int64_t deadline_ms, int cancel_fd,
@@ -109,6 +117,24 @@ int session_delete_at_provider(struct provider *provider, const char *id, int64_
 int session_list_at_provider(struct provider *provider,
                              enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox),
                              void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error);
+
+/* The same for its snapshots, of a provider that lists them. A run_label is the name that one was made with, where that
+ * is not its id. */
+int session_list_snapshots_at_provider(struct provider *provider,
+                                       enum sandlot_status (*each)(void *context, const struct sandlot_listed *item),
+                                       void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error);
+
+/* Loads the provider of TARGET, unless it was cancelled already. *CANCEL_FD: what may end the calls that follow. */
+struct provider *session_load_target(struct sandlot *sandlot, const struct sandlot_target *target, int *cancel_fd,
+                                     struct sandlot_error *error);
+
+/*
+ * Forks sandbox ID, its intent in the ledger first. The record of the new one, which this process answers for: it is
+ * left on purpose once session_fork_keep has said so. NULL: there is none, as far as can be known.
+ */
+struct ledger_record *session_fork(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                                   struct sandlot_error *error);
+int session_fork_keep(struct ledger_record *record, struct sandlot_error *error);
 
 /*
  * Looks for the sandbox with run label LABEL at PROVIDER, all pages. 1: found, *ID to be freed; 0: there is none;

@@ -400,6 +400,51 @@ struct sandlot_terminal {
     void (*window)(const struct sandlot_terminal *terminal, uint16_t *rows, uint16_t *columns);
 };
 
+/*
+ * Since 1.3. One connection to a server in the sandbox. INPUT is what the client sends; that it has ended means that the
+ * client has closed its side only, and the server may still answer. OUTPUT is what the server sends.
+ */
+struct sandlot_connection {
+    size_t size;
+    uint16_t port; /* 1 to 65535, on the sandbox's own loopback */
+    const struct sandlot_source *input;
+    const struct sandlot_sink *output; /* blocks while the client does not read */
+    void *context;
+    /* Once, when the server has accepted and before any output. */
+    void (*opened)(const struct sandlot_connection *connection);
+    /* At most once: the server has closed its side, no output follows, and input may go on. Where a provider cannot tell
+     * it is left out, and connect_port returns. */
+    void (*closed)(const struct sandlot_connection *connection);
+};
+
+/* Since 1.3. Where the vendor's own network reaches a port. Strings are valid during the call of found only. */
+struct sandlot_port_address {
+    size_t size;
+    const char *url;       /* "https://host[:port]", without a path */
+    const char *header;    /* "Name: value" that every request needs, a SECRET; NULL: none */
+    int64_t expires_at_ms; /* UTC, since 1970; 0: with the sandbox */
+    bool is_public;        /* whoever knows the URL gets in */
+};
+
+struct sandlot_port_answer {
+    size_t size;
+    void *context;
+    void (*found)(const struct sandlot_port_answer *answer, const struct sandlot_port_address *address);
+};
+
+/* What `changes` tells, since 1.3. */
+struct sandlot_changes {
+    size_t size;
+    void *context;
+    /* At most once and first: the folder of this machine, absolute, as which the working directory began, and since
+     * when it may differ (UTC, milliseconds since 1970). Not called: the base is no folder of this machine. */
+    void (*base)(const struct sandlot_changes *changes, const char *host_folder, int64_t since_ms);
+    /* PATH, relative to the working directory, any bytes, may differ from the base; of a folder all that is below it
+     * may, and "." is the working directory itself. In any order, may repeat. Any status but SANDLOT_OK: stop, and
+     * return that status. */
+    enum sandlot_status (*add)(const struct sandlot_changes *changes, const char *path);
+};
+
 /* ---- the table ------------------------------------------------------------------------------------------------------
  */
 
@@ -502,14 +547,18 @@ struct sandlot_provider {
     enum sandlot_status (*pause)(struct sandlot_call *call, void *provider, const char *id);
     enum sandlot_status (*resume)(struct sandlot_call *call, void *provider, const char *id);
 
-    /* Keeps the state of sandbox ID under NAME. The snapshot's id, if it has another, goes to RESULT as text. */
+    /* Keeps the state of sandbox ID under NAME. The snapshot's id, if it has another, goes to RESULT as text: what
+     * list_snapshots lists, and get_or_create and delete_snapshot take. A snapshot whose id is not its name is listed
+     * with its name as run_label. */
     enum sandlot_status (*snapshot)(struct sandlot_call *call, void *provider, const char *id, const char *name,
                                     const struct sandlot_sink *result);
     enum sandlot_status (*list_snapshots)(struct sandlot_call *call, void *provider, const char *cursor,
                                           const struct sandlot_listing *listing);
     enum sandlot_status (*delete_snapshot)(struct sandlot_call *call, void *provider, const char *name);
 
-    /* Makes a second sandbox that starts with the files of ID; its id goes to host->created. */
+    /* Makes a second sandbox that starts with the files of ID; its id goes to host->created. Since 1.3 request->network
+     * says what it may reach, as in get_or_create: a provider that cannot hold that in a fork is SANDLOT_UNSUPPORTED.
+     * NULL: nothing is known of it, and it gets what ID has. One of an earlier version is never asked with a policy. */
     enum sandlot_status (*fork)(struct sandlot_call *call, void *provider, const char *id,
                                 const struct sandlot_create *request);
 
@@ -536,6 +585,29 @@ struct sandlot_provider {
      * more. NULL: there is no log. */
     enum sandlot_status (*network_log)(struct sandlot_call *call, void *provider, void *sandbox, uint64_t after,
                                        const struct sandlot_network_log *log);
+
+    /*
+     * Since 1.3. Carries one connection; returns when both directions have ended, or the call is cancelled. Before
+     * `opened`: SANDLOT_UNAVAILABLE, nothing listens there; SANDLOT_UNSUPPORTED, this port can never be reached (the
+     * sentence says what to declare at creation); SANDLOT_NOT_FOUND, the sandbox has gone. After it a connection that
+     * breaks is SANDLOT_OK. Any number at a time, with SANDLOT_SERIAL_SANDBOX too, whose turn it does not take. Counts
+     * as use of the sandbox while it lasts.
+     */
+    enum sandlot_status (*connect_port)(struct sandlot_call *call, void *provider, void *sandbox,
+                                        const struct sandlot_connection *connection);
+
+    /* Since 1.3. The vendor's own address of PORT. TTL_MS: wanted life of a token in it, 0: the vendor's default. found is
+     * called once with SANDLOT_OK. */
+    enum sandlot_status (*port_url)(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port,
+                                    int64_t ttl_ms, const struct sandlot_port_answer *answer);
+
+    /*
+     * Since 1.3. Tells what may have changed in the working directory since the sandbox began. A hint, which the host
+     * checks by the bytes; it must not leave out what did change. SANDLOT_UNSUPPORTED, before anything was told: this
+     * one sandbox cannot tell, and the sentence says why.
+     */
+    enum sandlot_status (*changes)(struct sandlot_call *call, void *provider, void *sandbox,
+                                   const struct sandlot_changes *changes);
 };
 
 /* The entry function that SANDLOT_ENTRY_POINT exports: shows the provider's table to the host, or returns NULL after
@@ -615,8 +687,9 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
  *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
- *                  network-log. Must agree with the table (files: open_root; pause: pause and resume; network-live:
- *                  set_network); the host refuses a provider whose note disagrees. And, since 1.2, what it can hold of
+ *                  network-log ports urls changes. Must agree with the table (files: open_root; pause: pause and resume;
+ *                  network-live: set_network; ports: connect_port; urls: port_url); the host refuses a provider whose
+ *                  note disagrees. And, since 1.2, what it can hold of
  *                  a network policy, which no function tells: network-off, network-open, network-hosts (HOST and
  *                  BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
@@ -636,7 +709,7 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *
  * THE NOTE  An ELF note (elf(5)) in section .note.sandlot, owner "sandlot", type 1, whose description is INI text, one
  * section per provider. Padding after the text is NUL. The host takes at most 64 KiB per file. A provider written in
- * another language writes the same bytes; the keys besides those above are `abi` ("1.2"), `symbol`, and per parameter
+ * another language writes the same bytes; the keys besides those above are `abi` ("1.3"), `symbol`, and per parameter
  * `parameter.NAME` (kind, flag, help) and `default.NAME`. No value may hold " ;", which would begin a comment.
  */
 #define SANDLOT_NOTE_OWNER "sandlot"

@@ -187,6 +187,9 @@ struct sandlot_session_options {
      * SANDLOT_CODE_NOT_SUPPORTED, before anything is made; with sandbox_id or a living scope SANDLOT_CODE_USAGE. */
     const char *network;
     const char *const *allow;
+    /* What people call a sandbox that is created: 1 to 63 bytes of a-z, 0-9, "." and "-", the first a letter. The command takes it
+     * wherever it takes an id. SANDLOT_CODE_CONFLICT: a living one of this user has it. NULL: it has none. */
+    const char *name;
 };
 
 struct sandlot_session;
@@ -615,6 +618,82 @@ SANDLOT_API int sandlot_call_tool(struct sandlot_session *session, const struct 
 /* Frees it. NULL is fine. */
 SANDLOT_API void sandlot_tool_answer_clear(struct sandlot_tool_answer *answer);
 
+/* ---- results of work brought home -----------------------------------------------------------------------------------
+ *
+ * What has become of a folder of this machine in the sandbox's working directory: the folder that a sandbox of `local`
+ * was made with (parameter workspace), or one that was imported. What a sandbox says of its files is a hint; their bytes
+ * are compared here, and no program of the sandbox or of its repository is run here. Any thread; calls overlap.
+ */
+
+enum sandlot_change_kind {
+    SANDLOT_CHANGE_ADDED,
+    SANDLOT_CHANGE_MODIFIED,
+    SANDLOT_CHANGE_REMOVED,
+    SANDLOT_CHANGE_MODE, /* a file whose bytes are the same, and which may be executed, or no longer may */
+    SANDLOT_CHANGE_TYPE  /* a file became a link, and the like */
+};
+
+/* One path that differs. Its texts are valid during the call of EACH only. */
+struct sandlot_change {
+    size_t size;
+    const char *path; /* below the working directory, any bytes */
+    const char *type; /* "file", "directory", "symlink", or "fifo", "socket", "device", which are never taken over; of a
+                         removed path what it was */
+    enum sandlot_change_kind kind;
+    uint32_t old_mode, new_mode; /* 0644 or 0755: of permissions only the owner's execute bit counts; 0: no file */
+    uint64_t old_bytes, new_bytes;
+    const char *link_target; /* NULL: no link */
+    const char *risk;        /* NULL, or why to look at it first: a phrase such as "git runs it at a commit" */
+    bool binary;
+    bool conflict; /* the folder of this machine has been changed there too */
+};
+
+struct sandlot_changes_request {
+    size_t size;
+    const char *const *paths; /* only these and what is below them, ended by NULL; NULL: all */
+    const char *const *force; /* apply: paths to overwrite although there is a conflict, ended by NULL; or NULL */
+    const char *folder;       /* of this machine, to compare with and to apply to; NULL: the base's own */
+    bool allow_risky;         /* apply: what has a risk too. What lies in ".git", links that lead out of the folder, pipes,
+                                 sockets and devices are left out even then */
+    bool dry_run;             /* apply: nothing is written */
+    struct sandlot_cancellation *cancellation;
+};
+
+enum sandlot_export_format {
+    SANDLOT_EXPORT_PATCH, /* git's, for files up to 64 MiB */
+    SANDLOT_EXPORT_TAR    /* first SANDLOT-CHANGES.json with the whole list, then what was added or changed */
+};
+
+/*
+ * Uploads FOLDER into the working directory and remembers, on this machine, what it was. EXCLUDE: globs of what neither
+ * goes into the sandbox nor comes out again, ended by NULL; or NULL. The sandbox must be one that this user's Sandlot has
+ * made. 0 or -1; after a failure nothing is remembered, but files may have been uploaded.
+ */
+SANDLOT_API int sandlot_import(struct sandlot_session *session, const char *folder, const char *const *exclude,
+                               struct sandlot_cancellation *cancellation, struct sandlot_error *error);
+
+/* Calls EACH for every change until it returns false, risky ones first, then in the order of paths. REQUEST may be NULL. 0
+ * or -1; SANDLOT_CODE_NOT_SUPPORTED: nothing tells what the files were before. */
+SANDLOT_API int sandlot_list_changes(struct sandlot_session *session, const struct sandlot_changes_request *request,
+                                     bool (*each)(void *context, const struct sandlot_change *change), void *context,
+                                     struct sandlot_error *error);
+
+/* Writes them to FD, which stays the caller's. What apply would leave out even with allow_risky is left out; a tar lists it
+ * all the same. SANDLOT_CODE_TOO_LARGE: a file that no patch can hold, before anything is written. */
+SANDLOT_API int sandlot_export_changes(struct sandlot_session *session, const struct sandlot_changes_request *request,
+                                       enum sandlot_export_format format, int fd, struct sandlot_error *error);
+
+/*
+ * Brings the changes into the folder of this machine: each file as a whole or not at all, through no link. First everything
+ * is fetched and checked; a conflict that is not forced is SANDLOT_CODE_CONFLICT, and nothing is written then. EACH (may
+ * be NULL) hears of every path, PROBLEM why it was left out; its return value does not matter. 0 if nothing was left out;
+ * else -1, SANDLOT_CODE_PERMISSION_DENIED where risks or links were the reason.
+ */
+SANDLOT_API int sandlot_apply_changes(struct sandlot_session *session, const struct sandlot_changes_request *request,
+                                      bool (*each)(void *context, const struct sandlot_change *change,
+                                                   const struct sandlot_error *problem),
+                                      void *context, struct sandlot_error *error);
+
 /* ---- the network of a living sandbox ------------------------------------------------------------------------------
  */
 
@@ -677,6 +756,56 @@ SANDLOT_API int sandlot_read_network_log(struct sandlot_session *session, uint64
                                          void *context, struct sandlot_cancellation *cancellation,
                                          struct sandlot_error *error);
 
+/* ---- ports of a living sandbox ------------------------------------------------------------------------------------
+ */
+
+struct sandlot_forward_request {
+    size_t size;
+    uint16_t port;       /* in the sandbox */
+    uint16_t local_port; /* here; 0: a free one */
+    const char *address; /* numeric, where to listen; NULL: 127.0.0.1, and ::1 where there is one. Whoever reaches it
+                            reaches the sandbox */
+    /* What became of a connection, on a thread of the forwarding: PROBLEM NULL: it has begun; else why it was closed, the
+     * first of several alike with what does listen (SANDLOT_CODE_PORT_CLOSED). May be NULL. */
+    void (*connection)(void *context, const struct sandlot_error *problem);
+    void *context;
+};
+
+struct sandlot_forward;
+
+/*
+ * Listens on this machine until sandlot_forward_close, and carries each connection to a server in the sandbox as one of
+ * its own, bytes as they are. At most 256 at a time, more wait in the listener's queue; SESSION must outlive it.
+ * SANDLOT_CODE_NOT_SUPPORTED: the provider cannot; SANDLOT_CODE_CONFLICT: somebody listens there already. NULL on
+ * failure.
+ */
+SANDLOT_API struct sandlot_forward *sandlot_forward_open(struct sandlot_session *session, const struct sandlot_forward_request *request, struct sandlot_error *error);
+
+/* The port here. */
+SANDLOT_API uint16_t sandlot_forward_port(const struct sandlot_forward *forward);
+
+/* A descriptor for poll(2): readable once the sandbox is known to be gone. It belongs to the forwarding. */
+SANDLOT_API int sandlot_forward_descriptor(const struct sandlot_forward *forward);
+
+/* Ends all connections, waits for them, frees it. NULL is fine. */
+SANDLOT_API void sandlot_forward_close(struct sandlot_forward *forward);
+
+/* Where the vendor's own network reaches a port of the sandbox. */
+struct sandlot_port_url {
+    size_t size;
+    char *url;             /* "https://host", without a path */
+    char *header;          /* "Name: value" that every request needs, a secret; NULL: none */
+    int64_t expires_at_ms; /* UTC, since 1970; 0: with the sandbox */
+    bool is_public;        /* whoever knows the URL gets in */
+};
+
+/* Asks for it. TTL_MS: wanted life of a token in it, 0: the vendor's default. 0, and URL (size set) is the caller's to
+ * clear; -1: SANDLOT_CODE_NOT_SUPPORTED where the provider has none. */
+SANDLOT_API int sandlot_port_url(struct sandlot_session *session, uint16_t port, int64_t ttl_ms, struct sandlot_port_url *url, struct sandlot_error *error);
+
+/* Frees its texts. NULL is fine. */
+SANDLOT_API void sandlot_port_url_clear(struct sandlot_port_url *url);
+
 /* ---- without a session ----------------------------------------------------------------------------------------------
  */
 
@@ -705,6 +834,43 @@ struct sandlot_listed_sandbox {
  * only; EACH returns false to stop. */
 SANDLOT_API int sandlot_list(struct sandlot *sandlot, const struct sandlot_target *target,
                              bool (*each)(void *context, const struct sandlot_listed_sandbox *sandbox), void *context,
+                             struct sandlot_error *error);
+
+/* ---- pausing, snapshots, forks --------------------------------------------------------------------------------------
+ *
+ * TARGET as for sandlot_delete. Each ends within ten minutes, or when it is cancelled, and blocks until then; any thread.
+ * 0 or -1; SANDLOT_CODE_NOT_SUPPORTED, before anything is sent, where the provider has no such function: the message
+ * names those here that have. Texts that are handed out are the caller's, to be freed with free(3).
+ */
+
+/* Stops sandbox ID so that sandlot_resume, and whatever else uses it, goes on with its files, or more. One that is paused
+ * already, or runs already, is fine. */
+SANDLOT_API int sandlot_pause(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                              struct sandlot_error *error);
+SANDLOT_API int sandlot_resume(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                               struct sandlot_error *error);
+
+/*
+ * Keeps the state of sandbox ID under NAME; NULL: "sandlot-" and eight digits. *USE: what sandlot_list_snapshots tells
+ * as its id, and what sandlot_session_options.snapshot_name and sandlot_delete_snapshot take. A NAME that is taken is
+ * SANDLOT_CODE_CONFLICT, unless REPLACE: then the snapshot that has it goes first.
+ */
+SANDLOT_API int sandlot_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, const char *name, bool replace,
+                                 char **use, struct sandlot_error *error);
+
+/* Calls EACH for every snapshot of the target's provider, all pages, as sandlot_list does; `mine` means nothing. */
+SANDLOT_API int sandlot_list_snapshots(struct sandlot *sandlot, const struct sandlot_target *target,
+                                       bool (*each)(void *context, const struct sandlot_listed_sandbox *snapshot),
+                                       void *context, struct sandlot_error *error);
+
+/* One that does not exist (any more) counts as deleted. */
+SANDLOT_API int sandlot_delete_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *name,
+                                        struct sandlot_error *error);
+
+/* Makes a second sandbox with the files of ID; what else it has is the provider's word. It stays, as one that was opened
+ * with `keep`, and may reach what the ledger knows that ID may. When the answer is lost it is looked for by its label,
+ * never asked for again. */
+SANDLOT_API int sandlot_fork(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, char **new_id,
                              struct sandlot_error *error);
 
 /* Deletes what dead processes left behind. Calls EACH (may be NULL) per leftover with its id (NULL if it was

@@ -27,6 +27,14 @@ static const char *base_url(struct sandlot_call *call, const struct daytona *day
     return url ? url : default_url;
 }
 
+bool api_is_own_server(struct sandlot_call *call, const struct daytona *daytona)
+{
+    const char *url = base_url(call, daytona);
+    size_t length = strlen(default_url);
+
+    return strncmp(url, default_url, length) != 0 || (url[length] && strcmp(url + length, "/") != 0);
+}
+
 /* A token of a person may belong to several organizations and has to say which; a key belongs to one. *HEADER is to be
  * freed. */
 static enum sandlot_status organization(struct sandlot_call *call, const char *name, char **header)

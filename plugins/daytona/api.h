@@ -23,6 +23,9 @@ void api_init(struct daytona *daytona, const struct parameters *parameters);
 /* Closes all connections. */
 void api_clear(struct daytona *daytona);
 
+/* Is the API at an address of one's own, and not Daytona's cloud? */
+bool api_is_own_server(struct sandlot_call *call, const struct daytona *daytona);
+
 /* The client of the control API. */
 enum sandlot_status api_client(struct sandlot_call *call, struct daytona *daytona, struct http_client **client);
 

@@ -6,6 +6,7 @@
  */
 #include "create.h"
 
+#include "policy.h"
 #include "snapshots.h"
 
 #include <sandlot/sdk/attempt.h>
@@ -126,6 +127,8 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     parameter_set_integer(&body, "disk", wanted->disk_gb);
     parameter_set_integer(&body, "gpu", wanted->gpu);
     json_set_boolean(&body, "public", wanted->public);
+    if (network_asked(request))
+        policy_set(&body, network_asked(request));
     if (wanted->network_block)
         json_set_boolean(&body, "networkBlockAll", true);
     parameter_set_text(&body, "networkAllowList", wanted->network_allow_list);
@@ -242,9 +245,11 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct daytona *da
 {
     AUTO_FREE char *text = NULL;
     size_t length = 0;
-    enum sandlot_status status = make_body(call, &daytona->parameters, request, &text, &length);
+    enum sandlot_status status = policy_check(call, daytona, network_asked(request));
 
     *record = (struct record){0};
+    if (status == SANDLOT_OK)
+        status = make_body(call, &daytona->parameters, request, &text, &length);
     if (status == SANDLOT_OK)
         status = send_patiently(call, daytona, request, text, length, record);
     if (status != SANDLOT_OK)

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/network.h>
 #include <sandlot/sdk/timestamp.h>
 #include <string.h>
 
@@ -212,8 +213,10 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
                                        .body = {.bytes = text, .length = length},
                                        .accepted = answers,
                                        .repeatable = true}; /* the name is taken once the first has arrived */
-    enum sandlot_status status = text ? api_send(call, provider, &order, &response, &document) : api_no_memory(call);
+    enum sandlot_status status = network_refuse_fork(call, "Daytona", request); /* it has no list of domains */
 
+    if (status == SANDLOT_OK)
+        status = text ? api_send(call, provider, &order, &response, &document) : api_no_memory(call);
     if (status == SANDLOT_OK && response.status == 422)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "Daytona forks virtual machines only, and sandbox %.100s is a container; make a snapshot "

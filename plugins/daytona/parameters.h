@@ -21,6 +21,8 @@
     P(boolean, network_block, "false", optional, "let nothing in the sandbox reach the network")               \
     P(string, network_allow_list, "", optional, "networks that the sandbox may reach, as CIDR, comma between") \
     P(string, domain_allow_list, "", optional, "domains that the sandbox may reach, comma between")            \
+    P(boolean, trust_domain_list, "false", optional,                                                           \
+      "a server of one's own enforces lists of domains, which the open one does not")                          \
     P(string, base_url, "", optional, "address of the API; default: DAYTONA_API_URL, else https://app.daytona.io/api")
 
 /* The same as a struct; the strings belong to the host. */

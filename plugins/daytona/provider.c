@@ -7,6 +7,7 @@
 #include "download.h"
 #include "lifecycle.h"
 #include "parameters.h"
+#include "policy.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -41,7 +42,7 @@ static const struct sandlot_provider daytona_provider = {
     .list = lifecycle_list,     .execute = command_execute,       .upload = upload_files,
     .download = download_files, .pause = lifecycle_pause,         .resume = lifecycle_resume,
     .snapshot = snapshots_make, .list_snapshots = snapshots_list, .delete_snapshot = snapshots_delete,
-    .fork = lifecycle_fork,
+    .fork = lifecycle_fork,     .set_network = policy_change,
 };
 
 #define DAYTONA_METADATA(M)                                                                     \
@@ -50,6 +51,7 @@ static const struct sandlot_provider daytona_provider = {
     M(working_dir, "/home/daytona")                                                             \
     M(snapshot_name, "yes")                                                                     \
     M(capabilities, "list upload download pause snapshot fork")                                 \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-live")        \
     M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                         \
     M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET " \
                    "TMPDIR " HTTP_ENVIRONMENT)                                                  \

@@ -100,7 +100,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 
         status = look_at(call, provider, name, &document, &snapshot);
         if (status == SANDLOT_OK)
-            return result->write(result, snapshot, strlen(snapshot));
+            return result->write(result, name, strlen(name)); /* as it is listed */
         if (status != SANDLOT_UNAVAILABLE || !document)
             return status;
         if (sandlot_now_ms() >= end_ms)

@@ -1,6 +1,7 @@
 #include "create.h"
 
 #include "lifecycle.h"
+#include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/base64.h>
@@ -113,6 +114,8 @@ static enum sandlot_status build_config(struct sandlot_call *call, const struct 
     json_set_integer(config, "stop_at_ms", creation->lifetime.ends_ms);
     json_set_string(config, "root.volume", creation->root);
     json_set_text(config, "allow_net", parameters->allow_net);
+    if (network_asked(creation->request))
+        policy_set(config, network_asked(creation->request));
     json_set_text(config, "secrets", parameters->secrets);
     enum sandlot_status status = add_labels(call, creation, config);
 
@@ -205,9 +208,10 @@ static enum sandlot_status prepare(struct sandlot_call *call, struct creation *c
 
     creation->root = creation->request->snapshot ? creation->request->snapshot : parameters->root;
     creation->lifetime = wanted_lifetime(creation->request);
-    enum sandlot_status status =
-        parameter_variables(call, "environment", parameters->environment, &creation->environment);
+    enum sandlot_status status = policy_check(call, creation->deno, network_asked(creation->request));
 
+    if (status == SANDLOT_OK)
+        status = parameter_variables(call, "environment", parameters->environment, &creation->environment);
     if (status == SANDLOT_OK)
         status = api_region(call, creation->deno, parameters->region, &creation->client);
     if (status == SANDLOT_OK)

@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/network.h>
 
 #include <string.h>
 
@@ -80,6 +81,15 @@ static enum sandlot_status open_once(struct sandlot_call *call, struct e2b *e2b)
     if (!e2b->control)
         status = open_clients(call, e2b);
     pthread_mutex_unlock(&e2b->lock);
+    return status;
+}
+
+enum sandlot_status api_hide(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_network *network)
+{
+    enum sandlot_status status = network ? open_once(call, e2b) : SANDLOT_OK;
+
+    if (status == SANDLOT_OK)
+        network_hide(network, http_client_add_secret, e2b->control);
     return status;
 }
 

@@ -28,6 +28,9 @@ struct e2b {
 void api_init(struct e2b *e2b, const struct parameters *parameters);
 void api_clear(struct e2b *e2b);
 
+/* Keeps the secrets of NETWORK, which may be NULL, out of all messages. */
+enum sandlot_status api_hide(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_network *network);
+
 /* A request to the control API. */
 struct api_request {
     const char *method;

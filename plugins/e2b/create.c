@@ -9,6 +9,8 @@
  */
 #include "create.h"
 
+#include "policy.h"
+
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/pause.h>
 
@@ -71,6 +73,8 @@ static enum sandlot_status set_metadata(struct sandlot_call *call, const struct 
         json_set_member(body, "metadata", request->labels[i].key, request->labels[i].value);
     json_set_member(body, "metadata", KEY_RUN, request->run_label);
     set_number(body, KEY_REST, order->seconds * SECOND_MS);
+    if (network_asked(request) && network_asked(request)->credential_count > 0)
+        set_number(body, KEY_CREDENTIALS, (int64_t)network_asked(request)->credential_count);
     if (request->hard_ttl_ms > 0)
         set_number(body, KEY_UNTIL, (int64_t)time(NULL) * SECOND_MS + request->hard_ttl_ms);
     return status;
@@ -95,6 +99,7 @@ static enum sandlot_status write_body(struct sandlot_call *call, const struct or
     if (!parameters->internet)
         json_set_boolean(body, "allow_internet_access", false);
     parameter_set_json(body, "network", parameters->network);
+    policy_set(body, network_asked(order->request));
     parameter_set_json(body, "volumeMounts", parameters->volume_mounts);
     if (status == SANDLOT_OK)
         status = set_metadata(call, order, body);
@@ -197,24 +202,32 @@ static enum sandlot_status order_once(struct sandlot_call *call, const struct or
     return status;
 }
 
-enum sandlot_status create_sandbox(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_create *request,
-                                   struct record *record)
+static enum sandlot_status order_patiently(struct sandlot_call *call, struct order *order, struct record *record)
 {
-    struct order order = {.e2b = e2b, .request = request, .seconds = create_seconds(e2b, request)};
-
     for (int i = 1;; i++) {
         AUTO_RESPONSE struct http_response response = {.retry_ms = -1};
         struct attempt attempt;
 
         attempt_begin(&attempt, call, 0);
-        enum sandlot_status status = order_once(&attempt.call, &order, &response, record);
+        enum sandlot_status status = order_once(&attempt.call, order, &response, record);
 
         if (status == SANDLOT_OK)
             return status;
         if (i == ATTEMPTS)
             return attempt_fail(&attempt, status);
-        status = after_failure(call, &order, &attempt, status, &response, record);
+        status = after_failure(call, order, &attempt, status, &response, record);
         if (status != SANDLOT_OK || record->document)
             return status;
     }
+}
+
+enum sandlot_status create_sandbox(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_create *request,
+                                   struct record *record)
+{
+    struct order order = {.e2b = e2b, .request = request, .seconds = create_seconds(e2b, request)};
+    enum sandlot_status status = policy_check(call, e2b, network_asked(request));
+
+    if (status == SANDLOT_OK)
+        status = api_hide(call, e2b, network_asked(request));
+    return status == SANDLOT_OK ? order_patiently(call, &order, record) : status;
 }

@@ -2,6 +2,7 @@
 
 #include "create.h"
 
+#include <sandlot/sdk/network.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -145,10 +146,13 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
     struct json_builder body = {0};
     struct api_request order = {.pattern = "/sandboxes/{}/fork", .id = id, .body = &body};
 
+    enum sandlot_status status = network_refuse_fork(call, E2B_SERVICE, request);
+
+    if (status != SANDLOT_OK)
+        return status;
     json_set_integer(&body, "timeout", create_seconds(provider, request));
     json_set_integer(&body, "count", 1);
-    enum sandlot_status status = make_of(call, provider, &order, &answer);
-
+    status = make_of(call, provider, &order, &answer);
     return status == SANDLOT_OK ? tell_copy(call, answer) : status;
 }
 
@@ -176,6 +180,15 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     return result->write(result, kept, strlen(kept));
 }
 
+/* What the snapshot ID, "TEAM/NAME:TAG", was called when it was made; to be freed. */
+static char *name_of(const char *id)
+{
+    const char *slash = strrchr(id, '/');
+    const char *name = slash ? slash + 1 : id;
+
+    return strndup(name, strcspn(name, ":"));
+}
+
 static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct sandlot_listing *listing,
                                         struct json_object *item)
 {
@@ -184,6 +197,9 @@ static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct 
 
     if (!json_read_string(item, "snapshotID", &listed.id, &error))
         return json_fail(call, "E2B's list of snapshots", &error);
+    AUTO_FREE char *name = name_of(listed.id);
+
+    listed.run_label = name;
     return listing->add(listing, &listed);
 }
 

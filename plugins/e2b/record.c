@@ -44,6 +44,7 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
     record->ends_at_ms = timestamp_read(end);
     record->rest_ms = number_of(document, "metadata.\"" KEY_REST "\"");
     record->until_ms = number_of(document, "metadata.\"" KEY_UNTIL "\"");
+    record->has_credentials = number_of(document, "metadata.\"" KEY_CREDENTIALS "\"") > 0;
     if (is_sound(record))
         return SANDLOT_OK;
     record_clear(record);

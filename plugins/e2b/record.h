@@ -8,8 +8,9 @@
 
 /* Metadata of ours. */
 #define KEY_RUN "sandlot-run"
-#define KEY_REST "sandlot-rest"   /* milliseconds that it may rest */
-#define KEY_UNTIL "sandlot-until" /* milliseconds since 1970: it is not made to live longer */
+#define KEY_REST "sandlot-rest"               /* milliseconds that it may rest */
+#define KEY_UNTIL "sandlot-until"             /* milliseconds since 1970: it is not made to live longer */
+#define KEY_CREDENTIALS "sandlot-credentials" /* how many are added to its requests; absent: none */
 
 /* A sandbox as it stood in an answer. All strings are DOCUMENT's. */
 struct record {
@@ -20,6 +21,7 @@ struct record {
     const char *version;   /* of its daemon; "" if that is not said */
     const char *run_label; /* NULL: it is not of our making */
     bool paused;
+    bool has_credentials;
     int64_t ends_at_ms; /* since 1970; 0: not said */
     int64_t rest_ms;    /* KEY_REST and KEY_UNTIL; 0: none */
     int64_t until_ms;

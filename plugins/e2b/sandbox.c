@@ -4,6 +4,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/base64.h>
+#include <sandlot/sdk/network.h>
 
 #include <string.h>
 #include <time.h>
@@ -93,6 +94,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
     const char *user = e2b->parameters.user;
+    const struct sandlot_network *network = network_asked(request);
 
     if (!sandbox)
         return api_no_memory(call);
@@ -103,6 +105,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
     sandbox->id = strdup(record->id);
     sandbox->user = user ? strdup(user) : NULL;
     sandbox->rest_ms = create_seconds(e2b, request) * SECOND_MS;
+    sandbox->has_credentials = network ? network->credential_count > 0 : record->has_credentials;
     if (record->ends_at_ms == 0) {
         sandbox->ends_ms = sandlot_now_ms() + sandbox->rest_ms;
         sandbox->until_ms = request->hard_ttl_ms > 0 ? sandlot_now_ms() + request->hard_ttl_ms : 0;

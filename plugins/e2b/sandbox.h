@@ -13,6 +13,7 @@ struct sandbox {
     struct e2b *e2b;
     char *id;
     char *user;           /* NULL: the template's */
+    bool has_credentials; /* they are added to its requests */
     pthread_mutex_t lock; /* of what follows */
     char *address;        /* of its daemon */
     char *token;          /* NULL: it has none */

@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/network.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -104,6 +105,15 @@ static enum sandlot_status open_once(struct sandlot_call *call, struct api *api)
     if (!api->client)
         status = open_client(call, api);
     pthread_mutex_unlock(&api->lock);
+    return status;
+}
+
+enum sandlot_status api_hide(struct sandlot_call *call, struct api *api, const struct sandlot_network *network)
+{
+    enum sandlot_status status = open_once(call, api);
+
+    if (status == SANDLOT_OK)
+        network_hide(network, http_client_add_secret, api->client);
     return status;
 }
 

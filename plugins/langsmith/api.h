@@ -27,6 +27,9 @@ struct api {
 void api_init(struct api *api, const struct parameters *parameters);
 void api_clear(struct api *api);
 
+/* Keeps the secrets of NETWORK out of all messages. */
+enum sandlot_status api_hide(struct sandlot_call *call, struct api *api, const struct sandlot_network *network);
+
 /* ---- requests --------------------------------------------------------------------------------------------------- */
 
 struct api_request {

@@ -1,5 +1,7 @@
 #include "create.h"
 
+#include "policy.h"
+
 #include <sandlot/sdk/parameters.h>
 #include <string.h>
 
@@ -147,6 +149,8 @@ char *creation_body(const struct parameters *parameters, const struct creation *
     if (parameters->keep_memory)
         json_set_boolean(&body, "preserve_memory_on_stop", true);
     json_set_text(&body, "proxy_config", parameters->proxy_config);
+    if (network_asked(creation->request))
+        policy_set(&body, network_asked(creation->request));
     json_set_text(&body, "mount_config", parameters->mount_config);
     json_set_text(&body, "access_delegation", parameters->access_delegation);
     return json_finish(&body, NULL);

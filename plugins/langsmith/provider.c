@@ -2,6 +2,7 @@
 #include "api.h"
 #include "command.h"
 #include "files.h"
+#include "policy.h"
 #include "sandbox.h"
 #include "snapshot.h"
 
@@ -38,6 +39,7 @@ static const struct sandlot_provider langsmith_provider = {
     .download = files_download,       .pause = sandbox_stop,
     .resume = sandbox_start,          .snapshot = snapshot_capture,
     .list_snapshots = snapshot_list,  .delete_snapshot = snapshot_delete,
+    .set_network = policy_change,
 };
 
 #define LANGSMITH_METADATA(M)                                                                         \
@@ -45,6 +47,7 @@ static const struct sandlot_provider langsmith_provider = {
     M(working_dir, WORKING_DIR)                                                                       \
     M(snapshot_name, "yes")                                                                           \
     M(capabilities, "list upload download pause snapshot streaming")                                  \
+    M(capabilities, "network-open network-hosts network-cidrs network-credentials network-live")      \
     M(credentials, LANGSMITH_CREDENTIALS)                                                             \
     M(environment, "LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT "                                           \
                    "LANGSMITH_SANDBOX_SNAPSHOT_ID LANGSMITH_SANDBOX_SNAPSHOT_NAME " HTTP_ENVIRONMENT) \

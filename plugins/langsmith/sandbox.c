@@ -1,6 +1,7 @@
 #include "sandbox.h"
 
 #include "create.h"
+#include "policy.h"
 #include "snapshot.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -327,8 +328,10 @@ static enum sandlot_status create_new(struct sandlot_call *call, struct api *api
 
     if (!made)
         return no_memory(call);
-    enum sandlot_status status = creation_check(call, &api->parameters, &creation);
+    enum sandlot_status status = policy_check(call, api, network_asked(request));
 
+    if (status == SANDLOT_OK)
+        status = creation_check(call, &api->parameters, &creation);
     if (status == SANDLOT_OK) {
         choose_snapshot(call, &api->parameters, &creation);
         status = create(call, made, &creation);

@@ -243,6 +243,15 @@ static char *capture_body(const struct search *search)
     return json_finish(&body, NULL);
 }
 
+/* As it is listed: the latest of a name goes without tag. */
+static enum sandlot_status write_name(const struct search *search, const struct sandlot_sink *result)
+{
+    bool is_latest = !search->tag || strcmp(search->tag, "latest") == 0;
+    const char *text = is_latest ? search->plain : search->name;
+
+    return result->write(result, text, strlen(text));
+}
+
 enum sandlot_status snapshot_capture(struct sandlot_call *call, void *api, const char *box, const char *name,
                                      const struct sandlot_sink *result)
 {
@@ -266,7 +275,7 @@ enum sandlot_status snapshot_capture(struct sandlot_call *call, void *api, const
     if (status == SANDLOT_OK)
         status = wait_for(call, api, name, search.id);
     if (status == SANDLOT_OK && search.id)
-        status = result->write(result, search.id, strlen(search.id));
+        status = write_name(&search, result);
     search_end(&search);
     return status;
 }

@@ -3,12 +3,14 @@
  * the side that runs in the user's program.
  */
 #include "box/box.h"
+#include "changes.h"
 #include "client.h"
 #include "execute.h"
 #include "folder.h"
 #include "image.h"
 #include "network_policy.h"
 #include "parameters.h"
+#include "port.h"
 #include "rootfs.h"
 #include "sandbox.h"
 #include "settings.h"
@@ -464,6 +466,20 @@ static enum sandlot_status local_network_log(struct sandlot_call *call, void *pr
     return network_log(sandbox, call, after, log);
 }
 
+static enum sandlot_status local_connect_port(struct sandlot_call *call, void *provider, void *sandbox,
+                                              const struct sandlot_connection *connection)
+{
+    (void)provider;
+    return port_connect(sandbox, call, connection);
+}
+
+static enum sandlot_status local_changes(struct sandlot_call *call, void *provider, void *sandbox,
+                                         const struct sandlot_changes *changes)
+{
+    (void)provider;
+    return changes_tell(sandbox, call, changes);
+}
+
 static const struct sandlot_provider local_provider = {
     SANDLOT_TABLE(local),
     .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
@@ -478,19 +494,21 @@ static const struct sandlot_provider local_provider = {
     .set_network = local_set_network,
     .show_network = local_show_network,
     .network_log = local_network_log,
+    .connect_port = local_connect_port,
+    .changes = local_changes,
 };
 
-#define LOCAL_METADATA(M)                                                                                             \
-    M(description, "Sandboxes on this machine: no cloud, no key")                                                     \
-    M(package, "sandlot")                                                                                             \
-    M(working_dir, "/workspace")                                                                                      \
-    M(capabilities,                                                                                                   \
-      "list files streaming terminal network-off network-hosts network-ports network-cidrs network-live network-log") \
-    M(confined, "no")                                                                                                 \
-    M(environment, "XDG_STATE_HOME XDG_CONFIG_HOME HOME")                                                             \
-    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")                               \
-    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")                         \
-    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")                            \
-    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.")                 \
+#define LOCAL_METADATA(M)                                                                             \
+    M(description, "Sandboxes on this machine: no cloud, no key")                                     \
+    M(package, "sandlot")                                                                             \
+    M(working_dir, "/workspace")                                                                      \
+    M(capabilities, "list files streaming terminal ports changes")                                    \
+    M(capabilities, "network-off network-hosts network-ports network-cidrs network-live network-log") \
+    M(confined, "no")                                                                                 \
+    M(environment, "XDG_STATE_HOME XDG_CONFIG_HOME HOME")                                             \
+    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")               \
+    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")         \
+    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")            \
+    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.") \
     M(inside_unless, "rootfs image confinement fake_root")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

@@ -42,11 +42,14 @@ enum message_kind {
                          that is closed on the other side when the box has ended */
     MESSAGE_TERMINAL, /* a struct terminal_request and its strings; answered by MESSAGE_TERMINAL_IS, and when the
                          command is over by MESSAGE_ENDED */
+    MESSAGE_SOCKET,   /* body: AF_INET or AF_INET6 as uint32_t; answered by MESSAGE_SOCKET_IS. A descriptor, if there is
+                         one: the reading end of a pipe; until its other end is closed the box counts as in use */
     /* from a box's init */
     MESSAGE_ENDED = 48, /* struct run_result: the command is over */
     MESSAGE_ROOT_IS,
     MESSAGE_TERMINAL_IS, /* with the controlling side of the pseudo-terminal: who closes it hangs up */
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
+    MESSAGE_SOCKET_IS,   /* with an unconnected TCP socket of the box's network namespace */
     MESSAGE_LISTENER,    /* to the keeper, with the listener that the box's programs take for a proxy */
     /* from both */
     MESSAGE_DONE = 64,
@@ -62,7 +65,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 4u
+#define PROTOCOL_VERSION 5u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

@@ -116,15 +116,14 @@ static bool note_confinement(struct sandbox *sandbox, struct sandlot_call *call,
     return asprintf(&sandbox->working_dir, "%s/boxes/%s/storage/upper", sandbox->client->state_path, sandbox->id) >= 0;
 }
 
-/* The box's record, to be freed. */
-static char *record_of(const struct sandbox *sandbox)
+char *sandbox_record(const struct sandbox *sandbox)
 {
     return read_text(openat(sandbox->folder_fd, "record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 static bool read_record(struct sandbox *sandbox, struct sandlot_call *call)
 {
-    AUTO_FREE char *record = record_of(sandbox);
+    AUTO_FREE char *record = sandbox_record(sandbox);
 
     if (!record)
         return false;
@@ -171,7 +170,7 @@ struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, c
 
 void sandbox_log_limits(const struct sandbox *sandbox, struct sandlot_call *call, bool cpus)
 {
-    AUTO_FREE char *record = record_of(sandbox);
+    AUTO_FREE char *record = sandbox_record(sandbox);
     AUTO_FREE char *limits = record ? fields_get(record, "limits") : NULL;
 
     if (!limits)

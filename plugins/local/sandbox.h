@@ -41,6 +41,9 @@ bool sandbox_id_valid(const char *id);
 /* Is there a folder of box ID? */
 bool sandbox_exists(int state_fd, const char *id);
 
+/* The box's record (settings.h has its form), to be freed; NULL: it is gone. */
+char *sandbox_record(const struct sandbox *sandbox);
+
 /* Tells the host which limits of a new box are weaker than they could be. CPUS: processors are limited. */
 void sandbox_log_limits(const struct sandbox *sandbox, struct sandlot_call *call, bool cpus);
 

@@ -8,6 +8,7 @@
 
 #include "message.h"
 #include "origin.h"
+#include "policy.h"
 
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/parameters.h>
@@ -28,6 +29,7 @@ struct definition {
     Modal__Resources resources;
     Modal__GpuConfig gpu;
     Modal__NetworkAccess network;
+    struct policy_lists network_lists;
     Modal__SchedulerPlacement placement;
     Modal__Empty ports;
     Modal__StringMap variables;
@@ -53,6 +55,7 @@ static void definition_clear(struct definition *definition)
         free(definition->texts[i]);
         free(definition->words[i]);
     }
+    policy_lists_clear(&definition->network_lists);
     json_object_put(definition->variable_table);
     json_object_put(definition->tag_table);
     free(definition->secret_ids);
@@ -126,13 +129,13 @@ static enum sandlot_status set_resources(struct sandlot_call *call, struct defin
     return SANDLOT_OK;
 }
 
-static enum sandlot_status set_network(struct sandlot_call *call, struct definition *definition,
-                                       const struct parameters *parameters)
+/* As the parameters want it. */
+static enum sandlot_status set_own_network(struct sandlot_call *call, struct definition *definition,
+                                           const struct parameters *parameters)
 {
     Modal__NetworkAccess *network = &definition->network;
 
     *network = (Modal__NetworkAccess)MODAL__NETWORK_ACCESS__INIT;
-    definition->sandbox.network_access = network;
     if (!cut(definition, 0, parameters->network_allow_list, &network->allowed_cidrs, &network->n_allowed_cidrs) ||
         !cut(definition, 1, parameters->domain_allow_list, &network->allowed_domains, &network->n_allowed_domains))
         return api_no_memory(call);
@@ -145,6 +148,18 @@ static enum sandlot_status set_network(struct sandlot_call *call, struct definit
                                    : some                    ? MODAL__NETWORK_ACCESS_TYPE__ALLOWLIST
                                                              : MODAL__NETWORK_ACCESS_TYPE__OPEN;
     return SANDLOT_OK;
+}
+
+static enum sandlot_status set_network(struct sandlot_call *call, struct definition *definition,
+                                       const struct modal *modal, const struct sandlot_network *asked)
+{
+    enum sandlot_status status = policy_check(call, modal, asked);
+
+    definition->sandbox.network_access = &definition->network;
+    if (status != SANDLOT_OK)
+        return status;
+    return asked ? policy_write(call, asked, &definition->network_lists, &definition->network)
+                 : set_own_network(call, definition, &modal->parameters);
 }
 
 static enum sandlot_status set_placement(struct sandlot_call *call, struct definition *definition,
@@ -339,7 +354,7 @@ static enum sandlot_status define(struct sandlot_call *call, struct modal *modal
     enum sandlot_status status = set_resources(call, definition, parameters);
 
     if (status == SANDLOT_OK)
-        status = set_network(call, definition, parameters);
+        status = set_network(call, definition, modal, network_asked(request));
     if (status == SANDLOT_OK)
         status = set_placement(call, definition, parameters);
     if (status == SANDLOT_OK)

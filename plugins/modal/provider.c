@@ -11,6 +11,7 @@
 #include "download.h"
 #include "lifecycle.h"
 #include "message.h"
+#include "policy.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -65,6 +66,7 @@ static const struct sandlot_provider modal_provider = {
     .list_snapshots = snapshots_list,
     .delete_snapshot = snapshots_delete,
     .fork = snapshots_fork,
+    .set_network = policy_change,
     .check = check_credentials,
 };
 
@@ -74,6 +76,7 @@ static const struct sandlot_provider modal_provider = {
     M(working_dir, WORKING_DIR)                                                                                   \
     M(snapshot_name, "yes")                                                                                       \
     M(capabilities, "list upload download snapshot fork streaming check")                                         \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-live")                          \
     M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL "          \
                    "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME") \
     M(environment, HTTP_ENVIRONMENT)                                                                              \

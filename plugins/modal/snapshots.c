@@ -7,6 +7,7 @@
 #include "create.h"
 #include "message.h"
 #include "origin.h"
+#include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
 
@@ -80,6 +81,16 @@ static enum sandlot_status publish(struct sandlot_call *call, struct modal *moda
     return api_call(call, modal, &rpc, NULL, NULL);
 }
 
+/* How many bytes of TAG its name has as it is listed: the latest of a name goes without tag. */
+static size_t length_of_name(const char *tag)
+{
+    static const char latest[] = ":latest";
+    size_t length = strlen(tag);
+    size_t tail = sizeof(latest) - 1;
+
+    return length > tail && strcmp(tag + length - tail, latest) == 0 ? length - tail : length;
+}
+
 enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
                                    const struct sandlot_sink *result)
 {
@@ -94,7 +105,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
         return status;
     status = publish(call, provider, image_id, name);
     if (status == SANDLOT_OK)
-        return result->write(result, image_id, strlen(image_id));
+        return result->write(result, name, length_of_name(name));
     struct attempt cleanup; /* what nobody can name would stay for ever */
 
     attempt_begin_urgent(&cleanup, call, CLEANUP_MS);
@@ -106,11 +117,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 
 static enum sandlot_status add_item(const struct sandlot_listing *listing, const Modal__ImageListTagsItem *item)
 {
-    static const char latest[] = ":latest";
-    size_t length = strlen(item->tag);
-    size_t tail = sizeof(latest) - 1;
-    bool is_latest = length > tail && strcmp(item->tag + length - tail, latest) == 0;
-    AUTO_FREE char *name = strndup(item->tag, is_latest ? length - tail : length);
+    AUTO_FREE char *name = strndup(item->tag, length_of_name(item->tag));
     bool known = item->created_at > 0 && item->created_at < 1e11;
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = name ? name : item->tag,
@@ -159,7 +166,10 @@ enum sandlot_status snapshots_fork(struct sandlot_call *call, void *provider, co
                                    const struct sandlot_create *request)
 {
     AUTO_FREE char *image_id = NULL;
-    enum sandlot_status status = capture(call, provider, id, FORK_LIFE_S, &image_id);
+    enum sandlot_status status = policy_check(call, provider, network_asked(request));
+
+    if (status == SANDLOT_OK)
+        status = capture(call, provider, id, FORK_LIFE_S, &image_id);
 
     if (status != SANDLOT_OK)
         return status;
@@ -170,7 +180,8 @@ enum sandlot_status snapshots_fork(struct sandlot_call *call, void *provider, co
                                   .label_count = request->label_count,
                                   .idle_ttl_ms = request->idle_ttl_ms,
                                   .hard_ttl_ms = request->hard_ttl_ms,
-                                  .flags = request->flags};
+                                  .flags = request->flags,
+                                  .network = network_asked(request)};
 
     return create_sandbox(call, provider, &copy, NULL);
 }

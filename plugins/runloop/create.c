@@ -8,6 +8,7 @@
 #include "create.h"
 
 #include "blueprint.h"
+#include "policy.h"
 
 #include <math.h>
 #include <sandlot/sdk/attempt.h>
@@ -86,7 +87,8 @@ static void set_launch(struct json_builder *body, const struct parameters *wante
 }
 
 static enum sandlot_status make_body(struct sandlot_call *call, const struct parameters *wanted,
-                                     const struct sandlot_create *request, const struct origin *origin, char **text)
+                                     const struct sandlot_create *request, const struct origin *origin,
+                                     const char *policy_id, char **text)
 {
     struct json_builder body = {0};
     enum sandlot_status status = parameter_set_texts(call, &body, "metadata", "metadata", wanted->metadata);
@@ -102,6 +104,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     parameter_set_text(&body, "blueprint_name", origin->blueprint_name);
     parameter_set_text(&body, "snapshot_id", origin->snapshot_id);
     set_launch(&body, wanted);
+    parameter_set_text(&body, "launch_parameters.network_policy_id", policy_id);
     set_lifetimes(&body, request);
     parameter_set_json(&body, "mounts", wanted->mounts);
     *text = json_finish(&body, NULL);
@@ -262,10 +265,13 @@ static enum sandlot_status create(struct sandlot_call *call, struct runloop *run
                                   struct record *record)
 {
     AUTO_FREE char *body = NULL;
+    AUTO_FREE char *policy_id = NULL;
     struct creation creation = {
         .call = call, .runloop = runloop, .run_label = request->run_label, .pause_ms = FIRST_PAUSE_MS};
-    enum sandlot_status status = make_body(call, &runloop->parameters, request, origin, &body);
+    enum sandlot_status status = policy_find(call, runloop, network_asked(request), &policy_id);
 
+    if (status == SANDLOT_OK)
+        status = make_body(call, &runloop->parameters, request, origin, policy_id, &body);
     if (status != SANDLOT_OK)
         return status;
     creation.body = body;
@@ -282,6 +288,8 @@ enum sandlot_status create_devbox(struct sandlot_call *call, struct runloop *run
     AUTO_ORIGIN struct origin origin = {0};
     enum sandlot_status status = check_wanted(call, &runloop->parameters);
 
+    if (status == SANDLOT_OK)
+        status = policy_check(call, runloop, network_asked(request));
     *record = (struct record){0};
     if (status == SANDLOT_OK)
         status = blueprint_find_origin(call, runloop, request, &origin);

@@ -1,6 +1,7 @@
 #include "lifecycle.h"
 
 #include "create.h"
+#include "policy.h"
 #include "sandbox.h"
 #include "snapshots.h"
 
@@ -39,9 +40,15 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     for (;;) {
         const struct api_order order = {
             .method = "POST", .target = http_target("/v1/devboxes/{}/shutdown", id), .accepted = answers};
+        AUTO_DOCUMENT struct json_object *ended = NULL;
+        const char *policy = NULL;
         int code = 0;
-        enum sandlot_status status = api_send_order(call, provider, &order, &code, NULL);
+        enum sandlot_status status = api_send_order(call, provider, &order, &code, &ended);
 
+        if (ended)
+            json_find_string(ended, "launch_parameters.network_policy_id", &policy, NULL);
+        if (status == SANDLOT_OK && policy)
+            policy_collect(call, provider, policy);
         if (status != SANDLOT_OK || code < 300 || code == 404)
             return status;
         status = still_lives(call, provider, id);
@@ -134,8 +141,10 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
     AUTO_FREE char *snapshot = NULL;
     struct attempt cleaning;
     AUTO_RECORD struct record record = {0};
-    enum sandlot_status status = snapshots_capture(call, provider, id, request->run_label, &snapshot);
+    enum sandlot_status status = policy_check(call, provider, network_asked(request));
 
+    if (status == SANDLOT_OK)
+        status = snapshots_capture(call, provider, id, request->run_label, &snapshot);
     if (status == SANDLOT_OK)
         status = create_from_disk(call, provider, request, snapshot, &record);
     if (status == SANDLOT_OK && record.phase != PHASE_RUNNING)

@@ -62,6 +62,7 @@ static const struct sandlot_provider runloop_provider = {
     M(working_dir, "/home/user")                                                           \
     M(snapshot_name, "yes")                                                                \
     M(capabilities, "list upload download pause snapshot fork streaming")                  \
+    M(capabilities, "network-off network-open network-hosts network-cidrs")                \
     M(credentials, "RUNLOOP_API_KEY")                                                      \
     M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \
                    "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)

@@ -166,7 +166,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
                             name, taken);
     if (status == SANDLOT_OK)
         status = snapshots_capture(call, provider, id, name, &snapshot);
-    return status == SANDLOT_OK && snapshot ? result->write(result, snapshot, strlen(snapshot)) : status;
+    return status == SANDLOT_OK ? result->write(result, name, strlen(name)) : status; /* as it is listed */
 }
 
 /* ---- listing and deleting ---------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "create.h"
 
 #include "label.h"
+#include "policy.h"
 
 #include <inttypes.h>
 #include <sandlot/sdk/attempt.h>
@@ -59,6 +60,8 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     parameter_set_text(&body, "snapshot_id", request->snapshot ? request->snapshot : parameters->snapshot);
     parameter_set_text(&body, "config.resources.memory", parameters->memory);
     parameter_set_json(&body, "config.network", parameters->network);
+    if (network_asked(request))
+        json_set_value(&body, "config.network", policy_document(network_asked(request)));
     if (!parameters->auto_resume)
         json_set_boolean(&body, "config.auto_resume", false);
     if (status == SANDLOT_OK)
@@ -192,8 +195,10 @@ enum sandlot_status create_claim(struct sandlot_call *call, struct sandbox0 *san
                           .label = request->run_label,
                           .begun_ms = sandlot_now_ms(),
                           .pause_ms = FIRST_PAUSE_MS};
-    enum sandlot_status status = make_body(call, &sandbox0->parameters, request, claim.label, &claim.body);
+    enum sandlot_status status = policy_check(call, sandbox0, network_asked(request));
 
+    if (status == SANDLOT_OK)
+        status = make_body(call, &sandbox0->parameters, request, claim.label, &claim.body);
     if (status == SANDLOT_OK)
         status = claim_until_known(&claim);
     free(claim.body);

@@ -2,6 +2,7 @@
 
 #include "create.h"
 #include "label.h"
+#include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <string.h>
@@ -164,15 +165,19 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
     struct json_builder body = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     const char *copy;
-    enum sandlot_status status = create_set_lifetimes(call, &sandbox0->parameters, request, &body);
+    enum sandlot_status status = policy_check(call, sandbox0, network_asked(request));
 
+    if (status == SANDLOT_OK)
+        status = create_set_lifetimes(call, &sandbox0->parameters, request, &body);
     if (status == SANDLOT_OK)
         status = make(call, sandbox0, http_target(SANDBOXES "/{}/fork", id), &body, "data.sandbox.id", &answer, &copy);
     if (status != SANDLOT_OK)
         return status;
     call->host->created(call, copy, NULL);
+    if (network_asked(request)) /* before it wakes */
+        status = policy_put(call, sandbox0, copy, network_asked(request));
     relabel(call, sandbox0, copy, request->run_label);
-    return SANDLOT_OK;
+    return status;
 }
 
 /* ---- snapshots -------------------------------------------------------------------------------------------------- */
@@ -214,6 +219,8 @@ static enum sandlot_status add_snapshots_of(struct sandlot_call *call, struct sa
         if (record_read(json_object_array_get_idx(items, i), &snapshot, &error)) {
             listed.id = snapshot.id;
             listed.created_at_ms = snapshot.created_at_ms;
+            listed.run_label = NULL;
+            json_find_string(json_object_array_get_idx(items, i), "name", &listed.run_label, NULL);
             status = listing->add(listing, &listed);
         } else
             status = make_no_sense(call, &error);

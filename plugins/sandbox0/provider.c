@@ -6,6 +6,7 @@
 #include "command.h"
 #include "files.h"
 #include "lifecycle.h"
+#include "policy.h"
 
 SANDLOT_PARAMETERS(sandbox0, SANDBOX0_PARAMETERS)
 
@@ -35,15 +36,16 @@ static const struct sandlot_provider sandbox0_provider = {
     .list = lifecycle_list,     .execute = command_execute,      .upload = files_upload,
     .download = files_download, .pause = lifecycle_pause,        .resume = lifecycle_resume,
     .snapshot = snapshot_make,  .list_snapshots = snapshot_list, .delete_snapshot = snapshot_delete,
-    .fork = lifecycle_fork,
+    .fork = lifecycle_fork,     .set_network = policy_change,
 };
 
-#define SANDBOX0_METADATA(M)                                    \
-    M(description, "Sandboxes of Sandbox0")                     \
-    M(package, "sandlot-provider-sandbox0")                     \
-    M(working_dir, WORKING_DIR)                                 \
-    M(snapshot_name, "yes")                                     \
-    M(capabilities, "list upload download pause snapshot fork") \
-    M(credentials, KEYS)                                        \
+#define SANDBOX0_METADATA(M)                                                               \
+    M(description, "Sandboxes of Sandbox0")                                                \
+    M(package, "sandlot-provider-sandbox0")                                                \
+    M(working_dir, WORKING_DIR)                                                            \
+    M(snapshot_name, "yes")                                                                \
+    M(capabilities, "list upload download pause snapshot fork")                            \
+    M(capabilities, "network-open network-hosts network-ports network-cidrs network-live") \
+    M(credentials, KEYS)                                                                   \
     M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(sandbox0, SANDBOX0_METADATA, SANDBOX0_PARAMETERS);

@@ -9,6 +9,8 @@
  */
 #include "create.h"
 
+#include "policy.h"
+
 #include <inttypes.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/parameters.h>
@@ -148,9 +150,12 @@ static enum sandlot_status set_tables(struct sandlot_call *call, const struct pa
     return status;
 }
 
-static void set_network(const struct parameters *parameters, struct json_builder *body)
+static void set_network(const struct parameters *parameters, const struct sandlot_network *network,
+                        struct json_builder *body)
 {
-    if (parameters->network_block)
+    if (network)
+        policy_set(body, network);
+    else if (parameters->network_block)
         json_set_string(body, "networkPolicy.mode", "deny-all");
     else
         parameter_set_json(body, "networkPolicy", parameters->network_policy);
@@ -173,7 +178,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct ver
     json_set_boolean(&body, "persistent", parameters->persistent);
     parameter_set_text(&body, "region", parameters->region);
     set_origin(parameters, snapshot, &body);
-    set_network(parameters, &body);
+    set_network(parameters, network_asked(request), &body);
     parameter_set_integer(&body, "resources.vcpus", parameters->vcpus);
     if (parameters->snapshot_expiration_s != SANDLOT_ABSENT_INTEGER)
         json_set_integer(&body, "snapshotExpiration", api_milliseconds(parameters->snapshot_expiration_s));
@@ -256,15 +261,17 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct vercel *ver
     const int64_t lengths_ms[] = {wanted_ms, SMALL_PLAN_MS, FIVE_MINUTES_MS};
     const char *path = parameter_is_said(vercel->parameters.runtime) ? "/v2/sandboxes" : "/v3/sandboxes";
     char refusal[64] = "";
+    enum sandlot_status status = policy_check(call, vercel, network_asked(request));
 
+    if (status != SANDLOT_OK)
+        return status;
     for (size_t i = 0; i < sizeof(lengths_ms) / sizeof(*lengths_ms); i++) {
         struct api_request order = {.target = NULL, .scope = API_SESSION};
 
         if (i > 0 && lengths_ms[i] >= wanted_ms)
             continue;
-        enum sandlot_status status =
-            make_body(call, vercel, request, lengths_ms[i],
-                      i > 0 ? lengths_ms[i] : api_milliseconds(vercel->parameters.session_maximum_s), &order.body);
+        status = make_body(call, vercel, request, lengths_ms[i],
+                           i > 0 ? lengths_ms[i] : api_milliseconds(vercel->parameters.session_maximum_s), &order.body);
 
         if (status != SANDLOT_OK) {
             free(order.body);

@@ -1,6 +1,7 @@
 #include "lifecycle.h"
 
 #include "create.h"
+#include "policy.h"
 #include "snapshots.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -147,6 +148,8 @@ static enum sandlot_status make_fork(struct sandlot_call *call, struct vercel *v
 
     json_set_integer(&body, "timeout", create_timeout_ms(&vercel->parameters, request));
     json_set_boolean(&body, "persistent", vercel->parameters.persistent);
+    if (network_asked(request))
+        policy_set(&body, network_asked(request));
     enum sandlot_status status =
         create_set_name(call, vercel, request, api_milliseconds(vercel->parameters.session_maximum_s), &body);
     struct api_request order = {
@@ -174,8 +177,10 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
     AUTO_RECORD struct record record = {0};
     AUTO_RECORD struct record running = {0};
     AUTO_FREE char *snapshot = NULL;
-    enum sandlot_status status = api_open(call, provider);
+    enum sandlot_status status = policy_check(call, provider, network_asked(request));
 
+    if (status == SANDLOT_OK)
+        status = api_open(call, provider);
     if (status == SANDLOT_OK)
         status = snapshots_take(call, provider, id, &snapshot);
     if (status == SANDLOT_OK)

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "download.h"
 #include "lifecycle.h"
+#include "policy.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -51,15 +52,17 @@ static const struct sandlot_provider vercel_provider = {
     .list_snapshots = snapshots_list,
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
+    .set_network = policy_change,
 };
 
-#define VERCEL_METADATA(M)                                                                              \
-    M(description, "Sandboxes of Vercel")                                                               \
-    M(package, "sandlot-provider-vercel")                                                               \
-    M(working_dir, WORKING_DIR)                                                                         \
-    M(snapshot_name, "yes")                                                                             \
-    M(capabilities, "list upload download pause snapshot fork streaming")                               \
-    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                    \
-    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT) \
+#define VERCEL_METADATA(M)                                                                                   \
+    M(description, "Sandboxes of Vercel")                                                                    \
+    M(package, "sandlot-provider-vercel")                                                                    \
+    M(working_dir, WORKING_DIR)                                                                              \
+    M(snapshot_name, "yes")                                                                                  \
+    M(capabilities, "list upload download pause snapshot fork streaming")                                    \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live") \
+    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                         \
+    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)      \
     M(project, "VERCEL_TEAM_ID VERCEL_PROJECT_ID")
 SANDLOT_ENTRY_POINT(vercel, VERCEL_METADATA, VERCEL_PARAMETERS);

@@ -37,6 +37,15 @@ static void read_until(struct json_object *document, struct record *record)
         record->until_ms = 0;
 }
 
+/* Which hosts have headers is told, and their names; their values never are. */
+static bool has_credentials(struct json_object *document)
+{
+    struct json_object *rules = NULL;
+
+    json_find_array(document, "sandbox.networkPolicy.injectionRules", &rules, NULL);
+    return rules && json_object_array_length(rules) > 0;
+}
+
 static bool read_sandbox(struct json_object *document, struct record *record, struct json_error *error)
 {
     return json_read_string(document, "sandbox.name", &record->name, error) &&
@@ -84,6 +93,7 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
                             "Vercel's answer tells of a sandbox without a name or a session; report it to Vercel");
     }
     read_until(document, record);
+    record->has_credentials = has_credentials(document);
     record->phase = phase_of(record->state);
     record->document = json_object_get(document);
     return SANDLOT_OK;

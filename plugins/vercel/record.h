@@ -31,6 +31,7 @@ struct record {
     const char *snapshot;        /* what the next session starts from */
     const char *source_snapshot; /* what this session has started from */
     bool persistent;
+    bool has_credentials; /* headers are added to its requests */
     int64_t created_at_ms;
     int64_t timeout_ms;  /* of a new session; 0: not said */
     int64_t begun_at_ms; /* when this session began; 0: not said, nor is the next */

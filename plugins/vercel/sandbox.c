@@ -63,6 +63,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     sandbox->session = session;
     free(sandbox->working_dir);
     sandbox->working_dir = folder;
+    sandbox->has_credentials = record->has_credentials;
     sandbox->running = record->phase == PHASE_RUNNING;
     sandbox->ends_ms = record->ends_at_ms > 0 ? on_our_clock(record->ends_at_ms) : 0;
     if (sandbox->rest_ms == 0)

@@ -13,6 +13,7 @@ struct sandbox {
     pthread_mutex_t lock; /* of all below */
     char *session;
     char *working_dir;
+    bool has_credentials; /* headers are added to its requests */
     bool running;
     int64_t ends_ms;  /* when the session ends, by CLOCK_MONOTONIC; 0: unknown */
     int64_t rest_ms;  /* it is to live so long without use */

@@ -47,8 +47,8 @@ static const char *first_bad_word(const char *text, bool (*accepted)(const char 
 static bool is_capability(const char *word)
 {
     return note_has_word(
-        "list upload download files pause snapshot fork terminal streaming check network-live network-log network-off "
-        "network-open network-hosts network-ports network-cidrs network-credentials",
+        "list upload download files pause snapshot fork terminal streaming check network-live network-log ports urls "
+        "network-off network-open network-hosts network-ports network-cidrs network-credentials",
         word);
 }
 

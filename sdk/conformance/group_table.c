@@ -54,6 +54,9 @@ static void check_capabilities(const struct kit *kit, const struct sandlot_provi
     check_capability(kit, "check", HAS_FUNCTION(check));
     check_capability(kit, "network-live", HAS_FUNCTION(set_network));
     check_capability(kit, "network-log", HAS_FUNCTION(network_log));
+    check_capability(kit, "ports", HAS_FUNCTION(connect_port));
+    check_capability(kit, "urls", HAS_FUNCTION(port_url));
+    check_capability(kit, "changes", HAS_FUNCTION(changes));
     check_capability(kit, "streaming", promised(kit, table, "streaming", table->flags & SANDLOT_STREAMS_OUTPUT));
 #undef HAS_FUNCTION
 }

@@ -178,18 +178,35 @@ cp "$build"/first_*.so "$scratch/search/"
 json "they are listed" 0 '.providers | map(select(.name | startswith("first_")) | .ready) == [true, true, true]' providers
 works "built for 1.0:"
 
-# ---- a program built for the first library ----
-if compile "a program builds with the header of the first library" "$scratch/first_program" -I"$first" ${sanitizers:+"$sanitizers"} \
-    "$first/first_program.c" -L"$BUILD" -lsandlot; then
+# ---- programs built for earlier libraries ----
+# program NAME FOLDER PROVIDER: works, with its provider in both isolations
+program() {
+    local isolation
+    compile "a program builds with the header of ${2##*/}" "$scratch/$1" -I"$2" ${sanitizers:+"$sanitizers"} "$2/$1.c" -L"$BUILD" -lsandlot ||
+        return
     for isolation in none process; do
-        isolate "$isolation" first_everything
-        LD_LIBRARY_PATH=$BUILD timeout 120 "$scratch/first_program" >"$scratch/out" 2>"$scratch/err"
+        isolate "$isolation" "$3"
+        LD_LIBRARY_PATH=$BUILD timeout 120 "$scratch/$1" >"$scratch/out" 2>"$scratch/err"
         status=$?
         out=$(cat "$scratch/out")
         err=$(cat "$scratch/err")
-        check "and works with today's library, isolation $isolation" test "$status" = 0 -a "${out##*: }" = "0 failures"
+        check "$1 works with today's library, isolation $isolation" test "$status" = 0 -a "${out##*: }" = "0 failures"
         check "it leaves nothing, isolation $isolation" no_boxes
     done
+}
+program first_program "$first" first_everything
+
+# ---- built for 1.2 ----
+second=tests/abi/1.2
+if plugin "a provider builds with the header of 1.2" "$scratch/search/second_network.so" -I"$second" "$second/second_network.c"; then
+    program second_program "$second" second_network
+    run create --sandbox second_network --network off
+    id=$out
+    json "what it knows nothing of is not asked of it: a fork with a policy" 1 \
+        '.error == "not_supported" and (.message | contains("make a snapshot"))' fork "$id"
+    run delete --sandbox second_network "$id"
+    check "nothing is left of 1.2" no_boxes
+    rm "$scratch/search/second_network.so" "$config"
 fi
 
 # ---- built for a later minor version ----

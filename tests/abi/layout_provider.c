@@ -112,6 +112,38 @@ FIELD(sandlot_network_log, 8, context, void *);
 FIELD(sandlot_network_log, 16, add,
       enum sandlot_status (*)(const struct sandlot_network_log *, const struct sandlot_network_decision *));
 SIZE(sandlot_network_log, 24);
+
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_connection, 0, size, size_t);
+FIELD(sandlot_connection, 8, port, uint16_t);
+FIELD(sandlot_connection, 16, input, const struct sandlot_source *);
+FIELD(sandlot_connection, 24, output, const struct sandlot_sink *);
+FIELD(sandlot_connection, 32, context, void *);
+FIELD(sandlot_connection, 40, opened, void (*)(const struct sandlot_connection *));
+FIELD(sandlot_connection, 48, closed, void (*)(const struct sandlot_connection *));
+SIZE(sandlot_connection, 56);
+
+FIELD(sandlot_port_address, 0, size, size_t);
+FIELD(sandlot_port_address, 8, url, const char *);
+FIELD(sandlot_port_address, 16, header, const char *);
+FIELD(sandlot_port_address, 24, expires_at_ms, int64_t);
+FIELD(sandlot_port_address, 32, is_public, bool);
+SIZE(sandlot_port_address, 40);
+
+FIELD(sandlot_port_answer, 0, size, size_t);
+FIELD(sandlot_port_answer, 8, context, void *);
+FIELD(sandlot_port_answer, 16, found,
+      void (*)(const struct sandlot_port_answer *, const struct sandlot_port_address *));
+SIZE(sandlot_port_answer, 24);
+#endif
+#endif
+
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_changes, 0, size, size_t);
+FIELD(sandlot_changes, 8, context, void *);
+FIELD(sandlot_changes, 16, base, void (*)(const struct sandlot_changes *, const char *, int64_t));
+FIELD(sandlot_changes, 24, add, enum sandlot_status (*)(const struct sandlot_changes *, const char *));
+SIZE(sandlot_changes, 32);
 #endif
 
 FIELD(sandlot_source, 0, size, size_t);
@@ -234,6 +266,13 @@ FIELD(sandlot_provider, 208, show_network,
       enum sandlot_status (*)(struct sandlot_call *, void *, void *, const struct sandlot_network_view *));
 FIELD(sandlot_provider, 216, network_log,
       enum sandlot_status (*)(struct sandlot_call *, void *, void *, uint64_t, const struct sandlot_network_log *));
+#endif
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_provider, 224, connect_port,
+      enum sandlot_status (*)(struct sandlot_call *, void *, void *, const struct sandlot_connection *));
+FIELD(sandlot_provider, 232, port_url,
+      enum sandlot_status (*)(struct sandlot_call *, void *, void *, uint16_t, int64_t,
+                              const struct sandlot_port_answer *));
 #endif
 SIZE(sandlot_provider, 192);
 

@@ -250,6 +250,25 @@ mcp "and, where nothing was asked, what the provider says" "There is no network 
 delete_network() { "$SANDLOT" -q delete --sandbox network the-box >/dev/null; }
 delete_network
 
+# ---- a fork may reach what its original may, asked anew ----
+# forks NAME POLICY: what was asked for the fork of $id
+forks() {
+    rm -f "$policy"
+    run fork "$id"
+    check "$1" test "$status" = 0 -a "$(cat "$policy" 2>/dev/null)" = "$2"
+    run delete --sandbox network the-fork
+}
+id=$("$SANDLOT" create --sandbox network --allow '*.example.com:8443')
+forks "a fork has the list, and the credential as the configuration has it" "mode 2 trusted -
+entry 2 example.com 8443
+credential git.example.com Authorization $secret - - 0"
+run network off "$id"
+forks "and what was changed since" "mode 1 trusted -"
+delete_network
+id=$("$SANDLOT" create --sandbox network --config /dev/null --param "folder=$folder")
+forks "of one for which nothing was asked nothing is asked" "mode 0 trusted -"
+delete_network
+
 # ---- the same across a process ----
 sed -i 's/isolation = "none"/isolation = "unconfined"/' "$config"
 holds "a provider in a process of its own is asked for the same" "mode 2 trusted -

@@ -130,6 +130,14 @@ fault "all sandboxes are one" "lifecycle: two sandboxes at once" shares lifecycl
 fault "deleting does nothing" "lifecycle: attach to a deleted sandbox|lifecycle: closing deletes what the session made|lifecycle: its sandbox is deleted|leftovers: the vendor lists none of them any more" never_deletes lifecycle
 fault "listings without sandboxes" "lifecycle: a new sandbox is listed|lifecycle: its state is a word in lower case|lifecycle: the run label is listed" uncounted lifecycle
 
+mkdir "$scratch/fake"
+passes "pausing, snapshots and forks" --only lifecycle --param folder="$scratch/fake" "$BUILD/tests/plugins/fake.so"
+check "none of it skipped" grep -q "^ok [0-9]* - lifecycle: the fork has the files$" "$scratch/tap"
+finds "a snapshot that is told as it is not listed" "lifecycle: the snapshot is listed as it was told|lifecycle: it has the files" \
+    --only lifecycle --param folder="$scratch/fake" --param other_snapshot_id=true "$BUILD/tests/plugins/fake.so"
+finds "a fork without files" "lifecycle: the fork has the files" --only lifecycle --param folder="$scratch/fake" --param empty_fork=true \
+    "$BUILD/tests/plugins/fake.so"
+
 # ---- a provider that wants to pass for the kit ----
 for group in table secrets lifecycle; do
     kit --only $group "$BUILD/tests/plugins/conformance_forger.so"

@@ -16,10 +16,9 @@ usage "no command" "no command"
 usage "unknown command" "there is no command 'exce'.*did you mean 'exec'" exce
 usage "unknown command without neighbour" "there is no command 'xylophone'" xylophone
 usage "commands have no abbreviations" "there is no command 'prov'" prov
-usage "command of a later time" "there is no command 'pause'" pause
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
-for word in login start stop inspect images attach; do
-    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell))" "$word"
+for word in login start stop unpause commit clone inspect images attach; do
+    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell|resume|snapshot|fork))" "$word"
 done
 usage "the hint is no spelling" "ends a sandbox" stop
 for word in --image -it -i -t --rm; do
@@ -37,8 +36,29 @@ usage "missing command" "the command is missing" exec
 usage "missing command after --" "the command is missing" exec --
 usage "empty command" "the command is empty" exec -- ""
 usage "blank command" "the command is empty" exec -- "  "
+usage "import without anything" "the arguments are missing: ID and DIR" import
+usage "import without a folder" "the arguments are missing: ID and DIR" import box
+usage "import of two folders" "there is more than one folder: 'c'" import --sandbox-id a b c
+usage "diff without an id" "the id of the sandbox is missing" diff
+usage "export without an id" "the id of the sandbox is missing" export
+usage "apply without an id" "the id of the sandbox is missing" apply
+usage "an empty id" "the id is empty" diff ""
+usage "a format that is none" "--format is 'patch' or 'tar', not 'zip'" export --format zip box
+usage "an export with --json but without a file" "--json needs --output FILE" export --json box
+usage "--force is for apply" "--force" diff --force a box
 usage "help of an unknown command" "did you mean 'exec'" help exce
 usage "status 2 prints no JSON" "there is no command" --json exce
+
+# ---- port ----
+usage "port 65536" "1 to 65535" port box 65536
+usage "port 0" "1 to 65535" port box 0
+usage "port: a local port of 65536" "0 to 65535" port box 65536:80
+usage "port: nothing behind the colon" "1 to 65535" port box 8080:
+usage "port: nothing before it" "0 to 65535" port box :8080
+usage "port: none" "port is missing" port box
+usage "port: an empty id" "id is empty" port "" 80
+usage "--url with a local port" "one port" port box 80:80 --url
+usage "--show-token alone" "goes with --url" port box 80 --show-token
 
 # ---- values ----
 for option in --sandbox-id --sandbox-snapshot-name --sandbox-setup --scope --config --cwd --timeout --env --param; do
@@ -132,8 +152,7 @@ expect "-h of a command" 0 "$help" "*" exec -h
 expect "run is exec" 0 "$help" "*" run --help
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
-check "help is silent about commands of a later time" test "$(grep -cE '^  (pause|snapshot) ' "$scratch/out")" = 0
-for command in exec shell create list delete gc read write edit ls grep glob rm upload download cp mcp providers plugin doctor version help; do
+for command in exec shell create list delete pause resume fork snapshot snapshots gc read write edit ls grep glob rm upload download cp import diff export apply mcp providers plugin doctor version help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out

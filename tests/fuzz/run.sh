@@ -22,7 +22,7 @@ for source in tests/fuzz/*_fuzz.c; do
     seeds=(tests/fuzz/corpus/"${name%_fuzz}"/ tests/fuzz/corpus/"$name"/)
     present=()
     for folder in "${seeds[@]}"; do [ ! -d "$folder" ] || present+=("$folder"); done
-    if "$BUILD/fuzz/$name" ${FUZZ_SEED:+-seed="$FUZZ_SEED"} -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    if "$BUILD/fuzz/$name" ${FUZZ_SEED:+-seed="$FUZZ_SEED"} -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
         -max_len=131072 -print_final_stats=1 -verbosity=1 -artifact_prefix="$findings/$name-" "$grown" "${present[@]}" 2>&1 |
         grep -v '^#[0-9]*[[:space:]]*\(NEW\|REDUCE\|pulse\)\|# Uses: '
         [ "${PIPESTATUS[0]}" = 0 ]; then

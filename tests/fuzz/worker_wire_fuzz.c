@@ -108,6 +108,32 @@ static enum sandlot_status decide(const struct sandlot_network_log *log,
     return SANDLOT_OK;
 }
 
+static void opened(const struct sandlot_connection *connection)
+{
+    read_through += connection->port;
+}
+
+static void found(const struct sandlot_port_answer *answer, const struct sandlot_port_address *address)
+{
+    (void)answer;
+    look(address ? address->url : NULL);
+    look(address ? address->header : NULL);
+}
+
+static void base(const struct sandlot_changes *changes, const char *host_folder, int64_t since_ms)
+{
+    (void)changes;
+    (void)since_ms;
+    look(host_folder);
+}
+
+static enum sandlot_status add_path(const struct sandlot_changes *changes, const char *path)
+{
+    (void)changes;
+    look(path);
+    return SANDLOT_OK;
+}
+
 struct arguments {
     struct sandlot_call *call;
     int handle;
@@ -124,6 +150,9 @@ struct arguments {
     struct sandlot_network network;
     struct sandlot_network_view network_view;
     struct sandlot_network_log network_log;
+    struct sandlot_connection connection;
+    struct sandlot_port_answer port_answer;
+    struct sandlot_changes changes;
     uint64_t number;
     size_t count;
     union {
@@ -154,6 +183,9 @@ static void *struct_for(struct arguments *arguments, const struct wire_value *va
            : strcmp(name, "sandlot_network") == 0      ? (void *)&arguments->network
            : strcmp(name, "sandlot_network_view") == 0 ? (void *)&arguments->network_view
            : strcmp(name, "sandlot_network_log") == 0  ? (void *)&arguments->network_log
+           : strcmp(name, "sandlot_connection") == 0   ? (void *)&arguments->connection
+           : strcmp(name, "sandlot_port_answer") == 0  ? (void *)&arguments->port_answer
+           : strcmp(name, "sandlot_changes") == 0      ? (void *)&arguments->changes
                                                        : (void *)arguments->files;
 }
 
@@ -174,6 +206,10 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
     arguments->network = (struct sandlot_network){.size = sizeof(struct sandlot_network), .mode = SANDLOT_NETWORK_OFF};
     arguments->network_view = (struct sandlot_network_view){sizeof(struct sandlot_network_view), NULL, tell};
     arguments->network_log = (struct sandlot_network_log){sizeof(struct sandlot_network_log), NULL, decide};
+    arguments->connection = (struct sandlot_connection){
+        sizeof(struct sandlot_connection), 80, &arguments->source, &arguments->sink, NULL, opened, opened};
+    arguments->port_answer = (struct sandlot_port_answer){sizeof(struct sandlot_port_answer), NULL, found};
+    arguments->changes = (struct sandlot_changes){sizeof(struct sandlot_changes), NULL, base, add_path};
     arguments->count = 2;
     arguments->handle_at = &arguments->handle;
     for (size_t i = 0; i < function->argument_count; i++) {
@@ -190,7 +226,7 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
             arguments->pointers[i] = (void *)(uintptr_t)arguments->text;
         else if (value->kind == WIRE_COUNT)
             arguments->at[i] = &arguments->count;
-        else if (value->kind == WIRE_UINT64)
+        else if (value->kind == WIRE_UINT64 || value->kind == WIRE_INT64 || value->kind == WIRE_UINT16)
             arguments->at[i] = &arguments->number;
         else
             arguments->pointers[i] = struct_for(arguments, value);

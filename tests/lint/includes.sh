@@ -14,7 +14,7 @@ while IFS=: read -r file number line; do
     [ "$(cut -d/ -f1-2 <<<"$included")" = "$(cut -d/ -f1-2 <<<"$file")" ] ||
         complain "$file:$number: leaves its room: $line"
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*\.\./' core plugins sdk include)
-rooms="base config registry network loader session operations tools server cli"
+rooms="base config registry network loader session operations results tools server cli"
 for room in $rooms; do
     if grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+[<\"](core/|$room/)" plugins sdk include; then
         complain "above: plugins/, sdk/ and include/ must not include core/$room"

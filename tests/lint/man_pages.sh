@@ -11,7 +11,7 @@ for page in config/man/*.[1-8]; do
         failed=1
     }
 done
-for command in exec shell read write edit ls grep glob rm upload download create list delete gc network mcp providers plugin doctor; do
+for command in exec shell read write edit ls grep glob rm upload download create list delete gc port network mcp providers plugin doctor; do
     grep -q "^\.\(B\|BI\|BR\|SS\) .*\b$command\b\|\\\\fB$command\\\\fR\|\\\\fB$command " config/man/sandlot.1 || {
         echo "config/man/sandlot.1 does not describe the command $command"
         failed=1

@@ -37,6 +37,10 @@ done
 
 foreign=$(exported "$BUILD/modules/sandlot-mcp-http.so" | grep -vx sandlot_mcp_http | tr '\n' ' ')
 [ -z "$foreign" ] || complain "sandlot-mcp-http.so exports more than its table: $foreign"
+foreign=$(exported "$BUILD/modules/sandlot-results.so" | grep -vx sandlot_results_writer | tr '\n' ' ')
+[ -z "$foreign" ] || complain "sandlot-results.so exports more than its table: $foreign"
+ldd "$BUILD/sandlot" "$BUILD/libsandlot.so" | grep -q 'libgit2\|libarchive' &&
+    complain "sandlot or libsandlot loads what is for the module of patches and archives only"
 ldd "$BUILD/sandlot" | grep -q libmicrohttpd && complain "sandlot loads libmicrohttpd, which is for its HTTP module only"
 
 for file in sandlot libsandlot.so builtins/sandlot-local-keeper builtins/sandlot-egress builtins/sandlot-worker modules/sandlot-mcp-http.so "${providers[@]}"; do

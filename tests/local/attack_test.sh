@@ -178,7 +178,14 @@ test_attacks() {
     local id landlock
     seed_before=$(tree_state "$seed")
     id=$(careless "$SANDLOT" create -q --param "workspace=$seed" --param "show=$shown") && [ -n "$id" ] || { not_ok "full: a box is made"; return; }
+    # A way in must not be a way out.
+    "$SANDLOT" port -q "$id" 0:80 0:8080 >"$top/forwarded" &
+    local forwarder=$!
+    until [ -s "$top/forwarded" ] || ! kill -0 "$forwarder" 2>/dev/null; do sleep 0.05; done
+    check "full: two of its ports are forwarded meanwhile" test -s "$top/forwarded"
     attacks full "$id"
+    kill "$forwarder"
+    wait "$forwarder"
     delete "$id"
     id=$(careless "$SANDLOT" create -q --param "workspace=$seed" --param "show=$shown" --param fake_root=true) || { not_ok "fake root: a box is made"; return; }
     check "fake root: the user is 0 inside" is 0 "$(output "$id" 'id -u')"

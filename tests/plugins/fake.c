@@ -9,6 +9,7 @@
  *   ready ID N                ready was asked for the Nth time
  *   execute ID COMMAND        newlines of the command as blanks
  *   release ID, delete ID, list CURSOR|- within N s (of its deadline)
+ *   pause ID, resume ID, snapshot ID NAME, list_snapshots CURSOR|-, delete_snapshot NAME, fork ID
  *
  * Creating goes through these steps, in this order, and each can be made to go wrong:
  *   fail_create         the vendor refuses: nothing is made
@@ -54,6 +55,8 @@
     P(string, fail_list, "", optional, "status of a listing")                                                   \
     P(integer, list_delay_ms, "0", optional, "how long the answer to a listing takes")                          \
     P(boolean, execute_unsupported_input, "false", optional, "commands cannot be fed input")                    \
+    P(boolean, other_snapshot_id, "false", optional, "a snapshot is told by another text than it is listed by") \
+    P(boolean, empty_fork, "false", optional, "a fork gets none of the files")                                  \
     P(string, secret, "", secret, "a secret, which goes to the log")
 SANDLOT_PARAMETERS(fake, FAKE_PARAMETERS)
 
@@ -73,6 +76,8 @@ struct fake {
     int64_t list_delay_ms;
     bool lost_answer;
     bool execute_unsupported_input;
+    bool other_snapshot_id;
+    bool empty_fork;
     pthread_mutex_t lock; /* guards the count of failed deletes */
 };
 
@@ -170,7 +175,7 @@ static enum sandlot_status fake_open(struct sandlot_call *call, void **provider,
                                      int64_t delete_failures, int64_t page_size, const char *fail_create,
                                      bool lost_answer, const char *fail_after_created, const char *fail_ready,
                                      const char *fail_list, int64_t list_delay_ms, bool execute_unsupported_input,
-                                     const char *secret)
+                                     bool other_snapshot_id, bool empty_fork, const char *secret)
 {
     struct fake *fake = calloc(1, sizeof(*fake));
     const char *key = call->host->environment(call, "FAKE_API_KEY");
@@ -191,6 +196,8 @@ static enum sandlot_status fake_open(struct sandlot_call *call, void **provider,
                           list_delay_ms,
                           lost_answer,
                           execute_unsupported_input,
+                          other_snapshot_id,
+                          empty_fork,
                           PTHREAD_MUTEX_INITIALIZER};
     snprintf(line, sizeof(line), "opened, secret %s, key %s", secret ? secret : "none", key ? key : "none");
     call->host->log(call, SANDLOT_LOG_DEBUG, line);
@@ -272,15 +279,24 @@ static enum sandlot_status attach(struct sandlot_call *call, const struct fake *
     return SANDLOT_OK;
 }
 
+static bool snapshot_path(const struct fake *fake, const char *name, char *path);
+static enum sandlot_status copy_files(struct sandlot_call *call, const char *from, const char *to);
+
 static enum sandlot_status fake_get_or_create(struct sandlot_call *call, void *provider,
                                               const struct sandlot_create *request, void **result)
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    char snapshot[PATH_SIZE];
 
     if (!sandbox)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     enum sandlot_status status = request->sandbox_id ? attach(call, provider, request->sandbox_id, sandbox)
                                                      : create(call, provider, request, sandbox);
+
+    /* Those who only want to see what the provider is asked for name snapshots that are not there. */
+    if (status == SANDLOT_OK && request->snapshot && snapshot_path(provider, request->snapshot, snapshot) &&
+        access(snapshot, X_OK) == 0)
+        status = copy_files(call, snapshot, sandbox->files);
 
     if (status == SANDLOT_OK)
         *result = sandbox;
@@ -444,8 +460,6 @@ static enum sandlot_status fake_list(struct sandlot_call *call, void *provider, 
     return status;
 }
 
-/* ---- executing --------------------------------------------------------------------------------------------------- */
-
 /* One command on its way. */
 struct run {
     struct sandlot_call *call;
@@ -455,6 +469,158 @@ struct run {
     int exited; /* pidfd of the shell: readable when it has ended */
     int pipe;   /* its output */
 };
+
+/* ---- pausing, snapshots, forks ------------------------------------------------------------------------------------
+ */
+
+/* A sandbox that is paused has the file `paused`. */
+static enum sandlot_status set_paused(struct sandlot_call *call, const struct fake *fake, const char *id, bool paused)
+{
+    char path[PATH_SIZE];
+
+    note(fake, "%s %s", paused ? "pause" : "resume", id);
+    if (!path_of(fake, id, "files", path) || access(path, X_OK) < 0)
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", id);
+    path_of(fake, id, "paused", path);
+    int fd = paused ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+    if (paused ? fd < 0 : unlink(path) < 0 && errno != ENOENT)
+        return fail_errno(call, "pause or resume", id);
+    if (fd >= 0)
+        close(fd);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status fake_pause(struct sandlot_call *call, void *provider, const char *id)
+{
+    return set_paused(call, provider, id, true);
+}
+
+static enum sandlot_status fake_resume(struct sandlot_call *call, void *provider, const char *id)
+{
+    return set_paused(call, provider, id, false);
+}
+
+static enum sandlot_status drop_output(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    (void)sink;
+    (void)bytes;
+    (void)length;
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status start_and_finish(struct run *run, const char *folder, int input, char **environment,
+                                            struct sandlot_exit *result);
+
+/* Copies what is in the folder FROM to TO, which it makes. */
+static enum sandlot_status copy_files(struct sandlot_call *call, const char *from, const char *to)
+{
+    const struct sandlot_command command = {
+        .size = sizeof(command), .command = "mkdir -p \"$TO\" && cp -a . \"$TO\"", .timeout_ms = 60 * 1000};
+    const struct sandlot_sink nothing = {.size = sizeof(nothing), .write = drop_output};
+    struct sandlot_exit result = {.size = sizeof(result)};
+    struct run run = {.call = call, .command = &command, .output = &nothing};
+    char target[PATH_SIZE + 8];
+    char path[] = "PATH=/usr/bin:/bin";
+    char *environment[] = {path, target, NULL};
+    int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    snprintf(target, sizeof(target), "TO=%s", to);
+    enum sandlot_status status = access(from, X_OK) < 0
+                                     ? sandlot_fail(call, SANDLOT_NOT_FOUND, "there is nothing to copy at %s", from)
+                                     : start_and_finish(&run, from, input, environment, &result);
+
+    close(input);
+    return status == SANDLOT_OK && result.exit_code ? fail_errno(call, "copy to", to) : status;
+}
+
+/* Snapshots are folders too: FOLDER/snapshot-NAME. */
+static bool snapshot_path(const struct fake *fake, const char *name, char *path)
+{
+    char id[ID_SIZE];
+
+    snprintf(id, sizeof(id), "snapshot-%.40s", name);
+    return path_of(fake, id, "", path);
+}
+
+static enum sandlot_status fake_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
+                                         const struct sandlot_sink *result)
+{
+    char from[PATH_SIZE];
+    char to[PATH_SIZE];
+
+    const struct fake *fake = provider;
+
+    note(provider, "snapshot %s %s", id, name);
+    if (!path_of(provider, id, "files", from) || !snapshot_path(provider, name, to))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "that is no id, or no name");
+    enum sandlot_status status = copy_files(call, from, to);
+
+    return status == SANDLOT_OK && fake->other_snapshot_id ? result->write(result, "other", 5) : status;
+}
+
+static int is_snapshot(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "snapshot-", strlen("snapshot-")) == 0;
+}
+
+/* The cursor is the first folder of the next page. */
+static enum sandlot_status fake_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
+                                               const struct sandlot_listing *listing)
+{
+    const struct fake *fake = provider;
+    struct dirent **entries = NULL;
+    int count = scandir(fake->folder, &entries, is_snapshot, alphasort);
+    enum sandlot_status status = SANDLOT_OK;
+    int64_t left = fake->page_size > 0 ? fake->page_size : count;
+
+    (void)call;
+    note(fake, "list_snapshots %s", cursor ? cursor : "-");
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        const struct sandlot_listed listed = {
+            .size = sizeof(listed), .id = name + strlen("snapshot-"), .state = "ready", .created_at_ms = 1000};
+
+        if (status == SANDLOT_OK && left >= 0 && (!cursor || strcmp(name, cursor) >= 0)) {
+            if (left-- > 0)
+                status = listing->add(listing, &listed);
+            else
+                listing->next(listing, name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+static enum sandlot_status fake_delete_snapshot(struct sandlot_call *call, void *provider, const char *name)
+{
+    char path[PATH_SIZE];
+
+    note(provider, "delete_snapshot %s", name);
+    if (!snapshot_path(provider, name, path) || access(path, F_OK) < 0)
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no snapshot %s", name);
+    return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 ? SANDLOT_OK : fail_errno(call, "delete", path);
+}
+
+/* With the same faults as a creation. */
+static enum sandlot_status fake_fork(struct sandlot_call *call, void *provider, const char *id,
+                                     const struct sandlot_create *request)
+{
+    char from[PATH_SIZE];
+    struct sandbox copy = {.looks = 0};
+
+    note(provider, "fork %s", id);
+    if (!path_of(provider, id, "files", from) || access(from, X_OK) < 0)
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", id);
+    enum sandlot_status status = create(call, provider, request, &copy);
+
+    if (!*copy.files || ((const struct fake *)provider)->empty_fork)
+        return status;
+    return copy_files(call, from, copy.files) == SANDLOT_OK ? status : SANDLOT_INTERNAL;
+}
+
+/* ---- executing --------------------------------------------------------------------------------------------------- */
 
 /* The whole input in a file of memory: no thread has to feed it while the command runs. -1: *STATUS says why. */
 static int spool_input(struct sandlot_call *call, const struct sandlot_source *input, enum sandlot_status *status)
@@ -649,17 +815,27 @@ static enum sandlot_status fake_execute(struct sandlot_call *call, void *provide
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct sandlot_provider fake_provider = {
-    SANDLOT_TABLE(fake),           .flags = SANDLOT_STREAMS_OUTPUT,
-    .close = fake_close,           .get_or_create = fake_get_or_create,
-    .ready = fake_ready,           .release = fake_release,
-    .delete_sandbox = fake_delete, .list = fake_list,
+    SANDLOT_TABLE(fake),
+    .flags = SANDLOT_STREAMS_OUTPUT,
+    .close = fake_close,
+    .get_or_create = fake_get_or_create,
+    .ready = fake_ready,
+    .release = fake_release,
+    .delete_sandbox = fake_delete,
+    .list = fake_list,
     .execute = fake_execute,
+    .pause = fake_pause,
+    .resume = fake_resume,
+    .snapshot = fake_snapshot,
+    .fork = fake_fork,
+    .list_snapshots = fake_list_snapshots,
+    .delete_snapshot = fake_delete_snapshot,
 };
 
 #define FAKE_METADATA(M)                                                            \
     M(description, "Runs commands on this machine and fails on request, for tests") \
     M(snapshot_name, "yes")                                                         \
-    M(capabilities, "list streaming")                                               \
+    M(capabilities, "list streaming pause snapshot fork")                           \
     M(environment, "FAKE_API_KEY")                                                  \
     M(project, "FAKE_API_KEY")
 SANDLOT_ENTRY_POINT(fake, FAKE_METADATA, FAKE_PARAMETERS);

@@ -81,6 +81,17 @@ static enum sandlot_status network_delete(struct sandlot_call *call, void *provi
     return SANDLOT_OK;
 }
 
+static enum sandlot_status network_fork(struct sandlot_call *call, void *provider, const char *id,
+                                        const struct sandlot_create *request)
+{
+    (void)id;
+    enum sandlot_status status = write_policy(call, provider, request->network);
+
+    if (status == SANDLOT_OK)
+        call->host->created(call, "the-fork", NULL);
+    return status;
+}
+
 static enum sandlot_status network_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                            const struct sandlot_command *command, const struct sandlot_sink *output,
                                            struct sandlot_exit *result)
@@ -153,12 +164,14 @@ static const struct sandlot_provider network_provider = {
     .get_or_create = network_get_or_create,
     .delete_sandbox = network_delete,
     .execute = network_execute,
+    .fork = network_fork,
     .set_network = network_set_network,
     .network_log = network_network_log,
 };
 
-#define NETWORK_METADATA(M)                                                                                        \
-    M(description, "Writes down what it is asked for")                                                             \
-    M(capabilities, "network-live network-log network-off network-open network-hosts network-ports network-cidrs " \
-                    "network-credentials")
+#define NETWORK_METADATA(M)                                                                               \
+    M(description, "Writes down what it is asked for")                                                    \
+    M(capabilities,                                                                                       \
+      "fork network-live network-log network-off network-open network-hosts network-ports network-cidrs " \
+      "network-credentials")
 SANDLOT_ENTRY_POINT(network, NETWORK_METADATA, NETWORK_PARAMETERS);

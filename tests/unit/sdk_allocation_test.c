@@ -7,6 +7,7 @@
 #include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/kept_source.h>
 #include <sandlot/sdk/ndjson.h>
+#include <sandlot/sdk/network.h>
 #include <sandlot/sdk/parameters.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/quoting.h>
@@ -331,6 +332,34 @@ static bool set_parameters(void)
     return whole;
 }
 
+/* A policy that is not written whole is none: no entry is left out without a word. */
+static bool network(void)
+{
+    static const struct sandlot_network_entry entries[] = {{SANDLOT_NETWORK_BELOW, "a.example", 0},
+                                                           {SANDLOT_NETWORK_CIDR, "10.0.0.0/8", 0}};
+    static const struct sandlot_network_credential credential = {"a.example", "A", "secret", NULL, NULL, false};
+    const struct sandlot_network asked = {
+        .size = sizeof(asked), .entries = entries, .entry_count = 2, .credentials = &credential, .credential_count = 1};
+    const struct network_limits limits = {.service = "Acme", .most_networks = 1};
+    struct json_builder body = {0};
+    enum sandlot_status status = network_check(&call.call, &limits, &asked);
+
+    network_add(&body, "allow", &asked, NETWORK_ALL);
+    json_set_value(&body, "headers", network_headers(&asked, "a.example"));
+    char *text = json_finish(&body, NULL);
+    char *joined = network_join(&asked, NETWORK_ALL, ',');
+    bool whole = status == SANDLOT_OK && text && joined;
+
+    assert_true(status == SANDLOT_OK || (call.status == status && *call.message));
+    if (text)
+        assert_string_equal(text, "{\"allow\":[\"*.a.example\",\"10.0.0.0/8\"],\"headers\":{\"A\":\"secret\"}}");
+    if (joined)
+        assert_string_equal(joined, "*.a.example,10.0.0.0/8");
+    free(text);
+    free(joined);
+    return whole;
+}
+
 /* A token that cannot be read says nothing of itself. */
 static bool claims(void)
 {
@@ -494,6 +523,12 @@ static void test_parameters(void **state)
     exhaust(parameters);
 }
 
+static void test_networks(void **state)
+{
+    (void)state;
+    exhaust(network);
+}
+
 static void test_parameters_in_bodies(void **state)
 {
     (void)state;
@@ -532,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_programs),
         cmocka_unit_test(test_parameters_in_bodies),
+        cmocka_unit_test(test_networks),
         cmocka_unit_test(test_claims),
     };
 

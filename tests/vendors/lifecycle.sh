@@ -9,9 +9,13 @@
 #   key_variable  the variable that has the key
 #   no_key        likewise, that takes it away; where there is no key there is no $key_variable either
 #   requests_of   see faults.sh; here [create] and [exec]
+#   fork_request  the path of the request that forks, as a regular expression; with forks_without_label where the service takes none,
+#                 and making_forkable, more words for create, where not everything can be forked
+#   snapshots_without_names  where there are none
+#   pause_refused, snapshot_refused  what is said of sandboxes that cannot be, though the provider has the function
 vendor_lifecycle() {
     local step
-    for step in killed interrupted_create interrupted_exec lives_and_dies paused; do part life "$step"; done
+    for step in killed interrupted_create interrupted_exec lives_and_dies paused kept_as_snapshot forked; do part life "$step"; done
     part life is_not_there ${key_variable:+keys}
 }
 
@@ -165,17 +169,105 @@ killed() {
     service_empty "kill -9, $rounds times: nothing is left after gc"
 }
 
+# ---- pausing, snapshots, forks: as far as the provider has them ---------------------------------------------------------
+
+has_capability() {
+    "$SANDLOT" providers "${provider[1]}" --json 2>/dev/null | jq -e "[.. | .capabilities? // empty][0].$1" >/dev/null
+}
+
+# is_refused COMMAND [ID]: what the provider has not is refused before anything is sent, and others are named
+is_refused() {
+    requests_reset
+    json "$1: not at this provider" 1 '.error == "not_supported" and (.message | test("these can: .*, [a-z0-9]+"))' "$1" "${provider[@]}" -- "${@:2}"
+    check "$1: nothing was sent" test "$(requests_count)" = 0
+}
+
 paused() {
-    "$SANDLOT" pause --help >/dev/null 2>&1 || return
-    "$SANDLOT" providers "${provider[1]}" --json 2>/dev/null | jq -e '[.. | .capabilities? // empty][0].pause' >/dev/null || return
+    has_capability pause || {
+        is_refused pause "$unknown_id"
+        is_refused resume "$unknown_id"
+        return
+    }
     made || return
     "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
-    json "pause" 0 .id pause "${provider[@]}" -- "$id"
-    json "resume" 0 .id resume "${provider[@]}" -- "$id"
+    if [ -n "${pause_refused:-}" ]; then
+        json "pause: not here" 1 '.error == "not_supported" and (.message | contains("'"$pause_refused"'"))' pause "${provider[@]}" -- "$id"
+        gone "$id"
+        return
+    fi
+    json "pause" 0 '.state == "paused" and .id == "'"$id"'"' pause "${provider[@]}" -- "$id"
+    json "pause, again" 0 '.state == "paused"' pause "${provider[@]}" -- "$id"
+    json "resume" 0 '.state == "running"' resume "${provider[@]}" -- "$id"
+    json "resume, again" 0 '.state == "running"' resume "${provider[@]}" -- "$id"
     expect "resumed, its files are there" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
     run -q pause "${provider[@]}" -- "$id"
     expect "what is attached to is resumed" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
     run -q pause "${provider[@]}" -- "$id"
     json "what is paused can be deleted" 0 .deleted delete "${provider[@]}" -- "$id"
     service_empty "what was paused is gone"
+}
+
+is_listed() { "$SANDLOT" --json snapshots "${provider[@]}" | jq -e --arg use "$1" '[.snapshots[] | select(.id == $use)] | length == 1' >/dev/null; }
+
+kept_as_snapshot() {
+    local use
+    has_capability snapshot || {
+        is_refused snapshot "$unknown_id"
+        is_refused snapshots
+        return
+    }
+    made || return
+    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
+    if [ -n "${snapshot_refused:-}" ]; then
+        json "snapshot: not of this one" 1 '.error == "not_supported" and (.message | contains("'"$snapshot_refused"'"))' snapshot "${provider[@]}" -- "$id"
+        gone "$id"
+        return
+    fi
+    json "a snapshot" 0 '.name == "before"' snapshot "${provider[@]}" --name before -- "$id"
+    use=$(jq -r .id <"$scratch/out")
+    check "is listed by what was told" is_listed "$use"
+    if [ -z "${snapshots_without_names:-}" ]; then
+        json "its name is taken" 1 '.error == "conflict"' snapshot "${provider[@]}" --name before -- "$id"
+        json "and replaced when that is wanted" 0 '.name == "before"' snapshot "${provider[@]}" --name before --replace -- "$id"
+        use=$(jq -r .id <"$scratch/out")
+    fi
+    gone "$id"
+    expect "its files are there, when the sandbox is not" 0 kept "*" -q exec "${provider[@]}" "${making[@]}" --sandbox-snapshot-name "$use" -- cat kept
+    json "it is deleted by what was told" 0 '.results == [{"id":"'"$use"'","error":null}]' snapshots delete "${provider[@]}" -- "$use"
+    json "again" 0 '.results[0].error == null' snapshots delete "${provider[@]}" -- "$use"
+    check "and listed no more" eval "! is_listed $(printf %q "$use")"
+    service_empty "a snapshot leaves no sandbox"
+}
+
+# Of a fork whose answer is lost there is one, which is told; or an error, where the service takes no label for it.
+forked() {
+    local original copy
+    has_capability fork || {
+        is_refused fork "$unknown_id"
+        return
+    }
+    run -q create "${provider[@]}" "${making[@]}" "${making_forkable[@]}"
+    original=$out
+    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$original" -- 'echo kept >kept' </dev/null
+    json "a fork" 0 '.from == "'"$original"'" and .id != .from' fork "${provider[@]}" -- "$original"
+    copy=$(jq -r .id <"$scratch/out")
+    expect "has the files" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$copy" -- cat kept
+    gone "$copy"
+    check "and an end of its own" until_true 10 live_is 1
+    faults '[{"method":"POST","path":"'"$fork_request"'","action":{"drop":"after"}}]'
+    run -q fork "${provider[@]}" -- "$original"
+    faults '[]'
+    if [ -n "${forks_without_label:-}" ]; then
+        check "a lost answer to a fork is an error" test "$status" = 3
+        check "which says where to look" grep -q "sandlot list" "$scratch/err"
+        for copy in $(ask GET ids); do gone "$copy"; done
+    else
+        check "a lost answer to a fork: there is one all the same" test "$status" = 0 -a -n "$out"
+        check "and no second" live_is 2
+        copy=$out
+        expect "with the files" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$copy" -- cat kept
+        gone "$copy"
+    fi
+    gone "$original"
+    service_empty "forks and their original are gone"
 }

@@ -126,6 +126,14 @@ static const struct wire_value root_fields[] = {
 };
 static const struct wire_struct root = PLAIN(sandlot_root, root_fields, true);
 
+static const struct wire_value port_address_fields[] = {
+    FIELD(sandlot_port_address, WIRE_TEXT, url),
+    FIELD(sandlot_port_address, WIRE_TEXT, header),
+    FIELD(sandlot_port_address, WIRE_INT64, expires_at_ms),
+    FIELD(sandlot_port_address, WIRE_BOOL, is_public),
+};
+static const struct wire_struct port_address = PLAIN(sandlot_port_address, port_address_fields, true);
+
 static const struct wire_value parameter_fields[] = {
     FIELD(sandlot_parameter, WIRE_TEXT, name),    FIELD(sandlot_parameter, WIRE_INT32, kind),
     FIELD(sandlot_parameter, WIRE_UINT32, flags), FIELD(sandlot_parameter, WIRE_TEXT, default_text),
@@ -192,6 +200,17 @@ static const struct wire_function network_log_functions[] = {
 };
 static const struct wire_struct network_log = {WITH_FUNCTIONS(sandlot_network_log, network_log_functions)};
 
+static const struct wire_function changes_functions[] = {
+    {.name = "base",
+     .offset = offsetof(struct sandlot_changes, base),
+     ARGUMENTS(A(WIRE_SELF), A(WIRE_TEXT), A(WIRE_INT64))},
+    {.name = "add",
+     .offset = offsetof(struct sandlot_changes, add),
+     .result = WIRE_INT32,
+     ARGUMENTS(A(WIRE_SELF), A(WIRE_TEXT))},
+};
+static const struct wire_struct changes = {WITH_FUNCTIONS(sandlot_changes, changes_functions)};
+
 static const struct wire_function transfer_functions[] = {
     {.name = "done",
      .offset = offsetof(struct sandlot_transfer, done),
@@ -234,6 +253,28 @@ static const struct wire_struct terminal = {
     .fields = terminal_fields,
     .field_count = COUNT_OF(terminal_fields),
 };
+
+static const struct wire_function connection_functions[] = {
+    {.name = "opened", .offset = offsetof(struct sandlot_connection, opened), ARGUMENTS(A(WIRE_SELF))},
+    {.name = "closed", .offset = offsetof(struct sandlot_connection, closed), ARGUMENTS(A(WIRE_SELF))},
+};
+static const struct wire_value connection_fields[] = {
+    FIELD(sandlot_connection, WIRE_UINT16, port),
+    STRUCT_FIELD(sandlot_connection, WIRE_STRUCT, input, source),
+    STRUCT_FIELD(sandlot_connection, WIRE_STRUCT, output, sink),
+};
+static const struct wire_struct connection = {
+    WITH_FUNCTIONS(sandlot_connection, connection_functions),
+    .fields = connection_fields,
+    .field_count = COUNT_OF(connection_fields),
+};
+
+static const struct wire_function port_answer_functions[] = {
+    {.name = "found",
+     .offset = offsetof(struct sandlot_port_answer, found),
+     ARGUMENTS(A(WIRE_SELF), A_STRUCT(port_address))},
+};
+static const struct wire_struct port_answer = {WITH_FUNCTIONS(sandlot_port_answer, port_answer_functions)};
 
 static const struct wire_function host_functions[] = {
     [WIRE_HOST_FAIL] = {.name = "fail",
@@ -301,6 +342,9 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
     {PROVIDER(set_network, A(WIRE_HANDLE), A_STRUCT(network))},
     {PROVIDER(show_network, A(WIRE_HANDLE), A_STRUCT(network_view))},
     {PROVIDER(network_log, A(WIRE_HANDLE), A(WIRE_UINT64), A_STRUCT(network_log))},
+    {PROVIDER(connect_port, A(WIRE_HANDLE), A_STRUCT(connection))},
+    {PROVIDER(port_url, A(WIRE_HANDLE), A(WIRE_UINT16), A(WIRE_INT64), A_STRUCT(port_answer))},
+    {PROVIDER(changes, A(WIRE_HANDLE), A_STRUCT(changes))},
 };
 
 bool wire_describe_open(const struct sandlot_parameter *parameters, size_t count, struct wire_value *arguments,

@@ -2,9 +2,11 @@
 
 #include "box.h"
 #include "processes.h"
+#include "uses.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sandlot/provider.h>
 #include <signal.h>
@@ -61,9 +63,18 @@ struct init {
     struct client clients[CLIENTS];
     struct drain drains[DRAINS];
     size_t drain_count;
+    struct uses uses;
 };
 
-enum { SLOT_LISTENER, SLOT_KEEPER, SLOT_SIGNAL, SLOT_TIMER, SLOT_CLIENTS, SLOT_DRAINS = SLOT_CLIENTS + CLIENTS };
+enum {
+    SLOT_LISTENER,
+    SLOT_KEEPER,
+    SLOT_SIGNAL,
+    SLOT_TIMER,
+    SLOT_CLIENTS,
+    SLOT_DRAINS = SLOT_CLIENTS + CLIENTS, /* as many as there are, and then the uses */
+    SLOTS = SLOT_DRAINS + DRAINS + USES
+};
 
 static int64_t boot_ms(void)
 {
@@ -91,7 +102,7 @@ static bool is_over(int64_t start_ms, int64_t length_ms, int64_t now_ms)
 /* Does something run that the box is to stay for? */
 static bool is_used(const struct init *init)
 {
-    return init->running || init->lasting_count;
+    return init->running || init->lasting_count || init->uses.count;
 }
 
 /* Sets the timer to the next moment at which a time to live may be over. It is not moved with each use, but looked at
@@ -274,6 +285,32 @@ static void hand_out_root(const struct init *init, const struct client *client)
     close(fds[0]);
 }
 
+/* It is connected by who gets it: nothing here waits. */
+static void hand_out_socket(struct init *init, const struct client *client, struct received *message)
+{
+    uint32_t family = 0;
+
+    if (init->setup->confinement == CONFINEMENT_LANDLOCK) {
+        answer_failure(client->fd, SANDLOT_UNSUPPORTED,
+                       "a sandbox with confinement landlock has no network of its own, so nothing can listen there; "
+                       "use confinement full");
+        return;
+    }
+    if (message->header.length == sizeof family)
+        memcpy(&family, message->body, sizeof family);
+    const int use = received_take_fd(message, 0);
+    const bool has_room = use < 0 || uses_add(&init->uses, use);
+    const int fd = has_room ? socket(family == AF_INET6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+
+    if (fd < 0) {
+        answer_failure(client->fd, SANDLOT_EXHAUSTED,
+                       "the sandbox can have no more connections to its ports; end some of them");
+        return;
+    }
+    protocol_send(client->fd, MESSAGE_SOCKET_IS, NULL, 0, &fd, 1, processes_now_ms() + ANSWER_MS);
+    close(fd);
+}
+
 static void serve_client(struct init *init, size_t i)
 {
     struct client *client = &init->clients[i];
@@ -292,6 +329,8 @@ static void serve_client(struct init *init, size_t i)
         run_command(init, client, &message);
     else if (message.header.kind == MESSAGE_ROOT)
         hand_out_root(init, client);
+    else if (message.header.kind == MESSAGE_SOCKET)
+        hand_out_socket(init, client, &message);
     else if (message.header.kind != MESSAGE_KILL) /* which comes late when its command has just ended */
         answer_failure(client->fd, SANDLOT_UNSUPPORTED,
                        "this request is unknown to the sandbox; it was created by another build of Sandlot");
@@ -435,6 +474,7 @@ static int fill_poll(const struct init *init, struct pollfd *fds)
         if (!open && (wait_ms < 0 || left_ms < wait_ms))
             wait_ms = left_ms;
     }
+    uses_fill_poll(&init->uses, fds + SLOT_DRAINS + init->drain_count);
     return (int)wait_ms;
 }
 
@@ -474,17 +514,20 @@ static void serve_place(struct init *init, size_t i)
 
 static void turn(struct init *init)
 {
-    struct pollfd fds[SLOT_DRAINS + DRAINS];
+    struct pollfd fds[SLOTS];
     const size_t drains = init->drain_count;
+    const size_t uses = init->uses.count;
     const int wait_ms = fill_poll(init, fds);
 
-    if (poll(fds, SLOT_DRAINS + drains, wait_ms) < 0 && errno != EINTR)
+    if (poll(fds, SLOT_DRAINS + drains + uses, wait_ms) < 0 && errno != EINTR)
         end_box(init, BOX_EXIT_BROKEN);
     if (fds[SLOT_KEEPER].revents)
         look_at_keeper(init);
     if (fds[SLOT_TIMER].revents)
         look_at_time(init);
     serve_drains(init, fds + SLOT_DRAINS, drains);
+    if (uses_end(&init->uses, fds + SLOT_DRAINS + drains, uses))
+        init->used_ms = boot_ms();
     if (fds[SLOT_SIGNAL].revents)
         reap(init);
     for (size_t i = 0; i < CLIENTS; i++)

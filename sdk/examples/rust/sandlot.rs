@@ -16,7 +16,7 @@ use std::os::raw::{c_char, c_int};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 pub const ABI_MAJOR: u32 = 1;
-pub const ABI_MINOR: u32 = 2;
+pub const ABI_MINOR: u32 = 3;
 
 /// What became of a call. A number and no `enum`: what comes from C may be one that this file does not know.
 #[repr(transparent)]
@@ -171,6 +171,14 @@ pub struct NetworkLog {
 }
 
 #[repr(C)]
+pub struct Changes {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub base: unsafe extern "C" fn(*const Changes, *const c_char, i64),
+    pub add: unsafe extern "C" fn(*const Changes, *const c_char) -> Status,
+}
+
+#[repr(C)]
 pub struct Source {
     pub size: usize,
     pub context: *mut c_void,
@@ -261,6 +269,36 @@ pub struct Terminal {
     pub window: unsafe extern "C" fn(*const Terminal, *mut u16, *mut u16),
 }
 
+/// One connection to a port of a sandbox. ABI 1.3.
+#[repr(C)]
+pub struct Connection {
+    pub size: usize,
+    pub port: u16,
+    pub input: *const Source,
+    pub output: *const Sink,
+    pub context: *mut c_void,
+    pub opened: unsafe extern "C" fn(*const Connection),
+    pub closed: unsafe extern "C" fn(*const Connection),
+}
+
+/// The vendor's address of a port. ABI 1.3.
+#[repr(C)]
+pub struct PortAddress {
+    pub size: usize,
+    pub url: *const c_char,
+    pub header: *const c_char,
+    pub expires_at_ms: i64,
+    pub is_public: bool,
+}
+
+/// ABI 1.3.
+#[repr(C)]
+pub struct PortAnswer {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub found: unsafe extern "C" fn(*const PortAnswer, *const PortAddress),
+}
+
 // enum sandlot_provider_flag
 pub const SERIAL_SANDBOX: u32 = 1;
 pub const STREAMS_OUTPUT: u32 = 2;
@@ -308,6 +346,10 @@ pub struct Provider {
     pub set_network: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Network) -> Status>,
     pub show_network: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const NetworkView) -> Status>,
     pub network_log: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, u64, *const NetworkLog) -> Status>,
+    pub connect_port: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Connection) -> Status>,
+    pub port_url:
+        Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, u16, i64, *const PortAnswer) -> Status>,
+    pub changes: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Changes) -> Status>,
 }
 
 // What it points to is static and never written to.
@@ -344,6 +386,9 @@ pub const NOTHING: Provider = Provider {
     set_network: None,
     show_network: None,
     network_log: None,
+    connect_port: None,
+    port_url: None,
+    changes: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?
@@ -399,7 +444,7 @@ pub const fn note<const N: usize>(text: &str) -> Note<N> {
 macro_rules! entry_point {
     ($symbol:ident, $provider:ident, $($line:expr),* $(,)?) => {
         const NOTE_TEXT: &str =
-            concat!("[", stringify!($symbol), "]\nabi = 1.2\nsymbol = ", stringify!($symbol), "\n", $($line),*);
+            concat!("[", stringify!($symbol), "]\nabi = 1.3\nsymbol = ", stringify!($symbol), "\n", $($line),*);
 
         #[used]
         #[link_section = ".note.sandlot"]

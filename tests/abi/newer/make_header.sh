@@ -10,7 +10,7 @@ set -eu
 header=$1
 folder=$2
 major=${3:-}
-growing="call host parameter create source sink command exit listed listing transfer root terminal provider network network_view network_decision network_log"
+growing="call host parameter create source sink command exit listed listing transfer root terminal provider network network_view network_decision network_log connection port_address port_answer changes"
 frozen="label file network_entry network_credential" # arrays: see VERSIONS in the header
 
 mkdir -p "$folder/sandlot"

@@ -272,6 +272,40 @@ function everyone(signal) {
     }
 }
 
+// ---- the outside -----------------------------------------------------------------------------------------------------
+
+// What commands dial by CONNECT is asked of the box's wall, which is the emulator's: see outside.mjs.
+const PROXY_PORT = 3128;
+const dialling = new Map(); // number -> what takes the answer
+let dialled = 0;
+
+/** The head of a request, without its end. */
+async function readHead(socket) {
+    let text = '';
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+        text += chunk.toString('latin1');
+        if (text.includes('\r\n\r\n')) break;
+    }
+    return text.split('\r\n\r\n', 1)[0].split('\r\n');
+}
+
+async function serveOutside(socket) {
+    socket.on('error', () => {});
+    const [, host, port] = /^CONNECT \[?([^\]\s]+?)\]?:(\d+) /.exec((await readHead(socket))[0] ?? '') ?? [];
+    if (!host) return socket.end('HTTP/1.1 405 Method Not Allowed\r\n\r\n');
+    const number = ++dialled;
+    const allowed = await new Promise((resolve) => {
+        dialling.set(number, resolve);
+        link.send({ event: 'dial', number, host, port: Number(port) });
+    });
+    if (!allowed) return socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    socket.write('HTTP/1.1 200 Connected\r\n\r\n');
+    const headers = Object.fromEntries((await readHead(socket)).slice(1).map((line) => [line.split(':', 1)[0].toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+    link.send({ event: 'ask', host, port: Number(port), headers });
+    const text = `reached ${host}:${port}\n`;
+    return socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`);
+}
+
 // ---- the link --------------------------------------------------------------------------------------------------------
 
 async function answer(message) {
@@ -287,7 +321,10 @@ async function answer(message) {
 
 // The emulator may end a stream early because its own source broke: then a file stays as short as it is.
 function take(message) {
-    if (message.event === 'broken') {
+    if (message.event === 'dialled') {
+        dialling.get(message.number)(message.allowed);
+        dialling.delete(message.number);
+    } else if (message.event === 'broken') {
         inputs.get(message.channel)?.end(Object.assign(new Error(message.message), { code: 'ECONNRESET' }));
     } else {
         answer(message);
@@ -303,4 +340,4 @@ const link = new Link(new net.Socket({ fd: 3, readable: true, writable: true }),
     closed: () => process.kill(process.pid, 'SIGKILL'), // an exit would wait for a read of a pipe that nobody writes to
 });
 makePipes();
-link.send({ event: 'ready' });
+net.createServer((socket) => serveOutside(socket).catch(() => socket.destroy())).listen(PROXY_PORT, '127.0.0.1', () => link.send({ event: 'ready' }));

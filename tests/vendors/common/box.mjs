@@ -9,6 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { Link } from './link.mjs';
+import * as outside from './outside.mjs';
 
 const here = import.meta.dirname;
 const START_SECONDS = 120; // a busy machine may be slow
@@ -98,6 +99,7 @@ function sealed(root, { uid, hostname }) {
 class Box {
     id = randomBytes(8).toString('hex');
     frozen = false;
+    wall = null; // what it may reach, see outside.mjs
     #settings;
     #folder;
     #root;
@@ -151,7 +153,12 @@ class Box {
         const ready = new Promise((resolve, reject) => {
             timer = setTimeout(() => reject(error('ETIMEDOUT', `the box did not start: ${complaint}`)), START_SECONDS * 1000);
             this.#link = new Link(child.stdio[3], {
-                message: (message) => (message.event === 'ready' ? resolve() : this.#message(message)),
+                message: (message) => {
+                    if (message.event === 'ready') resolve();
+                    else if (message.event === 'dial') this.#link.send({ event: 'dialled', number: message.number, allowed: outside.dial(this.wall, message) });
+                    else if (message.event === 'ask') outside.ask(this.wall, message);
+                    else this.#message(message);
+                },
                 data: (channel, stream, bytes) => this.#channels.get(channel)?.data(stream, bytes),
                 end: (channel, stream) => this.#channels.get(channel)?.end(stream),
                 closed: () => this.#ended.then(() => {

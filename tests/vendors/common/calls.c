@@ -9,7 +9,7 @@
  *
  * Prints what the provider says; the status of the call is the program's. The parameters are as if nothing had been
  * said of them, but for base_url and what the environment has as PARAMETER_NAME. With KEEP in the environment what fork
- * makes is to outlive this program.
+ * makes is to outlive this program; with ALLOW=HOST it may reach that host alone.
  */
 #include <dlfcn.h>
 #include <ffi.h>
@@ -96,8 +96,12 @@ static enum sandlot_status make_fork(struct sandlot_call *call, const struct san
                                      const char *id, const char *label)
 {
     const struct sandlot_label labels[] = {{"sandlot", "1"}, {"sandlot-run", label}};
+    const struct sandlot_network_entry entry = {SANDLOT_NETWORK_HOST, getenv("ALLOW"), 0};
+    const struct sandlot_network network = {
+        .size = sizeof(network), .mode = SANDLOT_NETWORK_ALLOW, .entries = &entry, .entry_count = 1};
     const struct sandlot_create request = {.size = sizeof(request),
                                            .run_label = label,
+                                           .network = entry.text ? &network : NULL,
                                            .labels = labels,
                                            .label_count = 2,
                                            .flags = getenv("KEEP") ? SANDLOT_CREATE_KEEP : 0};

@@ -6,6 +6,7 @@ import net from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { destroyAll } from './box.mjs';
 import { Faults } from './faults.mjs';
+import { reached } from './outside.mjs';
 
 const BODY_MAXIMUM = 64 << 20;
 
@@ -178,6 +179,7 @@ function readControl(faults, log, state, request) {
             log.connections = 0;
             return { json: {} };
         },
+        'GET reached': () => ({ json: reached }),
         'GET state': async () => ({ json: (await state()) ?? {} }),
         // What tests ask often, as words: a program that reads JSON takes longer than all the rest.
         'GET count': () => ({ body: `${log.requests.length}` }),

@@ -1,6 +1,7 @@
 // The control API: sandboxes and snapshots.
 
 import { apiError } from './errors.mjs';
+import { changeNetwork, checkLists } from './network.mjs';
 
 const REGIONS = ['us', 'eu'];
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -52,6 +53,7 @@ function checkCreate(sandboxes, body) {
     for (const name of ['autoStopInterval', 'autoPauseInterval', 'autoArchiveInterval', 'ttlMinutes']) {
         if (body[name] < 0 || (body[name] !== undefined && !Number.isInteger(body[name]))) throw apiError(400, `${name} must be a non-negative integer`);
     }
+    checkLists(body);
     if (body.target && !REGIONS.includes(body.target)) throw apiError(404, `Region ${body.target} not found`);
     if (body.env && Object.keys(body.env).some((name) => !/^[A-Za-z_]\w*$/.test(name))) throw apiError(400, 'env has an invalid name');
 }
@@ -87,6 +89,14 @@ function list(sandboxes, request) {
     // The state in a listing is an old one: what is being deleted still seems to have started.
     const shown = (sandbox) => ({ ...sandboxes.show(sandbox, { asListed: true }), ...(sandbox.state === 'destroying' ? { state: 'started' } : {}) });
     return { json: { items: all.slice(at, at + size).map(shown), nextCursor: next } };
+}
+
+async function setNetwork(sandboxes, request) {
+    const body = await bodyOf(request);
+    checkTypes(body, { networkBlockAll: 'boolean', networkAllowList: 'string', domainAllowList: 'string' }, sandboxes.unknownFields);
+    const sandbox = sandboxes.get(request.params.id);
+    changeNetwork(sandbox, body);
+    return { json: sandboxes.show(sandbox) };
 }
 
 async function makeSnapshot(sandboxes, request) {
@@ -182,6 +192,7 @@ export function controlRoutes(sandboxes) {
             one(request).labels = labels;
             return { json: { labels } };
         }],
+        ['POST', '/api/sandbox/:id/network-settings', (request) => setNetwork(sandboxes, request)],
         ['POST', '/api/sandbox/:id/autostop/:minutes', interval(sandboxes, 'autoStopInterval', 0)],
         ['POST', '/api/sandbox/:id/autodelete/:minutes', interval(sandboxes, 'autoDeleteInterval', -1)],
         ['POST', '/api/sandbox/:id/autoarchive/:minutes', interval(sandboxes, 'autoArchiveInterval', 0)],

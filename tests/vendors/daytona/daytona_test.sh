@@ -19,10 +19,30 @@ unset DAYTONA_JWT_TOKEN DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_U
 vendor_use daytona
 [ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
 export DAYTONA_API_KEY=$secret
-provider=(--sandbox daytona --param "base_url=$url/api") workspace=/home/daytona
+provider=(--sandbox daytona --param "base_url=$url/api" --param trust_domain_list=true) workspace=/home/daytona
+
+# Its own limits, and servers of one's own.
+daytona_network() {
+    local entries number calls_url=$url/api
+    not_held "an address that it does not know" 2001:db8::/32 --allow 2001:db8::/32
+    not_held "a domain of one part" corp --allow corp
+    entries=()
+    for number in $(seq 11); do entries+=(--allow "h$number.example"); done
+    not_held "a domain too many" h11.example "${entries[@]}"
+    entries=()
+    for number in $(seq 11); do entries+=(--allow "198.51.100.$number"); done
+    not_held "a network too many" 198.51.100.11/32 "${entries[@]}"
+    not_held "a domain at a server of one's own" a.example --allow a.example --param trust_domain_list=false
+    usage "its own parameter beside a policy" "parameter network_block and a network policy" create "${provider[@]}" --network open --param network_block=true
+    made_allowed --param snapshot=daytona-vm || return
+    check "a fork, which would lose its domains, is refused" with_allow calls $unsupported fork "$id" sandlot-copy
+    gone "$id"
+}
 
 vendor_rows
+fork_request='/fork$' making_forkable=(--param snapshot=daytona-vm)
 vendor_lifecycle
+vendor_network daytona_network
 vendor_faults
 vendor_counts 4 3 3 4 3 3 3 3 2 3 8
 parts_run

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox, deleteSnapshot } from '../common/box.mjs';
 import { apiError } from './errors.mjs';
+import { wall } from './network.mjs';
 
 const HOME = '/home/daytona';
 const CHANGE_MS = 60; // how long a change of state takes, besides the box's own time
@@ -119,6 +120,7 @@ export class Sandboxes {
             const settings = { user: 'user', name: 'daytona', environment: sandbox.env };
             const box = await createBox({ ...settings, home: HOME, from: snapshot?.box });
             if (sandbox.desiredState === 'destroyed') return void (await box.destroy());
+            box.wall = wall(sandbox);
             sandbox.box = box;
         });
         if (!image) await started;
@@ -176,8 +178,8 @@ export class Sandboxes {
         if (!VM.includes(sandbox.sandboxClass)) throw apiError(422, `Sandbox class ${sandbox.sandboxClass} does not support fork`);
         this.settled(sandbox);
         const box = await sandbox.box.snapshot();
-        const { labels, env, autoStopInterval, autoDeleteInterval } = sandbox;
-        return this.create({ name, labels, env, autoStopInterval, autoDeleteInterval }, { snapshot: { name: sandbox.snapshot, sandboxClass: sandbox.sandboxClass, box } });
+        const { labels, env, autoStopInterval, autoDeleteInterval, networkBlockAll, networkAllowList } = sandbox; // no list of domains
+        return this.create({ name, labels, env, autoStopInterval, autoDeleteInterval, networkBlockAll, networkAllowList }, { snapshot: { name: sandbox.snapshot, sandboxClass: sandbox.sandboxClass, box } });
     }
 
     /** A copy of a sandbox's files under a name. */

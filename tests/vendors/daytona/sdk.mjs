@@ -135,6 +135,17 @@ await test('machines pause and fork', async () => {
     await copy.delete();
     await machine.delete();
 });
+await test('a network policy', async () => {
+    const box = await daytona.create({ networkAllowList: '198.51.100.0/24', domainAllowList: 'a.example,*.b.example' });
+    const reach = async (...places) => (await box.process.executeCommand(places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '))).result;
+    same(await reach('a.example:443', 'low.b.example:443', 'c.example:443', '198.51.100.7:22'), 'reached a.example:443\nreached low.b.example:443\nno\nreached 198.51.100.7:22\n');
+    await box.updateNetworkSettings({ domainAllowList: 'c.example', networkAllowList: '' });
+    same(await reach('a.example:443', 'c.example:443', '198.51.100.7:22'), 'no\nreached c.example:443\nno\n');
+    await box.updateNetworkSettings({ networkBlockAll: true });
+    same(await reach('c.example:443'), 'no\n');
+    await refused(() => daytona.create({ networkAllowList: '198.51.100.1' }), /400|invalid/);
+    await box.delete();
+});
 await test('from an image', async () => {
     const built = await daytona.create({ image: 'debian:12', resources: { cpu: 2, memory: 4 } });
     same(built.cpu, 2);

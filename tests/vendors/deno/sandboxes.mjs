@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { createBox } from '../common/box.mjs';
+import { isAddress, matches } from '../common/outside.mjs';
 import { failure } from './errors.mjs';
 import { findSnapshot, findVolume } from './volumes.mjs';
 
@@ -42,6 +43,13 @@ function readConfig(request) {
     return config;
 }
 
+/** Who is listed without a port is open on each. */
+function wall(list) {
+    const parts = (list ?? []).map((entry) => /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry)).map(([, name, port]) => ({ name, port: port && Number(port) }));
+    const fits = (name, host) => (isAddress(host) ? name === host || name === `[${host}]` : matches(name, host));
+    return list && { allows: ({ host, port }) => parts.some((one) => fits(one.name, host) && (!one.port || one.port === port)) };
+}
+
 // ---- a sandbox -------------------------------------------------------------------------------------------------------
 
 class Sandbox {
@@ -67,6 +75,7 @@ class Sandbox {
         if (this.volume?.user) throw failure(409, 'VOLUME_IN_USE', 'another sandbox has booted from it');
         for (const { volume } of this.config.volumes ?? []) if (!findVolume(volume)) throw failure(404, 'VOLUME_NOT_FOUND', `no volume ${volume}`);
         this.box = await createBox({ home: '/home/app', user: 'user', name: 'app', from: from?.files });
+        this.box.wall = wall(this.config.allow_net);
         if (this.volume) Object.defineProperty(this.volume, 'user', { value: this, writable: true, configurable: true });
         if (stop_at_ms !== undefined) this.lastUntil(stop_at_ms);
         all.set(this.id, this);

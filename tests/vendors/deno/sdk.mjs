@@ -198,5 +198,15 @@ async function volumes() {
     });
 }
 
-await (what === 'counts' ? counts() : life());
+async function network() {
+    await test('a network policy', async () => {
+        const other = await create({ allowNet: ['a.example:443', '*.b.example'] });
+        const places = ['a.example:443', 'a.example:80', 'low.b.example:8443', 'c.example:443'];
+        const { stdoutText } = await shell(other, places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '));
+        await other.kill();
+        return same(stdoutText, 'reached a.example:443\nno\nreached low.b.example:8443\nno\n');
+    });
+}
+
+await (what === 'counts' ? counts() : life().then(network));
 cases.finish();

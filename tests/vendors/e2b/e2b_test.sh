@@ -24,9 +24,28 @@ requests_of=(
     [delete]='DELETE /sandboxes/'
 )
 
+fork_request='/fork$' forks_without_label=true
+# Its own limits, and the form that it wants.
+e2b_network() {
+    not_held "an address that it does not know" 2001:db8::/32 --allow 2001:db8::/32 --allow a.example
+    usage "its own parameter beside a policy" "parameter network and a network policy" create "${provider[@]}" --network off --param 'network={"denyOut":["1.1.1.1"]}'
+    usage "the other one" "parameter internet and" create "${provider[@]}" --network open --param internet=false
+    network_credentials
+    made_allowed --allow b.example || return
+    check "a credential's host is allowed, and all else denied" state_is '.sandboxes[0].network
+        | .allowOut == ["b.example", "a.example"] and .denyOut == ["0.0.0.0/0"] and (.rules["a.example"][0].transform.headers | keys) == ["X-Secret"]'
+    check "a fork, which could not be given it, is refused" with_allow calls $unsupported fork "$id" sandlot-copy
+    gone "$id"
+    for number in $(seq 11); do printf '[[network.credentials]]\nhost = "h%s.example"\nheader = "A"\nenv = "HEADER_SECRET"\n' "$number"; done >"$config"
+    not_held "a credential too many" h11.example
+    rm -f "$config"
+}
+
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
+vendor_network e2b_network
 vendor_faults
 vendor_rows
+part results_rows
 parts_run
 vendor_sound

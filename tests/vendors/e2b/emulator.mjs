@@ -7,6 +7,7 @@
 import { createEmulator } from '../common/server.mjs';
 import { apiError, checkQuery, isFlag, isObject, isSeconds, isText, isTexts, page, read } from './errors.mjs';
 import { fileRoutes } from './files.mjs';
+import { CHANGE, checkEgress, isNetworkConfig } from './network.mjs';
 import { processRoutes } from './processes.mjs';
 import { checkTimeout, Sandboxes, showSnapshot } from './sandboxes.mjs';
 
@@ -19,11 +20,10 @@ const all = new Sandboxes();
 
 // ---- making and finding ----------------------------------------------------------------------------------------------
 
-const isNetwork = (value) => isObject(value) && Object.keys(value).every((key) => ['allowOut', 'denyOut', 'allowPublicTraffic', 'maskRequestHost', 'rules', 'egressProxy', 'httpsPorts'].includes(key));
 const isResume = (value) => isObject(value) && Object.keys(value).length === 1 && isFlag(value.enabled);
 const isMounts = (value) => Array.isArray(value) && value.every((one) => isText(one?.name) && isText(one?.path));
 const CREATE = { templateID: isText, timeout: isSeconds, metadata: isTexts, envVars: isTexts, autoPause: isFlag, autoPauseMemory: isFlag, autoResume: isResume,
-    allow_internet_access: isFlag, network: isNetwork, volumeMounts: isMounts, mcp: isObject, iam: isObject };
+    allow_internet_access: isFlag, network: isNetworkConfig, volumeMounts: isMounts, mcp: isObject, iam: isObject };
 
 function create(version) {
     return async (request) => {
@@ -33,6 +33,7 @@ function create(version) {
         const timeout = body.timeout ?? (version === 2 ? 300 : 15);
         checkTimeout(timeout);
         if (body.autoResume?.enabled && !body.autoPause) throw apiError(400, 'auto-resume needs auto-pause');
+        checkEgress({ ...body.network, allow_internet_access: body.allow_internet_access });
         const sandbox = await all.create({ ...body, timeout, secure: version === 2 || body.secure === true });
         return { status: 201, json: sandbox.handle() };
     };
@@ -85,6 +86,14 @@ async function setTimeoutOf(request) {
     if (timeout < 0) throw apiError(400, 'Timeout must be at least 0');
     if (timeout > 0) checkTimeout(timeout);
     sandbox.live(timeout);
+    return { status: 204 };
+}
+
+async function setNetwork(request) {
+    const body = await read(request, CHANGE);
+    const sandbox = sandboxOf(request);
+    sandbox.mustRun('changing the network of');
+    sandbox.setNetwork(body);
     return { status: 204 };
 }
 
@@ -155,6 +164,7 @@ await createEmulator({
         ['POST', `/v2${S}/connect`, connect(2)],
         ['POST', `${S}/connect`, connect(1)],
         ['POST', `${S}/timeout`, setTimeoutOf],
+        ['PUT', `${S}/network`, setNetwork],
         ['POST', `${S}/pause`, pause],
         ['POST', `${S}/fork`, fork],
         ['POST', `${S}/snapshots`, snapshot],

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createBox, deleteSnapshot } from '../common/box.mjs';
 import { apiError } from './errors.mjs';
+import { checkEgress, wall } from './network.mjs';
 
 const MAXIMUM_HOURS = Number(process.env.EMULATOR_HOURS ?? 24);
 const ENVD = process.env.EMULATOR_ENVD ?? '0.6.13';
@@ -36,7 +37,20 @@ class Sandbox {
     async begin(from) {
         const environment = { LANG: 'C.UTF-8', E2B_SANDBOX: 'true', ...this.envVars };
         this.box = await createBox({ user: 'user', name: 'user', home: HOME, environment, from });
+        this.enforce();
         this.live(this.timeout);
+    }
+
+    enforce() {
+        this.box.wall = wall({ ...this.network, allow_internet_access: this.allow_internet_access });
+    }
+
+    /** Another policy: what is not named is cleared. */
+    setNetwork({ allow_internet_access, ...egress }) {
+        checkEgress({ ...egress, allow_internet_access });
+        const { allowPublicTraffic, maskRequestHost } = this.network ?? {};
+        Object.assign(this, { allow_internet_access, network: { allowPublicTraffic, maskRequestHost, ...egress } });
+        this.enforce();
     }
 
     /** It ends, or is paused, after so many seconds. */
@@ -126,8 +140,8 @@ export class Sandboxes {
     async fork(source, timeout) {
         const box = await source.box.snapshot();
         try {
-            const { templateID, metadata, envVars, autoPause, autoPauseMemory, autoResume, network } = source;
-            const sandbox = new Sandbox(this, { templateID, metadata, envVars, autoPause, autoPauseMemory, autoResume, network, timeout });
+            const { templateID, metadata, envVars, autoPause, autoPauseMemory, autoResume, network, allow_internet_access } = source;
+            const sandbox = new Sandbox(this, { templateID, metadata, envVars, autoPause, autoPauseMemory, autoResume, network, allow_internet_access, timeout });
             this.byId.set(sandbox.id, sandbox);
             await sandbox.begin(box);
             return sandbox;

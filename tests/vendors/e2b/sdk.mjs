@@ -194,6 +194,21 @@ async function copies(box) {
     });
 }
 
+async function network() {
+    const reach = async (box, ...places) => (await run(box, places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '))).out;
+    const rules = { 'a.example': [{ transform: { headers: { 'X-Secret': 'added' } } }] };
+    const box = await Sandbox.create({ ...client, network: { allowOut: ['a.example', '*.b.example', '198.51.100.0/24'], denyOut: ['0.0.0.0/0'], rules } });
+    const first = await reach(box, 'a.example:443', 'low.b.example:80', 'b.example:443', '198.51.100.7:9999', 'a.example:8443');
+    const added = (await (await fetch(`${url}/__control/reached`)).json()).map((one) => one.headers['x-secret'] ?? null);
+    await box.updateNetwork({ allowOut: ['c.example'], denyOut: ['0.0.0.0/0'] });
+    const second = await reach(box, 'c.example:443', 'a.example:443');
+    await box.updateNetwork({ allowInternetAccess: false });
+    const third = await reach(box, 'c.example:443');
+    await box.kill();
+    same([first, added, second, third], ['reached a.example:443\nreached low.b.example:80\nno\nreached 198.51.100.7:9999\nno\n', ['added', null, null], 'reached c.example:443\nno\n', 'no\n']);
+    await refused(() => Sandbox.create({ ...client, network: { allowOut: ['a.example'] } }), (problem) => /denyOut/.test(problem.message));
+}
+
 async function listed() {
     const all = async (options) => {
         const pages = Sandbox.list({ ...client, ...options });
@@ -219,6 +234,7 @@ async function life() {
     await files(box);
     await pausing(box);
     await copies(box);
+    await test('a network policy', network);
     await test('list, page by page', listed);
     await test('delete', async () => same([await box.kill(), await box.isRunning()], [true, false]));
     await test('delete again', async () => same(await Sandbox.kill(box.sandboxId, client), false));

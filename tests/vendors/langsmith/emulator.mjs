@@ -10,6 +10,7 @@ import { createBox, deleteSnapshot } from '../common/box.mjs';
 import { createEmulator, HttpError } from '../common/server.mjs';
 import { Commands } from './commands.mjs';
 import { download, upload } from './files.mjs';
+import { isProxy, shown as shownProxy, wall } from './network.mjs';
 
 const KEY = 'lsv2_sk_5e1f0c77a2b94d0e_emulated';
 const ROOT = '/v2/sandboxes';
@@ -42,10 +43,10 @@ const isLabels = (value) => isTexts(value) && Object.keys(value).length <= 128 &
 const CREATE = { name: isText, snapshot_id: isText, snapshot_name: isText, snapshot: isText, wait_for_ready: isFlag, timeout: isInteger,
     idle_ttl_seconds: isMinutes, delete_after_stop_seconds: (value) => isMinutes(value) && value <= 2592000, vcpus: isInteger,
     cpu_millicores: isInteger, mem_bytes: isSize, fs_capacity_bytes: isSize, env_vars: isTexts, labels: isLabels, run_config: isRunConfig,
-    preserve_memory_on_stop: isFlag, restore_memory: isFlag, proxy_config: isObject, mount_config: isObject, access_delegation: isObject,
+    preserve_memory_on_stop: isFlag, restore_memory: isFlag, proxy_config: isProxy, mount_config: isObject, access_delegation: isObject,
     tag_value_ids: Array.isArray };
 const UPDATE = { name: isText, idle_ttl_seconds: isMinutes, delete_after_stop_seconds: isMinutes, vcpus: isInteger, cpu_millicores: isInteger,
-    mem_bytes: isSize, fs_capacity_bytes: isSize, proxy_config: isObject, run_config: isRunConfig, tag_value_ids: Array.isArray };
+    mem_bytes: isSize, fs_capacity_bytes: isSize, proxy_config: isProxy, run_config: isRunConfig, tag_value_ids: Array.isArray };
 const BUILD = { name: isText, docker_image: isText, fs_capacity_bytes: isSize, registry_id: isText, tag: isText, labels: isLabels, run_config: isRunConfig };
 const CAPTURE = { name: isText, docker_image: isText, fs_capacity_bytes: isSize, checkpoint: isText, include_memory: isFlag, tag: isText,
     labels: isLabels, run_config: isRunConfig };
@@ -140,8 +141,13 @@ class Sandbox {
         return this.#begin(START_MS, async () => {
             if (this.settings.labels?.fail) throw new Error('CrashLoop: the image ends at once');
             this.box = await createBox({ home: '/root', user: 'root', environment: this.environment, from: this.snapshot.from });
+            this.enforce();
             this.commands = new Commands(this.box, this.settings.run_config ?? {});
         });
+    }
+
+    enforce() {
+        this.box.wall = wall(this.settings.proxy_config);
     }
 
     start(milliseconds = START_MS) { return this.#begin(milliseconds, () => this.box.start()); }
@@ -169,7 +175,7 @@ class Sandbox {
             dataplane_url: `http://${host}/r/${this.id}`, idle_ttl_seconds: settings.idle_ttl_seconds ?? 600,
             delete_after_stop_seconds: settings.delete_after_stop_seconds ?? 1209600, vcpus: settings.vcpus ?? 1,
             mem_bytes: settings.mem_bytes ?? 2 * GIB, fs_capacity_bytes: settings.fs_capacity_bytes ?? 16 * GIB, labels: settings.labels ?? {},
-            created_at: this.createdAt, updated_at: now(), stopped_at: this.stoppedAt };
+            proxy_config: shownProxy(settings.proxy_config), created_at: this.createdAt, updated_at: now(), stopped_at: this.stoppedAt };
     }
 }
 
@@ -205,7 +211,9 @@ async function update(request) {
         sandbox.name = body.name;
         boxes.set(sandbox.name, sandbox);
     }
+    if (body.proxy_config && sandbox.status !== 'ready') throw failure(400, 'InvalidRequest', `the sandbox is ${sandbox.status}, not ready`);
     Object.assign(sandbox.settings, body);
+    if (body.proxy_config) sandbox.enforce();
     return { json: sandbox.shown(request) };
 }
 

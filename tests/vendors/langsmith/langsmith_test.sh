@@ -25,8 +25,21 @@ requests_of=(
     [delete]='DELETE /v2/sandboxes/boxes/'
 )
 
+# Its own limits, and the form that it wants.
+langsmith_network() {
+    not_held "an address that is not known to hold" 2001:db8::/32 --allow 2001:db8::/32
+    usage "its own parameter beside a policy" "parameter proxy_config and a network policy" create "${provider[@]}" --network open --param 'proxy_config={"rules":[]}'
+    network_credentials
+    made_allowed --allow b.example || return
+    check "a credential's host is allowed, its value opaque" state_is '.sandboxes[0].settings.proxy_config
+        | .access_control == {allow_list: ["b.example", "a.example"]} and .rules[0].match_hosts == ["a.example"] and .rules[0].headers[0].type == "opaque"'
+    gone "$id"
+    rm -f "$config"
+}
+
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 21 21 1 1 4
+vendor_network langsmith_network
 vendor_faults
 vendor_rows
 parts_run

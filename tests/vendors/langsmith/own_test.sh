@@ -79,7 +79,7 @@ snapshot_calls() {
     made
     exec_in 'echo kept >kept; echo lost >/tmp/lost'
     check "capture" calls $ok snapshot "$id" "mine:v1"
-    check "capture: its id" says '^result: [0-9a-f-]\{36\}$'
+    check "capture: its name" says '^result: mine:v1$'
     check "list" calls $ok snapshots
     check "list: both" says '^listed: mine:v1 ready'
     gone "$id"

@@ -106,6 +106,15 @@ async function life() {
         await client.startSandbox('sdk-1');
         return problem;
     });
+    await test('a network policy', async () => {
+        const other = await client.createSandbox({ name: 'sdk-network', proxyConfig: { access_control: { allow_list: ['a.example', '*.b.example', '198.51.100.0/24'] },
+            rules: [{ name: 'one', match_hosts: ['a.example'], headers: [{ name: 'X-Secret', type: 'opaque', value: 'added' }] }] } });
+        const places = ['a.example:443', 'low.b.example:443', 'c.example:443', '198.51.100.7:443'];
+        const { stdout } = await other.run(places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '));
+        const added = (await (await fetch(`${url}/__control/reached`)).json()).map((one) => one.headers['x-secret'] ?? null);
+        await other.delete();
+        return same([stdout, added], ['reached a.example:443\nreached low.b.example:443\nno\nreached 198.51.100.7:443\n', ['added', null, null]]);
+    });
     await test('rename', async () => same((await client.updateSandbox('sdk-1', 'sdk-2')).name, 'sdk-2'));
     box = await client.getSandbox('sdk-2');
     await snapshots(box);

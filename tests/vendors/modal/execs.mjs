@@ -2,6 +2,7 @@
 
 import { code, GrpcError, has } from '../common/grpc.mjs';
 import { refuse } from './ids.mjs';
+import { ALLOWLIST, check, wall } from './network.mjs';
 import { FS_TOOLS, runFsTool } from './fstools.mjs';
 
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000);
@@ -152,6 +153,12 @@ export function routerHandlers(sandboxes, expireKey) {
             await exec.over;
             if (!exec.end) throw refuse.notFound('the task is over');
             return exec.end;
+        },
+        TaskSetNetworkAccess: ({ task_id: task, network_access: network }) => {
+            if (network?.network_access_type !== ALLOWLIST) throw refuse.invalid('only ALLOWLIST can be set');
+            check(network);
+            running(task).box.wall = wall(network);
+            return {};
         },
         TaskExecPoll: (message) => find(message).end ?? {},
         TaskExecStdinWrite: async (message) => {

@@ -25,8 +25,25 @@ requests_of=(
     [delete]='POST /SandboxTerminateV2$'
 )
 
+fork_request='/SandboxCreateV2$'
+# Its own limits, and a fork, which is made anew.
+modal_network() {
+    local copy
+    not_held "an address that is not known to hold" 2001:db8::/32 --allow 2001:db8::/32
+    usage "its own parameter beside a policy" "parameter network_block and a network policy" create "${provider[@]}" --network open --param network_block=true
+    usage "the other one" "parameter domain_allow_list and" create "${provider[@]}" --network off --param domain_allow_list=a.example
+    made || return
+    check "a fork with a policy" with_allow calls $ok fork "$id" sandlot-copy
+    copy=$(sed -n 's/^created: //p' <<<"$out")
+    reach "a fork" "$copy" yes b.example:443
+    reach "a fork" "$copy" no a.example:443
+    gone "$copy"
+    gone "$id"
+}
+
 vendor_lifecycle
 vendor_counts 5 8 6 9 6 6 63 63 4 2 13
+vendor_network modal_network
 vendor_faults
 vendor_rows
 parts_run

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox } from '../common/box.mjs';
 import { has } from '../common/grpc.mjs';
+import { check as checkNetwork, wall } from './network.mjs';
 import { isFirst, NAME, newId, newJwt, newUlid, outcome, refuse } from './ids.mjs';
 
 const START_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 150);
@@ -31,8 +32,7 @@ export class Sandboxes {
         if (workdir && !workdir.startsWith('/')) throw refuse.invalid('workdir must be absolute');
         if (name && !NAME.test(name)) throw refuse.invalid(`the name ${name} is not allowed`);
         if (!resources) throw refuse.invalid('resources are missing');
-        if (!network || network.network_access_type === 0) throw refuse.invalid('network_access is missing');
-        for (const cidr of network.allowed_cidrs) if (!/^[\d.]+\/\d+$/.test(cidr)) throw refuse.invalid(`${cidr} is no CIDR`);
+        checkNetwork(network);
         for (const { tag_name: key, tag_value: value } of tags) {
             if (![key, value].every((text) => /^[A-Za-z0-9._-]{1,63}$/.test(text))) throw refuse.invalid(`the tag ${key}=${value} is not allowed`);
         }
@@ -68,6 +68,7 @@ export class Sandboxes {
         const from = sandbox.image.snapshot;
         const [box] = await Promise.all([createBox({ user: 'root', home: '/root', name: 'modal', environment: { HOME: '/root', ...sandbox.variables }, ...(from ? { from } : {}) }),
             pause(START_MS + SCHEDULE_MS)]);
+        box.wall = wall(sandbox.definition.network_access);
         sandbox.box = box;
         sandbox.cwd = workdir || '/root';
         await box.mkdir(sandbox.cwd, { parents: true }).catch(() => {});

@@ -116,6 +116,16 @@ async function life() {
         await modal.images.delete(image.imageId);
         return problem;
     });
+    await test('a network policy', async () => {
+        const box = await make(modal, { outboundCidrAllowlist: ['198.51.100.0/24'], outboundDomainAllowlist: ['a.example', '*.b.example'] });
+        const places = ['a.example:443', 'low.b.example:443', 'c.example:443', '198.51.100.7:443'];
+        const { stdout } = await run(box, ['sh', '-c', places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; ')]);
+        await box.updateNetworkPolicy({ outboundCidrAllowlist: [], outboundDomainAllowlist: ['c.example'] });
+        const after = await run(box, ['sh', '-c', 'for host in a c; do curl -sp -x 127.0.0.1:3128 http://$host.example:443/ || echo no; done']);
+        await box.terminate();
+        same(after.stdout, 'no\nreached c.example:443\n');
+        return same(stdout, 'reached a.example:443\nreached low.b.example:443\nno\nreached 198.51.100.7:443\n');
+    });
     await test('an image that cannot be built', () => refused(() => modal.sandboxes.create(app, modal.images.fromRegistry('broken:1')), Error));
     await test('the end', async () => {
         await sandbox.terminate();

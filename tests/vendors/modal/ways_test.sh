@@ -197,8 +197,8 @@ snapshots() {
     made
     on_it 'echo kept >/root/kept'
     check "capture" calls $ok snapshot "$id" mine
-    snapshot=$(sed -n 's/^result: //p' <<<"$out")
-    check "its id" test "${snapshot:0:3}" = im-
+    check "its name" says '^result: mine$'
+    snapshot=$(ask GET state | jq -r '[.images[] | select(.snapshot)][0].id')
     check "another" calls $ok snapshot "$id" other:v2
     check "a third" calls $ok snapshot "$id" third
     check "a list of two pages" calls $ok snapshots

@@ -32,9 +32,9 @@ export class Devboxes {
     made = 0;
     asked = new Map(); // x-request-id -> how often a creation came with it
 
-    /** `origins`: finds blueprints and snapshots */
-    constructor(origins) {
-        this.origins = origins;
+    /** `origins`: finds blueprints and snapshots; `policies`: what may be reached */
+    constructor(origins, policies) {
+        Object.assign(this, { origins, policies });
         setInterval(() => this.#tick(), Math.min(500, SECOND_MS)).unref();
     }
 
@@ -102,6 +102,7 @@ export class Devboxes {
         if ((launch.resource_size_request === 'CUSTOM_SIZE') !== (own.length === 2)) throw failure(400, 'CUSTOM_SIZE needs custom_cpu_cores and custom_gb_memory');
         const origin = this.origins.find(wanted);
         if (this.live().length >= MOST) throw failure(429, `You have reached the limit of ${MOST} running devboxes`);
+        const wall = this.policies.wall(launch.network_policy_id);
         const id = newId('dbx');
         const requestId = request.headers['x-request-id'];
         if (!requestId) throw failure(400, 'x-request-id is missing');
@@ -117,6 +118,7 @@ export class Devboxes {
             const settings = { user: user === 'root' ? 'root' : 'user', name: user, home: devbox.home, environment: devbox.environment };
             const box = await createBox({ ...settings, from: origin.from });
             if (devbox.status === 'shutdown') return void (await box.destroy());
+            box.wall = wall;
             devbox.box = box;
             for (const command of launch.launch_commands ?? []) {
                 const { code } = await box.run(['/bin/bash', '-c', command], { cwd: devbox.home });

@@ -10,11 +10,13 @@ import { Devboxes, devboxRoutes } from './devboxes.mjs';
 import { failure } from './errors.mjs';
 import { executionRoutes } from './executions.mjs';
 import { fileRoutes } from './files.mjs';
+import { Policies } from './network.mjs';
 import { originRoutes, Origins } from './origins.mjs';
 
 const KEY = 'ak_0123456789abcdefEMULATED';
 const origins = new Origins();
-const devboxes = new Devboxes(origins);
+const policies = new Policies();
+const devboxes = new Devboxes(origins, policies);
 let team = null; // a header of the user's own
 
 await createEmulator({
@@ -24,12 +26,13 @@ await createEmulator({
         team = request.headers['x-team'] ?? team;
     },
     // Before the devboxes, whose ids are one segment of the path too.
-    routes: [...originRoutes(origins, devboxes), ...executionRoutes(devboxes), ...fileRoutes(devboxes), ...devboxRoutes(devboxes)],
+    routes: [...policies.routes(), ...originRoutes(origins, devboxes), ...executionRoutes(devboxes), ...fileRoutes(devboxes), ...devboxRoutes(devboxes)],
     state: () => ({
         sandboxes: devboxes.live().map((devbox) => devboxes.show(devbox)),
         made: devboxes.made,
         team,
         asked: Object.fromEntries(devboxes.asked),
+        policies: [...policies.all.values()].map((one) => policies.show(one)),
         snapshots: [...origins.snapshots.values()].map(({ id, name, status }) => ({ id, name, status })),
         blueprints: [...origins.blueprints.values()].map(({ id, name, status }) => ({ id, name, status })),
     }),

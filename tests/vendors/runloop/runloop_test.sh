@@ -19,9 +19,44 @@ vendor_use runloop
 export RUNLOOP_API_KEY=$secret
 provider=(--sandbox runloop --param "base_url=$url") workspace=/home/user
 
+fork_request='/v1/devboxes/create_and_await_running$'
+# Policies are things of the account: one for all that ask for the same, gone with the last of them; not those of others.
+runloop_network() {
+    local first second copy policy
+    not_held "an address that is not known to hold" 2001:db8::/32 --allow 2001:db8::/32
+    usage "its own parameter beside a policy" "parameter network_policy_id and a network policy" create "${provider[@]}" --network open --param network_policy_id=np_1
+    check "no policy is left" state_is '.policies == []'
+    made_allowed --allow a.example --allow 198.51.100.0/24 && first=$id || return
+    made_allowed --allow a.example --allow 198.51.100.0/24 && second=$id || return
+    check "two that ask for the same have the same" state_is '(.policies | length) == 1 and ([.sandboxes[].launch_parameters.network_policy_id] | unique) == [.policies[0].id]'
+    check "named by what it says" state_is '.policies[0].name | test("^sandlot-[0-9a-f]{32}$")'
+    reach "ports of a network" "$second" no 198.51.100.7:22
+    gone "$first"
+    check "it stays for the other" state_is '.policies | length == 1'
+    check "a fork with another" with_allow calls $ok fork "$second" sandlot-copy
+    copy=$(sed -n 's/^created: //p' <<<"$out")
+    reach "a fork" "$copy" yes b.example:443
+    reach "a fork" "$copy" no a.example:443
+    gone "$copy" "$second"
+    check "with the last of them it goes" state_is '.policies == []'
+    faults '[{"path":"/v1/network-policies[?]","action":{"replace":"{\"network_policies\":[],\"has_more\":false}"}}]'
+    made_allowed --allow a.example && first=$id || return
+    faults '[{"path":"/v1/network-policies[?]","action":{"replace":"{\"network_policies\":[],\"has_more\":false}"}}]'
+    made_allowed --allow a.example && second=$id || return
+    check "who comes second at the same moment has the first one's" state_is '.policies | length == 1'
+    gone "$first" "$second"
+    policy=$(curl -s -H "Authorization: Bearer $RUNLOOP_API_KEY" -H 'Content-Type: application/json' -d '{"name":"mine"}' "$url/v1/network-policies" | jq -r .id)
+    made_allowed --param network_policy_id="$policy" || return
+    reach "somebody's own policy" "$id" no a.example:443
+    gone "$id"
+    check "is not ours to delete" state_is '.policies | length == 1'
+}
+
 vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
+vendor_network runloop_network
 vendor_faults
 vendor_rows
+part results_rows
 parts_run
 vendor_sound

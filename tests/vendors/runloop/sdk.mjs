@@ -124,6 +124,17 @@ await test('a blueprint, and a devbox from it', async () => {
     await blueprint.delete();
     await refused(() => runloop.devbox.createFromBlueprintName('mine'), /404/);
 });
+await test('a network policy', async () => {
+    const policy = await api.networkPolicies.create({ name: 'sdk', allowed_hostnames: ['a.example', '*.b.example'], allowed_cidrs: [{ cidr: '198.51.100.0/24', ports: [{ port: 443 }] }] });
+    const other = await runloop.devbox.create({ launch_parameters: { network_policy_id: policy.id } });
+    const places = ['a.example:443', 'low.b.example:443', 'c.example:443', '198.51.100.7:443', '198.51.100.7:22'];
+    const result = await other.cmd.exec(places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '));
+    same(await result.stdout(), 'reached a.example:443\nreached low.b.example:443\nno\nreached 198.51.100.7:443\nno\n');
+    await other.shutdown();
+    same((await api.networkPolicies.list({ name: 'sdk' })).network_policies.map((one) => one.id), [policy.id]);
+    await api.networkPolicies.delete(policy.id);
+    await refused(() => api.networkPolicies.retrieve(policy.id), /404/);
+});
 await test('a build that fails', () => refused(() => runloop.blueprint.create({ name: 'bad', dockerfile: 'FROM broken:latest\n' }), /fail/i));
 await test('two origins', () => refused(() => api.devboxes.create({ blueprint_name: 'a', snapshot_id: 'b' }), /400/));
 await test('shutdown leaves a record', async () => {

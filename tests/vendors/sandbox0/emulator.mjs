@@ -9,6 +9,7 @@ import { createEmulator, HttpError } from '../common/server.mjs';
 import { contextRoutes } from './contexts.mjs';
 import { apiError, checked, checkQuery, good, invalid, isFlag, isObject, isSeconds, isText, isTexts, read } from './errors.mjs';
 import { fileRoutes } from './files.mjs';
+import { isPolicy } from './network.mjs';
 import { Sandboxes, showSnapshot } from './sandboxes.mjs';
 
 const TOKEN = 's0_emulated_0123456789abcdef0123456789abcdef';
@@ -23,7 +24,7 @@ const isMemory = (value) => isObject(value) && Object.keys(value).every((key) =>
 const isService = (value) => isObject(value) && Object.keys(value).every((key) => ['id', 'display_name', 'port', 'runtime', 'ingress', 'health_check'].includes(key)) &&
     /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value.id) && Number.isInteger(value.port) && value.port > 0 && value.port < 65536 && isFlag(value.ingress?.public);
 const LIFETIMES = { ttl: isSeconds, hard_ttl: isSeconds };
-const CONFIG = { ...LIFETIMES, env_vars: isTexts, auto_resume: isFlag, resources: isMemory, network: isObject, webhook: isObject, services: (value) => Array.isArray(value) && value.every(isService) };
+const CONFIG = { ...LIFETIMES, env_vars: isTexts, auto_resume: isFlag, resources: isMemory, network: isPolicy, webhook: isObject, services: (value) => Array.isArray(value) && value.every(isService) };
 const SNAPSHOT = { name: isText, description: isText, expires_at: isText };
 
 function checkConfig(config, fields = CONFIG) {
@@ -73,6 +74,7 @@ async function update(request) {
     const sandbox = sandboxOf(request);
     const { config = {} } = await read(request, { config: isObject });
     Object.assign(sandbox.config, checkConfig({ ...config }));
+    sandbox.enforce();
     return good(sandbox.shown());
 }
 
@@ -81,6 +83,15 @@ async function refresh(request) {
     const { duration } = await read(request, { duration: isSeconds }, { optional: true });
     sandbox.refresh(duration);
     return good({ sandbox_id: sandbox.id, expires_at: sandbox.expiresAt, hard_expires_at: sandbox.hardExpiresAt });
+}
+
+async function setNetwork(request) {
+    const sandbox = sandboxOf(request);
+    const body = JSON.parse((await request.body()).toString());
+    if (!isPolicy(body)) throw apiError(400, 'bad_request', 'invalid network policy');
+    sandbox.config.network = body;
+    sandbox.enforce();
+    return good(body);
 }
 
 function pause(request) {
@@ -140,6 +151,8 @@ await createEmulator({
         ['PUT', S, update],
         ['DELETE', S, remove],
         ['POST', `${S}/refresh`, refresh],
+        ['GET', `${S}/network`, (request) => good(sandboxOf(request).config.network ?? { mode: 'allow-all' })],
+        ['PUT', `${S}/network`, setNetwork],
         ['POST', `${S}/pause`, pause],
         ['POST', `${S}/resume`, resume],
         ['POST', `${S}/fork`, fork],

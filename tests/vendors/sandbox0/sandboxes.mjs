@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox, deleteSnapshot } from '../common/box.mjs';
 import { apiError } from './errors.mjs';
+import { wall } from './network.mjs';
 
 const CHANGE_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 150); // a pause is accepted at once and takes so long
 const START_MS = Number(process.env.EMULATOR_START_MS ?? 0); // how long a new one is "starting"
@@ -28,9 +29,14 @@ class Sandbox {
         this.id = `rs-${short()}-${template}-${randomBytes(3).toString('hex').slice(0, 5)}`;
     }
 
+    enforce() {
+        if (this.box) this.box.wall = wall(this.config.network);
+    }
+
     async #boot() {
         if (!this.box) {
             this.box = await createBox({ user: 'root', name: 'sandbox0', home: '/root', environment: { LANG: 'C.UTF-8', ...this.config.env_vars }, from: this.from });
+            this.enforce();
         } else {
             await this.box.start();
         }

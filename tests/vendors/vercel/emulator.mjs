@@ -7,6 +7,7 @@ import { createEmulator } from '../common/server.mjs';
 import { commandRoutes } from './commands.mjs';
 import { apiError, badRequest, checkQuery, isFlag, isInteger, isObject, isText, isTexts, page, read } from './errors.mjs';
 import { mkdir, readFile, write } from './files.mjs';
+import { isPolicy } from './network.mjs';
 import { Sandboxes, showSnapshot } from './sandboxes.mjs';
 
 const TEAM = 'team_emulated', PROJECT = 'prj_emulated';
@@ -22,8 +23,6 @@ const all = new Sandboxes();
 
 // ---- what a request may say ------------------------------------------------------------------------------------------
 
-const isPolicy = (value) => isObject(value) && (value.mode === undefined ? Object.keys(value).every((key) => ['allow', 'subnets'].includes(key))
-    : ['allow-all', 'deny-all'].includes(value.mode) && Object.keys(value).length === 1);
 const SOURCES = { git: ['url', 'depth', 'revision', 'username', 'password'], tarball: ['url'], snapshot: ['snapshotId'] };
 const isSource = (value) => isObject(value) && Object.hasOwn(SOURCES, value.type) && Object.keys(value).every((key) => key === 'type' || SOURCES[value.type].includes(key)) &&
     isText(value.type === 'snapshot' ? value.snapshotId : value.url);
@@ -87,6 +86,7 @@ async function update(request) {
     const body = await read(request, UPDATE);
     checkTimeout(body.timeout);
     Object.assign(sandbox, settingsOf(body), { updatedAt: Date.now() });
+    sandbox.session.enforce();
     return { json: { sandbox: sandbox.shown(), routes: sandbox.routes() } };
 }
 
@@ -165,7 +165,10 @@ async function setPolicy(request) {
     checkQuery(request);
     const session = sessionOf(request);
     session.mustRun();
-    session.sandbox.networkPolicy = await read(request, { mode: isText, allow: () => true, subnets: isObject });
+    const policy = await read(request, { mode: isText, allow: () => true, subnets: isObject });
+    if (!isPolicy(policy)) throw badRequest('Invalid request: `networkPolicy` is not valid.');
+    session.sandbox.networkPolicy = policy;
+    session.enforce();
     return { json: { session: session.shown() } };
 }
 

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox, deleteSnapshot } from '../common/box.mjs';
 import { apiError } from './errors.mjs';
+import { shown as shownPolicy, wall } from './network.mjs';
 
 const CWD = '/vercel/sandbox';
 const END_MS = 250, SNAPSHOT_MS = 300, MONTH_MS = 30 * 24 * 3600 * 1000;
@@ -29,12 +30,17 @@ class Session {
         const name = sandbox.runtime ? 'vercel-sandbox' : 'ubuntu';
         const environment = { LANG: 'C.UTF-8', ...sandbox.env };
         this.box = await createBox({ user: 'user', name, home: `/home/${name}`, environment, from });
+        this.enforce();
         await this.box.mkdir(CWD, { parents: true });
         if (pendingMs > 0) await pause(pendingMs);
         if (this.status !== 'pending') return; // it was deleted meanwhile
         this.status = 'running';
         this.startedAt = Date.now();
         this.#watch();
+    }
+
+    enforce() {
+        if (this.box) this.box.wall = wall(this.sandbox.networkPolicy);
     }
 
     #watch() {
@@ -140,7 +146,7 @@ class Sandbox {
     shown() {
         const { name, persistent, region, vcpus, runtime, image, timeout, networkPolicy, createdAt, updatedAt, session, currentSnapshotId, tags, snapshotExpiration,
             keepLastSnapshots } = this;
-        return { name, persistent, region, vcpus, memory: vcpus * 2048, runtime, image, timeout, networkPolicy: networkPolicy?.mode ? networkPolicy : undefined,
+        return { name, persistent, region, vcpus, memory: vcpus * 2048, runtime, image, timeout, networkPolicy: shownPolicy(networkPolicy),
             createdAt, updatedAt, currentSessionId: session.id, currentSnapshotId, status: session.status, statusUpdatedAt: session.updatedAt, cwd: CWD, tags,
             snapshotExpiration, keepLastSnapshots };
     }

@@ -160,6 +160,20 @@ async function snapshots(box) {
     await test('from one that is gone', () => refused(() => Sandbox.create({ ...client, source: { type: 'snapshot', snapshotId: snapshot.snapshotId } }), 410));
 }
 
+async function network() {
+    const reach = async (box, ...places) => (await run(box, places.map((place) => `curl -sp -x 127.0.0.1:3128 http://${place}/ || echo no`).join('; '))).out;
+    const allow = { 'a.example': [{ transform: [{ headers: { 'X-Secret': 'added' } }] }], '*.b.example': [] };
+    const box = await Sandbox.create({ ...client, name: 'sdk-network', networkPolicy: { allow, subnets: { allow: ['198.51.100.0/24'] } } });
+    const first = await reach(box, 'a.example:443', 'low.b.example:8443', 'b.example:443', '198.51.100.7:22', 'a.example:80');
+    const added = (await (await fetch(`${url}/__control/reached`)).json()).map((one) => one.headers['x-secret'] ?? null);
+    await box.update({ networkPolicy: { allow: ['c.example'] } });
+    const second = await reach(box, 'c.example:443', 'a.example:443');
+    await box.updateNetworkPolicy('deny-all');
+    const third = await reach(box, 'c.example:443');
+    await box.delete();
+    same([first, added, second, third], ['reached a.example:443\nreached low.b.example:8443\nno\nreached 198.51.100.7:22\nno\n', ['added', null, null], 'reached c.example:443\nno\n', 'no\n']);
+}
+
 async function life() {
     await creating();
     const box = await Sandbox.get({ ...client, name: 'sdk-1' });
@@ -167,6 +181,7 @@ async function life() {
     await files(box);
     await sessions(box);
     await snapshots(box);
+    await test('a network policy', network);
     await test('list, page by page', async () => {
         for (const name of ['sdk-2', 'sdk-3']) await Sandbox.create({ ...client, name, tags: { group: 'pages' } });
         const names = [];

@@ -24,8 +24,28 @@ requests_of=(
     [delete]='DELETE /api/v2/sandboxes/'
 )
 
+fork_request='/fork[?]' snapshots_without_names=true
+# The forms that it wants: everything said once more where a rule would close it; and a fork has what is asked for it.
+vercel_network() {
+    local copy calls_url=$url/api
+    not_held "an address that is not known to hold" 2001:db8::/32 --allow 2001:db8::/32
+    usage "its own parameter beside a policy" "parameter network_policy and a network policy" create "${provider[@]}" --network off --param 'network_policy={"mode":"allow-all"}'
+    usage "the other one" "parameter network_block and" create "${provider[@]}" --network open --param network_block=true
+    network_credentials
+    made_allowed --network open || return
+    check "open with a credential is said twice" state_is '.sandboxes[0].networkPolicy | (.allow | keys) == ["*", "a.example"] and .subnets.allow == ["0.0.0.0/0"]'
+    check "a fork with a policy" with_allow calls $ok fork "$id" sandlot-copy
+    copy=$(sed -n 's/^created: //p' <<<"$out")
+    reach "a fork" "$copy" yes b.example:443
+    reach "a fork" "$copy" no a.example:443
+    gone "$copy"
+    gone "$id"
+    rm -f "$config"
+}
+
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 2 5
+vendor_network vercel_network
 vendor_faults
 vendor_rows
 parts_run

@@ -1,0 +1,139 @@
+/* sandlot export: what a sandbox has changed, as a patch or an archive. */
+#include "results/export.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/results_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum sandlot_export_format format_of(const struct options *options)
+{
+    const char *output = options->output ? options->output : "";
+    size_t length = strlen(output);
+
+    if (options->format)
+        return strcmp(options->format, "tar") == 0 ? SANDLOT_EXPORT_TAR : SANDLOT_EXPORT_PATCH;
+    return length >= 4 && strcmp(output + length - 4, ".tar") == 0 ? SANDLOT_EXPORT_TAR : SANDLOT_EXPORT_PATCH;
+}
+
+static bool to_standard_output(void *context, const void *bytes, size_t length)
+{
+    (void)context;
+    return output_write(bytes, length);
+}
+
+/* A file that gets its name when it is whole. */
+struct file {
+    int fd;
+    int reason;
+};
+
+static bool to_file(void *context, const void *bytes, size_t length)
+{
+    struct file *file = context;
+
+    if (path_write_all(file->fd, bytes, length) < 0)
+        file->reason = errno;
+    return !file->reason;
+}
+
+static int cannot_write(const char *path, int reason, struct sandlot_error *error)
+{
+    return error_set(error, reason == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_PERMISSION_DENIED,
+                     "%s cannot be written: %s", path, strerror(reason));
+}
+
+static int write_named(struct results *results, const struct options *options, struct sandlot_error *error)
+{
+    AUTO_FREE char *temporary = text_format("%s.%ld", options->output, (long)getpid());
+    AUTO_CLOSE int fd = temporary ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
+    struct file file = {.fd = fd};
+
+    if (!temporary)
+        return error_no_memory(error);
+    if (fd < 0)
+        return cannot_write(options->output, errno, error);
+    int failed = export_write(results, format_of(options), false, to_file, &file, error);
+
+    if (!failed && (file.reason || close(take_fd(&fd)) < 0 || rename(temporary, options->output) < 0))
+        failed = cannot_write(options->output, file.reason ? file.reason : errno, error);
+    if (failed)
+        unlink(temporary);
+    return failed;
+}
+
+static int print_warnings(const struct results *results, struct sandlot_error *error)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        AUTO_FREE char *line = results_warning(&results->changes[i]);
+
+        if (!line)
+            return error_no_memory(error);
+        line[strcspn(line, "\n")] = '\0';
+        if (*line)
+            progress_line("%s", line);
+    }
+    return 0;
+}
+
+static int write_out(const struct context *context, struct results *results, struct answer *answer,
+                     struct sandlot_error *error)
+{
+    const struct options *options = context->options;
+
+    progress_end();
+    if (!options->json && print_warnings(results, error) < 0)
+        return -1;
+    if (!options->output)
+        return export_write(results, format_of(options), false, to_standard_output, NULL, error);
+    if (write_named(results, options, error) < 0)
+        return -1;
+    answer->object = json_object_new_object();
+    json_object_object_add(answer->object, "path", json_text(options->output));
+    json_object_object_add(answer->object, "format",
+                           json_text(format_of(options) == SANDLOT_EXPORT_TAR ? "tar" : "patch"));
+    json_object_object_add(answer->object, "changes", results_array(results));
+    return 0;
+}
+
+static int work(const struct context *context, struct sandlot_session *session, const void *input,
+                struct answer *answer, struct sandlot_error *error)
+{
+    const struct results_words *words = input;
+    const struct sandlot_changes_request request = results_request(context, words->rest);
+    bool patch = format_of(context->options) == SANDLOT_EXPORT_PATCH;
+    struct results results;
+
+    progress_begin("Comparing");
+    int failed = results_gather(session, &request, patch ? JUDGE_PATCH : JUDGE_ALL, patch, &results, error);
+
+    if (!failed)
+        failed = write_out(context, &results, answer, error);
+    progress_end();
+    results_clear(&results);
+    return failed;
+}
+
+int command_export(const struct options *options)
+{
+    const char *format = options->format;
+
+    if (format && strcmp(format, "patch") != 0 && strcmp(format, "tar") != 0)
+        return usage_error(options->command, "--format is 'patch' or 'tar', not '%s'", format);
+    if (options->json && !options->output)
+        return usage_error(options->command, "--json needs --output FILE: standard output cannot hold both");
+    if (!options->output && isatty(STDOUT_FILENO) == 1)
+        return usage_error(options->command,
+                           "this would go to your terminal: name a file with --output FILE, redirect it, or look at it "
+                           "with 'sandlot diff'");
+    return results_command(options, 0, work);
+}

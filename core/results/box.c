@@ -1,0 +1,354 @@
+#include "results/box.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "operations/derived/contents.h"
+#include "operations/native/open.h"
+#include "results/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_MS = 10 * 60 * 1000, BUFFER = 256 * 1024 };
+
+static struct file_call call_of(const struct box *box, int64_t limit_ms)
+{
+    const char *place = sandlot_session_working_dir(box->session);
+
+    return (struct file_call){.session = box->session,
+                              .verb = FILE_DOWNLOAD,
+                              .path = place,
+                              .shown = place,
+                              .deadline_ms = sandlot_now_ms() + limit_ms,
+                              .cancel_fd = cancellation_fd(box->cancellation)};
+}
+
+int box_begin(struct sandlot_session *session, struct sandlot_cancellation *cancellation, struct box *box,
+              struct sandlot_error *error)
+{
+    *box = (struct box){.session = session, .cancellation = cancellation, .stage_fd = -1};
+    const struct file_call call = call_of(box, FILE_CALL_MS);
+    const struct file_route *route = file_route_of(&call, error);
+
+    box->native = route == &native_route;
+    return route ? 0 : -1;
+}
+
+/* ---- the stage --------------------------------------------------------------------------------------------------- */
+
+static void stage_name(size_t index, char name[24])
+{
+    snprintf(name, 24, "%zu", index);
+}
+
+void box_end(struct box *box)
+{
+    AUTO_DIRECTORY DIR *folder = box->stage_fd >= 0 ? fdopendir(box->stage_fd) : NULL;
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    if (box->stage)
+        rmdir(box->stage);
+    free(box->stage);
+    *box = (struct box){.stage_fd = -1};
+}
+
+static int need_stage(struct box *box, struct sandlot_error *error)
+{
+    const char *temporary = getenv("TMPDIR");
+
+    if (box->stage)
+        return 0;
+    AUTO_FREE char *name =
+        text_format("%s/sandlot-results-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
+
+    if (name && mkdtemp(name))
+        box->stage = TAKE(name);
+    box->stage_fd = box->stage ? open(box->stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (box->stage_fd >= 0)
+        return 0;
+    return error_set(error, SANDLOT_CODE_INTERNAL_ERROR,
+                     "no folder for fetched files can be made below TMPDIR or /tmp: %s; set TMPDIR to another one",
+                     strerror(errno));
+}
+
+int box_open_fetched(const struct box *box, size_t index)
+{
+    char name[24];
+
+    stage_name(index, name);
+    return openat(box->stage_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------------- */
+
+/* The working directory of a native box, while this thread acts as the box's user. */
+struct inside {
+    struct native_root root;
+    int fd; /* O_PATH */
+};
+
+static void leave(struct inside *inside)
+{
+    if (inside->fd >= 0)
+        close(inside->fd);
+    native_end(&inside->root);
+}
+
+static int enter(const struct box *box, struct inside *inside, struct sandlot_error *error)
+{
+    const struct file_call call = call_of(box, LIST_MS);
+
+    *inside = (struct inside){.root = NATIVE_NO_ROOT, .fd = -1};
+    if (native_begin(&call, &inside->root, error) < 0)
+        return -1;
+    inside->fd = native_open(inside->root.fd, call.path, O_PATH | O_DIRECTORY);
+    return inside->fd >= 0 ? 0 : native_failed(&call, inside->root.fd, errno, error);
+}
+
+static int list_native(const struct box *box, const struct base *base, struct nodes *nodes, struct sandlot_error *error)
+{
+    struct inside inside CLEANUP(leave);
+    const struct node_walk walk = {.nodes = nodes,
+                                   .cancel_fd = cancellation_fd(box->cancellation),
+                                   .leaves_out = manifest_leaves_out,
+                                   .context = &base->manifest,
+                                   .where = "in the sandbox"};
+
+    if (enter(box, &inside, error) < 0)
+        return -1;
+    return base_walk(base, &walk, inside.fd, error);
+}
+
+struct listing {
+    const struct base *base;
+    struct nodes *nodes;
+};
+
+static int take_content(void *context, const struct content *content, struct sandlot_error *error)
+{
+    const struct listing *listing = context;
+    struct node node = {.path = (char *)(uintptr_t)content->path,
+                        .type = node_type_of(content->mode),
+                        .bytes = content->bytes,
+                        .target = (char *)(uintptr_t)content->target};
+
+    if (!node_path_valid(node.path))
+        return error_set(error, SANDLOT_CODE_INVALID_PATH,
+                         "'%.200s...' in the sandbox is no path that could be taken over; name the paths that matter",
+                         node.path);
+    if (!base_covers(listing->base, node.path) || manifest_leaves_out(&listing->base->manifest, node.path))
+        return 0;
+    node.executable = node.type == NODE_FILE && content->mode & S_IXUSR;
+    node.digested = node.type == NODE_FILE && content->digest && node_digest_read(content->digest, node.digest);
+    return nodes_add(listing->nodes, &node, error);
+}
+
+int box_list(const struct box *box, const struct base *base, struct nodes *nodes, struct sandlot_error *error)
+{
+    const struct file_call call = call_of(box, LIST_MS);
+    struct listing listing = {base, nodes};
+    int failed =
+        box->native ? list_native(box, base, nodes, error) : contents_list(&call, take_content, &listing, error);
+
+    nodes_sort(nodes);
+    return failed;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+static int problem(struct box_file *file, const char *what, int reason, struct sandlot_error *error)
+{
+    if (reason == ECANCELED)
+        return error_set(error, SANDLOT_CODE_CANCELLED, "cancelled");
+    free(file->problem);
+    file->problem = text_format("%s (%s)", what, reason == ELOOP ? "a link stands there" : strerror(reason));
+    return file->problem ? 0 : error_no_memory(error);
+}
+
+/* Opens a regular file, through no link. -1 with errno. */
+static int open_inside(const struct inside *inside, const char *path)
+{
+    AUTO_CLOSE int fd = beneath_open(inside->fd, path, O_RDONLY);
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return -1;
+    if (S_ISREG(status.st_mode))
+        return take_fd(&fd);
+    errno = EINVAL;
+    return -1;
+}
+
+static int open_native(const struct box *box, const char *path, int *fd, struct sandlot_error *error)
+{
+    struct inside inside CLEANUP(leave);
+
+    if (enter(box, &inside, error) < 0)
+        return -1;
+    *fd = open_inside(&inside, path);
+    return 0;
+}
+
+int box_measure(const struct box *box, struct box_file *file, struct sandlot_error *error)
+{
+    AUTO_CLOSE int fd = -1;
+
+    if (open_native(box, file->path, &fd, error) < 0)
+        return -1;
+    if (fd < 0)
+        return problem(file, "it cannot be opened in the sandbox", errno, error);
+    if (node_digest(fd, cancellation_fd(box->cancellation), file->digest, &file->bytes, &file->binary) < 0)
+        return problem(file, "it cannot be read in the sandbox", errno, error);
+    return 0;
+}
+
+static int copy(int from, int to, int cancel_fd)
+{
+    AUTO_FREE char *buffer = malloc(BUFFER);
+    ssize_t got = -1;
+
+    while (buffer && ((got = read(from, buffer, BUFFER)) > 0 || (got < 0 && errno == EINTR))) {
+        if (got > 0 && path_write_all(to, buffer, (size_t)got) < 0)
+            return -1;
+        if (cancellation_check(cancel_fd, NULL) < 0) {
+            errno = ECANCELED;
+            return -1;
+        }
+    }
+    return got < 0 ? -1 : 0;
+}
+
+/* What has been fetched: its length and digest are those that count. */
+static int look_at_fetched(const struct box *box, struct box_file *file, struct sandlot_error *error)
+{
+    AUTO_CLOSE int fd = box_open_fetched(box, file->index);
+
+    if (fd < 0 || node_digest(fd, cancellation_fd(box->cancellation), file->digest, &file->bytes, &file->binary) < 0)
+        return problem(file, "what was fetched of it cannot be read", errno, error);
+    file->here = true;
+    return 0;
+}
+
+static int fetch_native(const struct box *box, struct box_file *file, struct sandlot_error *error)
+{
+    AUTO_CLOSE int from = -1;
+    char name[24];
+
+    if (open_native(box, file->path, &from, error) < 0)
+        return -1;
+    if (from < 0)
+        return problem(file, "it cannot be opened in the sandbox", errno, error);
+    stage_name(file->index, name);
+    AUTO_CLOSE int to = openat(box->stage_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (to < 0 || copy(from, to, cancellation_fd(box->cancellation)) < 0) {
+        int reason = errno;
+
+        if (reason == ENOSPC || reason == EDQUOT)
+            return error_set(error, SANDLOT_CODE_NO_SPACE,
+                             "there is no room in %s for what is fetched; set TMPDIR to a folder with more",
+                             box->stage);
+        return problem(file, "it cannot be fetched from the sandbox", reason, error);
+    }
+    return look_at_fetched(box, file, error);
+}
+
+/* The fate of files that are downloaded together. */
+static void note_fate(void *context, size_t index, const char *path, const struct sandlot_error *why, uint64_t bytes)
+{
+    struct box_file *file = (struct box_file *)context + index;
+
+    (void)path;
+    (void)bytes;
+    if (!why)
+        return;
+    free(file->problem);
+    file->problem = strdup(why->message);
+}
+
+/* Does it concern all files? */
+static bool stops(const struct sandlot_error *why)
+{
+    return why->code == SANDLOT_CODE_CANCELLED || why->code == SANDLOT_CODE_SANDBOX_NOT_FOUND ||
+           why->code == SANDLOT_CODE_AUTH || why->code == SANDLOT_CODE_NETWORK || why->code == SANDLOT_CODE_NO_SPACE ||
+           why->code == SANDLOT_CODE_PROVIDER_UNAVAILABLE || why->code == SANDLOT_CODE_PROVIDER_CRASHED;
+}
+
+static char *absolute(const struct box *box, const char *path)
+{
+    const char *place = sandlot_session_working_dir(box->session);
+
+    return text_format("%s/%s", strcmp(place, "/") == 0 ? "" : place, path);
+}
+
+static int download(const struct box *box, struct sandlot_transfer_item *items, struct box_file *files, size_t count,
+                    struct sandlot_error *error)
+{
+    struct sandlot_error why = {0};
+    const struct sandlot_transfer_request request = {.size = sizeof(request),
+                                                     .items = items,
+                                                     .count = count,
+                                                     .done = note_fate,
+                                                     .context = files,
+                                                     .cancellation = box->cancellation};
+    int failed = sandlot_download(box->session, &request, &why);
+
+    if (failed && stops(&why))
+        error_set(error, why.code, "%s", why.message);
+    sandlot_error_clear(&why);
+    return error_is_set(error) ? -1 : 0;
+}
+
+static int fill_items(const struct box *box, const struct box_file *files, size_t count,
+                      struct sandlot_transfer_item *items, struct sandlot_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i] = (struct sandlot_transfer_item){.size = sizeof(items[i]),
+                                                  .path = absolute(box, files[i].path),
+                                                  .local_path = text_format("%s/%zu", box->stage, files[i].index)};
+        if (!items[i].path || !items[i].local_path)
+            return error_no_memory(error);
+    }
+    return 0;
+}
+
+static int fetch_by_transfer(const struct box *box, struct box_file *files, size_t count, struct sandlot_error *error)
+{
+    AUTO_FREE struct sandlot_transfer_item *items = calloc(count, sizeof(*items));
+
+    if (!items)
+        return error_no_memory(error);
+    int failed = fill_items(box, files, count, items, error);
+
+    if (!failed)
+        failed = download(box, items, files, count, error);
+    for (size_t i = 0; i < count && !failed; i++)
+        if (!files[i].problem)
+            failed = look_at_fetched(box, &files[i], error);
+    for (size_t i = 0; i < count; i++) {
+        free((char *)(uintptr_t)items[i].path);
+        free((char *)(uintptr_t)items[i].local_path);
+    }
+    return failed;
+}
+
+int box_fetch(struct box *box, struct box_file *files, size_t count, struct sandlot_error *error)
+{
+    if (count == 0)
+        return 0;
+    if (need_stage(box, error) < 0)
+        return -1;
+    if (!box->native)
+        return fetch_by_transfer(box, files, count, error);
+    for (size_t i = 0; i < count; i++)
+        if (fetch_native(box, &files[i], error) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,258 @@
+/*
+ * A socket belongs for good to the network namespace in which it was made, whoever has it. So init makes one and hands
+ * it out, and connecting it here reaches the box's own loopback: the box gets no interface, no process and nothing that
+ * it could reach by itself.
+ */
+#include "port.h"
+
+#include <sandlot/sdk/cleanup.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { CHUNK = 64 * 1024, SOCKET_LIMIT_MS = 10000, CONNECT_LIMIT_MS = 30000 };
+
+/* ---- a socket of the box ---- */
+
+/* The box is a stranger: what it sends as a socket has to be one that is good for nothing else. */
+static bool is_tcp(int fd, int family)
+{
+    int domain = 0;
+    int protocol = 0;
+    socklen_t length = sizeof(int);
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == family &&
+           getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 && protocol == IPPROTO_TCP &&
+           fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) == 0;
+}
+
+static int take_socket(struct sandlot_call *call, struct received *reply, int family, enum sandlot_status *status)
+{
+    if (reply->header.kind == MESSAGE_FAILED) {
+        *status = client_failure(call, reply);
+        return -1;
+    }
+    AUTO_CLOSE int fd = reply->header.kind == MESSAGE_SOCKET_IS ? received_take_fd(reply, 0) : -1;
+
+    if (fd >= 0 && is_tcp(fd, family))
+        return take_fd(&fd);
+    *status = sandlot_fail(call, SANDLOT_INTERNAL,
+                           "the sandbox gave something else than a socket; delete it and create another");
+    return -1;
+}
+
+/* One of FAMILY. The box counts as in use until the other end of USE is closed (-1: no need). -1 with *STATUS. */
+static int ask_for_socket(struct sandbox *sandbox, struct sandlot_call *call, int family, int use,
+                          enum sandlot_status *status)
+{
+    const uint32_t body = (uint32_t)family;
+    int64_t deadline_ms = sandlot_now_ms() + sandlot_remaining_ms(call, SOCKET_LIMIT_MS);
+    AUTO_CLOSE int connection = sandbox_connect(sandbox, call, status);
+    struct received reply;
+
+    if (connection < 0)
+        return -1;
+    enum protocol_result result =
+        protocol_send(connection, MESSAGE_SOCKET, &body, sizeof(body), &use, use >= 0 ? 1 : 0, deadline_ms);
+
+    if (result == PROTOCOL_OK)
+        result = protocol_receive(connection, &reply, deadline_ms, call->cancel_fd);
+    if (result != PROTOCOL_OK) {
+        *status = result == PROTOCOL_CLOSED ? sandbox_ended(sandbox, call) : client_broken(call, result, "the sandbox");
+        return -1;
+    }
+    int fd = take_socket(call, &reply, family, status);
+
+    received_clear(&reply);
+    sandbox_give_back(sandbox, take_fd(&connection));
+    return fd;
+}
+
+/* ---- connecting ---- */
+
+static int connect_loopback(int fd, int family, uint16_t port)
+{
+    const struct sockaddr_in four = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in6 six = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+
+    return family == AF_INET ? connect(fd, (const struct sockaddr *)&four, sizeof(four))
+                             : connect(fd, (const struct sockaddr *)&six, sizeof(six));
+}
+
+/* Waits until FD is connected. 0, or what the kernel says: ETIMEDOUT if it was not in time, ECANCELED. */
+static int wait_until_connected(const struct sandlot_call *call, int fd)
+{
+    struct pollfd fds[2] = {{fd, POLLOUT, 0}, {call->cancel_fd, POLLIN, 0}};
+    const int ready = poll(fds, 2, sandlot_remaining_ms(call, CONNECT_LIMIT_MS));
+    int reason = 0;
+    socklen_t length = sizeof(reason);
+
+    if (fds[1].revents)
+        return ECANCELED;
+    if (ready <= 0)
+        return ETIMEDOUT;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &reason, &length) < 0 ? errno : reason;
+}
+
+/* -1 with *STATUS; SANDLOT_UNAVAILABLE, untold: nothing listens there. */
+static int connect_by(struct sandbox *sandbox, struct sandlot_call *call, int family, uint16_t port, int use,
+                      enum sandlot_status *status)
+{
+    AUTO_CLOSE int fd = ask_for_socket(sandbox, call, family, use, status);
+    int reason = 0;
+
+    if (fd < 0)
+        return -1;
+    if (connect_loopback(fd, family, port) < 0)
+        reason = errno == EINPROGRESS ? wait_until_connected(call, fd) : errno;
+    if (reason == 0)
+        return take_fd(&fd);
+    *status = SANDLOT_UNAVAILABLE;
+    if (reason == ECANCELED)
+        *status = sandlot_fail(call, SANDLOT_CANCELLED, "the connection was cancelled");
+    else if (reason == ETIMEDOUT)
+        *status = sandlot_fail(call, SANDLOT_TIMEOUT,
+                               "the server on port %u does not accept the connection; see whether it hangs", port);
+    return -1;
+}
+
+static int connect_server(struct sandbox *sandbox, struct sandlot_call *call, uint16_t port, int use,
+                          enum sandlot_status *status)
+{
+    int fd = connect_by(sandbox, call, AF_INET, port, use, status);
+
+    if (fd < 0 && *status == SANDLOT_UNAVAILABLE)
+        fd = connect_by(sandbox, call, AF_INET6, port, -1, status);
+    if (fd < 0 && *status == SANDLOT_UNAVAILABLE)
+        sandlot_fail(call, SANDLOT_UNAVAILABLE, "nothing listens on port %u in the sandbox; start the server first",
+                     port);
+    return fd;
+}
+
+/* ---- what goes through ---- */
+
+struct traffic {
+    const struct sandlot_connection *connection;
+    struct sandlot_call *call;
+    int fd;
+    size_t at; /* of the input: LENGTH bytes from AT on are to be sent */
+    size_t length;
+    bool input_ended;
+    bool output_ended;
+    bool broken; /* whoever has ended it: there is nobody to tell */
+    char input[CHUNK];
+    char output[CHUNK];
+};
+
+static void end_output(struct traffic *traffic)
+{
+    const struct sandlot_connection *connection = traffic->connection;
+
+    traffic->output_ended = true;
+    if (SANDLOT_HAS(connection, closed) && connection->closed)
+        connection->closed(connection);
+    else
+        traffic->broken = true;
+}
+
+static void read_output(struct traffic *traffic)
+{
+    const struct sandlot_sink *output = traffic->connection->output;
+    ssize_t got = recv(traffic->fd, traffic->output, sizeof(traffic->output), 0);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got == 0)
+        end_output(traffic);
+    else if (got < 0 || output->write(output, traffic->output, (size_t)got) != SANDLOT_OK)
+        traffic->broken = true;
+}
+
+static void read_input(struct traffic *traffic)
+{
+    const struct sandlot_source *source = traffic->connection->input;
+
+    traffic->at = 0;
+    traffic->length = 0;
+    if (source->read(source, traffic->input, sizeof(traffic->input), &traffic->length) != SANDLOT_OK)
+        traffic->broken = true;
+    else if (traffic->length == 0) {
+        traffic->input_ended = true;
+        shutdown(traffic->fd, SHUT_WR);
+    }
+}
+
+static void send_input(struct traffic *traffic)
+{
+    ssize_t sent = send(traffic->fd, traffic->input + traffic->at, traffic->length, MSG_NOSIGNAL);
+
+    if (sent < 0 && errno != EAGAIN && errno != EINTR)
+        traffic->broken = true;
+    if (sent <= 0)
+        return;
+    traffic->at += (size_t)sent;
+    traffic->length -= (size_t)sent;
+}
+
+enum { POLL_SERVER, POLL_CANCEL, POLL_INPUT, POLL_COUNT };
+
+/* One look at what there is to do. */
+static void turn(struct traffic *traffic)
+{
+    const struct sandlot_source *input = traffic->connection->input;
+    const bool reads = !traffic->input_ended && traffic->length == 0;
+    const short wanted = (short)((traffic->output_ended ? 0 : POLLIN) | (traffic->length ? POLLOUT : 0));
+    struct pollfd fds[POLL_COUNT] = {
+        {traffic->fd, wanted, 0}, {traffic->call->cancel_fd, POLLIN, 0}, {reads ? input->poll_fd : -1, POLLIN, 0}};
+
+    if (poll(fds, POLL_COUNT, -1) < 0)
+        return;
+    /* When both sides have ended, or it was broken off, there is nothing left to read that would be wanted. */
+    if (fds[POLL_CANCEL].revents || (traffic->output_ended && fds[POLL_SERVER].revents & (POLLHUP | POLLERR)))
+        traffic->broken = true;
+    if (fds[POLL_SERVER].revents & ~POLLOUT && !traffic->output_ended)
+        read_output(traffic);
+    if (fds[POLL_SERVER].revents & POLLOUT && !traffic->broken)
+        send_input(traffic);
+    if (fds[POLL_INPUT].revents && !traffic->broken)
+        read_input(traffic);
+}
+
+static enum sandlot_status carry(struct sandlot_call *call, const struct sandlot_connection *connection, int fd)
+{
+    AUTO_FREE struct traffic *traffic = calloc(1, sizeof(*traffic));
+
+    if (!traffic)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    traffic->connection = connection;
+    traffic->call = call;
+    traffic->fd = fd;
+    connection->opened(connection);
+    while (!traffic->broken && !(traffic->input_ended && traffic->output_ended))
+        turn(traffic);
+    return sandlot_cancelled(call) ? sandlot_fail(call, SANDLOT_CANCELLED, "the connection was cancelled") : SANDLOT_OK;
+}
+
+enum sandlot_status port_connect(struct sandbox *sandbox, struct sandlot_call *call,
+                                 const struct sandlot_connection *connection)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    int use[2];
+
+    if (connection->input->poll_fd < 0)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "the input of a connection must have a descriptor to wait for; give it one");
+    if (pipe2(use, O_CLOEXEC) < 0)
+        return sandlot_fail(call, SANDLOT_EXHAUSTED, "the port cannot be reached: %s; raise the limit (ulimit -n)",
+                            strerror(errno));
+    AUTO_CLOSE int in_use = use[1];
+    AUTO_CLOSE int fd = connect_server(sandbox, call, connection->port, use[0], &status);
+
+    close(use[0]);
+    return fd < 0 ? status : carry(call, connection, fd);
+}

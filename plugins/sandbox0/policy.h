@@ -1,0 +1,27 @@
+/*
+ * What a sandbox may reach, as Sandbox0's `network`: a mode, and traffic rules of which the first that fits counts.
+ * Questions for names pass before any rule, so nothing at all cannot be had.
+ */
+#ifndef SANDBOX0_POLICY_H
+#define SANDBOX0_POLICY_H
+
+#include "sandbox.h"
+
+#include <sandlot/sdk/network.h>
+
+/* Refuses what Sandbox0 cannot hold, without a request. NETWORK NULL: SANDLOT_OK. */
+enum sandlot_status policy_check(struct sandlot_call *call, const struct sandbox0 *sandbox0,
+                                 const struct sandlot_network *network);
+
+/* The policy as a document, after policy_check; to be put. NULL: out of memory. */
+struct json_object *policy_document(const struct sandlot_network *network);
+
+/* Gives sandbox ID, which may sleep, the policy NETWORK. */
+enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
+                               const struct sandlot_network *network);
+
+/* For the table of the provider. */
+enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
+                                  const struct sandlot_network *network);
+
+#endif

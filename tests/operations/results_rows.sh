@@ -1,0 +1,57 @@
+# shellcheck shell=bash disable=SC1091,SC2034,SC2154,SC2016
+# What comes home of a folder that was imported, on any provider: NAME_test.sh chooses the kind of sandbox ($provider, $making) and calls
+# results_rows.
+
+results_in_box() {
+    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- "cd '$results_place' && $1" </dev/null >"$scratch/in_box" 2>&1 ||
+        not_ok "a script in the sandbox: $1" "$(cat "$scratch/in_box")"
+}
+
+results_rows() {
+    local base=$scratch/imported results_place
+    mkdir -p "$base/src/deep" "$base/left/out"
+    printf 'one\n' >"$base/a.txt"
+    printf 'two\n' >"$base/src/b c.txt"
+    printf 'deep\n' >"$base/src/deep/c.txt"
+    printf 'a\0b' >"$base/binary"
+    printf 'x\n' >"$base/left/out/x"
+    printf '#!/bin/sh\n' >"$base/tool" && chmod 755 "$base/tool"
+    printf 'odd\n' >"$base/$(printf 'new\nline')"
+    printf 'back\n' >"$base/back\\slash"
+    ln -s a.txt "$base/link"
+    mkdir "$base/empty"
+    run -q --json create "${provider[@]}" "${making[@]}"
+    id=$(jq -r .id <"$scratch/out") results_place=$(jq -r .working_dir <"$scratch/out")
+    json "without an import nothing tells what was there" 1 '.error == "not_supported" and (.message | contains("sandlot import"))' diff "${provider[@]}" "$id"
+    json "import" 0 '.files == 7 and .bytes == 35 and .id != ""' import "${provider[@]}" "$id" "$base" --exclude left
+    check "what is remembered is the user's alone" test "$(stat -c %a "$XDG_STATE_HOME"/sandlot/ledger/*.base)" = 600
+    json "nothing has changed (C1)" 0 '.changes == []' diff "${provider[@]}" "$id"
+    results_in_box "cat 'src/b c.txt' tool >/dev/null && [ -x tool ] && [ \"\$(readlink link)\" = a.txt ] && [ -d empty ] && [ ! -e left ]"
+    results_in_box 'rm a.txt && printf "one\n" >a.txt && touch tool'
+    json "the same bytes are no change (C2)" 0 '.changes == []' diff "${provider[@]}" "$id"
+    results_in_box 'echo more >>a.txt; printf "a\0c" >binary; rm -r src/deep; echo new >"src/n w.txt"; chmod -x tool; rm link; ln -s tool link; mkdir -p left && echo no >left/no; rmdir empty; printf "ODD\n" >"$(printf "new\nline")"'
+    json "what has changed" 0 \
+        '(.changes | map([.path, .kind])) == [["link","modified"],["new\nline","modified"],["tool","mode"],["a.txt","modified"],["binary","modified"],["empty","removed"],["src/deep","removed"],["src/deep/c.txt","removed"],["src/n w.txt","added"]] and
+         (.changes[] | select(.path == "binary") | .binary)' diff "${provider[@]}" "$id"
+    json "only some paths" 0 '.changes | map(.path) == ["src/deep","src/deep/c.txt","src/n w.txt"]' diff "${provider[@]}" "$id" src
+    cp -R "$base" "$scratch/patched"
+    run -q export "${provider[@]}" "$id" --output "$scratch/work.patch"
+    check "a patch" test "$status" = 0
+    if command -v git >/dev/null; then
+        (cd "$scratch/patched" && git apply "$scratch/work.patch") >"$scratch/out" 2>&1 || not_ok "git applies it" "$(show)"
+        check "the patch has the bytes" test "$(cat "$scratch/patched/a.txt")" = "$(printf 'one\nmore')" -a ! -e "$scratch/patched/src/deep"
+    fi
+    expect "a tar" 0 "*" "" export "${provider[@]}" "$id" --output "$scratch/work.tar"
+    check "the tar has the bytes" test "$(tar -xOf "$scratch/work.tar" "src/n w.txt")" = new
+    echo host >"$base/a.txt"
+    json "a file that was changed here too (C13)" 1 '.error == "conflict" and (.left_out | map(.path) == ["a.txt"])' apply "${provider[@]}" "$id" --risky
+    check "nothing was written" test -d "$base/src/deep"
+    json "apply, with that one forced" 0 '.left_out == [] and (.applied | length == 9)' apply "${provider[@]}" "$id" --risky --force a.txt
+    check "the bytes are there" test "$(cat "$base/a.txt")" = "$(printf 'one\nmore')" -a ! -e "$base/src/deep" -a ! -x "$base/tool" -a "$(readlink "$base/link")" = tool
+    check "what was left out stays as it is" test "$(ls "$base/left")" = out
+    json "what was applied differs no more" 0 '.changes == []' diff "${provider[@]}" "$id"
+    results_in_box 'echo again >>a.txt'
+    json "work goes on, and applies again without a conflict" 0 '.applied | map(.path) == ["a.txt"]' apply "${provider[@]}" "$id"
+    run -q delete "${provider[@]}" "$id"
+    check "what was remembered goes with the sandbox" test -z "$(find "$XDG_STATE_HOME/sandlot/ledger" -name '*.base')"
+}
