@@ -133,7 +133,7 @@ enum sandlot_status changes_tell(const struct sandbox *sandbox, struct sandlot_c
         return sandbox_ended(sandbox, call);
     if (!workspace)
         return refuse(call, "the sandbox did not begin as a folder of this machine (parameter workspace)");
-    if (sandbox->working_dir)
+    if (sandbox->landlock)
         return refuse(call, "with confinement = \"landlock\" the workspace is a copy, of which nothing tells what "
                             "changed");
     changes->base(changes, workspace, fields_get_number(record, "created_ms"));
