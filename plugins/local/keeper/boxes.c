@@ -461,7 +461,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     struct timespec now;
 
     if (!box || !make_id(box->id)) {
-        close_building(&building);
+        clear_building(&building);
         free(box);
         *status = SANDLOT_INTERNAL;
         snprintf(reason, size, "out of memory");
