@@ -18,15 +18,9 @@ able() { [[ $network_able = *" network-$1 "* ]]; }
 
 with_allow() { ALLOW=b.example "$@"; }
 
-# reaches ID HOST PORT: does a command in it get there?
-reaches() {
-    local told
-    told=$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$1" -- "curl -sgp -m 60 -x http://127.0.0.1:3128 'http://$2:$3/'" </dev/null 2>&1)
-    [ "$told" = "reached ${2//[\[\]]/}:$3" ]
-}
 # reach NAME ID yes|no HOST:PORT...: from the box, one after the other, by one command
 reach() {
-    local name=$1 box=$2 wanted=$3 script= place
+    local name=$1 box=$2 wanted=$3 place script=''
     shift 3
     for place; do script+="curl -sgp -m 60 -x http://127.0.0.1:3128 'http://$place/' || echo 'not $place'; "; done
     run -q exec "${provider[@]}" --sandbox-id "$box" -- "$script"
@@ -61,7 +55,12 @@ not_held() {
 names() { jq -e --arg entry "$1" '.error == "not_supported" and (.message | contains($entry))' "$scratch/out" >/dev/null; }
 
 network_refused() {
-    able off || not_held "off" "off" --network off
+    able off || {
+        not_held "off" "off" --network off
+        printf '[network]\nmode = "off"\n' >"$config"
+        not_held "off by the configuration" "[network] of $config"
+        rm -f "$config"
+    }
     able open || not_held "open" "open" --network open
     able hosts || not_held "a host" a.example --allow a.example
     able ports || not_held "a port" a.example:8443 --allow a.example:8443
