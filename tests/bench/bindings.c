@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { TURNS = 60, CALLS = 50, MOST_PYTHON_US = 60, MOST_JAVASCRIPT_US = 80 };
 
 static const char file_name[] = "small.txt";
