@@ -6,6 +6,7 @@
 #include "command.h"
 #include "files.h"
 #include "lifecycle.h"
+#include "ports.h"
 #include "terminal.h"
 
 #include <stdlib.h>
@@ -31,6 +32,8 @@ static void e2b_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(e2b, ports_find, ports_places)
+
 static const struct sandlot_provider e2b_provider = {
     SANDLOT_TABLE(e2b),
     .flags = SANDLOT_STREAMS_OUTPUT,
@@ -49,14 +52,16 @@ static const struct sandlot_provider e2b_provider = {
     .list_snapshots = snapshots_list,
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
+    .connect_port = e2b_connect_port,
+    .port_url = e2b_port_url,
 };
 
-#define E2B_METADATA(M)                                                            \
-    M(description, "Sandboxes of E2B")                                             \
-    M(package, "sandlot-provider-e2b")                                             \
-    M(working_dir, WORKING_DIR)                                                    \
-    M(snapshot_name, "yes")                                                        \
-    M(capabilities, "list upload download pause snapshot fork terminal streaming") \
-    M(credentials, E2B_CREDENTIALS)                                                \
+#define E2B_METADATA(M)                                                                       \
+    M(description, "Sandboxes of E2B")                                                        \
+    M(package, "sandlot-provider-e2b")                                                        \
+    M(working_dir, WORKING_DIR)                                                               \
+    M(snapshot_name, "yes")                                                                   \
+    M(capabilities, "list upload download pause snapshot fork terminal streaming ports urls") \
+    M(credentials, E2B_CREDENTIALS)                                                           \
     M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(e2b, E2B_METADATA, E2B_PARAMETERS);

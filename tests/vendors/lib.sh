@@ -12,6 +12,7 @@
 . tests/operations/rows.sh
 . tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
+. tests/vendors/ports.sh
 . tests/vendors/faults.sh
 
 making=()
