@@ -59,8 +59,10 @@ static int parse(const struct options *options, struct mappings *mappings)
 {
     mappings->count = options->argument_count - 1;
     mappings->all = calloc(mappings->count, sizeof(*mappings->all));
-    int status = mappings->all ? 0 : usage_error(options->command, "out of memory");
+    int status = 0;
 
+    if (!mappings->all)
+        return usage_error(options->command, "out of memory");
     for (size_t i = 0; i < mappings->count && status == 0; i++)
         status = parse_mapping(options, options->arguments[i + 1], &mappings->all[i]);
     return status;

@@ -33,13 +33,14 @@ static bool parse(const char *address, uint16_t port, struct sockaddr_storage *w
 /* The port that a socket has got. */
 static uint16_t port_of(int fd)
 {
-    struct sockaddr_storage where;
+    struct sockaddr_storage where = {0};
     socklen_t length = sizeof(where);
+    char service[8] = "";
 
-    if (getsockname(fd, (struct sockaddr *)&where, &length) < 0)
+    if (getsockname(fd, (struct sockaddr *)&where, &length) < 0 ||
+        getnameinfo((const struct sockaddr *)&where, length, NULL, 0, service, sizeof(service), NI_NUMERICSERV) != 0)
         return 0;
-    return ntohs(where.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&where)->sin6_port
-                                             : ((const struct sockaddr_in *)&where)->sin_port);
+    return (uint16_t)strtoul(service, NULL, 10);
 }
 
 /* A listening socket, or -1 with errno. */

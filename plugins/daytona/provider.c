@@ -8,6 +8,7 @@
 #include "lifecycle.h"
 #include "parameters.h"
 #include "policy.h"
+#include "ports.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -36,13 +37,28 @@ static void daytona_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(daytona, ports_find, ports_places)
+
 static const struct sandlot_provider daytona_provider = {
-    SANDLOT_TABLE(daytona),     .close = daytona_close,           .get_or_create = sandbox_get_or_create,
-    .ready = sandbox_ready,     .release = sandbox_release,       .delete_sandbox = lifecycle_delete,
-    .list = lifecycle_list,     .execute = command_execute,       .upload = upload_files,
-    .download = download_files, .pause = lifecycle_pause,         .resume = lifecycle_resume,
-    .snapshot = snapshots_make, .list_snapshots = snapshots_list, .delete_snapshot = snapshots_delete,
-    .fork = lifecycle_fork,     .set_network = policy_change,
+    SANDLOT_TABLE(daytona),
+    .close = daytona_close,
+    .get_or_create = sandbox_get_or_create,
+    .ready = sandbox_ready,
+    .release = sandbox_release,
+    .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,
+    .execute = command_execute,
+    .upload = upload_files,
+    .download = download_files,
+    .pause = lifecycle_pause,
+    .resume = lifecycle_resume,
+    .snapshot = snapshots_make,
+    .list_snapshots = snapshots_list,
+    .delete_snapshot = snapshots_delete,
+    .fork = lifecycle_fork,
+    .connect_port = daytona_connect_port,
+    .port_url = daytona_port_url,
+    .set_network = policy_change,
 };
 
 #define DAYTONA_METADATA(M)                                                                     \
@@ -50,7 +66,7 @@ static const struct sandlot_provider daytona_provider = {
     M(package, "sandlot-provider-daytona")                                                      \
     M(working_dir, "/home/daytona")                                                             \
     M(snapshot_name, "yes")                                                                     \
-    M(capabilities, "list upload download pause snapshot fork")                                 \
+    M(capabilities, "list upload download pause snapshot fork ports urls")                      \
     M(capabilities, "network-off network-open network-hosts network-cidrs network-live")        \
     M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                         \
     M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET " \

@@ -140,6 +140,8 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct daytona
     sandbox->ask_working_dir = record->custom;
     sandbox->started = record->phase == PHASE_STARTED;
     sandbox->id = strdup(record->id);
+    http_relay_places_init(&sandbox->places);
+    json_find_boolean(record->document, "public", &sandbox->is_public, NULL);
     if (!sandbox->id)
         status = api_no_memory(call);
     else if (!record->proxy_url)
@@ -237,7 +239,9 @@ void sandbox_release(void *provider, void *handle)
     struct sandbox *sandbox = handle;
 
     (void)provider;
-    if (sandbox)
-        free(sandbox->id);
+    if (!sandbox)
+        return;
+    http_relay_places_clear(&sandbox->places);
+    free(sandbox->id);
     free(sandbox);
 }

@@ -4,15 +4,19 @@
 
 #include "record.h"
 
-/* What get_or_create stores. All but the last two stay as they are made, so that calls may overlap. */
+#include <sandlot/sdk/http_relay.h>
+
+/* What get_or_create stores. All but the last three stay as they are made, so that calls may overlap. */
 struct sandbox {
     struct daytona *daytona;
     char *id;
     struct http_client *toolbox; /* the provider's */
     bool attached;               /* it is somebody else's, and a failure of it may be mended */
     bool ask_working_dir;        /* where commands start is not known yet */
+    bool is_public;              /* whoever knows the address of a port gets in */
     bool started;                /* the newest answer said so */
     bool recovered;              /* a failure has been mended once, which is enough */
+    struct http_relay_places places;
 };
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,

@@ -64,6 +64,7 @@ static enum sandlot_status open_clients(struct sandlot_call *call, struct e2b *e
     AUTO_FREE char *made = NULL;
 
     e2b->domain = domain ? domain : default_domain;
+    e2b->is_plain = address && strncmp(address, "http://", strlen("http://")) == 0;
     e2b->sandbox_url = said(call, e2b->parameters.sandbox_url, "E2B_SANDBOX_URL");
     if (!address && asprintf(&made, "https://api.%s", e2b->domain) < 0)
         return api_no_memory(call);

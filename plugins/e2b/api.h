@@ -22,6 +22,7 @@ struct e2b {
     struct http_client *control; /* NULL until the first request */
     struct http_client *daemons; /* has no key: theirs are the sandboxes' own tokens */
     const char *domain;
+    bool is_plain;           /* the control API has no TLS, and its sandboxes have none either */
     const char *sandbox_url; /* NULL: by the domain of each sandbox */
 };
 

@@ -91,7 +91,8 @@ enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, 
 
     if (status != SANDLOT_OK || !record.paused)
         return status;
-    return record_connect(call, provider, id, record.rest_ms >= SECOND_MS ? record.rest_ms / SECOND_MS : LEAST_SECONDS);
+    return record_connect(call, provider, id, record.rest_ms >= SECOND_MS ? record.rest_ms / SECOND_MS : LEAST_SECONDS,
+                          NULL);
 }
 
 /* ---- what is made of a running one ------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "files.h"
 #include "lifecycle.h"
 #include "policy.h"
+#include "ports.h"
 #include "terminal.h"
 
 #include <stdlib.h>
@@ -32,6 +33,8 @@ static void e2b_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(e2b, ports_find, ports_places)
+
 static const struct sandlot_provider e2b_provider = {
     SANDLOT_TABLE(e2b),
     .flags = SANDLOT_STREAMS_OUTPUT,
@@ -51,6 +54,8 @@ static const struct sandlot_provider e2b_provider = {
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
     .set_network = policy_change,
+    .connect_port = e2b_connect_port,
+    .port_url = e2b_port_url,
 };
 
 #define E2B_METADATA(M)                                                                                      \
@@ -58,7 +63,7 @@ static const struct sandlot_provider e2b_provider = {
     M(package, "sandlot-provider-e2b")                                                                       \
     M(working_dir, WORKING_DIR)                                                                              \
     M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot fork terminal streaming")                           \
+    M(capabilities, "list upload download pause snapshot fork terminal streaming ports urls")                \
     M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live") \
     M(credentials, E2B_CREDENTIALS)                                                                          \
     M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)

@@ -19,6 +19,7 @@ static bool is_sound(const struct record *record)
     static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:";
 
     return api_is_id(record->id) && (!record->token || !record->token[strcspn(record->token, " \t\r\n")]) &&
+           (!record->traffic_token || !record->traffic_token[strcspn(record->traffic_token, " \t\r\n")]) &&
            (!record->domain || record->domain[strspn(record->domain, host)] == '\0');
 }
 
@@ -27,10 +28,13 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
     struct json_error error;
     const char *state = NULL;
     const char *end = NULL;
+    bool is_public = true;
 
     *record = (struct record){.document = document, .version = ""};
     if (!json_read_string(document, "sandboxID", &record->id, &error) ||
         !json_find_string(document, "envdAccessToken", &record->token, &error) ||
+        !json_find_string(document, "trafficAccessToken", &record->traffic_token, &error) ||
+        !json_find_boolean(document, "network.allowPublicTraffic", &is_public, &error) ||
         !json_find_string(document, "domain", &record->domain, &error) ||
         !json_find_string(document, "envdVersion", &record->version, &error) ||
         !json_find_string(document, "state", &state, &error) || !json_find_string(document, "endAt", &end, &error) ||
@@ -40,6 +44,7 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
     }
     if (record->domain && !*record->domain)
         record->domain = NULL;
+    record->is_private = !is_public;
     record->paused = state && strcmp(state, "paused") == 0;
     record->ends_at_ms = timestamp_read(end);
     record->rest_ms = number_of(document, "metadata.\"" KEY_REST "\"");
@@ -72,13 +77,15 @@ void record_clear(struct record *record)
 /* ---- waking ------------------------------------------------------------------------------------------------------ */
 
 /* One that is being paused or woken is asked again: see `repeated` in api.c. */
-enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, const char *id, int64_t seconds)
+enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, const char *id, int64_t seconds,
+                                   struct record *record)
 {
     static const int missing[] = {404, 405, 0};
 
     for (int old = 0;; old = 1) {
         AUTO_RESPONSE struct http_response response = {0};
         struct json_builder body = {0};
+        struct json_object *answer = NULL;
         const struct api_request request = {.method = "POST",
                                             .pattern = old ? "/sandboxes/{}/connect" : "/v2/sandboxes/{}/connect",
                                             .id = id,
@@ -87,8 +94,10 @@ enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, c
                                             .accepted = old ? NULL : missing};
 
         json_set_integer(&body, "timeout", seconds);
-        enum sandlot_status status = api_send(call, e2b, &request, &response, NULL);
+        enum sandlot_status status = api_send(call, e2b, &request, &response, record ? &answer : NULL);
 
+        if (status == SANDLOT_OK && response.status < 300 && record)
+            return record_read(call, answer, record);
         if (status != SANDLOT_OK || response.status < 300)
             return status;
         if (!api_is_unknown_request(&response))

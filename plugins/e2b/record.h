@@ -16,10 +16,12 @@
 struct record {
     struct json_object *document; /* NULL: there is no such sandbox */
     const char *id;
-    const char *token;     /* of its daemon; NULL: it has none */
-    const char *domain;    /* NULL: the usual one */
-    const char *version;   /* of its daemon; "" if that is not said */
-    const char *run_label; /* NULL: it is not of our making */
+    const char *token;         /* of its daemon; NULL: it has none */
+    const char *domain;        /* NULL: the usual one */
+    const char *version;       /* of its daemon; "" if that is not said */
+    const char *run_label;     /* NULL: it is not of our making */
+    const char *traffic_token; /* of its ports; NULL: not said, or they need none */
+    bool is_private;           /* they need one */
     bool paused;
     bool has_credentials;
     int64_t ends_at_ms; /* since 1970; 0: not said */
@@ -33,8 +35,10 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
 /* Asks for sandbox ID; one that is not there is SANDLOT_NOT_FOUND. */
 enum sandlot_status record_get(struct sandlot_call *call, struct e2b *e2b, const char *id, struct record *record);
 
-/* Wakes sandbox ID if it is paused, to live for SECONDS, or as much longer as it would live anyway. */
-enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, const char *id, int64_t seconds);
+/* Wakes sandbox ID if it is paused, to live for SECONDS, or as much longer as it would live anyway. RECORD: what the
+ * answer says; NULL: nobody wants to know. */
+enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, const char *id, int64_t seconds,
+                                   struct record *record);
 
 void record_clear(struct record *record);
 

@@ -22,7 +22,9 @@ void sandbox_release(void *provider, void *handle)
     (void)provider;
     if (!sandbox)
         return;
+    http_relay_places_clear(&sandbox->places);
     free(sandbox->id);
+    free(sandbox->domain);
     free(sandbox->user);
     free(sandbox->address);
     free(sandbox->token);
@@ -102,7 +104,9 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
     pthread_mutex_init(&sandbox->lock, NULL);
     if (!user && is_old_daemon(record->version))
         user = "user";
+    http_relay_places_init(&sandbox->places);
     sandbox->id = strdup(record->id);
+    sandbox->domain = strdup(record->domain ? record->domain : e2b->domain);
     sandbox->user = user ? strdup(user) : NULL;
     sandbox->rest_ms = create_seconds(e2b, request) * SECOND_MS;
     sandbox->has_credentials = network ? network->credential_count > 0 : record->has_credentials;
@@ -111,7 +115,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
         sandbox->until_ms = request->hard_ttl_ms > 0 ? sandlot_now_ms() + request->hard_ttl_ms : 0;
     }
     enum sandlot_status status =
-        sandbox->id && (!user || sandbox->user) ? take(call, sandbox, record) : api_no_memory(call);
+        sandbox->id && sandbox->domain && (!user || sandbox->user) ? take(call, sandbox, record) : api_no_memory(call);
 
     if (status == SANDLOT_OK)
         *made = sandbox;
@@ -248,7 +252,7 @@ static enum sandlot_status look_and_wake(struct sandlot_call *call, struct e2b *
         return status;
     int64_t seconds = (record->rest_ms > 0 ? record->rest_ms : rest_ms) / SECOND_MS;
 
-    status = record_connect(call, e2b, id, seconds > 0 ? seconds : FEWEST_SECONDS);
+    status = record_connect(call, e2b, id, seconds > 0 ? seconds : FEWEST_SECONDS, NULL);
     record->ends_at_ms = 0;
     return status;
 }

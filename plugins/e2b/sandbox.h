@@ -4,6 +4,8 @@
 
 #include "record.h"
 
+#include <sandlot/sdk/http_relay.h>
+
 #define WORKING_DIR "/home/user"
 
 enum { SANDBOX_HEADERS = 6, SANDBOX_HEADER = 512 };
@@ -12,6 +14,8 @@ enum { SANDBOX_HEADERS = 6, SANDBOX_HEADER = 512 };
 struct sandbox {
     struct e2b *e2b;
     char *id;
+    char *domain; /* of its ports */
+    struct http_relay_places places;
     char *user;           /* NULL: the template's */
     bool has_credentials; /* they are added to its requests */
     pthread_mutex_t lock; /* of what follows */

@@ -119,7 +119,7 @@ CURLcode http_raw_send(struct http_raw *raw, const void *bytes, size_t length, s
     return curl_easy_send(raw->connection->easy, bytes, length, sent);
 }
 
-static enum sandlot_status send_all(struct sandlot_call *call, struct http_raw *raw, const char *bytes, size_t length)
+enum sandlot_status http_raw_send_all(struct sandlot_call *call, struct http_raw *raw, const char *bytes, size_t length)
 {
     for (size_t sent; length > 0;) {
         CURLcode code = http_raw_send(raw, bytes, length, &sent);
@@ -227,10 +227,10 @@ static enum sandlot_status read_head(struct sandlot_call *call, struct http_raw 
 enum sandlot_status http_raw_exchange(struct sandlot_call *call, struct http_raw *raw, const char *head,
                                       const void *body, size_t length, size_t *head_length)
 {
-    enum sandlot_status status = send_all(call, raw, head, strlen(head));
+    enum sandlot_status status = http_raw_send_all(call, raw, head, strlen(head));
 
     if (status == SANDLOT_OK && length > 0)
-        status = send_all(call, raw, body, length);
+        status = http_raw_send_all(call, raw, body, length);
     if (status == SANDLOT_OK)
         status = read_head(call, raw, head_length);
     raw->early_read = status == SANDLOT_OK ? *head_length : 0;

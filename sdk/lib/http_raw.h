@@ -38,6 +38,10 @@ enum sandlot_status http_raw_connect(struct sandlot_call *call, struct http_raw 
 char *http_raw_head(const char *method, const char *url, const struct curl_slist *headers, const char *user_agent,
                     const char *own);
 
+/* Sends all of BYTES. */
+enum sandlot_status http_raw_send_all(struct sandlot_call *call, struct http_raw *raw, const char *bytes,
+                                      size_t length);
+
 /* Sends HEAD and BODY and reads until the head of the answer is whole; what comes behind it is read next. *HEAD_LENGTH:
  * how long it is, in `early`. */
 enum sandlot_status http_raw_exchange(struct sandlot_call *call, struct http_raw *raw, const char *head,

@@ -2,6 +2,7 @@
 #include <sandlot/sdk/http_upgrade.h>
 
 #include "http_raw.h"
+#include "http_upgrade.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -66,28 +67,49 @@ static enum sandlot_status ask(struct sandlot_call *call, struct http_raw *raw,
     return http_raw_refuse(call, raw, &request, wanted->answer, url, answered, head_length);
 }
 
-enum sandlot_status http_upgrade_open(struct sandlot_call *call, struct http_client *client,
-                                      const struct http_upgrade_request *request, struct http_upgrade **stream)
+enum sandlot_status http_upgrade_connect(struct sandlot_call *call, struct http_client *client, const char *url,
+                                         const char *kind, struct http_upgrade **stream)
 {
     struct http_upgrade *made = calloc(1, sizeof(*made));
-    AUTO_FREE char *url = request->target ? http_absolute(client, request->target) : NULL;
+    enum sandlot_status status = SANDLOT_OK;
 
     *stream = NULL;
-    if (!made || !http_raw_init(&made->raw, client, "stream", url)) {
-        http_upgrade_close(made);
-        return http_fail(call, client, request->target ? SANDLOT_INTERNAL : SANDLOT_INVALID_ARGUMENT,
-                         "a stream to %s could not be made: %s", client->service,
-                         request->target ? "there is not enough memory; free some"
-                                         : "there is no address; check the id");
-    }
-    enum sandlot_status status = http_raw_connect(call, &made->raw, url);
-
+    if (!made || !http_raw_init(&made->raw, client, kind, url))
+        status =
+            http_fail(call, client, SANDLOT_INTERNAL,
+                      "a %s to %s could not be made: there is not enough memory; free some", kind, client->service);
     if (status == SANDLOT_OK)
-        status = ask(call, &made->raw, request, url);
+        status = http_raw_connect(call, &made->raw, url);
     if (status == SANDLOT_OK)
         *stream = made;
     else
         http_upgrade_close(made);
+    return status;
+}
+
+enum sandlot_status http_upgrade_send(struct sandlot_call *call, struct http_upgrade *stream, const char *bytes,
+                                      size_t length)
+{
+    return http_raw_send_all(call, &stream->raw, bytes, length);
+}
+
+enum sandlot_status http_upgrade_open(struct sandlot_call *call, struct http_client *client,
+                                      const struct http_upgrade_request *request, struct http_upgrade **stream)
+{
+    AUTO_FREE char *url = request->target ? http_absolute(client, request->target) : NULL;
+
+    *stream = NULL;
+    if (!request->target)
+        return http_fail(call, client, SANDLOT_INVALID_ARGUMENT,
+                         "a stream to %s could not be made: there is no address; check the id", client->service);
+    enum sandlot_status status = http_upgrade_connect(call, client, url, "stream", stream);
+
+    if (status == SANDLOT_OK)
+        status = ask(call, &(*stream)->raw, request, url);
+    if (status == SANDLOT_OK)
+        return status;
+    http_upgrade_close(*stream);
+    *stream = NULL;
     return status;
 }
 
@@ -102,9 +124,9 @@ void http_upgrade_close(struct http_upgrade *stream)
 /* ---- traffic ----------------------------------------------------------------------------------------------------- */
 
 /* libcurl cannot end one direction of TLS; servers take the end of the connection's for that. */
-static void close_our_side(struct http_upgrade *stream)
+static void close_our_side(struct http_upgrade *stream, bool stays_open)
 {
-    if (!stream->closed)
+    if (!stream->closed && !stays_open)
         shutdown(stream->raw.fd, SHUT_WR);
     stream->closed = true;
 }
@@ -117,8 +139,10 @@ static bool is_readable(int fd)
 }
 
 /* Takes of the input what is there. */
-static enum sandlot_status read_input(struct http_upgrade *stream, const struct sandlot_source *input)
+static enum sandlot_status read_input(struct http_upgrade *stream, const struct http_upgrade_traffic *traffic)
 {
+    const struct sandlot_source *input = traffic->input;
+
     if (stream->closed || stream->sent < stream->length)
         return SANDLOT_OK;
     stream->sent = stream->length = 0;
@@ -128,7 +152,7 @@ static enum sandlot_status read_input(struct http_upgrade *stream, const struct 
         input ? input->read(input, stream->out, sizeof(stream->out), &stream->length) : SANDLOT_OK;
 
     if (status == SANDLOT_OK && stream->length == 0)
-        close_our_side(stream);
+        close_our_side(stream, traffic->stays_open);
     return status;
 }
 
@@ -223,7 +247,7 @@ enum sandlot_status http_upgrade_carry(struct sandlot_call *call, struct http_up
             return status;
         if (end_of(traffic) != 0 && sandlot_now_ms() >= end_of(traffic))
             return SANDLOT_TIMEOUT;
-        status = read_input(stream, traffic->input);
+        status = read_input(stream, traffic);
         send_input(stream);
         if (status == SANDLOT_OK)
             status = wake(traffic);

@@ -13,6 +13,7 @@
 . tests/operations/results_rows.sh
 . tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
+. tests/vendors/ports.sh
 . tests/vendors/faults.sh
 . tests/vendors/network.sh
 

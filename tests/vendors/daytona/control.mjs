@@ -31,6 +31,13 @@ async function bodyOf(request) {
     }
 }
 
+/** Where a port is. The token is another one after each start. */
+function preview(sandboxes, sandbox, port) {
+    if (!Number.isInteger(port) || port < 1 || port > 65535) throw apiError(400, 'Invalid port');
+    const { id: sandboxId } = sandbox;
+    return { sandboxId, url: `http://${port}-${sandboxId}.localhost:${sandboxes.edge}`, token: sandboxes.token(sandbox) };
+}
+
 function checkTypes(body, types, unknown) {
     const problems = [];
     for (const [name, value] of Object.entries(body)) {
@@ -171,6 +178,7 @@ export function controlRoutes(sandboxes) {
         ['GET', '/api/sandbox/:id', (request) => ({ json: sandboxes.show(one(request)) })],
         ['DELETE', '/api/sandbox/:id', change('destroy')],
         ['GET', '/api/sandbox/:id/toolbox-proxy-url', (request) => ({ json: { url: one(request) && sandboxes.proxyUrl } })],
+        ['GET', '/api/sandbox/:id/ports/:port/preview-url', (request) => ({ json: preview(sandboxes, one(request), Number(request.params.port)) })],
         ['POST', '/api/sandbox/:id/start', change('start')],
         ['POST', '/api/sandbox/:id/stop', change('stop')],
         ['POST', '/api/sandbox/:id/pause', change('pause')],

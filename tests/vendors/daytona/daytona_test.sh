@@ -39,6 +39,17 @@ daytona_network() {
     gone "$id"
 }
 
+port_url='^http://3000-ID[.]' port_header=X-Daytona-Preview-Token port_making=() port_prepare='' port_stale=restart
+restart() { # the token of a sandbox's ports lives until its next start; one that is not kept would be gone then
+    local step
+    for step in autodelete/-1 stop start; do
+        curl -sSf --noproxy '*' -o "$scratch/restarted" -H "Authorization: Bearer $secret" -X POST "$url/api/sandbox/$1/$step" || return
+        [ "$step" = autodelete/-1 ] || until_true 60 is_in_state "$1" "${step/%stop/stopp}ed"
+    done
+}
+is_in_state() { state_is "[.sandboxes[] | select(.id == \"$1\") | .state] == [\"$2\"]"; }
+
+vendor_ports
 vendor_rows
 fork_request='/fork$' making_forkable=(--param snapshot=daytona-vm)
 vendor_lifecycle

@@ -3,6 +3,7 @@
 // EMULATOR_MINUTE_MS makes the minutes of lifetimes shorter, EMULATOR_PAGE the pages of listings, and EMULATOR_OLD_DAEMON=1 has
 // the daemon answer errors of files with nothing but a status, as those before 2026 did.
 
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator, HttpError } from '../common/server.mjs';
 import { controlRoutes } from './control.mjs';
 import { apiError, proxyError } from './errors.mjs';
@@ -25,6 +26,7 @@ function authenticate(request) {
     if (bearer === TOKEN && request.headers['x-daytona-organization-id'] !== ORGANIZATION) throw refuse;
 }
 
+sandboxes.edge = await createEdge((label, headers) => sandboxes.admit(label, headers));
 sandboxes.onChange = (sandbox) => pushState(sandboxes.show(sandbox));
 const { url } = await createEmulator({
     name: 'daytona',
@@ -35,6 +37,7 @@ const { url } = await createEmulator({
         listen(await accept(), (token) => token === KEY || token === TOKEN);
     },
     state: () => ({
+        edge: sandboxes.edge,
         sandboxes: sandboxes.live().map((sandbox) => sandboxes.show(sandbox)),
         made: sandboxes.made,
         snapshots: [...sandboxes.snapshots.values()].map(({ name, state }) => ({ name, state })),

@@ -1,6 +1,6 @@
 // The sandboxes of the emulated service: their records, their states, and the boxes behind them.
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox, deleteSnapshot } from '../common/box.mjs';
 import { apiError } from './errors.mjs';
@@ -60,9 +60,26 @@ export class Sandboxes {
 
     /** What is shown of a record. */
     show(sandbox, { asListed = false } = {}) {
-        const { box, lastActivity, busy, deleteAt, ...shown } = sandbox;
+        const { box, lastActivity, busy, deleteAt, starts, ...shown } = sandbox;
         if (asListed) for (const name of ['env', 'volumes', 'buildInfo', 'networkAllowList', 'domainAllowList']) delete shown[name];
         return { ...shown, toolboxProxyUrl: this.proxyUrl, lastActivityAt: new Date(lastActivity).toISOString(), updatedAt: now() };
+    }
+
+    /** What lets requests in to its ports, until it is started the next time. */
+    token(sandbox) {
+        return createHash('sha256').update(`${sandbox.id} ${sandbox.starts ?? 0}`).digest('hex').slice(0, 32);
+    }
+
+    /** The proxy in front of the ports: whom does it let in where? */
+    admit(label, headers) {
+        const [, port, id] = label.match(/^(\d+)-(.*)$/) ?? [];
+        const sandbox = this.all.get(id);
+        if (!sandbox) return null;
+        this.touch(sandbox);
+        if (!sandbox.public && headers['x-daytona-preview-token'] !== this.token(sandbox)) {
+            return headers['x-daytona-preview-token'] ? { status: 401, text: 'the token is not valid' } : { status: 307, headers: { location: 'https://login.example/' } };
+        }
+        return sandbox.state === 'started' ? { box: sandbox.box, port: Number(port) } : { status: 400, text: 'the sandbox is not started' };
     }
 
     touch(sandbox) {
@@ -136,6 +153,7 @@ export class Sandboxes {
         const shown = this.show(sandbox);
         this.touch(sandbox);
         delete sandbox.deleteAt;
+        sandbox.starts = (sandbox.starts ?? 0) + 1;
         await this.#change(sandbox, paused ? 'resuming' : sandbox.state === 'archived' ? 'restoring' : 'starting', 'started',
             () => (paused ? sandbox.box.thaw() : sandbox.box.start()));
         return { ...shown, state: 'starting', desiredState: 'started' };

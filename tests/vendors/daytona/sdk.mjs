@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as cases from '../common/cases.mjs';
 import { same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url] = process.argv.slice(2);
 const daytona = new Daytona({ apiKey: 'dtn_0123456789abcdef0123456789abcdef', apiUrl: `${url}/api`, target: 'us' });
@@ -92,6 +93,16 @@ await test('intervals', async () => {
     await sandbox.setAutoDeleteInterval(-1);
     await sandbox.setAutoArchiveInterval(0);
     await sandbox.refreshActivity();
+});
+await test('the address of a port, and who is let in', async () => {
+    await sandbox.process.executeCommand(`/run/agent/node -e "require('http').createServer((request, response) => response.end('from the box')).listen(3000)" >/dev/null 2>&1 &`);
+    const { url: address, token } = await sandbox.getPreviewLink(3000);
+    let answer;
+    do answer = await askPort(address, { 'x-daytona-preview-token': token });
+    while (answer.status === 502);
+    same(answer, { status: 200, text: 'from the box' });
+    same((await askPort(address)).status, 307);
+    same((await askPort(address, { 'x-daytona-preview-token': 'wrong' })).status, 401);
 });
 await test('stop and start keep the files', async () => {
     await sandbox.stop();

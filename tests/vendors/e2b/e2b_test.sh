@@ -41,6 +41,18 @@ e2b_network() {
     rm -f "$config"
 }
 
+port_url='^http://3000-ID[.]localhost:' port_header='' port_making=() port_prepare=own_domain port_stale=''
+own_domain() {
+    E2B_DOMAIN=localhost:$(ask GET state | jq .edge)
+    export E2B_DOMAIN
+}
+
+vendor_ports
+private_ports() {
+    port_header=e2b-traffic-access-token port_making=(--param 'network={"allowPublicTraffic":false}')
+    ports
+}
+part private_ports
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_network e2b_network

@@ -4,6 +4,7 @@
 // EMULATOR_PAGE: longest page of a list. EMULATOR_HOURS: longest life that the plan allows. EMULATOR_OLD=1: a server without the
 // requests below /v2 that make or connect. EMULATOR_ENVD: version of the daemon. EMULATOR_EDGE_MS: after so long streams are cut.
 
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator } from '../common/server.mjs';
 import { apiError, checkQuery, isFlag, isObject, isSeconds, isText, isTexts, page, read } from './errors.mjs';
 import { fileRoutes } from './files.mjs';
@@ -152,6 +153,16 @@ function authenticate(request) {
     throw apiError(401, 'Cannot get the team for the given API key\nit is not known');
 }
 
+/** The proxy in front of the ports: open to all, unless the sandbox was made without public traffic. */
+function admit(label, headers) {
+    const [, port, id] = label.match(/^(\d+)-(.*)$/) ?? [];
+    const sandbox = all.byId.get(id);
+    if (sandbox?.state !== 'running') return null;
+    if (sandbox.network?.allowPublicTraffic === false && headers['e2b-traffic-access-token'] !== sandbox.trafficToken) return { status: 403, text: 'the traffic access token is missing or wrong' };
+    return { box: sandbox.box, port: Number(port) };
+}
+
+const edge = await createEdge(admit);
 await createEmulator({
     name: 'e2b',
     before: authenticate,
@@ -173,5 +184,5 @@ await createEmulator({
         ...processRoutes(all),
         ...fileRoutes(all),
     ],
-    state: () => ({ sandboxes: [...all.byId.values()].map((one) => one.shown()), snapshots: [...all.snapshots.values()].map(showSnapshot) }),
+    state: () => ({ edge, sandboxes: [...all.byId.values()].map((one) => one.shown()), snapshots: [...all.snapshots.values()].map(showSnapshot) }),
 });

@@ -6,10 +6,12 @@ import { Sandbox } from 'e2b';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as cases from '../common/cases.mjs';
 import { refused, same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url, what] = process.argv.slice(2);
 const client = { apiKey: 'e2b_0123456789abcdef0123456789abcdef', apiUrl: url, sandboxUrl: url };
 const counted = (name, work) => cases.counted(url, name, work);
+const stateOf = async () => (await fetch(`${url}/__control/state`)).json();
 const named = (name) => (problem) => problem.name === name;
 
 // ---- counts ----------------------------------------------------------------------------------------------------------
@@ -226,6 +228,21 @@ async function listed() {
     same([tagged, paused, everything.length], [[more[2].sandboxId], [more[0].sandboxId], 4]);
 }
 
+/** A port of a sandbox without public traffic: its address, and who is let in. */
+async function ports() {
+    const { edge } = await stateOf();
+    const box = await Sandbox.create({ ...client, domain: `localhost:${edge}`, network: { allowPublicTraffic: false } });
+    await box.commands.run(`/run/agent/node -e "require('http').createServer((request, response) => response.end('from the box')).listen(3000)"`, { background: true });
+    const address = `http://${box.getHost(3000)}`;
+    const header = { 'e2b-traffic-access-token': box.trafficAccessToken };
+    let answer;
+    do answer = await askPort(address, header);
+    while (answer.status === 502);
+    const refusals = [(await askPort(address)).status, (await askPort(address, { 'e2b-traffic-access-token': 'wrong' })).status];
+    await box.kill();
+    same([answer, refusals], [{ status: 200, text: 'from the box' }, [403, 403]]);
+}
+
 async function life() {
     const box = await Sandbox.create({ ...client, timeoutMs: 300000, metadata: { purpose: 'test', 'a&b': 'c=d e' }, envs: { GREETING: 'hello' } });
     await creating(box);
@@ -235,11 +252,15 @@ async function life() {
     await pausing(box);
     await copies(box);
     await test('a network policy', network);
+    await test('the address of a port, and who is let in', ports);
     await test('list, page by page', listed);
     await test('delete', async () => same([await box.kill(), await box.isRunning()], [true, false]));
     await test('delete again', async () => same(await Sandbox.kill(box.sandboxId, client), false));
     await test('a command in what is deleted', () => refused(() => run(box, 'true'), named('SandboxNotFoundError')));
-    await test('nothing is left', async () => same((await (await fetch(`${url}/__control/state`)).json()), { sandboxes: [], snapshots: [] }));
+    await test('nothing is left', async () => {
+        const { sandboxes, snapshots } = await stateOf();
+        same({ sandboxes, snapshots }, { sandboxes: [], snapshots: [] });
+    });
 }
 
 await (what === 'counts' ? counts() : life());

@@ -51,6 +51,7 @@ struct http_upgrade_traffic {
     void *context;
     const int64_t *end_ms; /* when to give up, of CLOCK_MONOTONIC, 0 for never: SANDLOT_TIMEOUT, of which nothing is
                               told. What is called underway may change it. NULL: never */
+    bool stays_open;       /* the end of the input is not passed on */
 };
 
 /*

@@ -1,0 +1,107 @@
+/* What the relay takes for a request, and what becomes of its head. */
+#include "../../sdk/lib/http_relay_head.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_looks(void **state)
+{
+    static const struct {
+        const char *bytes;
+        enum http_relay_look look;
+    } rows[] = {
+        {"", HTTP_RELAY_MORE},
+        {"G", HTTP_RELAY_MORE},
+        {"GET / HTTP/1.1\r\nHost: a\r\n", HTTP_RELAY_MORE},
+        {"GET / HTTP/1.1\r\n\r\n", HTTP_RELAY_WHOLE},
+        {"OPTIONS * HTTP/1.0\r\nA: b\r\n\r\nbody", HTTP_RELAY_WHOLE},
+        {"PRI * HTTP/2.0\r\n\r\n", HTTP_RELAY_OTHER},
+        {"*1\r\n$4\r\nPING\r\n", HTTP_RELAY_OTHER},
+        {"PING\r\n", HTTP_RELAY_OTHER},
+        {"GET /\r\n", HTTP_RELAY_OTHER},
+        {"GET / HTTP/1.1\n\n", HTTP_RELAY_OTHER},
+        {"\r\n", HTTP_RELAY_OTHER},
+        {"\n", HTTP_RELAY_OTHER},
+        {"\x16\x03\x01", HTTP_RELAY_OTHER},
+        {"GET\x7f", HTTP_RELAY_OTHER},
+        {" HTTP/1.1\r\n", HTTP_RELAY_OTHER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t head_length = 0;
+
+        assert_int_equal(http_relay_look(rows[i].bytes, strlen(rows[i].bytes), &head_length), rows[i].look);
+        if (rows[i].look == HTTP_RELAY_WHOLE)
+            assert_ptr_equal(strstr(rows[i].bytes, "\r\n\r\n") + 4, rows[i].bytes + head_length);
+    }
+}
+
+static void test_long_heads(void **state)
+{
+    static const char begin[] = "GET / HTTP/1.1\r\nA: ";
+    char *bytes = malloc(HTTP_RELAY_HEAD + 4);
+    size_t head_length;
+
+    (void)state;
+    assert_non_null(bytes);
+    memset(bytes, 'x', HTTP_RELAY_HEAD + 4);
+    memcpy(bytes, begin, sizeof(begin) - 1);
+    assert_int_equal(http_relay_look(bytes, HTTP_RELAY_HEAD - 1, &head_length), HTTP_RELAY_MORE);
+    assert_int_equal(http_relay_look(bytes, HTTP_RELAY_HEAD, &head_length), HTTP_RELAY_LONG);
+    memcpy(bytes + HTTP_RELAY_HEAD, "\r\n\r\n", 4);
+    assert_int_equal(http_relay_look(bytes, HTTP_RELAY_HEAD + 4, &head_length), HTTP_RELAY_LONG);
+    memcpy(bytes + HTTP_RELAY_HEAD - 4, "\r\n\r\n", 4);
+    assert_int_equal(http_relay_look(bytes, HTTP_RELAY_HEAD + 4, &head_length), HTTP_RELAY_WHOLE);
+    assert_int_equal(head_length, HTTP_RELAY_HEAD);
+    free(bytes);
+}
+
+static void test_rewriting(void **state)
+{
+    static const struct {
+        const char *head;
+        const char *header;
+        const char *becomes;
+        bool upgrades;
+    } rows[] = {
+        {"GET / HTTP/1.1\r\n\r\n", NULL, "GET / HTTP/1.1\r\nHost: h.example\r\nConnection: close\r\n\r\n", false},
+        {"GET /a HTTP/1.1\r\nhost: localhost:3000\r\nX: y\r\nconnection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n",
+         "T: s", "GET /a HTTP/1.1\r\nHost: h.example\r\nX: y\r\nT: s\r\nConnection: close\r\n\r\n", false},
+        {"GET / HTTP/1.1\r\nHost: a\r\n b\r\nT: forged\r\n\tmore\r\nT2: kept\r\n\r\n", "T: s",
+         "GET / HTTP/1.1\r\nHost: h.example\r\nT2: kept\r\nT: s\r\nConnection: close\r\n\r\n", false},
+        {"GET / HTTP/1.1\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n", NULL,
+         "GET / HTTP/1.1\r\nHost: h.example\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\nConnection: upgraded\r\nno colon\r\n\r\n", NULL,
+         "GET / HTTP/1.1\r\nHost: h.example\r\nno colon\r\nConnection: close\r\n\r\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct sdk_buffer new = {.limit = 4096};
+        bool upgrades = !rows[i].upgrades;
+
+        assert_true(
+            http_relay_rewrite(rows[i].head, strlen(rows[i].head), "h.example", rows[i].header, &new, &upgrades));
+        assert_string_equal(new.bytes, rows[i].becomes);
+        assert_int_equal(upgrades, rows[i].upgrades);
+        sdk_buffer_clear(&new);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_long_heads),
+        cmocka_unit_test(test_rewriting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Ports of sandboxes at every service that has URLs for them: what passes, who is let in, what is refused. Sourced by lib.sh.
+#
+# A test sets, besides what lib.sh needs:
+#
+#   port_url     a pattern of the URL of port 3000 of sandbox ID, ID in it as it is
+#   port_header  the header that requests need; empty: whoever knows the URL gets in
+#   port_making  options that make a sandbox whose ports are so
+#   port_prepare a function that is called once the emulator runs; empty: none is needed
+#   port_stale   a function that makes the header of sandbox $1 a wrong one, after which its servers are gone; empty: none does
+
+vendor_ports() { part ports; }
+
+# port_serve: the web server of $box, at port 3000
+port_serve() {
+    "$SANDLOT" -q rm "${provider[@]}" --sandbox-id "$box" ready >/dev/null 2>&1
+    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- \
+        '[ -p second ] || mkfifo second; (python3 server.py 3000 ready >/dev/null 2>&1 &)' </dev/null
+    until_true 60 "$SANDLOT" -q read "${provider[@]}" --sandbox-id "$box" ready >/dev/null 2>&1
+}
+
+port_client() { timeout -k 5 200 "$node" "$js/common/port_client.mjs" "$1" "$local_port" >"$scratch/out" 2>"$scratch/err"; }
+
+# passes NAME CASE TEXT: the client prints TEXT
+passes() {
+    port_client "$2"
+    status=$? ran="port_client $2" out=$(cat "$scratch/out") err=$(cat "$scratch/err" "$scratch/port.err")
+    if [ "$status" = 0 ] && [ "$out" = "$3" ]; then ok "$1"; else not_ok "$1" "wanted: $3
+$(show)"; fi
+}
+
+port_address() {
+    json "the URL of a port" 0 ".id == \"$box\" and .port == 3000 and (.url | test(\"${port_url//ID/$box}\")) and .header == $1 and .public == $2" \
+        port "${provider[@]}" "$box" 3000 --url
+    if [ "$2" = true ]; then
+        check "that it is public is said" grep -q 'is public' "$scratch/err"
+    else
+        expect "its header is told when that is asked for" 0 "*" "*" port "${provider[@]}" "$box" 3000 --url --show-token
+        check "with its value" grep -q "^$port_header: [^ ]" "$scratch/out"
+    fi
+    secret_is_kept "the URL of a port"
+}
+
+ports() {
+    local forwarder header=null public=true
+    [ -z "$port_header" ] || header="\"$port_header\"" public=false
+    [ -z "$port_prepare" ] || "$port_prepare"
+    box=$("$SANDLOT" -q create "${provider[@]}" "${port_making[@]}" </dev/null)
+    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
+    port_serve
+    port_address "$header" "$public"
+    "$SANDLOT" port "${provider[@]}" "$box" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+    local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
+    passes "a request reaches the server as it is" get '200 GET /a/b?c=%20d'
+    passes "a second request is a connection of its own" twice 'close GET /two'
+    port_client headers
+    check "the Host is that of the URL" grep -qE "^host: .*$box" "$scratch/out"
+    check "other headers are kept" grep -qx 'x-own: kept' "$scratch/out"
+    check "one request a connection is announced" grep -qx 'connection: close' "$scratch/out"
+    passes "an upload in chunks" upload same
+    (until grep -q first "$scratch/events" 2>/dev/null; do sleep 0.05; done
+        "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- ': >second' </dev/null) &
+    local second=$!
+    timeout -k 5 200 "$node" "$js/common/port_client.mjs" events "$local_port" >"$scratch/events" 2>&1
+    wait "$second"
+    check "events arrive as they are sent" diff "$scratch/events" <(printf 'data: first\ndata: second\n')
+    passes "a WebSocket" socket $'one\ntwo\nended'
+    passes "what is no HTTP is closed" redis closed
+    passes "each time" redis closed
+    check "with one warning" test "$(grep -c 'HTTP/1 and WebSockets only' "$scratch/port.err")" = 1
+    if [ -n "$port_stale" ]; then
+        "$port_stale" "$box"
+        port_serve
+        port_client get # the service says that it does not know the header
+        passes "where the port is now is asked anew" get '200 GET /a/b?c=%20d'
+    fi
+    kill "$forwarder"
+    wait "$forwarder"
+    status=$?
+    check "a signal ends it" test "$status" = 143
+    gone "$box"
+    service_empty "nothing is left at the service after: ports"
+}
