@@ -13,8 +13,8 @@ enum { PROFILE_VARIABLES = 96 };
 /* What all commands of a box have in common. */
 struct profile {
     const char *shell;
-    const char *workspace;          /* where a command starts that names no folder */
-    int workspace_fd;               /* that folder, where its path may not be walked; else -1 */
+    const char *workspace;                      /* where a command starts that names no folder */
+    int workspace_fd;                           /* that folder, where its path may not be walked; else -1 */
     const char *environment[PROFILE_VARIABLES]; /* what each command gets, ended by NULL */
     const char **image_environment; /* what comes before that and replaces it, ended by NULL; NULL: nothing */
     struct limits limits;
