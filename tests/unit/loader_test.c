@@ -254,8 +254,9 @@ static void capabilities_follow_the_table(void **state)
     struct provider *provider = load(offer("fake"), OVERRIDES("folder=/tmp"));
     struct sandlot_provider table = provider->table;
 
-    assert_int_equal(provider_capabilities(&table), CAPABILITY_LIST | CAPABILITY_STREAMING);
-    table.pause = table.delete_sandbox;
+    assert_int_equal(provider_capabilities(&table), CAPABILITY_LIST | CAPABILITY_PAUSE | CAPABILITY_SNAPSHOT |
+                                                        CAPABILITY_FORK | CAPABILITY_STREAMING);
+    table.resume = NULL;
     assert_int_equal(provider_capabilities(&table) & CAPABILITY_PAUSE, 0);
     table.resume = table.delete_sandbox;
     assert_int_equal(provider_capabilities(&table) & CAPABILITY_PAUSE, CAPABILITY_PAUSE);
@@ -382,7 +383,7 @@ static void lies(void **state)
     struct registry_entry *entry = offer("fake");
 
     entry->note.capabilities = CAPABILITY_LIST;
-    refused(entry, "does not name the capability \"streaming\"", "has it");
+    refused(entry, "does not name the capability \"pause\"", "has it");
 }
 
 static void broken_tables(void **state)
