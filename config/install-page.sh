@@ -8,6 +8,6 @@ sed -E \
     -e 's,\]\((\.\./)?sdk(/README\.md)?\),](\1providers.md),g' \
     -e 's,\]\(config/apparmor/sandlot-local-keeper\),](apparmor-profile),g' \
     -e "s,\]\((\.\./)?include/,]($3/include/,g" \
-    -e 's,\[([^]]*)\]\((\.\./)?(core|plugins|tests|config|debian|sdk/python|lib|conformance|CONTRIBUTING\.md|SECURITY\.md|CHANGELOG\.md|LICENSE)(/[^)]*)?\),\1,g' \
+    -e 's,\[([^]]*)\]\((\.\./)?(core|plugins|tests|config|debian|sdk/python|sdk/javascript|lib|conformance|CONTRIBUTING\.md|SECURITY\.md|CHANGELOG\.md|LICENSE)(/[^)]*)?\),\1,g' \
     "$1" >"$2"
 chmod 644 "$2"

@@ -39,7 +39,7 @@ struct json_object *json_bytes(const void *bytes, size_t length);
 char *time_text(int64_t utc_ms);
 
 /* How long ago that was: "5 s", "12 min", "3 h", "2 d"; likewise. */
-char *since_text(int64_t utc_ms);
+char *since_text(int64_t created_at_ms);
 
 /* A table for people: columns padded to the widest cell, text made harmless for terminals; on one, what is too wide in
  * the last column goes on below. */

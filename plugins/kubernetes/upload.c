@@ -130,9 +130,11 @@ static enum sandlot_status write_pieces(struct sandlot_call *call, struct sandbo
                                         const struct sandlot_source *source)
 {
     AUTO_FREE char *bytes = malloc(PIECE_BYTES);
-    enum sandlot_status status = bytes ? SANDLOT_OK : api_no_memory(call);
+    enum sandlot_status status = SANDLOT_OK;
     const char *script = counted;
 
+    if (!bytes)
+        return api_no_memory(call);
     for (size_t length = PIECE_BYTES; status == SANDLOT_OK && length == PIECE_BYTES; script = appended) {
         struct piece piece = {.bytes = bytes};
         bool unending;
