@@ -4,10 +4,10 @@
 set -eu
 
 sed -E \
-    -e 's,\]\((\.\./)?sdk/examples/,](\1examples/,g' \
-    -e 's,\]\((\.\./)?sdk(/README\.md)?\),](\1providers.md),g' \
+    -e 's,\]\(((\.\./)*)sdk/examples/,](\1examples/,g' \
+    -e 's,\]\(((\.\./)*)sdk(/README\.md)?\),](\1providers.md),g' \
     -e 's,\]\(config/apparmor/sandlot-local-keeper\),](apparmor-profile),g' \
-    -e "s,\]\((\.\./)?include/,]($3/include/,g" \
-    -e 's,\[([^]]*)\]\((\.\./)?(core|plugins|tests|config|debian|sdk/python|sdk/javascript|lib|conformance|CONTRIBUTING\.md|SECURITY\.md|CHANGELOG\.md|LICENSE)(/[^)]*)?\),\1,g' \
+    -e "s,\]\((\.\./)*include/,]($3/include/,g" \
+    -e 's,\[([^]]*)\]\((\.\./)*(core|plugins|tests|config|debian|sdk/python|sdk/javascript|lib|conformance|CONTRIBUTING\.md|SECURITY\.md|CHANGELOG\.md|LICENSE)(/[^)]*)?\),\1,g' \
     "$1" >"$2"
 chmod 644 "$2"
