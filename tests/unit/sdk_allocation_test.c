@@ -126,7 +126,7 @@ static void exhaust(bool (*work)(void))
     if (!REPLACED)
         skip();
     do {
-        test_call_open(&call, 20000);
+        test_call_open(&call, 120000);
         happened = false;
         countdown = at++;
         bool fine = work();

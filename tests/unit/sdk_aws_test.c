@@ -60,7 +60,7 @@ static int tear_down_files(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    test_call_open(&call, 10000);
+    test_call_open(&call, 120000);
     variable_count = 0;
     call.variables = variables;
     set("AWS_SHARED_CREDENTIALS_FILE", credentials_path);

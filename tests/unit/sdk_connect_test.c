@@ -184,7 +184,7 @@ static int set_up(void **state)
     static const char *const headers[] = {"X-Access-Token: " SECRET, NULL};
 
     (void)state;
-    test_call_open(&call, 10000);
+    test_call_open(&call, 120000);
     server_open(&server, handle, NULL);
     const struct http_options options = {
         .service = "Acme", .base_url = server.url, .headers = headers, .attempts = 2, .pause_ms = 5};

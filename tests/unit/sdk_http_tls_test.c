@@ -108,7 +108,7 @@ static int close_all(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    test_call_open(&call, 10000);
+    test_call_open(&call, 120000);
     return 0;
 }
 

@@ -80,7 +80,7 @@ static int set_up(void **state)
     static const uint64_t lengths[FILES] = {0, 1, STAGED_WORD_BYTES, LARGEST};
 
     (void)state;
-    test_call_open(&call, 20000);
+    test_call_open(&call, 120000);
     strcpy(strrchr(folder, '.'), ".XXXXXX");
     if (!mkdtemp(folder))
         return -1;

@@ -216,7 +216,7 @@ static int set_up(void **state)
 
     (void)state;
     pongs = masked = goodbyes = 0;
-    test_call_open(&call, 10000);
+    test_call_open(&call, 120000);
     assert_int_equal(http_client_open(&call.call, &options, &client), SANDLOT_OK);
     return 0;
 }

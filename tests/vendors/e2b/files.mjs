@@ -47,6 +47,8 @@ async function store(box, name, stream, seen) {
         seen.add(name);
         if ((await box.stat(name).catch(() => null))?.type === 'directory') throw fileError(400, `path is a directory: ${name}`);
         await box.mkdir(path.posix.dirname(name), { parents: true, mode: 0o755 });
+        // A client that has gone since has sent this again perhaps, and that is not to be emptied.
+        if (stream.destroyed) throw fileError(400, 'the upload was cut');
         await box.writeFile(name, stream, {});
         return { path: name, name: path.posix.basename(name), type: 'file' };
     } catch (problem) {
