@@ -620,6 +620,8 @@ clean:
 MAN_PAGES := $(wildcard config/man/*.[1-8])
 COMPLETIONS := $(wildcard config/completions/*)
 EXAMPLES := $(patsubst sdk/%,%,$(wildcard $(addprefix sdk/examples/,*.md */*.md */Makefile */*.c */*.cc */*.map */*.rs)))
+# What pages show as it is.
+SHOWN := $(wildcard docs/*.cast docs/pictures/*.svg)
 TO = $(DESTDIR)$(PREFIX)
 
 # Where bash, zsh and fish look.
@@ -658,6 +660,7 @@ install: all
 	$(INSTALL) -d $(TO)/share/doc/sandlot/docs/handbook
 	for page in $(wildcard docs/*.md); do config/install-page.sh $$page $(TO)/share/doc/sandlot/$$page ../../../.. || exit 1; done
 	for page in $(wildcard docs/handbook/*.md); do config/install-page.sh $$page $(TO)/share/doc/sandlot/$$page ../../../../.. || exit 1; done
+	for file in $(SHOWN); do $(INSTALL) -D -m 644 $$file $(TO)/share/doc/sandlot/$$file || exit 1; done
 	for file in $(EXAMPLES); do $(INSTALL) -D -m 644 sdk/$$file $(TO)/share/doc/sandlot/$$file || exit 1; done
 
 # By name, for below a PREFIX such as ~/.local the same folders hold what the user has put there.
@@ -669,7 +672,7 @@ UNINSTALL := bin/sandlot lib/libsandlot-sdk.a lib/libsandlot.so lib/$(SONAME) li
              $(patsubst $(BUILD)/%,share/sandlot/%,$(SCAFFOLD)) \
              $(foreach page,$(MAN_PAGES),share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
              $(foreach file,$(COMPLETIONS),share/$(call completion_folder,$(file))/$(notdir $(file))) \
-             $(addprefix share/doc/sandlot/,apparmor-profile config.example.toml README.md providers.md $(wildcard docs/*.md docs/handbook/*.md) $(EXAMPLES))
+             $(addprefix share/doc/sandlot/,apparmor-profile config.example.toml README.md providers.md $(wildcard docs/*.md docs/handbook/*.md) $(SHOWN) $(EXAMPLES))
 # Those that are Sandlot's own, and go if nothing else is in them.
 UNINSTALL_FOLDERS := lib/sandlot include/sandlot share/sandlot share/doc/sandlot
 

@@ -24,7 +24,7 @@ for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sa
     lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-egress lib/sandlot/builtins/sandlot-egress-credentials lib/sandlot/builtins/network-sets.toml lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 share/man/man1/sandlot-plugin.1 \
     share/sandlot/scaffold/c/scaffold.c share/sandlot/scaffold/cpp/scaffold.cc share/sandlot/scaffold/rust/sandlot.rs \
     share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
-    share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md share/doc/sandlot/providers.md \
+    share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md share/doc/sandlot/docs/tour.cast share/doc/sandlot/docs/pictures/walls.svg share/doc/sandlot/providers.md \
     share/doc/sandlot/examples/minimal/minimal.c share/doc/sandlot/examples/rust/sandlot.rs; do
     check "installs $file" test -r "$prefix/$file"
 done

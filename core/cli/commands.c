@@ -629,6 +629,7 @@ static const struct command table[] = {
      .options = OPTIONS_COMMON | OPTION_ADDRESS | OPTION_URL | OPTION_SHOW_TOKEN,
      .minimum = 2,
      .maximum = SIZE_MAX,
+     .ids = 1,
      .missing = "the sandbox's id or the port is missing",
      .run = command_port},
     {.name = "network",

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/output.h"
 #include "results/export.h"
 
@@ -19,8 +20,9 @@ int results_command(const struct options *options, size_t least, file_work work)
     const struct results_words words = {.rest = (const char *const *)options->arguments + before,
                                         .rest_count = options->argument_count - before};
 
+    AUTO_FREE char *id = named ? NULL : names_to_id(options, options->arguments[0]);
     if (!named)
-        own.sandbox_id = options->arguments[0];
+        own.sandbox_id = id ? id : options->arguments[0];
     if (own.sandbox_id && !*own.sandbox_id)
         return usage_error(options->command, "the id is empty");
     return file_command(&own, work, &words);

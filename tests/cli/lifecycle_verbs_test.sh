@@ -124,6 +124,8 @@ expect "exec takes it" 0 "" "*" -q exec --sandbox-id web -- 'echo named >kept'
 json "read does" 0 '.content == "named"' read --sandbox-id web kept
 expect "cp does" 0 "*" "*" -q cp web:kept "$scratch/copied"
 check "exactly" test "$(cat "$scratch/copied")" = named
+json "diff does" 1 '.error == "not_supported"' diff web
+json "port does" 1 '.error == "not_supported"' port web 7000
 json "pause does" 0 '.id == "'"$named"'"' pause web
 json "with the provider too" 0 '.id == "'"$named"'"' resume "${fake[@]}" --sandbox-id web
 json "with another provider it is an id" 3 '.error == "sandbox_not_found"' exec --sandbox local --sandbox-id web -- true

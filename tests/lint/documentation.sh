@@ -1,6 +1,6 @@
 #!/bin/bash
-# The manual and the completions know every command and option that the program tells of, and docs/ has what
-# --print-config prints.
+# The manual and the completions know every command and option that the program tells of, docs/ has what --print-config
+# prints, the pictures are those of their texts, and the recording of the tour is one of its page.
 set -u
 
 failed=0
@@ -48,4 +48,14 @@ export SANDLOT_PLUGIN_PATH=$BUILD/plugins
 while IFS= read -r row; do
     grep -qxF -- "$row" docs/network.md || complain "docs/network.md does not have: $row"
 done < <(providers)
+
+# The pictures are what their texts say, and the recording of the tour is sound and shows the commands of its page.
+drawn=$(mktemp -d)
+trap 'rm -rf "$drawn"' EXIT
+docs/pictures/draw.py "$drawn" || failed=1
+for picture in docs/pictures/*.txt; do
+    name=$(basename "$picture" .txt).svg
+    cmp "$drawn/$name" "docs/pictures/$name" || complain "docs/pictures/$name is not what docs/pictures/draw.py draws"
+done
+docs/tour.py --check || failed=1
 exit $failed
