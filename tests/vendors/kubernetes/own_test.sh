@@ -17,7 +17,8 @@ service() { # VARIABLE=VALUE...: an emulator with these
 provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
 vendor_kit
 parts_run
-prepare=(service EMULATOR_AGENT_SANDBOX=3)
+# What is suspended keeps the volume claims of its template, so this one has some.
+prepare=(service EMULATOR_AGENT_SANDBOX=3 EMULATOR_CLAIM=yes)
 provider=(--sandbox kubernetes --param "base_url=$url" --param engine=agent-sandbox)
 vendor_kit
 parts_run

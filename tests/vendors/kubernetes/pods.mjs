@@ -15,6 +15,8 @@ const KNOWN = ['containers', 'volumes', 'restartPolicy', 'terminationGracePeriod
 const KNOWN_OF_CONTAINER = ['name', 'image', 'command', 'args', 'env', 'workingDir', 'resources', 'securityContext', 'volumeMounts', 'imagePullPolicy'];
 
 const boxes = new Map(); // uid -> {box, main, timers}
+const kept = new Map(); // name of a volume claim -> the files of the last pod that had it
+const claimOf = (pod) => pod.spec.volumes?.find((volume) => volume.persistentVolumeClaim)?.persistentVolumeClaim.claimName;
 const now = () => new Date().toISOString().replace(/\.\d+/, '');
 const condition = (type, status, more = {}) => ({ type, status, lastTransitionTime: now(), ...more });
 
@@ -100,7 +102,7 @@ async function run(pods, pod) {
 async function start(pods, pod, container) {
     const environment = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
     const home = container.workingDir ?? '/workspace';
-    const box = await createBox({ home, user: pod.spec.securityContext?.runAsUser ? 'user' : 'root', environment: { HOME: home, ...environment }, hostname: pod.metadata.name.slice(0, 60) });
+    const box = await createBox({ from: kept.get(claimOf(pod)), home, user: pod.spec.securityContext?.runAsUser ? 'user' : 'root', environment: { HOME: home, ...environment }, hostname: pod.metadata.name.slice(0, 60) });
     box.wall = { allows: () => !isolated(pod) };
     if (pod.metadata.deletionTimestamp) return void box.destroy();
     const main = await box.spawn({ argv: [...(container.command ?? ['sh', '-c', 'sleep 1000000']), ...(container.args ?? [])] });
@@ -130,6 +132,7 @@ async function release(pod) {
     const own = boxes.get(pod.metadata.uid);
     boxes.delete(pod.metadata.uid);
     for (const timer of own?.timers ?? []) clearTimeout(timer);
+    if (own && claimOf(pod)) kept.set(claimOf(pod), await own.box.snapshot());
     await own?.box.destroy();
 }
 

@@ -35,7 +35,9 @@ export class Controllers {
 
     #makePod(sandbox, name) {
         const { namespace } = sandbox.metadata;
-        const pod = createPod(this.pods, namespace, { metadata: { name, labels: { 'agents.x-k8s.io/sandbox': sandbox.metadata.name } }, spec: structuredClone(sandbox.spec.podTemplate.spec) });
+        const claim = process.env.EMULATOR_CLAIM && { volumes: [{ name: 'work', persistentVolumeClaim: { claimName: `work-${sandbox.metadata.name}` } }] };
+        const spec = { ...structuredClone(sandbox.spec.podTemplate.spec), ...claim };
+        const pod = createPod(this.pods, namespace, { metadata: { name, labels: { 'agents.x-k8s.io/sandbox': sandbox.metadata.name } }, spec });
         const look = setInterval(() => {
             if (pod.metadata.deletionTimestamp || !this.sandboxes.find(namespace, sandbox.metadata.name)) return clearInterval(look);
             if (!pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return;
