@@ -19,6 +19,9 @@ import threading
 import deepagents_facts as facts
 
 failed = 0
+names = []  # of sandboxes that are forgotten
+if sys.argv[-1] == "forgotten":  # before Sandlot is imported, so that it runs after Sandlot's; while the process lives nobody collects them
+    atexit.register(lambda: print("left:", [name for name in names if living(name)]))
 
 
 def check(name, good, told=""):
@@ -56,7 +59,8 @@ from deepagents_code.integrations.sandbox_provider import (  # noqa: E402
     SandboxProviderMetadata,
 )
 
-from sandlot import AsyncSandbox, Sandbox  # noqa: E402
+from sandlot import AsyncSandbox, Entry, Sandbox, SandlotError  # noqa: E402
+from sandlot._deepagents_sandbox import _file_info  # noqa: E402
 from sandlot.deepagents import SandlotProvider, SandlotSandbox  # noqa: E402
 
 
@@ -147,7 +151,7 @@ async def changing(way, box):
 
 async def finding(way, box):
     await box.aexecute("mkdir -p tree/.hidden; echo needle >tree/a.txt; echo needle >tree/.hidden/b.txt; cd tree"
-                       "; touch -d @99999999999999 late; touch $(printf 'x\\377')")
+                       "; touch late $(printf 'x\\377')")
     told = await box.als("/workspace/tree")
     check(f"{way} ls", told.error is None and [each["path"] for each in told.entries] == [
         f"/workspace/tree/{name}" for name in (".hidden", "a.txt", "late", "x\ufffd")], told)
@@ -156,6 +160,8 @@ async def finding(way, box):
     check(f"{way} ls: what is known", first["size"] == 7 and first["modified_at"].endswith("+00:00") and not first["is_dir"], first)
     file = await box.als("/workspace/tree/a.txt")
     check(f"{way} ls of a file", facts.WORDS["ls of a file"] in file.error and file.entries is None, file)
+    late = _file_info(Entry("/late", False, False, 1, 1e15))
+    check(f"{way} ls: a time that no calendar has", late == {"path": "/late", "is_dir": False, "size": 1}, late)
     check(f"{way} ls of nothing", (await box.als("/workspace/missing")).error)
     found = await box.aglob("*.txt", path="/workspace/tree")
     check(f"{way} glob", [each["path"] for each in found.matches] == [
@@ -229,7 +235,7 @@ async def asynchronous():
 def in_another(what, provider):
     """Runs this program with a configuration that names PROVIDER; what it prints."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        print("[sandboxes]", f'default = "{provider}"', sep="\n", file=file, flush=True)
+        print(f'[sandboxes]\ndefault = "{provider}"\n[sandboxes.providers.vfs]\nworking_dir = "/workspace/deep"', file=file, flush=True)
         environment = os.environ | {"SANDLOT_CONFIG": file.name}
         ran = subprocess.run([sys.executable, __file__, what], env=environment, stdout=subprocess.PIPE, text=True)
     check(f"a program of its own: {what}", ran.returncode == 0)
@@ -262,6 +268,7 @@ async def providers():
     thread.join()
     check("deleted on a thread, while it ran a command", ended == [None] and told.exit_code != 0 and not living(box.id), told)
     gone = box.execute("true")
+    raises("and closed", SandlotError, lambda: again.sandbox.id)
     check("and its id is known after that", box.id == again.id and gone.output.startswith("Error: "), gone)
     provider.delete(sandbox_id=box.id)
     check("deleted twice", True)
@@ -287,18 +294,21 @@ def configured():
 
 def astray():
     check("metadata of what is not there", SandlotProvider().metadata.working_dir == "/workspace")
+    box = SandlotProvider().get_or_create(provider="vfs")
+    where = box.execute("pwd").output.strip()
+    check("metadata of what is open: what pwd says there", SandlotProvider().metadata.working_dir == where == "/workspace/deep", where)
+    SandlotProvider().delete(sandbox_id=box.id)
+    check("metadata after that", SandlotProvider().metadata.working_dir == "/workspace")
     raises("what is not there", ValueError, SandlotProvider().get_or_create)
 
 
 def forgotten():
-    """As the framework does where a setup script fails, and at exit. Prints the ids."""
+    """As the framework does where a setup script fails, and at exit."""
     for _ in range(2):
-        box = SandlotProvider().get_or_create()
-        print(box.id, flush=True)
-        name = box.id
-        del box
+        names.append(SandlotProvider().get_or_create().id)
         gc.collect()
-    atexit.register(lambda: SandlotProvider().delete(sandbox_id=name))
+    check("there are two", all(living(name) for name in names))
+    atexit.register(lambda: SandlotProvider().delete(sandbox_id=names[-1]))
 
 
 def everything():
@@ -308,8 +318,8 @@ def everything():
     asyncio.run(asynchronous())
     asyncio.run(providers())
     print(in_another("configured", "vfs"), in_another("astray", "nothing"), sep="", end="")
-    names = [word for word in in_another("forgotten", "local").split() if word.startswith("box-")]
-    check("what was forgotten goes with the interpreter", len(names) == 2 and not any(living(name) for name in names), names)
+    told = in_another("forgotten", "local")
+    check("what was forgotten goes with the interpreter", told.endswith("ok there are two \nleft: []\n"), told)
 
 
 {"forgotten": forgotten, "configured": configured, "astray": astray}.get(sys.argv[-1], everything)()

@@ -128,8 +128,22 @@ def module(name, **members):
     return made
 
 
+class Agent:
+    """In the place of an agent whose model asks for one file to be written and run."""
+
+    def __init__(self, backend):
+        self.backend = backend
+
+    def invoke(self, state):
+        self.backend.write("/workspace/hello.sh", "echo hello\n")
+        output = self.backend.execute("sh /workspace/hello.sh").output
+        return {"messages": [*state["messages"], types.SimpleNamespace(content=output)]}
+
+
 def install():
     """Makes the two packages importable."""
+    module("deepagents", create_deep_agent=lambda model=None, *, backend: Agent(backend))
+    module("model", model=None)
     module("deepagents.backends.protocol", **{name: make_result(name, facts) for name, facts in RESULTS.items()})
     module("deepagents.backends.sandbox", BaseSandbox=make_base())
     error = type("SandboxError", (Exception,), {})

@@ -45,7 +45,12 @@ assert (point.name, point.value) == ("sandlot", "sandlot.deepagents:SandlotProvi
         check "README: program $number" "$scratch/tree/venv/bin/python" "$scratch/$number.py"
         cp "$scratch/output" "$scratch/said.$number"
     done
-    check "README: what they print" sh -c 'printf "42\n48\n3\n1000\n" | cmp - "$1/said.1" && grep -q "\[.0., .1.*7.\]" "$1/said.2"' sh "$scratch"
+    awk '/^```python$/ { inside = ++n == 3; next } /^```$/ { inside = 0 } inside' sdk/python/README.md >"$scratch/3.py"
+    check "README: the agent" env PYTHONPATH=tests/python "$scratch/tree/venv/bin/python" -c 'import runpy, sys, deepagents_facts
+deepagents_facts.install()
+runpy.run_path(sys.argv[1])' "$scratch/3.py"
+    cp "$scratch/output" "$scratch/said.3"
+    check "README: what they print" sh -c 'printf "42\n48\n3\n1000\n" | cmp - "$1/said.1" && echo hello | cmp - "$1/said.3" && grep -q "\[.0., .1.*7.\]" "$1/said.2"' sh "$scratch"
 else
     echo "ok pip install without network # SKIP python3-venv is not installed"
 fi
