@@ -50,7 +50,7 @@ assert (point.name, point.value) == ("sandlot", "sandlot.deepagents:SandlotProvi
 deepagents_facts.install()
 runpy.run_path(sys.argv[1])' "$scratch/3.py"
     cp "$scratch/output" "$scratch/said.3"
-    check "README: what they print" sh -c 'printf "42\n48\n3\n1000\n" | cmp - "$1/said.1" && echo hello | cmp - "$1/said.3" && grep -q "\[.0., .1.*7.\]" "$1/said.2"' sh "$scratch"
+    check "README: what they print" sh -c 'printf "42\n48\n3\n1000\n" | cmp - "$1/said.1" && printf "hello\n\n" | cmp - "$1/said.3" && grep -q "\[.0., .1.*7.\]" "$1/said.2"' sh "$scratch"
 else
     echo "ok pip install without network # SKIP python3-venv is not installed"
 fi
