@@ -164,6 +164,8 @@ package_rows() {
         done; ! grep "not installed" /tmp/said'
     report "packages: Python" "$scratch/apt.log" script 'test "$(python3 -c "from sandlot import Sandbox
 with Sandbox() as box: print(box.execute(\"echo 42\").text)")" = 42'
+    report "packages: the provider for Deep Agents Code" "$scratch/apt.log" script 'python3 -c "import importlib.metadata as told
+print(told.version(\"sandlot\"), *told.entry_points(group=\"deepagents_code.sandbox_providers\"))" | grep -F "sandlot.deepagents:SandlotProvider"'
     [ -n "$only_packages" ] || developer_rows
     report "packages: purged" "$scratch/apt.log" script \
         'DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 purge "sandlot*" "libsandlot*" python3-sandlot'

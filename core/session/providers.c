@@ -1,4 +1,4 @@
-/* The public list of providers. */
+/* The public list of providers, and the one that the configuration prefers. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "session/readiness.h"
@@ -38,4 +38,9 @@ int sandlot_list_providers(struct sandlot *sandlot,
         if (entries[i]->winner)
             more = tell(sandlot, entries[i], each, context, error);
     return more < 0 ? -1 : 0;
+}
+
+const char *sandlot_default_provider(const struct sandlot *sandlot)
+{
+    return sandlot->config->default_provider;
 }

@@ -875,6 +875,10 @@ SANDLOT_API int sandlot_list_providers(struct sandlot *sandlot,
                                        bool (*each)(void *context, const struct sandlot_listed_provider *provider),
                                        void *context, struct sandlot_error *error);
 
+/* What `default` in [sandboxes] of the configuration names; NULL: nothing. Calls without a provider do not look at it: it is for
+ * those whose user left the choice to the configuration. Valid until sandlot_close. */
+SANDLOT_API const char *sandlot_default_provider(const struct sandlot *sandlot);
+
 struct sandlot_listed_sandbox {
     size_t size;
     const char *id;

@@ -9,6 +9,7 @@ import io
 import pathlib
 import re
 import tarfile
+import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).parent
@@ -34,6 +35,14 @@ def _modules():
     return sorted(path for path in (HERE / "sandlot").iterdir() if path.suffix == ".py" or path.name == "py.typed")
 
 
+def _entry_points():
+    project = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
+    text = ""
+    for group, points in project["entry-points"].items():
+        text += f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in points.items())
+    return text
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Writes the wheel and returns its name."""
     name = f"sandlot-{_version()}-py3-none-any.whl"
@@ -49,6 +58,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         for module in _modules():
             add(f"sandlot/{module.name}", module.read_bytes())
         add(f"{info}/METADATA", _metadata().encode())
+        add(f"{info}/entry_points.txt", _entry_points().encode())
         add(f"{info}/WHEEL", b"Wheel-Version: 1.0\nGenerator: sandlot\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "".join(record) + f"{info}/RECORD,,\n")
     return name

@@ -70,7 +70,7 @@ static int write_config(void)
 
     if (!file)
         return -1;
-    fprintf(file, "[sandboxes.providers.fake]\nisolation = \"%s\"\n", isolation);
+    fprintf(file, "[sandboxes]\ndefault = \"fake\"\n[sandboxes.providers.fake]\nisolation = \"%s\"\n", isolation);
     return fclose(file);
 }
 
@@ -986,6 +986,7 @@ static void test_list_of_providers(void **state)
     (void)state;
     assert_int_equal(sandlot_list_providers(sandlot, find_fake, &found, NULL), 0);
     assert_true(found);
+    assert_string_equal(sandlot_default_provider(sandlot), "fake");
 }
 
 /* Many at a time, more than the limit of open files has room for: what is refused says so, and the others run well. */

@@ -257,6 +257,15 @@ class ListedProvider(Sized):
     ]
 
 
+class Target(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("provider", c_char_p),
+        ("parameters", ctypes.POINTER(c_char_p)),
+        ("cancellation", c_void_p),
+    ]
+
+
 PROVIDER = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(ListedProvider))
 
 
@@ -275,6 +284,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "page_clear": (None, [ctypes.POINTER(Page)]),
     "bytes_clear": (None, [ctypes.POINTER(Bytes)]),
     "list_providers": (c_int, [_P, PROVIDER, c_void_p, _E]),
+    "default_provider": (c_char_p, [_P]),
+    "submit_delete": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
     "submit_session_open": (_P, [_P, ctypes.POINTER(SessionOptions), _E]),
     "submit_session_close": (_P, [_P, _E]),
     "submit_execute": (_P, [_P, ctypes.POINTER(Execution), _E]),

@@ -1,4 +1,4 @@
-"""The library's runtime, which a process has one of, and the opening and closing of sessions."""
+"""The library's runtime, which a process has one of, and the calls that need no session."""
 
 from __future__ import annotations
 
@@ -66,6 +66,25 @@ def open_session(
 
 def close_session(session: Any) -> Call[None]:
     return Call(lambda error: library.submit_session_close(session, error), lambda _job: None)
+
+
+def delete_sandbox(
+    provider: str | None, parameters: Mapping[str, str], sandbox_id: str, config_file: str | None = None
+) -> Call[None]:
+    """Of a provider, None: "local". One that does not exist counts as deleted."""
+    target = c.Target(provider=encoded(provider))
+    words = strings([f"{name}={value}" for name, value in parameters.items()])
+    target.parameters = words
+    name = encoded(sandbox_id)
+    host = runtime(config_file)
+    return Call(
+        lambda error: library.submit_delete(host, ctypes.byref(target), name, error), lambda _job: None, target, words, name
+    )
+
+
+def default_provider(config_file: str | None = None) -> str | None:
+    """That which the configuration names; None: it names none."""
+    return _text(library.default_provider(runtime(config_file)))
 
 
 def _text(value: bytes | None) -> str | None:
