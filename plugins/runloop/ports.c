@@ -117,9 +117,12 @@ enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *
     AUTO_DOCUMENT struct json_object *tunnel = NULL;
     AUTO_FREE char *tunnels = api_tunnels(call, provider);
     const char *key = NULL;
-    enum sandlot_status status = tunnels ? api_client(call, provider, &place->client) : api_no_memory(call);
+    enum sandlot_status status;
 
     (void)ttl_ms;
+    if (!tunnels)
+        return api_no_memory(call);
+    status = api_client(call, provider, &place->client);
     if (status == SANDLOT_OK)
         status = find_tunnel(call, handle, &tunnel);
     if (status == SANDLOT_OK)
