@@ -257,15 +257,22 @@ tokens_that_expire() {
     begin EMULATOR_CLOCK_MS=86400000 # all of them seem to be over when they come
     made
     box=$id
+    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
+    port_serve
     json "when a token expires is told" 0 '.expires_at | startswith("20")' port "${provider[@]}" "$box" 3000 --url
     "$SANDLOT" port "${provider[@]}" "$box" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
     local forwarder=$!
     until_true 60 test -s "$scratch/port.out"
     local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
     requests_reset
-    port_client get
-    port_client get
-    check "a token whose time is up is not used again" test "$(tokens)" = 2
+    timeout -k 5 200 "$node" "$js/common/port_client.mjs" events "$local_port" >"$scratch/events" 2>&1 &
+    local events=$!
+    until_true 60 grep -qs first "$scratch/events"
+    passes "a request when the token's time is up" get '200 GET /a/b?c=%20d'
+    check "has a new one" test "$(tokens)" = 2
+    exec_in ': >second'
+    wait "$events"
+    check "the connection under way is untouched" diff "$scratch/events" <(printf 'data: first\ndata: second\n')
     kill "$forwarder"
     wait "$forwarder"
     gone "$box"
