@@ -3,6 +3,7 @@
 #include "command.h"
 #include "files.h"
 #include "policy.h"
+#include "ports.h"
 #include "sandbox.h"
 #include "snapshot.h"
 
@@ -30,6 +31,8 @@ static void langsmith_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(langsmith, ports_find, ports_places)
+
 static const struct sandlot_provider langsmith_provider = {
     SANDLOT_TABLE(langsmith),         .flags = SANDLOT_STREAMS_OUTPUT,
     .close = langsmith_close,         .get_or_create = sandbox_get_or_create,
@@ -39,14 +42,15 @@ static const struct sandlot_provider langsmith_provider = {
     .download = files_download,       .pause = sandbox_stop,
     .resume = sandbox_start,          .snapshot = snapshot_capture,
     .list_snapshots = snapshot_list,  .delete_snapshot = snapshot_delete,
-    .set_network = policy_change,
+    .set_network = policy_change,     .connect_port = langsmith_connect_port,
+    .port_url = langsmith_port_url,
 };
 
 #define LANGSMITH_METADATA(M)                                                                         \
     M(description, "LangSmith sandboxes")                                                             \
     M(working_dir, WORKING_DIR)                                                                       \
     M(snapshot_name, "yes")                                                                           \
-    M(capabilities, "list upload download pause snapshot streaming")                                  \
+    M(capabilities, "list upload download pause snapshot streaming ports urls")                       \
     M(capabilities, "network-open network-hosts network-cidrs network-credentials network-live")      \
     M(credentials, LANGSMITH_CREDENTIALS)                                                             \
     M(environment, "LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT "                                           \

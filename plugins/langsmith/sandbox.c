@@ -32,6 +32,7 @@ static struct sandbox *sandbox_new(struct api *api, const char *name)
         return NULL;
     sandbox->api = api;
     pthread_mutex_init(&sandbox->lock, NULL);
+    http_relay_places_init(&sandbox->places);
     sandbox->name = strdup(name);
     if (sandbox->name)
         return sandbox;
@@ -46,6 +47,7 @@ void sandbox_release(void *provider, void *handle)
     (void)provider;
     if (!sandbox)
         return;
+    http_relay_places_clear(&sandbox->places);
     free(sandbox->name);
     free(sandbox->address);
     pthread_mutex_destroy(&sandbox->lock);
@@ -68,6 +70,16 @@ static enum sandlot_status not_there(struct sandlot_call *call, const char *name
 void sandbox_seen_awake(struct sandbox *sandbox)
 {
     sandbox->awake_at_ms = sandlot_now_ms();
+}
+
+void sandbox_seen_asleep(struct sandbox *sandbox)
+{
+    sandbox->awake_at_ms = 0;
+}
+
+enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct sandbox *sandbox)
+{
+    return not_there(call, sandbox->name);
 }
 
 char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path)

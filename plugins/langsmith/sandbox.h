@@ -4,6 +4,7 @@
 
 #include "api.h"
 
+#include <sandlot/sdk/http_relay.h>
 #include <stdatomic.h>
 
 #define WORKING_DIR "/root"
@@ -12,6 +13,7 @@
 struct sandbox {
     struct api *api;
     char *name;
+    struct http_relay_places places;
     pthread_mutex_t lock; /* for address */
     char *address;        /* of its data plane; NULL until it is known */
     atomic_bool ready;    /* the wait for a new one is over */
@@ -39,6 +41,10 @@ enum sandlot_status sandbox_must_exist(struct sandlot_call *call, const struct s
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox);
 
 void sandbox_seen_awake(struct sandbox *sandbox);
+void sandbox_seen_asleep(struct sandbox *sandbox);
+
+/* Fails the call with SANDLOT_NOT_FOUND. */
+enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct sandbox *sandbox);
 
 enum sandlot_status sandbox_delete(struct sandlot_call *call, void *api, const char *name);
 enum sandlot_status sandbox_stop(struct sandlot_call *call, void *api, const char *name);

@@ -157,6 +157,23 @@ enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, c
     return status;
 }
 
+enum sandlot_status api_outside(struct sandlot_call *call, struct modal *modal, struct http_client **client)
+{
+    const struct settings *settings;
+    enum sandlot_status status = api_settle(call, modal, &settings);
+
+    if (status != SANDLOT_OK)
+        return status;
+    const struct http_options options = {.service = service, .base_url = settings->server_url};
+
+    pthread_mutex_lock(&modal->lock);
+    if (!modal->outside)
+        status = http_client_open(call, &options, &modal->outside);
+    *client = modal->outside;
+    pthread_mutex_unlock(&modal->lock);
+    return status;
+}
+
 /* The address to connect to: a control plane on this machine has its workers here too, without TLS. */
 static char *router_address(const struct modal *modal, const char *url)
 {
@@ -211,6 +228,7 @@ void api_init(struct modal *modal, const struct parameters *parameters)
 void api_clear(struct modal *modal)
 {
     grpc_client_close(modal->control);
+    http_client_close(modal->outside);
     clients_clear(&modal->routers);
     free(modal->token);
     free(modal->app_id);

@@ -12,6 +12,7 @@
 #include <sandlot/provider.h>
 #include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/grpc.h>
+#include <sandlot/sdk/http.h>
 
 #include <pthread.h>
 
@@ -23,6 +24,8 @@ struct modal {
     bool settled;
     struct settings settings;
     struct grpc_client *control;
+    struct http_client
+        *outside;           /* for the ports of sandboxes, which are reached without the credentials; NULL: none yet */
     char *token;            /* of AuthTokenGet */
     int64_t token_until_ms; /* when it is to be renewed */
     char *app_id;           /* of the app that sandboxes are made in */
@@ -58,6 +61,9 @@ enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, con
 /* The same with a stream of answers, which go to ON_MESSAGE packed. */
 enum sandlot_status api_stream(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
                                grpc_message_function on_message, void *context, int *code);
+
+/* What leads to the URLs of ports. Has no credentials. */
+enum sandlot_status api_outside(struct sandlot_call *call, struct modal *modal, struct http_client **client);
 
 /* The client of the router at URL, which a control plane told of. */
 enum sandlot_status api_router(struct sandlot_call *call, struct modal *modal, const char *url,

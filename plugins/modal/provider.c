@@ -12,6 +12,7 @@
 #include "lifecycle.h"
 #include "message.h"
 #include "policy.h"
+#include "ports.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -50,6 +51,8 @@ static enum sandlot_status modal_get_or_create(struct sandlot_call *call, void *
     return status;
 }
 
+HTTP_RELAY(modal, ports_find, ports_places)
+
 static const struct sandlot_provider modal_provider = {
     SANDLOT_TABLE(modal),
     .flags = SANDLOT_STREAMS_OUTPUT,
@@ -67,6 +70,8 @@ static const struct sandlot_provider modal_provider = {
     .delete_snapshot = snapshots_delete,
     .fork = snapshots_fork,
     .set_network = policy_change,
+    .connect_port = modal_connect_port,
+    .port_url = modal_port_url,
     .check = check_credentials,
 };
 
@@ -75,7 +80,7 @@ static const struct sandlot_provider modal_provider = {
     M(package, "sandlot-provider-modal")                                                                          \
     M(working_dir, WORKING_DIR)                                                                                   \
     M(snapshot_name, "yes")                                                                                       \
-    M(capabilities, "list upload download snapshot fork streaming check")                                         \
+    M(capabilities, "list upload download snapshot fork streaming check ports urls")                              \
     M(capabilities, "network-off network-open network-hosts network-cidrs network-live")                          \
     M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL "          \
                    "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME") \

@@ -47,6 +47,7 @@ enum sandlot_status sandbox_open(struct sandlot_call *call, struct modal *modal,
     sandbox->modal = modal;
     sandbox->first_generation = api_is_first_generation(id);
     pthread_mutex_init(&sandbox->lock, NULL);
+    http_relay_places_init(&sandbox->places);
     sandbox->id = strdup(id);
     sandbox->task_id = parameter_is_said(task_id) ? strdup(task_id) : NULL;
     if (!sandbox->id || (parameter_is_said(task_id) && !sandbox->task_id))
@@ -67,6 +68,7 @@ void sandbox_release(void *provider, void *handle)
     (void)provider;
     if (!sandbox)
         return;
+    http_relay_places_clear(&sandbox->places);
     free(sandbox->id);
     free(sandbox->task_id);
     if (sandbox->key)
@@ -118,8 +120,7 @@ static enum sandlot_status not_there(struct sandlot_call *call, const char *id)
                         "Modal has no sandbox %.100s for these credentials; sandlot list shows those that exist", id);
 }
 
-/* One look whether it is over, by which the call fails then. */
-static enum sandlot_status check_alive(struct sandlot_call *call, const struct sandbox *sandbox)
+enum sandlot_status sandbox_check_alive(struct sandlot_call *call, const struct sandbox *sandbox)
 {
     Modal__SandboxWaitRequest request = MODAL__SANDBOX_WAIT_REQUEST__INIT;
     const struct rpc rpc = {.name = sandbox->first_generation ? "SandboxWait" : "SandboxWaitV2",
@@ -146,7 +147,7 @@ enum sandlot_status sandbox_fail(struct sandlot_call *call, struct sandbox *sand
 {
     bool over = refusal->code == GRPC_NOT_FOUND || refusal->code == GRPC_FAILED_PRECONDITION ||
                 refusal->code == GRPC_UNAVAILABLE || refusal->code == GRPC_CANCELLED;
-    enum sandlot_status status = over ? check_alive(call, sandbox) : SANDLOT_OK;
+    enum sandlot_status status = over ? sandbox_check_alive(call, sandbox) : SANDLOT_OK;
 
     if (status != SANDLOT_OK)
         return status;
@@ -211,7 +212,7 @@ static enum sandlot_status ask_access(struct sandlot_call *call, struct sandbox 
     if (status != SANDLOT_OK)
         return status;
     if (code != GRPC_OK) {
-        status = check_alive(call, sandbox);
+        status = sandbox_check_alive(call, sandbox);
         return status == SANDLOT_OK
                    ? sandlot_fail(call, SANDLOT_NOT_FOUND,
                                   "Modal gives no access to commands in sandbox %.100s, which is about to end; create "

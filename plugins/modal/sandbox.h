@@ -4,12 +4,14 @@
 
 #include "api.h"
 
+#include <sandlot/sdk/http_relay.h>
 #include <stdatomic.h>
 
 /* Calls for one sandbox may overlap. */
 struct sandbox {
     struct modal *modal;
     char *id;
+    struct http_relay_places places;
     bool first_generation;
     bool made_here;       /* just now, so that its worker may still have to bring it up */
     atomic_bool proven;   /* a command has been started in it */
@@ -48,6 +50,9 @@ struct refusal {
 enum sandlot_status sandbox_call(struct sandlot_call *call, struct sandbox *sandbox, const struct rpc *rpc,
                                  grpc_message_function on_message, void *context, struct refusal *refusal,
                                  void *message);
+
+/* Fails the call with SANDLOT_NOT_FOUND if the sandbox is over. */
+enum sandlot_status sandbox_check_alive(struct sandlot_call *call, const struct sandbox *sandbox);
 
 /* Fails the call for a refusal of the router: because the sandbox is over, if it is. */
 enum sandlot_status sandbox_fail(struct sandlot_call *call, struct sandbox *sandbox, const char *what,

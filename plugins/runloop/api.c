@@ -87,6 +87,23 @@ enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloo
     return clients_get(call, &runloop->clients, base_url(call, runloop), client);
 }
 
+/* As Runloop's own clients find it. */
+char *api_tunnels(struct sandlot_call *call, const struct runloop *runloop)
+{
+    const char *said = runloop->parameters.tunnel_url;
+    const char *url = base_url(call, runloop);
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme ? scheme + 3 : url;
+    const char *password = memchr(host, '@', strcspn(host, "/"));
+    char *address;
+
+    if (said && *said)
+        return strdup(said);
+    host = password ? password + 1 : host;
+    host += strncmp(host, "api.", 4) == 0 ? 4 : 0;
+    return asprintf(&address, "https://tunnel.%.*s", (int)strcspn(host, ":/?#"), host) < 0 ? NULL : address;
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 enum sandlot_status api_send(struct sandlot_call *call, struct runloop *runloop, const struct http_request *request,

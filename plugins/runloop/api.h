@@ -26,6 +26,9 @@ void api_clear(struct runloop *runloop);
 
 enum sandlot_status api_client(struct sandlot_call *call, struct runloop *runloop, struct http_client **client);
 
+/* The address below which ports of devboxes have theirs, to be freed; NULL when out of memory. */
+char *api_tunnels(struct sandlot_call *call, const struct runloop *runloop);
+
 /*
  * Sends REQUEST. Whatever is no GET carries ID (NULL: a new one) as its x-request-id. *ANSWER: the document of a 2xx
  * answer; NULL if that was empty or went to a sink, or the status was another that the request accepts, for which

@@ -24,6 +24,8 @@
     P(table, metadata, "", optional, "metadata of the devbox at Runloop, besides Sandlot's own")                \
     P(array, mounts, "", optional, "what Runloop mounts into the devbox: tables, as its API describes them")    \
     P(string, network_policy_id, "", optional, "network policy of Runloop that says what the devbox may reach") \
+    P(string, tunnel_url, "", optional,                                                                         \
+      "address below which ports have their URLs; default: by base_url, https://tunnel.runloop.ai")             \
     P(string, base_url, "", optional, "address of the API; default: RUNLOOP_BASE_URL, else https://api.runloop.ai")
 
 /* The same as a struct; the strings belong to the host. */

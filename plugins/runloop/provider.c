@@ -8,6 +8,7 @@
 #include "download.h"
 #include "lifecycle.h"
 #include "parameters.h"
+#include "ports.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -36,6 +37,8 @@ static void runloop_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(runloop, ports_find, ports_places)
+
 static const struct sandlot_provider runloop_provider = {
     SANDLOT_TABLE(runloop),
     .flags = SANDLOT_STREAMS_OUTPUT,
@@ -54,6 +57,8 @@ static const struct sandlot_provider runloop_provider = {
     .list_snapshots = snapshots_list,
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
+    .connect_port = runloop_connect_port,
+    .port_url = runloop_port_url,
 };
 
 #define RUNLOOP_METADATA(M)                                                                \
@@ -61,7 +66,7 @@ static const struct sandlot_provider runloop_provider = {
     M(package, "sandlot-provider-runloop")                                                 \
     M(working_dir, "/home/user")                                                           \
     M(snapshot_name, "yes")                                                                \
-    M(capabilities, "list upload download pause snapshot fork streaming")                  \
+    M(capabilities, "list upload download pause snapshot fork streaming ports urls")       \
     M(capabilities, "network-off network-open network-hosts network-cidrs")                \
     M(credentials, "RUNLOOP_API_KEY")                                                      \
     M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \

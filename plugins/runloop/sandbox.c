@@ -146,8 +146,10 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct runloop
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
 
-    if (sandbox)
+    if (sandbox) {
+        http_relay_places_init(&sandbox->places);
         sandbox->id = strdup(record->id);
+    }
     if (!sandbox || !sandbox->id) {
         sandbox_release(runloop, sandbox);
         return api_no_memory(call);
@@ -220,7 +222,9 @@ void sandbox_release(void *provider, void *handle)
     struct sandbox *sandbox = handle;
 
     (void)provider;
-    if (sandbox)
-        free(sandbox->id);
+    if (!sandbox)
+        return;
+    http_relay_places_clear(&sandbox->places);
+    free(sandbox->id);
     free(sandbox);
 }

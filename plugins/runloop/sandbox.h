@@ -4,10 +4,13 @@
 
 #include "record.h"
 
+#include <sandlot/sdk/http_relay.h>
+
 /* What get_or_create stores. */
 struct sandbox {
     struct runloop *runloop;
     char *id;
+    struct http_relay_places places;
     atomic_bool running; /* the newest answer said so */
 };
 

@@ -13,7 +13,7 @@
     P(table, source, "", secret, "Git repository or tarball to start with, as Vercel's `source`")                      \
     P(string, region, "", optional, "region; default: Vercel's, iad1")                                                 \
     P(integer, vcpus, "", optional, "processors; memory comes with them, 2048 MB each")                                \
-    P(array, ports, "", optional, "ports that can be reached from outside, 15 at most")                                \
+    P(array, ports, "", optional, "ports for anybody to reach, 15 at most; sandlot port reaches these and no others")  \
     P(table, environment, "", optional, "variables that every command in the sandbox sees")                            \
     P(table, tags, "", optional, "tags of the sandbox at Vercel, besides Sandlot's own")                               \
     P(boolean, network_block, "false", optional, "let nothing in the sandbox reach the network")                       \

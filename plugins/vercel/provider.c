@@ -7,6 +7,7 @@
 #include "download.h"
 #include "lifecycle.h"
 #include "policy.h"
+#include "ports.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "upload.h"
@@ -34,6 +35,8 @@ static void vercel_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(vercel, ports_find, ports_places)
+
 static const struct sandlot_provider vercel_provider = {
     SANDLOT_TABLE(vercel),
     .flags = SANDLOT_STREAMS_OUTPUT,
@@ -53,6 +56,8 @@ static const struct sandlot_provider vercel_provider = {
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
     .set_network = policy_change,
+    .connect_port = vercel_connect_port,
+    .port_url = vercel_port_url,
 };
 
 #define VERCEL_METADATA(M)                                                                                   \
@@ -60,7 +65,7 @@ static const struct sandlot_provider vercel_provider = {
     M(package, "sandlot-provider-vercel")                                                                    \
     M(working_dir, WORKING_DIR)                                                                              \
     M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot fork streaming")                                    \
+    M(capabilities, "list upload download pause snapshot fork streaming ports urls")                         \
     M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live") \
     M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                         \
     M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)      \

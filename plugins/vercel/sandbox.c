@@ -21,6 +21,7 @@ void sandbox_release(void *provider, void *handle)
     (void)provider;
     if (!sandbox)
         return;
+    http_relay_places_clear(&sandbox->places);
     free(sandbox->name);
     free(sandbox->session);
     free(sandbox->working_dir);
@@ -82,6 +83,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct vercel 
         return api_no_memory(call);
     sandbox->vercel = vercel;
     pthread_mutex_init(&sandbox->lock, NULL);
+    http_relay_places_init(&sandbox->places);
     sandbox->name = strdup(record->name);
     enum sandlot_status status = sandbox->name ? take(call, sandbox, record) : api_no_memory(call);
 

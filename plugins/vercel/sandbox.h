@@ -4,12 +4,15 @@
 
 #include "record.h"
 
+#include <sandlot/sdk/http_relay.h>
+
 #define WORKING_DIR "/vercel/sandbox"
 
 /* What the host holds of a sandbox. Calls for one sandbox may overlap. */
 struct sandbox {
     struct vercel *vercel;
     char *name;
+    struct http_relay_places places;
     pthread_mutex_t lock; /* of all below */
     char *session;
     char *working_dir;

@@ -39,7 +39,7 @@ daytona_network() {
     gone "$id"
 }
 
-port_url='^http://3000-ID[.]' port_header=X-Daytona-Preview-Token port_making=() port_prepare='' port_stale=restart
+port_url='^http://3000-ID[.]' port_header=X-Daytona-Preview-Token port_making=() port_prepare='' port_stale=restart port_undeclared=''
 restart() { # the token of a sandbox's ports lives until its next start; one that is not kept would be gone then
     local step
     for step in autodelete/-1 stop start; do

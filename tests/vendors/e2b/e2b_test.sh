@@ -41,7 +41,7 @@ e2b_network() {
     rm -f "$config"
 }
 
-port_url='^http://3000-ID[.]localhost:' port_header='' port_making=() port_prepare=own_domain port_stale=''
+port_url='^http://3000-ID[.]localhost:' port_header='' port_making=() port_prepare=own_domain port_stale='' port_undeclared=''
 own_domain() {
     E2B_DOMAIN=localhost:$(ask GET state | jq .edge)
     export E2B_DOMAIN

@@ -2,11 +2,13 @@
 // sandbox's own, under another host name. What the service rejects is rejected; commands really run, in boxes.
 //
 // EMULATOR_PAGE: longest page of a list. EMULATOR_OLD=1: lists as older servers make them. EMULATOR_NO_WEBSOCKET=1: a
-// deployment without the WebSocket for commands.
+// deployment without the WebSocket for commands. EMULATOR_CLOCK_MS: how far the clock is behind that says when tokens of ports expire.
+// EMULATOR_NO_PORTS=1: a deployment without URLs of ports.
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox, deleteSnapshot } from '../common/box.mjs';
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator, HttpError } from '../common/server.mjs';
 import { Commands } from './commands.mjs';
 import { download, upload } from './files.mjs';
@@ -17,6 +19,7 @@ const ROOT = '/v2/sandboxes';
 const START_MS = 40, WAKE_MS = 400, BUILD_MS = 250;
 const GIB = 2 ** 30;
 const LONGEST_PAGE = Number(process.env.EMULATOR_PAGE ?? 500);
+const CLOCK_MS = Number(process.env.EMULATOR_CLOCK_MS ?? 0);
 const OLD = process.env.EMULATOR_OLD === '1';
 
 const boxes = new Map(); // name -> Sandbox
@@ -50,6 +53,10 @@ const UPDATE = { name: isText, idle_ttl_seconds: isMinutes, delete_after_stop_se
 const BUILD = { name: isText, docker_image: isText, fs_capacity_bytes: isSize, registry_id: isText, tag: isText, labels: isLabels, run_config: isRunConfig };
 const CAPTURE = { name: isText, docker_image: isText, fs_capacity_bytes: isSize, checkpoint: isText, include_memory: isFlag, tag: isText,
     labels: isLabels, run_config: isRunConfig };
+
+const ACCESS = ['restricted', 'workspace'];
+const SERVICE = { port: (value) => isInteger(value) && value > 0 && value < 65536, expires_in_seconds: (value) => isInteger(value) && value > 0 && value <= 86400,
+    access: (value) => ACCESS.includes(value) };
 
 async function read(request, fields, required = []) {
     if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) throw failure(415, 'UnsupportedMediaType', 'the body must be application/json');
@@ -112,6 +119,8 @@ class Sandbox {
     createdAt = now();
     stoppedAt = null;
     commands = null;
+    grants = new Set(); // ports that those who log in may reach
+    tokens = new Map(); // of ports: token -> {port, until}
     changed = Promise.resolve();
 
     constructor(body, snapshot) {
@@ -155,6 +164,7 @@ class Sandbox {
     async stop() {
         this.status = 'stopped';
         this.stoppedAt = now();
+        this.tokens.clear();
         this.commands.end();
         await this.box.stop();
     }
@@ -256,6 +266,36 @@ async function capture(request) {
     }) };
 }
 
+// ---- ports ----------------------------------------------------------------------------------------------------------
+
+async function serviceUrl(request) {
+    const sandbox = find(request);
+    if (process.env.EMULATOR_NO_PORTS === '1') throw failure(501, 'NotImplemented', 'service URLs are not configured');
+    const { port, access, expires_in_seconds: seconds } = await read(request, SERVICE, ['port']);
+    if (access && seconds) throw invalid('expires_in_seconds', 'expires_in_seconds: not with access');
+    if (sandbox.status !== 'ready') throw failure(400, 'NotReady', `the sandbox is ${sandbox.status}`);
+    const address = `http://${port}-${sandbox.id}.localhost:${edge}/`;
+    if (access) {
+        sandbox.grants.add(port);
+        return { json: { browser_url: address, service_url: address, access } };
+    }
+    if (sandbox.grants.has(port)) throw failure(409, 'Conflict', 'the port has a login grant');
+    const token = randomBytes(24).toString('base64url');
+    const until = Date.now() + (seconds ?? 600) * 1000;
+    sandbox.tokens.set(token, { port, until });
+    return { json: { browser_url: `${address}_login?token=${token}`, service_url: address, token, expires_at: new Date(until - CLOCK_MS).toISOString() } };
+}
+
+/** The proxy in front of the ports: whom does it let in where? */
+function admit(label, headers) {
+    const [, port, id] = label.match(/^(\d+)-(.*)$/) ?? [];
+    const sandbox = [...boxes.values()].find((one) => one.id === id);
+    if (!sandbox) return null;
+    const { port: granted, until } = sandbox.tokens.get(headers['x-langsmith-sandbox-service-token']) ?? {};
+    if (granted !== Number(port) || until < Date.now()) return { status: 401, text: 'the token is missing, wrong or over' };
+    return { box: sandbox.box, port: granted };
+}
+
 // ---- lists ----------------------------------------------------------------------------------------------------------
 
 const LIST_QUERY = ['page_size', 'cursor', 'limit', 'offset', 'name_contains', 'status', 'created_by', 'label', 'sort_by', 'sort_order', 'sort_direction'];
@@ -336,6 +376,7 @@ const routes = [
     ['POST', `${ROOT}/boxes/:name/start`, start],
     ['POST', `${ROOT}/boxes/:name/stop`, stop],
     ['POST', `${ROOT}/boxes/:name/snapshot`, capture],
+    ['POST', `${ROOT}/boxes/:name/service-url`, serviceUrl],
     ['POST', `${ROOT}/snapshots`, buildSnapshot],
     ['GET', `${ROOT}/snapshots`, (request) => page(request, 'snapshots', [...snapshots.values()])],
     ['GET', `${ROOT}/snapshots/:id`, (request) => ({ json: shownSnapshot(request) })],
@@ -351,6 +392,7 @@ const routes = [
     ['HEAD', '/r/:id/download', async (request) => download(reach(request).box, request)],
 ];
 
+const edge = await createEdge(admit);
 await createEmulator({
     name: 'langsmith',
     routes,

@@ -37,6 +37,11 @@ langsmith_network() {
     rm -f "$config"
 }
 
+port_url='^http://3000-[0-9a-f-]{36}[.]localhost:[0-9]+$' port_header=X-Langsmith-Sandbox-Service-Token port_making=() port_prepare='' port_stale=stopped
+port_undeclared=''
+stopped() { "$SANDLOT" -q pause "${provider[@]}" "$1"; } # its tokens are over, and it wakes when it is used
+
+vendor_ports
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 21 21 1 1 4
 vendor_network langsmith_network

@@ -250,8 +250,51 @@ many() {
     vendor_many
 }
 
+# ---- ports -----------------------------------------------------------------------------------------------------------
+
+tokens() { ask GET requests | jq '[.requests[] | select(.path | endswith("/service-url"))] | length'; }
+tokens_that_expire() {
+    begin EMULATOR_CLOCK_MS=86400000 # all of them seem to be over when they come
+    made
+    box=$id
+    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
+    port_serve
+    json "when a token expires is told" 0 '.expires_at | startswith("20")' port "${provider[@]}" "$box" 3000 --url
+    "$SANDLOT" port "${provider[@]}" "$box" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    local forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+    local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
+    requests_reset
+    timeout -k 5 200 "$node" "$js/common/port_client.mjs" events "$local_port" >"$scratch/events" 2>&1 &
+    local events=$!
+    until_true 60 grep -qs first "$scratch/events"
+    passes "a request when the token's time is up" get '200 GET /a/b?c=%20d'
+    check "has a new one" test "$(tokens)" = 2
+    exec_in ': >second'
+    wait "$events"
+    check "the connection under way is untouched" diff "$scratch/events" <(printf 'data: first\ndata: second\n')
+    kill "$forwarder"
+    wait "$forwarder"
+    gone "$box"
+}
+
+no_ports() {
+    begin EMULATOR_NO_PORTS=1
+    made
+    expect "a deployment without URLs of ports" 1 "" "ask its operator" port "${provider[@]}" "$id" 3000 --url
+    gone "$id"
+    begin
+    made
+    curl -sSf --noproxy '*' -o "$scratch/granted" -H "X-Api-Key: $secret" -H 'Content-Type: application/json' -d '{"port":3000,"access":"workspace"}' "$url/v2/sandboxes/boxes/$id/service-url"
+    expect "a port that is granted to people" 1 "" "take that grant back" port "${provider[@]}" "$id" 3000 --url
+    faults '[{"path":"/service-url$","action":{"replace":{"service_url":"http://localhost/below/a/path","token":"t"}}}]'
+    expect "a URL with a path" 1 "" "below a path" port "${provider[@]}" "$id" 3001 --url
+    faults '[]'
+    gone "$id"
+}
+
 vendor_use langsmith
 prepare=(:) # each begins with an emulator of its own
-parts snapshots_by_name snapshot_calls lists settings error_forms ways_to_a_command files many
+parts snapshots_by_name snapshot_calls lists settings error_forms ways_to_a_command files many tokens_that_expire no_ports
 parts_run
 vendor_sound

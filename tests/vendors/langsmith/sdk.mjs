@@ -6,6 +6,7 @@ import { SandboxClient } from 'langsmith/sandbox';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as cases from '../common/cases.mjs';
 import { same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url, what] = process.argv.slice(2);
 const KEY = 'lsv2_sk_5e1f0c77a2b94d0e_emulated';
@@ -105,6 +106,19 @@ async function life() {
         const problem = await refused(() => box.stop(), 'LangSmithSandboxError');
         await client.startSandbox('sdk-1');
         return problem;
+    });
+    await test('the address of a port, and who is let in', async () => {
+        await box.run('(/run/agent/node -e "require(\'http\').createServer((request, response) => response.end(\'from the box\')).listen(3000)" >/dev/null 2>&1 &)');
+        const service = await client.serviceUrl('sdk-1', { port: 3000, expiresInSeconds: 300 });
+        const address = await service.serviceUrl();
+        const ask = (headers) => askPort(address, headers);
+        let answer;
+        do answer = await ask({ 'x-langsmith-sandbox-service-token': await service.token() });
+        while (answer.status === 502);
+        const refusals = [(await ask()).status, (await ask({ 'x-langsmith-sandbox-service-token': 'wrong' })).status];
+        const { access } = await client.serviceUrl('sdk-1', { port: 3001, access: 'restricted' });
+        const granted = await refused(() => client.serviceUrl('sdk-1', { port: 3001 }), 'LangSmithSandboxError');
+        return granted ?? same([answer, refusals, access, Number.isNaN(Date.parse(await service.expiresAt()))], [{ status: 200, text: 'from the box' }, [401, 401], 'restricted', false]);
     });
     await test('a network policy', async () => {
         const other = await client.createSandbox({ name: 'sdk-network', proxyConfig: { access_control: { allow_list: ['a.example', '*.b.example', '198.51.100.0/24'] },

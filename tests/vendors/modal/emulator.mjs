@@ -7,6 +7,7 @@
 // EMULATOR_PIECE: bytes of output in one message, of which EMULATOR_LOST=N is not sent and EMULATOR_TWICE=N is sent again.
 // EMULATOR_BUSY=N: the first N calls are asked to wait.
 
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator } from '../common/server.mjs';
 import { code, GrpcError, grpcRoutes, loadProto } from '../common/grpc.mjs';
 import { newJwt, refuse } from './ids.mjs';
@@ -96,4 +97,5 @@ const { port } = await createEmulator({
         tags: [...origins.tags.keys()],
     }),
 });
+sandboxes.edge = await createEdge((label, headers) => sandboxes.admit(label, headers));
 sandboxes.url = `https://127.0.0.1:${port}`;

@@ -41,6 +41,16 @@ modal_network() {
     gone "$id"
 }
 
+port_url='^http://[0-9a-f]{16}[.]localhost:[0-9]+$' port_header=Authorization port_making=() port_prepare='' port_stale='' port_undeclared=''
+
+older_ports() {
+    box=$(MODAL_SANDBOX_V2=0 "$SANDLOT" -q create "${provider[@]}" </dev/null)
+    json "a port of the older kind" 0 '.url and .header == "Authorization" and .public == false' port "${provider[@]}" "$box" 3000 --url
+    "$SANDLOT" -q delete "${provider[@]}" "$box"
+    json "a port of what is over" 3 '.error == "sandbox_not_found"' port "${provider[@]}" "$box" 3000 --url
+}
+part older_ports
+vendor_ports
 vendor_lifecycle
 vendor_counts 5 8 6 9 6 6 63 63 4 2 13
 vendor_network modal_network

@@ -1,5 +1,6 @@
 // Sandboxes of both generations, at the control plane.
 
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox } from '../common/box.mjs';
 import { has } from '../common/grpc.mjs';
@@ -22,6 +23,7 @@ export class Sandboxes {
     constructor(origins) {
         this.origins = origins;
         this.url = null; // of the router
+        this.edge = null; // port of the proxy in front of the ports of sandboxes
     }
 
     // ---- making
@@ -48,6 +50,7 @@ export class Sandboxes {
         if (!first && definition.resources.gpu_config?.gpu_type) throw refuse.invalid('no GPU here');
         const sandbox = {
             id: first ? newId('sb') : newUlid('sb'), first, app, name, tags, definition, image, variables, execs: new Map(), keys: new Map(),
+            host: randomBytes(8).toString('hex'), tokens: new Map(),
             created: Date.now() / 1000 + this.made++ / 1e6, started: 0, task: null, result: null, ended: Promise.withResolvers?.() ?? withResolvers(),
         };
         this.all.set(sandbox.id, sandbox);
@@ -123,6 +126,26 @@ export class Sandboxes {
         return { jwt, url: this.url };
     }
 
+    /** Lets in to one port, whichever. */
+    connect({ sandbox_id: id, port = 8080 }, first) {
+        const sandbox = this.find(id, first);
+        if (sandbox.result || !sandbox.task) throw refuse.precondition('the sandbox does not run');
+        if (port < 1 || port > 65535) throw refuse.invalid('port: 1 to 65535');
+        const token = randomBytes(24).toString('base64url');
+        sandbox.tokens.set(token, port);
+        return { url: `http://${sandbox.host}.localhost:${this.edge}`, token };
+    }
+
+    /** The proxy in front of the ports: the token says which one. */
+    async admit(label, headers) {
+        const sandbox = this.live().find((one) => one.host === label);
+        if (!sandbox) return null;
+        const port = sandbox.tokens.get(headers.authorization?.replace(/^Bearer /, ''));
+        if (!port) return { status: 401, text: 'the token is missing or wrong' };
+        await sandbox.booting;
+        return { box: sandbox.box, port };
+    }
+
     live() {
         return [...this.all.values()].filter((one) => !one.result);
     }
@@ -162,6 +185,7 @@ function generation(sandboxes, first) {
             const { task, result } = sandboxes.find(id, first);
             return { ...(task ? { task_id: task } : {}), ...(result ? { task_result: result } : {}) };
         },
+        SandboxCreateConnectToken: (message) => sandboxes.connect(message, first),
         SandboxWait: (message) => sandboxes.wait(message, first),
         SandboxTerminate: ({ sandbox_id: id }) => {
             const sandbox = sandboxes.find(id, first);

@@ -4,6 +4,7 @@
 
 import * as cases from '../common/cases.mjs';
 import { same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url, name, what] = process.argv.slice(2);
 process.env.MODAL_CONFIG_PATH = '/nonexistent/modal.toml';
@@ -115,6 +116,15 @@ async function life() {
         await copy.terminate();
         await modal.images.delete(image.imageId);
         return problem;
+    });
+    await test('the address of a port, and who is let in', async () => {
+        await run(sandbox, ['sh', '-c', `/run/agent/node -e "require('http').createServer((request, response) => response.end('from the box')).listen(3000)" >/dev/null 2>&1 &`]);
+        const { url: address, token } = await sandbox.createConnectToken({ port: 3000 });
+        let answer;
+        do answer = await askPort(address, { authorization: `Bearer ${token}` });
+        while (answer.status === 502);
+        const refusals = [(await askPort(address)).status, (await askPort(address, { authorization: 'Bearer wrong' })).status];
+        return same([answer, refusals], [{ status: 200, text: 'from the box' }, [401, 401]]);
     });
     await test('a network policy', async () => {
         const box = await make(modal, { outboundCidrAllowlist: ['198.51.100.0/24'], outboundDomainAllowlist: ['a.example', '*.b.example'] });

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBox } from '../common/box.mjs';
-import { check, checkQuery, failure, isObject, isText, isTextList, isTexts, isWhole, oneOf, page, read } from './errors.mjs';
+import { check, checkQuery, failure, isFlag, isObject, isText, isTextList, isTexts, isWhole, oneOf, page, read } from './errors.mjs';
 
 const STATUSES = ['queued', 'provisioning', 'initializing', 'running', 'suspending', 'suspended', 'resuming', 'failure', 'shutdown'];
 const CHANGE_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 80); // each step of a change of state
@@ -21,9 +21,17 @@ export const LAUNCH = { after_idle: AFTER_IDLE, architecture: oneOf('x86_64', 'a
     provisioning_tier: oneOf('standard', 'flex'), required_services: isTextList,
     resource_size_request: oneOf('X_SMALL', 'SMALL', 'MEDIUM', 'LARGE', 'X_LARGE', 'XX_LARGE', 'CUSTOM_SIZE'),
     user_parameters: { uid: isWhole, username: isText } };
+const TUNNEL = { auth_mode: oneOf('open', 'authenticated'), http_keep_alive: isFlag, wake_on_http: isFlag };
 const CREATE = { name: isText, metadata: isTexts, environment_variables: isTexts, launch_parameters: LAUNCH, blueprint_id: isText, blueprint_name: isText,
-    snapshot_id: isText, entrypoint: isText, mounts: Array.isArray, code_mounts: Array.isArray, file_mounts: isTexts, secrets: isTexts, tunnel: isObject,
+    snapshot_id: isText, entrypoint: isText, mounts: Array.isArray, code_mounts: Array.isArray, file_mounts: isTexts, secrets: isTexts, tunnel: TUNNEL,
     gateways: isObject, mcp: isObject };
+
+/** Leads to all ports of a devbox; anybody may pass unless something else was asked for. */
+function newTunnel({ auth_mode, http_keep_alive, wake_on_http }) {
+    const more = auth_mode === 'authenticated' ? { auth_token: randomBytes(16).toString('hex') } : {};
+    return { auth_mode: auth_mode ?? 'open', create_time_ms: Date.now(), http_keep_alive: http_keep_alive ?? true, wake_on_http: wake_on_http ?? false,
+        tunnel_key: randomBytes(12).toString('hex'), ...more };
+}
 
 export const newId = (prefix) => `${prefix}_${randomBytes(12).toString('base64url').replace(/[-_]/g, 'x')}`;
 
@@ -111,7 +119,8 @@ export class Devboxes {
         const devbox = { id, name: wanted.name ?? null, status: '', create_time_ms: Date.now(), end_time_ms: null, metadata: wanted.metadata ?? {}, capabilities: [],
             launch_parameters: { keep_alive_time_seconds: 3600, ...launch }, state_transitions: [], blueprint_id: origin.blueprint ?? null,
             snapshot_id: origin.snapshot ?? null, failure_reason: null, shutdown_reason: null, box: null, busy: null, usedAt: Date.now(), snapshots: 0,
-            waiting: new Set(), executions: new Map(), home: user === 'root' ? '/root' : `/home/${user}`, environment: wanted.environment_variables ?? {} };
+            waiting: new Set(), executions: new Map(), home: user === 'root' ? '/root' : `/home/${user}`, environment: wanted.environment_variables ?? {},
+            tunnel: wanted.tunnel ? newTunnel(wanted.tunnel) : null };
         this.all.set(id, devbox);
         this.made++;
         this.#change(devbox, [launch.provisioning_tier === 'flex' ? 'queued' : 'provisioning', 'initializing'], 'running', async () => {
@@ -126,6 +135,36 @@ export class Devboxes {
             }
         });
         return devbox;
+    }
+
+    // ---- tunnels
+
+    async enableTunnel(request) {
+        const devbox = this.get(request.params.id);
+        const wanted = await read(request, TUNNEL);
+        if (devbox.status !== 'running') throw failure(400, `Devbox ${devbox.id} is not running: ${devbox.status}`);
+        if (devbox.tunnel) throw failure(409, `Devbox ${devbox.id} has a tunnel already`);
+        devbox.tunnel = newTunnel(wanted);
+        return { json: devbox.tunnel };
+    }
+
+    async removeTunnel(request) {
+        const devbox = this.get(request.params.id);
+        await nothing(request);
+        devbox.tunnel = null;
+        return { json: {} };
+    }
+
+    /** The proxy in front of the ports: whom does it let in where? */
+    admit(label, headers) {
+        const [, port, key] = label.match(/^(\d+)-(.*)$/) ?? [];
+        const devbox = this.live().find(({ tunnel }) => tunnel?.tunnel_key === key);
+        if (!devbox) return null;
+        const { auth_token: token, http_keep_alive: keepAlive } = devbox.tunnel;
+        if (token && headers['x-runloop-tunnel-authorization'] !== `Bearer ${token}`) return { status: 401, text: 'the token is missing or wrong' };
+        if (devbox.status !== 'running') return { status: 502, text: `the devbox is ${devbox.status}` };
+        if (keepAlive) devbox.usedAt = Date.now();
+        return { box: devbox.box, port: Number(port) };
     }
 
     async suspend(devbox) {
@@ -222,6 +261,8 @@ export function devboxRoutes(devboxes) {
             devboxes.running(request.params.id);
             return { json: {} };
         }],
+        ['POST', '/v1/devboxes/:id/enable_tunnel', (request) => devboxes.enableTunnel(request)],
+        ['POST', '/v1/devboxes/:id/remove_tunnel', (request) => devboxes.removeTunnel(request)],
         ...['suspend', 'resume'].map((change) => ['POST', `/v1/devboxes/:id/${change}`, async (request) => {
             await nothing(request);
             return { json: await devboxes[change](one(request)) };

@@ -5,6 +5,7 @@
 // answer holds of a command's output. EMULATOR_IDLE_MS: when a silent stream is ended. EMULATOR_PIECE: bytes of one event.
 // EMULATOR_SNAPSHOT_MS: how long a disk snapshot takes. EMULATOR_MOST: devboxes at a time.
 
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator } from '../common/server.mjs';
 import { Devboxes, devboxRoutes } from './devboxes.mjs';
 import { failure } from './errors.mjs';
@@ -17,6 +18,7 @@ const KEY = 'ak_0123456789abcdefEMULATED';
 const origins = new Origins();
 const policies = new Policies();
 const devboxes = new Devboxes(origins, policies);
+const edge = await createEdge((label, headers) => devboxes.admit(label, headers));
 let team = null; // a header of the user's own
 
 await createEmulator({
@@ -28,6 +30,7 @@ await createEmulator({
     // Before the devboxes, whose ids are one segment of the path too.
     routes: [...policies.routes(), ...originRoutes(origins, devboxes), ...executionRoutes(devboxes), ...fileRoutes(devboxes), ...devboxRoutes(devboxes)],
     state: () => ({
+        edge,
         sandboxes: devboxes.live().map((devbox) => devboxes.show(devbox)),
         made: devboxes.made,
         team,

@@ -52,6 +52,24 @@ runloop_network() {
     check "is not ours to delete" state_is '.policies | length == 1'
 }
 
+port_url='^http://3000-[0-9a-f]+[.]localhost:' port_header=X-Runloop-Tunnel-Authorization port_making=() port_prepare=own_tunnels port_stale=another_tunnel
+port_undeclared=''
+own_tunnels() { provider+=(--param "tunnel_url=http://localhost:$(ask GET state | jq .edge)"); }
+another_tunnel() { # and the answer to making it is lost
+    faults '[{"path":"/enable_tunnel$","action":{"drop":"after"}}]'
+    "$SANDLOT" -q pause "${provider[@]}" "$1" && "$SANDLOT" -q resume "${provider[@]}" "$1" &&
+        curl -sSf --noproxy '*' -o "$scratch/removed" -H "Authorization: Bearer $secret" -X POST "$url/v1/devboxes/$1/remove_tunnel"
+}
+
+open_tunnel() {
+    own_tunnels
+    box=$("$SANDLOT" -q create "${provider[@]}" </dev/null)
+    curl -sSf --noproxy '*' -o "$scratch/opened" -H "Authorization: Bearer $secret" -X POST "$url/v1/devboxes/$box/enable_tunnel"
+    json "a tunnel that is there stays as it is" 0 '.header == null and .public' port "${provider[@]}" "$box" 3000 --url
+    gone "$box"
+}
+part open_tunnel
+vendor_ports
 vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
 vendor_network runloop_network

@@ -4,6 +4,7 @@ import { RunloopSDK, toFile } from '@runloop/api-client';
 import { randomBytes } from 'node:crypto';
 import * as cases from '../common/cases.mjs';
 import { same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url] = process.argv.slice(2);
 const runloop = new RunloopSDK({ bearerToken: 'ak_0123456789abcdefEMULATED', baseURL: url, maxRetries: 0, http2: false });
@@ -123,6 +124,25 @@ await test('a blueprint, and a devbox from it', async () => {
     await other.shutdown();
     await blueprint.delete();
     await refused(() => runloop.devbox.createFromBlueprintName('mine'), /404/);
+});
+await test('the address of a port, and who is let in', async () => {
+    const { edge } = await (await fetch(`${url}/__control/state`)).json();
+    await refused(() => devbox.getTunnelUrl(3000), /No tunnel/);
+    const { auth_token: token } = await devbox.net.enableTunnel({ auth_mode: 'authenticated' });
+    await devbox.cmd.exec(`/run/agent/node -e "require('http').createServer((request, response) => response.end('from the box')).listen(3000)" >/dev/null 2>&1 &`);
+    const address = (await devbox.getTunnelUrl(3000)).replace(/^https:(.*)[.]tunnel[.]127[.]0[.]0[.]1$/, `http:$1.localhost:${edge}`);
+    let answer;
+    do answer = await askPort(address, { 'x-runloop-tunnel-authorization': `Bearer ${token}` });
+    while (answer.status === 502);
+    same(answer, { status: 200, text: 'from the box' });
+    same((await askPort(address)).status, 401);
+    await refused(() => devbox.net.enableTunnel(), /409/);
+    await devbox.net.removeTunnel();
+    same((await askPort(address)).status, 404);
+    const other = await runloop.devbox.create({ tunnel: { auth_mode: 'open' } });
+    const { auth_mode: mode, auth_token: none } = await other.getTunnel();
+    same([mode, none], ['open', undefined]);
+    await other.shutdown();
 });
 await test('a network policy', async () => {
     const policy = await api.networkPolicies.create({ name: 'sdk', allowed_hostnames: ['a.example', '*.b.example'], allowed_cidrs: [{ cidr: '198.51.100.0/24', ports: [{ port: 443 }] }] });

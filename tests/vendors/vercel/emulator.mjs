@@ -3,6 +3,7 @@
 // EMULATOR_PLAN=hobby: the shorter limits of that plan. EMULATOR_PAGE: longest page of a list. EMULATOR_PENDING_MS: how long a
 // new sandbox is pending. EMULATOR_EDGE_MS: after so long streams are cut. EMULATOR_OLD=1: a server without `logs`.
 
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator } from '../common/server.mjs';
 import { commandRoutes } from './commands.mjs';
 import { apiError, badRequest, checkQuery, isFlag, isInteger, isObject, isText, isTexts, page, read } from './errors.mjs';
@@ -197,6 +198,7 @@ function authenticate(request) {
 
 const inSession = (handler) => async (request) => handler(sessionOf(request), request);
 
+all.edge = await createEdge((label) => all.admit(label));
 await createEmulator({
     name: 'vercel',
     before: authenticate,
@@ -223,6 +225,7 @@ await createEmulator({
         ['POST', '/api/v2/sandboxes/:name/fork', fork],
     ],
     state: () => ({
+        edge: all.edge,
         sandboxes: [...all.byName.values()].map((one) => ({ id: one.name, ...one.shown(), env: one.env, ports: one.ports, networkPolicy: one.networkPolicy, source: one.source,
             endsAt: one.session.startedAt + one.session.timeout })),
         snapshots: [...all.snapshots.values()].filter((one) => one.status === 'created').map(showSnapshot),

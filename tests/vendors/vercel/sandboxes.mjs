@@ -13,6 +13,7 @@ const newId = (prefix) => `${prefix}_${randomBytes(12).toString('base64url').rep
 /** One running machine, or what is known of it afterwards. */
 class Session {
     id = newId('se');
+    host = `sb-${randomBytes(8).toString('hex')}`; // of its ports: another one for each session
     status = 'pending';
     commands = new Map();
     requestedAt = Date.now();
@@ -156,7 +157,10 @@ class Sandbox {
     }
 
     routes() {
-        return this.ports.map((port) => ({ url: `https://${this.name}-${port}.vercel.run`, subdomain: `${this.name}-${port}`, port }));
+        return this.ports.map((port) => {
+            const subdomain = `${this.session.host}-${port}`;
+            return { url: `http://${subdomain}.localhost:${this.all.edge}`, subdomain, port };
+        });
     }
 }
 
@@ -184,6 +188,13 @@ export class Sandboxes {
         const session = this.sessions.get(id);
         if (!session || session.sandbox.deleted) throw apiError(404, 'not_found', `Session not found: ${id}`);
         return session;
+    }
+
+    /** The proxy in front of the ports: open to all, for ports that were declared, while the session runs. */
+    admit(label) {
+        const [, host, port] = label.match(/^(.*)-(\d+)$/) ?? [];
+        const session = [...this.sessions.values()].find((one) => one.host === host && one.status === 'running');
+        return session?.sandbox.ports.includes(Number(port)) ? { box: session.box, port: Number(port) } : null;
     }
 
     async delete(sandbox, withSnapshots) {

@@ -6,6 +6,7 @@ import { Sandbox, Snapshot } from '@vercel/sandbox';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as cases from '../common/cases.mjs';
 import { same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url, what] = process.argv.slice(2);
 const credentials = { token: 'vcp_0123456789abcdefEMULATED', teamId: 'team_emulated', projectId: 'prj_emulated' };
@@ -174,6 +175,29 @@ async function network() {
     same([first, added, second, third], ['reached a.example:443\nreached low.b.example:8443\nno\nreached 198.51.100.7:22\nno\n', ['added', null, null], 'reached c.example:443\nno\n', 'no\n']);
 }
 
+/** A port that was declared: its address, which is another one in the next session, and that all are let in. */
+async function ports() {
+    const { edge } = await (await fetch(`${url}/__control/state`)).json();
+    const box = await Sandbox.create({ ...client, name: 'sdk-ports', ports: [3000, 8080] });
+    const ask = async () => {
+        await box.runCommand({ cmd: '/run/agent/node', args: ['-e', "require('http').createServer((request, response) => response.end('from the box')).listen(3000)"], detached: true });
+        const domain = box.domain(3000);
+        const address = domain.replace(/^https:(.*)[.]vercel[.]run$/, `http:$1.localhost:${edge}`);
+        let answer;
+        do answer = await askPort(address);
+        while (answer.status === 502);
+        return [domain, address, answer];
+    };
+    const [before, address, first] = await ask();
+    await box.stop();
+    const [after, , second] = await ask();
+    const gone = (await askPort(address)).status;
+    await refused(async () => box.domain(3001), undefined);
+    await box.delete();
+    const served = { status: 200, text: 'from the box' };
+    return same([first, second, before !== after, gone], [served, served, true, 404]);
+}
+
 async function life() {
     await creating();
     const box = await Sandbox.get({ ...client, name: 'sdk-1' });
@@ -182,6 +206,7 @@ async function life() {
     await sessions(box);
     await snapshots(box);
     await test('a network policy', network);
+    await test('the address of a port', ports);
     await test('list, page by page', async () => {
         for (const name of ['sdk-2', 'sdk-3']) await Sandbox.create({ ...client, name, tags: { group: 'pages' } });
         const names = [];

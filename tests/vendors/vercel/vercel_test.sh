@@ -43,6 +43,11 @@ vercel_network() {
     rm -f "$config"
 }
 
+port_url='^http://sb-[0-9a-f]+-3000[.]localhost:' port_header='' port_making=(--param ports=3000) port_prepare='' port_stale=another_session
+port_undeclared='create one with --param ports=8080'
+another_session() { "$SANDLOT" -q pause "${provider[@]}" "$1" && "$SANDLOT" -q resume "${provider[@]}" "$1"; } # its ports have other URLs
+
+vendor_ports
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 2 5
 vendor_network vercel_network

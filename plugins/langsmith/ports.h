@@ -1,0 +1,12 @@
+/* Where LangSmith has the ports of a sandbox: "service URLs". */
+#ifndef SANDLOT_LANGSMITH_PORTS_H
+#define SANDLOT_LANGSMITH_PORTS_H
+
+#include "sandbox.h"
+
+/* As the functions of struct http_relay. */
+enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *handle, uint16_t port, int64_t ttl_ms,
+                               struct http_relay_place *place);
+struct http_relay_places *ports_places(void *sandbox);
+
+#endif
