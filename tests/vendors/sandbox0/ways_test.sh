@@ -120,7 +120,7 @@ keys() {
 
 parameters() {
     made_with --param template=Python --param memory=512Mi --param 'environment={"COLOUR": "blue", "NUMBER": 3}' --param auto_resume=false --param 'network={"mode": "block-all"}' --param ttl_s=90 --param hard_ttl_s=600 || return
-    check "they arrive" state_is '.sandboxes[0] | .template_id == "python" and .resources.memory == "512Mi" and .config.ttl == 90 and .config.hard_ttl == 600 and .config.auto_resume == false and .config.network.mode == "block"'
+    check "they arrive" state_is '.sandboxes[0] | .template_id == "python" and .resources.memory == "512Mi" and .config.ttl == 90 and .config.hard_ttl == 600 and .config.auto_resume == false and .config.network.mode == "block-all"'
     check "its variables" test "$(on_it 'echo $COLOUR $NUMBER')" = "blue 3"
     asleep "$id"
     check "what must not wake by itself is woken for us" test "$(on_it 'echo yes')" = yes
