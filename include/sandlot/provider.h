@@ -679,8 +679,8 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   SANDLOT_ENTRY_POINT(acme, ACME_METADATA, ACME_PARAMETERS)
  *
  * uses the table `acme_provider` and exports the function `acme`, the SYMBOL of `class_path = "lib.so:acme"`.
- * Keys, all optional; each line at most 190 bytes (checked when you compile). Lists of words (credentials, environment,
- * project, reads, writes, needs) may stand in several lines, M(environment, ...) twice, say:
+ * Keys, all optional; each line at most 190 bytes (checked when you compile). Lists of words (capabilities, credentials,
+ * environment, project, reads, writes, needs) may stand in several lines, M(environment, ...) twice, say:
  *
  *   description    one line for `sandlot providers`
  *   working_dir    where commands start; without it /workspace
@@ -689,14 +689,13 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
  *                  network-log ports urls changes. Must agree with the table (files: open_root; pause: pause and resume;
  *                  network-live: set_network; ports: connect_port; urls: port_url); the host refuses a provider whose
- *                  note disagrees. And, since 1.2, what it can hold of
- *                  a network policy, which no function tells: network-off, network-open, network-hosts (HOST and
- *                  BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
+ *                  note disagrees. And, since 1.2, what it can hold of a network policy, which no function tells:
+ *                  network-off, network-open, network-hosts (HOST and BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
  *   environment    other variables that the provider looks up, separated by blanks
  *   project        those of all these that the .env file of a project may set, besides the credentials: such a file
- * comes with a repository, so nothing that shapes requests (addresses, headers, files of keys) reads          files and
- * folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
+ *                  comes with a repository, so nothing that shapes requests (addresses, headers, files of keys)
+ *   reads          files and folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
  *                  "$VARIABLE/PATH". In a worker it sees no others of the user's
  *   writes         the same for folders that it fills; they are made if they are not there
  *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other

@@ -44,8 +44,9 @@ static size_t find_key(const struct note_provider *provider, const char *key)
 /* Keys whose words may stand in several lines. */
 static bool is_list(const char *key)
 {
-    static const char *const lists[] = {"credentials", "environment", "project",       "reads",         "writes",
-                                        "needs",       "inside",      "inside_unless", "inside_network"};
+    static const char *const lists[] = {"capabilities",  "credentials",   "environment", "project",
+                                        "reads",         "writes",        "needs",       "inside",
+                                        "inside_unless", "inside_network"};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         if (strcmp(key, lists[i]) == 0)
