@@ -690,7 +690,8 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *                  network-log ports urls changes. Must agree with the table (files: open_root; pause: pause and resume;
  *                  network-live: set_network; ports: connect_port; urls: port_url); the host refuses a provider whose
  *                  note disagrees. And, since 1.2, what it can hold of a network policy, which no function tells:
- *                  network-off, network-open, network-hosts (HOST and BELOW), network-ports (one port of a host, whichever), network-cidrs, network-credentials
+ *                  network-off, network-open, network-hosts (HOST and BELOW), network-ports (one port of a host,
+ *                  whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
  *   environment    other variables that the provider looks up, separated by blanks
  *   project        those of all these that the .env file of a project may set, besides the credentials: such a file
