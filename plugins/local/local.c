@@ -278,8 +278,8 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
 {
     struct settings settings = *wanted;
     enum sandlot_status status = SANDLOT_OK;
-    struct received reply;
-    int connection;
+    struct received reply = {0};
+    int connection = -1;
 
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
