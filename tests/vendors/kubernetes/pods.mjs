@@ -16,6 +16,7 @@ const KNOWN_OF_CONTAINER = ['name', 'image', 'command', 'args', 'env', 'workingD
 
 const boxes = new Map(); // uid -> {box, main, timers}
 const kept = new Map(); // name of a volume claim -> the files of the last pod that had it
+export const suspended = new WeakSet(); // pods that go only for a while
 const claimOf = (pod) => pod.spec.volumes?.find((volume) => volume.persistentVolumeClaim)?.persistentVolumeClaim.claimName;
 const now = () => new Date().toISOString().replace(/\.\d+/, '');
 const condition = (type, status, more = {}) => ({ type, status, lastTransitionTime: now(), ...more });
@@ -132,7 +133,7 @@ async function release(pod) {
     const own = boxes.get(pod.metadata.uid);
     boxes.delete(pod.metadata.uid);
     for (const timer of own?.timers ?? []) clearTimeout(timer);
-    if (own && claimOf(pod)) kept.set(claimOf(pod), await own.box.snapshot());
+    if (own && suspended.has(pod) && claimOf(pod)) kept.set(claimOf(pod), await own.box.snapshot());
     await own?.box.destroy();
 }
 

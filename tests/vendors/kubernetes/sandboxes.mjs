@@ -2,7 +2,7 @@
 // sandbox has a pod, whose name need not be its own.
 
 import { randomBytes } from 'node:crypto';
-import { createPod, deletePod } from './pods.mjs';
+import { createPod, deletePod, suspended } from './pods.mjs';
 import { invalid } from './status.mjs';
 
 const TEMPLATE = { spec: { podTemplate: { spec: { containers: [{ name: 'main', image: 'python', workingDir: '/workspace', command: ['sleep', '1000000'] }], securityContext: { runAsUser: 1000 } } } } };
@@ -64,6 +64,7 @@ export class Controllers {
             this.#condition(sandbox, 'Ready', 'False', 'SandboxSuspended');
             this.#condition(sandbox, 'Suspended', 'False', 'PodTerminating');
             this.sandboxes.changed(sandbox);
+            suspended.add(pod);
             deletePod(this.pods, pod, 1);
             const look = setInterval(() => {
                 if (this.#podOf(sandbox)) return;
