@@ -80,21 +80,19 @@ static int digest_in_folder(const struct results *results, int folder_fd, struct
     return cancellation_check(results->cancel_fd, error);
 }
 
-static int take_file(struct change *change, struct box_file *file, bool fetched, struct sandlot_error *error)
+static void take_file(struct change *change, struct box_file *file, bool fetched)
 {
     if (file->problem) {
         free(change->problem);
         change->problem = TAKE(file->problem);
         change->never = true;
-        return 0;
+        return;
     }
     memcpy(change->after->digest, file->digest, NODE_DIGEST);
     change->after->digested = true;
     change->after->bytes = file->bytes;
     change->binary = file->binary;
     change->fetched = fetched;
-    (void)error;
-    return 0;
 }
 
 static int fetch_together(struct results *results, struct change *const *changes, size_t count,
@@ -108,7 +106,7 @@ static int fetch_together(struct results *results, struct change *const *changes
     failed = box_fetch(&results->box, files, count, error);
     for (size_t i = 0; i < count; i++) {
         if (!failed)
-            failed = take_file(changes[i], &files[i], true, error);
+            take_file(changes[i], &files[i], true);
         free(files[i].problem);
     }
     return failed;
@@ -128,7 +126,8 @@ static int measure(const struct results *results, struct change *change, struct 
 
     if (box_measure(&results->box, &file, error) < 0)
         return -1;
-    return take_file(change, &file, false, error);
+    take_file(change, &file, false);
+    return 0;
 }
 
 static char *read_all(int fd, const char *path, size_t *length, struct sandlot_error *error)
