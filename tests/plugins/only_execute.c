@@ -6,8 +6,8 @@
  *   channel=text    a terminal's: the command itself before the output, and a prompt; NUL dropped, "\n" as "\r\n",
  * bytes that are not ASCII as "?", lines wrapped at 200 columns, something more at the end
  *
- * count_file gets one line per command. lose_file has a number: the answers of so many commands are lost, though they are
- * carried out.
+ * count_file gets one line per command. lose_file has a number: the answers of so many commands are lost, though they
+ * are carried out.
  */
 #include "../../plugins/local/parameters.h"
 
@@ -20,10 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ONLY_EXECUTE_PARAMETERS(P)                                      \
-    LOCAL_PARAMETERS(P)                                                 \
-    P(string, channel, "exact", optional, "exact, or text for a worse") \
-    P(path, count_file, "", optional, "file to which each command adds a line")     \
+#define ONLY_EXECUTE_PARAMETERS(P)                                              \
+    LOCAL_PARAMETERS(P)                                                         \
+    P(string, channel, "exact", optional, "exact, or text for a worse")         \
+    P(path, count_file, "", optional, "file to which each command adds a line") \
     P(path, lose_file, "", optional, "file with the number of answers that are lost")
 SANDLOT_PARAMETERS(only_execute, ONLY_EXECUTE_PARAMETERS)
 
