@@ -42,3 +42,38 @@ on 0 "" "*" "P23 to its end" wait "$p"
 id=$("$SANDLOT" -q create --param ttl_s=2 </dev/null)
 in_box 'sleep 3013 >/dev/null 2>&1 &'
 check "P23 what a command leaves by the way does not" until_true 30 no_sandboxes
+
+# ---- byte by byte ----
+# A pipe with O_DIRECT keeps each write apart, so that each is one read of whoever keeps the log.
+id=$("$SANDLOT" -q create </dev/null)
+cat >"$scratch/bytes.py" <<'END'
+import fcntl, os
+fcntl.fcntl(1, fcntl.F_SETFL, os.O_DIRECT)
+for number in range(135000):
+    for byte in b"%07d\n" % number:
+        os.write(1, bytes((byte,)))
+END
+input=$scratch/bytes.py run -q write --sandbox-id "$id" bytes.py
+begin --log-limit 1 -- 'exec python3 bytes.py'
+on 0 "" "*" "P8 a million writes of one byte" wait "$p"
+on_json 0 ".processes[0].output_total == 1080000 and .processes[0].output_first > 0" "P8 each is counted" ps --all
+run logs --sandbox-id "$id" "$p"
+seq -f %07.0f 0 134999 | tail -c "$(wc -c <"$scratch/out")" >"$scratch/wanted"
+check "P8 what is kept is the end, in order" cmp "$scratch/wanted" "$scratch/out"
+check "P8 nearly a MiB" test "$(wc -c <"$scratch/out")" -gt 1000000
+check "P8 in 256 segments at most" test "$(in_box "ls /tmp/.sandlot-processes/$p" | grep -c '^o\.[0-9]')" -le 256
+"$SANDLOT" -q delete "$id" >/dev/null
+
+# ---- the disk is full: in memory, so that the limit is the kernel's ----
+id=$("$SANDLOT" -q create --param storage=memory --param disk_mb=32 </dev/null)
+begin --log-limit 1 -- 'seq -f %07.0f 400000; cat /dev/zero >/tmp/fill; refused=$?; seq -f %07.0f 400001 800000; echo $refused; exit 6'
+on 6 "" "*" "P18 a full disk does not stop it" wait "$p"
+on_json 0 '.processes[0] | .state == "exited" and .output_first > 3200000 and .output_total >= 6400000' "P18 ps works" ps --all
+run logs --sandbox-id "$id" "$p"
+check "P18 what was dropped is told" grep -q "bytes of the log are left out" "$scratch/err"
+head -n -1 "$scratch/out" | tail -n +2 >"$scratch/lines"
+check "P18 its newest part is kept, without a gap" cmp "$scratch/lines" <(seq -f %07.0f "$(head -n 1 "$scratch/lines")" 800000)
+check "P18 and it got its own error" test "$(tail -n 1 "$scratch/out")" = 1
+json "P18 nothing more begins" 3 '.error == "quota"' exec --sandbox-id "$id" --detach -- true
+expect "P18 a command does" 0 "" "*" -q exec --sandbox-id "$id" -- rm /tmp/fill
+"$SANDLOT" -q delete "$id" >/dev/null

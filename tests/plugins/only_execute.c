@@ -6,7 +6,8 @@
  *   channel=text    a terminal's: the command itself before the output, and a prompt; NUL dropped, "\n" as "\r\n",
  * bytes that are not ASCII as "?", lines wrapped at 200 columns, something more at the end
  *
- * count_file gets one line per command.
+ * count_file gets one line per command. lose_file has a number: the answers of so many commands are lost, though they
+ * are carried out.
  */
 #include "../../plugins/local/parameters.h"
 
@@ -19,10 +20,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ONLY_EXECUTE_PARAMETERS(P)                                      \
-    LOCAL_PARAMETERS(P)                                                 \
-    P(string, channel, "exact", optional, "exact, or text for a worse") \
-    P(path, count_file, "", optional, "file to which each command adds a line")
+#define ONLY_EXECUTE_PARAMETERS(P)                                              \
+    LOCAL_PARAMETERS(P)                                                         \
+    P(string, channel, "exact", optional, "exact, or text for a worse")         \
+    P(path, count_file, "", optional, "file to which each command adds a line") \
+    P(path, lose_file, "", optional, "file with the number of answers that are lost")
 SANDLOT_PARAMETERS(only_execute, ONLY_EXECUTE_PARAMETERS)
 
 enum { COLUMNS = 200 };
@@ -32,6 +34,7 @@ struct only_execute {
     void *instance; /* of local */
     bool text;
     const char *count_file; /* belongs to the host */
+    const char *lose_file;  /* likewise */
 };
 
 typedef enum sandlot_status (*local_open_function)(struct sandlot_call *, void **LOCAL_PARAMETERS(SANDLOT_ARGUMENT_));
@@ -72,6 +75,7 @@ static enum sandlot_status only_execute_open(struct sandlot_call *call,
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     own->text = strcmp(channel, "text") == 0;
     own->count_file = count_file;
+    own->lose_file = lose_file;
     own->local = find_local(call);
     enum sandlot_status status = SANDLOT_DEPENDENCY_MISSING;
 
@@ -201,6 +205,37 @@ static bool count(const char *path)
     return written;
 }
 
+/* Is the next answer to be lost? Then there is one fewer to lose. */
+static bool loses(const char *path)
+{
+    char text[2] = "0";
+    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    bool lost = fd >= 0 && pread(fd, text, 1, 0) == 1 && text[0] > '0';
+
+    text[0]--;
+    lost = lost && pwrite(fd, text, 1, 0) == 1;
+    if (fd >= 0)
+        close(fd);
+    return lost;
+}
+
+static enum sandlot_status swallow(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    (void)sink;
+    (void)bytes;
+    (void)length;
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status execute_in_vain(struct sandlot_call *call, const struct only_execute *own, void *sandbox,
+                                           const struct sandlot_command *command, struct sandlot_exit *result)
+{
+    const struct sandlot_sink sink = {sizeof(sink), NULL, swallow};
+    enum sandlot_status status = own->local->execute(call, own->instance, sandbox, command, &sink, result);
+
+    return status == SANDLOT_OK ? sandlot_fail(call, SANDLOT_UNAVAILABLE, "the answer was lost") : status;
+}
+
 static enum sandlot_status only_execute_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                                 const struct sandlot_command *command,
                                                 const struct sandlot_sink *output, struct sandlot_exit *result)
@@ -209,6 +244,8 @@ static enum sandlot_status only_execute_execute(struct sandlot_call *call, void 
 
     if (own->count_file && !count(own->count_file))
         return sandlot_fail(call, SANDLOT_INTERNAL, "%.900s: %s", own->count_file, strerror(errno));
+    if (loses(own->lose_file))
+        return execute_in_vain(call, own, sandbox, command, result);
     if (own->text)
         return execute_badly(call, own, sandbox, command, output, result);
     return own->local->execute(call, own->instance, sandbox, command, output, result);

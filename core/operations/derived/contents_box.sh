@@ -18,7 +18,7 @@ set -f
 s_count() { s_n=0; for s_x in $1; do s_n=$((s_n + 1)); done; }
 s_one() { printf "%s,%s\000%s\000" "$(stat -c %f,%s "$1")" "$(sha256sum <"$1" | cut -c1-64)" "$1"; }
 s_m=$(stat -c %f,%s "$@")
-s_h=$(sha256sum "$@" | cut -c1-65)
+s_h=$(sha256sum "$@" | cut -d " " -f 1)
 s_count "$s_m"
 s_y=$s_n
 s_count "$s_h"

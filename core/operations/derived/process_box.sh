@@ -121,11 +121,12 @@ s_supervise() {
     echo "$s_code $s_late $(date +%s) " 1<>"$s_dir/exit"
 }
 
-# Takes the oldest segments away: those that are not needed for the bytes that are to be kept, and what is too many.
+# Takes the oldest segments away: those that are not needed for the bytes that are to be kept, and what is too many. One
+# more is about to begin.
 s_trim() {
     # shellcheck disable=SC2086
     set -- $s_list
-    while [ "$#" -gt 256 ] || { [ "$#" -gt 1 ] && [ "$((s_at - $2))" -ge "$s_most" ]; }; do
+    while [ "$#" -ge 256 ] || { [ "$#" -gt 1 ] && [ "$((s_at - $2))" -ge "$s_most" ]; }; do
         rm -f "$s_dir/$s_log.$1"
         shift
     done
