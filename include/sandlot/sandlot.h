@@ -1059,6 +1059,67 @@ SANDLOT_API int sandlot_job_result(struct sandlot_job *job, struct sandlot_resul
 /* Cancels the job if it still runs, waits for its end, closes a session that nobody took, frees it. NULL is fine. */
 SANDLOT_API void sandlot_job_free(struct sandlot_job *job);
 
+/*
+ * The calls that remain, likewise; with these all texts, bytes and lists that are given must stay valid until the job is freed.
+ * What USE, NEW_ID and URL get is the caller's as after the blocking call, once the job is done. Where that call takes no
+ * cancellation (sandlot_port_url), sandlot_job_cancel has no effect on it.
+ */
+SANDLOT_API struct sandlot_job *sandlot_submit_list_processes(
+    struct sandlot_session *session, bool (*each)(void *context, const struct sandlot_process *process), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_write_process(struct sandlot_session *session, const char *id,
+                                                             const void *bytes, size_t length, bool close,
+                                                             uint64_t *taken, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_import(struct sandlot_session *session, const char *folder,
+                                                      const char *const *exclude, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list_changes(
+    struct sandlot_session *session, const struct sandlot_changes_request *request,
+    bool (*each)(void *context, const struct sandlot_change *change), void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_export_changes(struct sandlot_session *session,
+                                                              const struct sandlot_changes_request *request,
+                                                              enum sandlot_export_format format, int fd,
+                                                              struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_apply_changes(
+    struct sandlot_session *session, const struct sandlot_changes_request *request,
+    bool (*each)(void *context, const struct sandlot_change *change, const struct sandlot_error *problem),
+    void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_show_network(
+    struct sandlot_session *session, void (*tell)(void *context, const struct sandlot_network_state *state),
+    void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_change_network(struct sandlot_session *session,
+                                                              const struct sandlot_network_change *change,
+                                                              struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_read_network_log(
+    struct sandlot_session *session, uint64_t after,
+    bool (*each)(void *context, const struct sandlot_network_event *event), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_port_url(struct sandlot_session *session, uint16_t port, int64_t ttl_ms,
+                                                        struct sandlot_port_url *url, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list(
+    struct sandlot *sandlot, const struct sandlot_target *target,
+    bool (*each)(void *context, const struct sandlot_listed_sandbox *sandbox), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_pause(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                     const char *id, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_resume(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                      const char *id, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_snapshot(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                        const char *id, const char *name, bool replace, char **use,
+                                                        struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list_snapshots(
+    struct sandlot *sandlot, const struct sandlot_target *target,
+    bool (*each)(void *context, const struct sandlot_listed_sandbox *snapshot), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_delete_snapshot(struct sandlot *sandlot,
+                                                               const struct sandlot_target *target, const char *name,
+                                                               struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_fork(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                    const char *id, char **new_id, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_collect_garbage(
+    struct sandlot *sandlot,
+    void (*each)(void *context, const char *provider, const char *id, const struct sandlot_error *problem),
+    void *context, struct sandlot_error *error);
+
 #ifdef __cplusplus
 }
 #endif
