@@ -27,7 +27,7 @@
  *
  * BLOCKING AND ASYNCHRONOUS  Opening, closing, deleting and all that is done in a session have a `submit` form
  * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead. A
- * running command costs one thread here, which is that of the job or the caller's, and descriptors: two for the job, two or three for a command
+ * running command costs one thread here, which is that of the job (a few wait for the next job, until sandlot_close) or the caller's, and descriptors: two for the job, two or three for a command
  * of `local`, five for one of a provider in a process of its own, which are kept for the next. A job is refused with
  * SANDLOT_CODE_QUOTA where the limit of open files (ulimit -n) is so near that others would fail by it: for N commands
  * at a time let it be 100 + 8 * N.
@@ -946,7 +946,7 @@ SANDLOT_API int sandlot_collect_garbage(struct sandlot *sandlot,
 struct sandlot_job;
 
 /*
- * The same calls, running on a thread of their own. What the options point to must stay valid until the
+ * The same calls, each running on a thread that no other has meanwhile. What the options point to must stay valid until the
  * job is freed. Their `cancellation` is not used: sandlot_job_cancel takes its place. NULL: it could not be started.
  */
 SANDLOT_API struct sandlot_job *sandlot_submit_session_open(struct sandlot *sandlot,
