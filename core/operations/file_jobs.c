@@ -1,4 +1,4 @@
-/* The asynchronous forms of the operations on files, of background processes and of terminals. */
+/* The asynchronous forms of the operations on files and of terminals. */
 #include "operations/jobs.h"
 
 static int run_read_file(struct sandlot_session *session, const void *request, const struct job_arguments *arguments,
@@ -165,50 +165,6 @@ struct sandlot_job *sandlot_submit_download_to_memory(struct sandlot_session *se
     static const struct job_call call = JOB_CALL(sandlot_download_bytes, run_download_to_memory);
 
     return job_submit(session, &call, request, (struct job_arguments){.output = bytes}, error);
-}
-
-static int run_start_process(struct sandlot_session *session, const void *request,
-                             const struct job_arguments *arguments, struct sandlot_error *error)
-{
-    return sandlot_start_process(session, request, arguments->output, error);
-}
-
-struct sandlot_job *sandlot_submit_start_process(struct sandlot_session *session, const struct sandlot_start *request,
-                                                 char id[SANDLOT_PROCESS_ID_SIZE], struct sandlot_error *error)
-{
-    static const struct job_call call = JOB_CALL(sandlot_start, run_start_process);
-
-    return job_submit(session, &call, request, (struct job_arguments){.output = id}, error);
-}
-
-static int run_follow_process(struct sandlot_session *session, const void *request,
-                              const struct job_arguments *arguments, struct sandlot_error *error)
-{
-    return sandlot_follow_process(session, request, arguments->output, arguments->more, error);
-}
-
-struct sandlot_job *sandlot_submit_follow_process(struct sandlot_session *session, const struct sandlot_follow *request,
-                                                  uint64_t *next, struct sandlot_process *process,
-                                                  struct sandlot_error *error)
-{
-    static const struct job_call call = JOB_CALL(sandlot_follow, run_follow_process);
-
-    return job_submit(session, &call, request, (struct job_arguments){.output = next, .more = process}, error);
-}
-
-static int run_signal_process(struct sandlot_session *session, const void *request,
-                              const struct job_arguments *arguments, struct sandlot_error *error)
-{
-    (void)arguments;
-    return sandlot_signal_process(session, request, error);
-}
-
-struct sandlot_job *sandlot_submit_signal_process(struct sandlot_session *session, const struct sandlot_signal *request,
-                                                  struct sandlot_error *error)
-{
-    static const struct job_call call = JOB_CALL(sandlot_signal, run_signal_process);
-
-    return job_submit(session, &call, request, (struct job_arguments){0}, error);
 }
 
 static int run_run_terminal(struct sandlot_session *session, const void *request, const struct job_arguments *arguments,

@@ -1,9 +1,10 @@
-/* The asynchronous forms: each job is the blocking call on a thread of its own, with a cancellation of its own. */
+/* The asynchronous forms: each job is the blocking call on a thread that no other has meanwhile, with a cancellation of
+ * its own. */
 #include "operations/jobs.h"
 
 #include "base/error.h"
 #include "base/sized.h"
-#include "session/runtime.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,9 +16,9 @@
 #include <unistd.h>
 
 struct sandlot_job {
-    pthread_t thread;
     int done_fd; /* eventfd(2), readable once the job has ended */
     struct sandlot_cancellation *cancellation;
+    struct sandlot *sandlot;              /* whose threads run it */
     int (*work)(struct sandlot_job *job); /* 0 or -1 with `error` filled */
     _Atomic enum sandlot_job_state state;
     struct sandlot_error error;
@@ -25,8 +26,9 @@ struct sandlot_job {
     void (*ended)(void *context);
     void *ended_context;
     bool may_tell; /* the end has come: whoever asks to be told is told at once */
+    bool is_over;  /* its thread has left it */
+    pthread_cond_t over;
     /* What the kinds of work need and make. */
-    struct sandlot *sandlot;
     struct sandlot_session *session; /* in: of execute and close; out: of open */
     struct sandlot_session *opened;
     struct sandlot_session_options options;
@@ -58,6 +60,7 @@ static void close_done(const struct sandlot_job *job)
 static void free_job(struct sandlot_job *job)
 {
     close_done(job);
+    pthread_cond_destroy(&job->over);
     pthread_mutex_destroy(&job->telling);
     sandlot_cancellation_free(job->cancellation);
     sandlot_error_clear(&job->error);
@@ -68,7 +71,7 @@ static void free_job(struct sandlot_job *job)
     free(job);
 }
 
-static void *run_job(void *argument)
+static void run_job(void *argument)
 {
     struct sandlot_job *job = argument;
     static const uint64_t one = 1;
@@ -85,7 +88,18 @@ static void *run_job(void *argument)
     pthread_mutex_unlock(&job->telling);
     if (ended)
         ended(job->ended_context);
-    return NULL;
+    pthread_mutex_lock(&job->telling);
+    job->is_over = true;
+    pthread_cond_signal(&job->over);
+    pthread_mutex_unlock(&job->telling);
+}
+
+static void wait_until_over(struct sandlot_job *job)
+{
+    pthread_mutex_lock(&job->telling);
+    while (!job->is_over)
+        pthread_cond_wait(&job->over, &job->telling);
+    pthread_mutex_unlock(&job->telling);
 }
 
 /*
@@ -104,7 +118,8 @@ static bool leaves_room(int fd)
     return (rlim_t)fd < limit.rlim_cur - kept;
 }
 
-static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct sandlot_error *error)
+static struct sandlot_job *new_job(struct sandlot *sandlot, int (*work)(struct sandlot_job *job),
+                                   struct sandlot_error *error)
 {
     struct sandlot_job *job = calloc(1, sizeof(*job));
 
@@ -113,6 +128,8 @@ static struct sandlot_job *new_job(int (*work)(struct sandlot_job *job), struct 
         return NULL;
     }
     pthread_mutex_init(&job->telling, NULL);
+    pthread_cond_init(&job->over, NULL);
+    job->sandlot = sandlot;
     job->work = work;
     job->state = SANDLOT_JOB_RUNNING;
     job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -138,7 +155,7 @@ static struct sandlot_job *start(struct sandlot_job *job, int ready, struct sand
         free_job(job);
         return NULL;
     }
-    int failed = pthread_create(&job->thread, NULL, run_job, job);
+    int failed = threads_run(job->sandlot->threads, run_job, job);
 
     if (!failed)
         return job;
@@ -156,11 +173,10 @@ static int work_open(struct sandlot_job *job)
 struct sandlot_job *sandlot_submit_session_open(struct sandlot *sandlot, const struct sandlot_session_options *options,
                                                 struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(work_open, error);
+    struct sandlot_job *job = new_job(sandlot, work_open, error);
 
     if (!job)
         return NULL;
-    job->sandlot = sandlot;
     int ready = sized_read(&job->options, sizeof(job->options), options, sizeof(options->size),
                            "sandlot_session_options", error);
 
@@ -175,7 +191,7 @@ static int work_close(struct sandlot_job *job)
 
 struct sandlot_job *sandlot_submit_session_close(struct sandlot_session *session, struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(work_close, error);
+    struct sandlot_job *job = new_job(session->sandlot, work_close, error);
 
     if (!job)
         return NULL;
@@ -195,7 +211,7 @@ static int work_execute(struct sandlot_job *job)
 struct sandlot_job *sandlot_submit_execute(struct sandlot_session *session, const struct sandlot_execution *execution,
                                            struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(work_execute, error);
+    struct sandlot_job *job = new_job(session->sandlot, work_execute, error);
 
     if (!job)
         return NULL;
@@ -215,11 +231,10 @@ static int work_delete(struct sandlot_job *job)
 struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
                                           struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(work_delete, error);
+    struct sandlot_job *job = new_job(sandlot, work_delete, error);
 
     if (!job)
         return NULL;
-    job->sandlot = sandlot;
     job->id = strdup(id ? id : "");
     int ready =
         job->id ? sized_read(&job->target, sizeof(job->target), target, sizeof(target->size), "sandlot_target", error)
@@ -237,7 +252,7 @@ static int work_call(struct sandlot_job *job)
 struct sandlot_job *job_submit(struct sandlot_session *session, const struct job_call *call, const void *request,
                                struct job_arguments arguments, struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(work_call, error);
+    struct sandlot_job *job = new_job(session ? session->sandlot : arguments.sandlot, work_call, error);
 
     if (!job)
         return NULL;
@@ -328,7 +343,7 @@ void sandlot_job_free(struct sandlot_job *job)
     if (!job)
         return;
     sandlot_job_cancel(job);
-    pthread_join(job->thread, NULL);
+    wait_until_over(job);
     if (job->opened)
         sandlot_session_close(job->opened, NULL);
     free_job(job);

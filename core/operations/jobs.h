@@ -1,4 +1,4 @@
-/* Calls of one session as jobs: what differs between them is a row. */
+/* Calls of a session, or of the runtime, as jobs: what differs between them is a row. */
 #ifndef SANDLOT_OPERATIONS_JOBS_H
 #define SANDLOT_OPERATIONS_JOBS_H
 
@@ -10,7 +10,16 @@ struct job_arguments {
     void *more;   /* where the rest goes; likewise */
     bool (*each_entry)(void *context, const struct sandlot_file_entry *entry);
     bool (*each_match)(void *context, const struct sandlot_match *match);
+    bool (*each_change)(void *context, const struct sandlot_change *change);
+    bool (*each_applied)(void *context, const struct sandlot_change *change, const struct sandlot_error *problem);
+    bool (*each_sandbox)(void *context, const struct sandlot_listed_sandbox *sandbox);
     void *context;
+    struct sandlot *sandlot; /* of calls without a session, and what they are about */
+    const char *id;
+    const char *name;
+    bool replace;
+    enum sandlot_export_format format;
+    int fd;
 };
 
 struct job_call {
@@ -26,7 +35,7 @@ struct job_call {
 #type, sizeof(struct type), offsetof(struct type, cancellation), run \
     }
 
-/* Starts CALL with the caller's REQUEST. NULL: it could not be started. */
+/* Starts CALL with the caller's REQUEST; SESSION is NULL where the call has none. NULL: it could not be started. */
 struct sandlot_job *job_submit(struct sandlot_session *session, const struct job_call *call, const void *request,
                                struct job_arguments arguments, struct sandlot_error *error);
 

@@ -34,7 +34,8 @@ struct sandlot *sandlot_open(const struct sandlot_options *options, struct sandl
     sandlot->config = config_load(own.config_file, error);
     sandlot->environment = sandlot->config ? environment_load(own.no_environment_files) : NULL;
     sandlot->registry = sandlot->environment ? registry_new(sandlot->config) : NULL;
-    if (!sandlot->registry) {
+    sandlot->threads = sandlot->registry ? threads_new() : NULL;
+    if (!sandlot->threads) {
         error_no_memory(error); /* keeps the reason of config_load if there is one */
         sandlot_close(sandlot);
         return NULL;
@@ -46,6 +47,7 @@ void sandlot_close(struct sandlot *sandlot)
 {
     if (!sandlot)
         return;
+    threads_free(sandlot->threads);
     if (sandlot->registry)
         registry_free(sandlot->registry);
     if (sandlot->environment)

@@ -3,6 +3,7 @@
 #define SANDLOT_SESSION_RUNTIME_H
 
 #include "base/log.h"
+#include "base/threads.h"
 #include "config/config.h"
 #include "config/environment.h"
 #include "loader/loader.h"
@@ -18,6 +19,7 @@ struct sandlot {
     bool explicit_config; /* the configuration was named by --config: the ledger records it */
     log_receiver message; /* the caller's, which must not be called after the end; NULL: none */
     void *message_context;
+    struct threads *threads; /* of jobs */
 };
 
 struct sandlot_cancellation {

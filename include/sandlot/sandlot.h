@@ -27,7 +27,7 @@
  *
  * BLOCKING AND ASYNCHRONOUS  Opening, closing, deleting and all that is done in a session have a `submit` form
  * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead. A
- * running command costs one thread here, which is that of the job or the caller's, and descriptors: two for the job, two or three for a command
+ * running command costs one thread here, which is that of the job (a few wait for the next job, until sandlot_close) or the caller's, and descriptors: two for the job, two or three for a command
  * of `local`, five for one of a provider in a process of its own, which are kept for the next. A job is refused with
  * SANDLOT_CODE_QUOTA where the limit of open files (ulimit -n) is so near that others would fail by it: for N commands
  * at a time let it be 100 + 8 * N.
@@ -946,7 +946,7 @@ SANDLOT_API int sandlot_collect_garbage(struct sandlot *sandlot,
 struct sandlot_job;
 
 /*
- * The same calls, running on a thread of their own. What the options point to must stay valid until the
+ * The same calls, each running on a thread that no other has meanwhile. What the options point to must stay valid until the
  * job is freed. Their `cancellation` is not used: sandlot_job_cancel takes its place. NULL: it could not be started.
  */
 SANDLOT_API struct sandlot_job *sandlot_submit_session_open(struct sandlot *sandlot,
@@ -1058,6 +1058,67 @@ SANDLOT_API int sandlot_job_result(struct sandlot_job *job, struct sandlot_resul
 
 /* Cancels the job if it still runs, waits for its end, closes a session that nobody took, frees it. NULL is fine. */
 SANDLOT_API void sandlot_job_free(struct sandlot_job *job);
+
+/*
+ * The calls that remain, likewise; with these all texts, bytes and lists that are given must stay valid until the job is freed.
+ * What USE, NEW_ID and URL get is the caller's as after the blocking call, once the job is done. Where that call takes no
+ * cancellation (sandlot_port_url), sandlot_job_cancel has no effect on it.
+ */
+SANDLOT_API struct sandlot_job *sandlot_submit_list_processes(
+    struct sandlot_session *session, bool (*each)(void *context, const struct sandlot_process *process), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_write_process(struct sandlot_session *session, const char *id,
+                                                             const void *bytes, size_t length, bool close,
+                                                             uint64_t *taken, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_import(struct sandlot_session *session, const char *folder,
+                                                      const char *const *exclude, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list_changes(
+    struct sandlot_session *session, const struct sandlot_changes_request *request,
+    bool (*each)(void *context, const struct sandlot_change *change), void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_export_changes(struct sandlot_session *session,
+                                                              const struct sandlot_changes_request *request,
+                                                              enum sandlot_export_format format, int fd,
+                                                              struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_apply_changes(
+    struct sandlot_session *session, const struct sandlot_changes_request *request,
+    bool (*each)(void *context, const struct sandlot_change *change, const struct sandlot_error *problem),
+    void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_show_network(
+    struct sandlot_session *session, void (*tell)(void *context, const struct sandlot_network_state *state),
+    void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_change_network(struct sandlot_session *session,
+                                                              const struct sandlot_network_change *change,
+                                                              struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_read_network_log(
+    struct sandlot_session *session, uint64_t after,
+    bool (*each)(void *context, const struct sandlot_network_event *event), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_port_url(struct sandlot_session *session, uint16_t port, int64_t ttl_ms,
+                                                        struct sandlot_port_url *url, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list(
+    struct sandlot *sandlot, const struct sandlot_target *target,
+    bool (*each)(void *context, const struct sandlot_listed_sandbox *sandbox), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_pause(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                     const char *id, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_resume(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                      const char *id, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_snapshot(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                        const char *id, const char *name, bool replace, char **use,
+                                                        struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_list_snapshots(
+    struct sandlot *sandlot, const struct sandlot_target *target,
+    bool (*each)(void *context, const struct sandlot_listed_sandbox *snapshot), void *context,
+    struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_delete_snapshot(struct sandlot *sandlot,
+                                                               const struct sandlot_target *target, const char *name,
+                                                               struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_fork(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                    const char *id, char **new_id, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_collect_garbage(
+    struct sandlot *sandlot,
+    void (*each)(void *context, const char *provider, const char *id, const struct sandlot_error *problem),
+    void *context, struct sandlot_error *error);
 
 #ifdef __cplusplus
 }

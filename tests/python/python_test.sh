@@ -1,5 +1,5 @@
 #!/bin/bash
-# sdk/python, over `local`: every call, the backend for deepagents, its README as printed, installed without network; its types.
+# sdk/python, over `local`: every call, that each function of sandlot.h has one, the backend for deepagents, its README as printed, installed without network; its types.
 set -u
 
 scratch=$(mktemp -d)
@@ -25,6 +25,10 @@ export SANDLOT_LIBRARY=$BUILD/libsandlot.so.0 PYTHONDONTWRITEBYTECODE=1 PYTHONWA
 cp -R sdk/python "$scratch/python"
 
 PYTHONPATH=$scratch/python "$python" tests/python/calls.py || failed=1
+PYTHONPATH=$scratch/python "$python" tests/python/functions.py || failed=1
+mkdir "$scratch/plugins" && ln -s "$BUILD/tests/plugins/fake.so" "$scratch/plugins/" # on this machine, without walls, for what local cannot
+printf '[sandboxes.providers.fake]\nisolation = "none"\n' >"$scratch/fake.toml"
+PYTHONPATH=$scratch/python SANDLOT_PLUGIN_PATH=$scratch/plugins SANDLOT_TEST_FAKE=$scratch/fake.toml "$python" tests/python/groups.py || failed=1
 PYTHONPATH=$scratch/python "$python" tests/python/agents.py || failed=1
 check "no sandbox is left" sh -c 'test "$("$1" list --json | jq ".sandboxes | length")" = 0' sh "$SANDLOT"
 
@@ -40,17 +44,17 @@ assert importlib.metadata.version("sandlot") == sandlot.__version__'
     check "Deep Agents Code finds the provider" "$scratch/tree/venv/bin/python" -c 'import importlib.metadata
 point, = importlib.metadata.entry_points(group="deepagents_code.sandbox_providers")
 assert (point.name, point.value) == ("sandlot", "sandlot.deepagents:SandlotProvider"), point'
-    for number in 1 2; do
+    for number in 1 2 3; do
         awk -v wanted="$number" '/^```python$/ { inside = ++n == wanted; next } /^```$/ { inside = 0 } inside' sdk/python/README.md >"$scratch/$number.py"
         check "README: program $number" "$scratch/tree/venv/bin/python" "$scratch/$number.py"
         cp "$scratch/output" "$scratch/said.$number"
     done
-    awk '/^```python$/ { inside = ++n == 3; next } /^```$/ { inside = 0 } inside' sdk/python/README.md >"$scratch/3.py"
+    awk '/^```python$/ { inside = ++n == 4; next } /^```$/ { inside = 0 } inside' sdk/python/README.md >"$scratch/4.py"
     check "README: the agent" env PYTHONPATH=tests/python "$scratch/tree/venv/bin/python" -c 'import runpy, sys, deepagents_facts
 deepagents_facts.install()
-runpy.run_path(sys.argv[1])' "$scratch/3.py"
-    cp "$scratch/output" "$scratch/said.3"
-    check "README: what they print" sh -c 'printf "42\n48\n3\n1000\n" | cmp - "$1/said.1" && printf "hello\n\n" | cmp - "$1/said.3" && grep -q "\[.0., .1.*7.\]" "$1/said.2"' sh "$scratch"
+runpy.run_path(sys.argv[1])' "$scratch/4.py"
+    cp "$scratch/output" "$scratch/said.4"
+    check "README: what they print" sh -c 'printf "42\n48\n3\n1000\n" | cmp - "$1/said.1" && printf "1\n2\n3\n5\n" | cmp - "$1/said.3" && printf "hello\n\n" | cmp - "$1/said.4" && grep -q "\[.0., .1.*7.\]" "$1/said.2"' sh "$scratch"
 else
     echo "ok pip install without network # SKIP python3-venv is not installed"
 fi

@@ -1,7 +1,12 @@
 /* The base room: text, paths and whom to trust, secrets, errors. */
 #include "base/error.h"
 #include "base/redact.h"
+#include "base/threads.h"
 #include "support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -401,6 +406,68 @@ static void test_files(void **state)
     assert_int_equal(path_make_folders(support_path("f/b"), 0700), -1);
 }
 
+enum { TOGETHER = 9, ROUNDS = 20 };
+
+/* All of a round are there before one goes on: work that waited for other work would hang. */
+struct meeting {
+    pthread_barrier_t barrier;
+    atomic_int met;
+};
+
+static void meet(void *context)
+{
+    struct meeting *meeting = context;
+
+    pthread_barrier_wait(&meeting->barrier);
+    atomic_fetch_add(&meeting->met, 1);
+}
+
+/* More at a time than threads are kept, again and again; and the end waits for all of it. */
+static void test_threads(void **state)
+{
+    struct threads *threads = threads_new();
+    struct meeting meeting;
+
+    (void)state;
+    pthread_barrier_init(&meeting.barrier, NULL, TOGETHER);
+    atomic_init(&meeting.met, 0);
+    for (int i = 0; i < ROUNDS * TOGETHER; i++)
+        assert_int_equal(threads_run(threads, meet, &meeting), 0);
+    threads_free(threads);
+    assert_int_equal(atomic_load(&meeting.met), ROUNDS * TOGETHER);
+    pthread_barrier_destroy(&meeting.barrier);
+    threads_free(NULL);
+}
+
+static void work_in_child(void *context)
+{
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+/* A forked child has none of its parent's threads, and works all the same. */
+static void test_threads_after_fork(void **state)
+{
+    struct threads *threads = threads_new();
+    atomic_int done = 0;
+
+    (void)state;
+    assert_int_equal(threads_run(threads, work_in_child, &done), 0);
+    pid_t child = fork();
+
+    if (child == 0) {
+        atomic_store(&done, 0);
+        bool runs = threads_run(threads, work_in_child, &done) == 0;
+
+        threads_free(threads);
+        _exit(!runs || atomic_load(&done) != 1);
+    }
+    int status = -1;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    threads_free(threads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +482,8 @@ int main(void)
         cmocka_unit_test(test_redaction_of_awkward_secrets),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads_after_fork),
         SUPPORTED_TEST(test_homes),
         SUPPORTED_TEST(test_absolute),
         SUPPORTED_TEST(test_distrust),

@@ -905,6 +905,47 @@ static void test_jobs_of_files(void **state)
     expect_nothing_left();
 }
 
+static bool count_sandbox(void *context, const struct sandlot_listed_sandbox *sandbox)
+{
+    assert_non_null(sandbox->id);
+    ++*(int *)context;
+    return true;
+}
+
+static void no_leftover(void *context, const char *provider, const char *id, const struct sandlot_error *problem)
+{
+    (void)context, (void)provider, (void)id, (void)problem;
+    fail();
+}
+
+/* What needs no session, as jobs. */
+static void test_jobs_of_life(void **state)
+{
+    struct request wanted = request(NULL);
+    struct sandlot_session *session = must_open(&wanted);
+    const struct sandlot_target target = {.size = sizeof(target), .provider = "fake", .parameters = wanted.parameters};
+    const char *id = sandlot_session_id(session);
+    AUTO_FREE char *kept = NULL;
+    AUTO_FREE char *fork = NULL;
+    int count = 0;
+
+    (void)state;
+    ends(sandlot_submit_list(sandlot, &target, count_sandbox, &count, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_pause(sandlot, &target, id, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_resume(sandlot, &target, id, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_resume(sandlot, &target, "nobody", NULL), SANDLOT_CODE_SANDBOX_NOT_FOUND);
+    ends(sandlot_submit_snapshot(sandlot, &target, id, "jobs", false, &kept, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_list_snapshots(sandlot, &target, count_sandbox, &count, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(count, 2);
+    ends(sandlot_submit_delete_snapshot(sandlot, &target, kept, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_fork(sandlot, &target, id, &fork, NULL), SANDLOT_CODE_OK);
+    assert_int_equal(vendor_count(), 2);
+    ends(sandlot_submit_delete(sandlot, &target, fork, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_collect_garbage(sandlot, no_leftover, NULL, NULL), SANDLOT_CODE_OK);
+    sandlot_session_close(session, NULL);
+    expect_nothing_left();
+}
+
 /* Both directions through descriptors, and what a box cannot do as a job is told. */
 static void test_jobs_of_transfers(void **state)
 {
@@ -1430,6 +1471,7 @@ int main(void)
         SESSION_TEST(test_jobs),
         SESSION_TEST(test_jobs_of_files),
         SESSION_TEST(test_jobs_of_transfers),
+        SESSION_TEST(test_jobs_of_life),
         SESSION_TEST(test_freed_jobs_are_not_told_of),
         SESSION_TEST(test_jobs_notify),
         SESSION_TEST(test_transfers_of_memory),

@@ -7,24 +7,58 @@
         print(box.execute("python3 hello.py").text)
 """
 
+from sandlot import _library
 from sandlot._asynchronous import AsyncSandbox
 from sandlot._blocking import Sandbox
-from sandlot._library import library as _library
-from sandlot._results import Entry, Found, Match, Matches, Page, Provider, Result, SandlotError
-from sandlot._runtime import list_providers
+from sandlot._network import Forward
+from sandlot._results import (
+    Change,
+    Entry,
+    Found,
+    Leftover,
+    Listed,
+    Log,
+    Match,
+    Matches,
+    Network,
+    NetworkEvent,
+    Page,
+    PortUrl,
+    Process,
+    Provider,
+    Result,
+    SandlotError,
+    ToolAnswer,
+)
+from sandlot._runtime import default_provider, list_providers, tools
+from sandlot._sandboxes import AsyncSandboxes, Sandboxes
 
 __all__ = [
     "AsyncSandbox",
+    "AsyncSandboxes",
+    "Change",
     "Entry",
+    "Forward",
     "Found",
+    "Leftover",
+    "Listed",
+    "Log",
     "Match",
     "Matches",
+    "Network",
+    "NetworkEvent",
     "Page",
+    "PortUrl",
+    "Process",
     "Provider",
     "Result",
-    "SandlotError",
     "Sandbox",
+    "Sandboxes",
+    "SandlotError",
+    "ToolAnswer",
+    "default_provider",
     "list_providers",
+    "tools",
 ]
-__version__: str = _library.version().decode()
+__version__: str = _library.library.version().decode()
 """That of the library that is loaded."""

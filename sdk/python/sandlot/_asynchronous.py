@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import TracebackType
+from typing import Any
 
 from sandlot import _calls
 from sandlot._base import Base
-from sandlot._results import Entry, Found, Matches, Page, Result
+from sandlot._changes import AsyncChanges
+from sandlot._network import AsyncPorts, AsyncSandboxNetwork
+from sandlot._processes import AsyncProcesses
+from sandlot._results import Entry, Found, Matches, Page, Result, ToolAnswer
 
 
 class AsyncSandbox(Base):
@@ -17,8 +22,31 @@ class AsyncSandbox(Base):
         async with AsyncSandbox() as box:
             print((await box.execute("uname -a")).text)
 
-    `Base` tells what it is made with. Calls overlap; cancelling a task cancels its call.
+    `Base` tells what it is made with. `processes`, `network`, `ports` and `changes` are calls that belong together.
+    Calls overlap; cancelling a task cancels its call.
     """
+
+    @cached_property
+    def processes(self) -> AsyncProcesses:
+        """Background processes in it."""
+        return AsyncProcesses(self._open)
+
+    @cached_property
+    def network(self) -> AsyncSandboxNetwork:
+        """What it may reach."""
+        return AsyncSandboxNetwork(self._open)
+
+    @cached_property
+    def ports(self) -> AsyncPorts:
+        """Servers in it."""
+        ports = AsyncPorts(self._open)
+        self._forwards.append(ports.close)
+        return ports
+
+    @cached_property
+    def changes(self) -> AsyncChanges:
+        """What has become of a folder of this machine in it."""
+        return AsyncChanges(self._open)
 
     async def __aenter__(self) -> AsyncSandbox:
         await self.open()
@@ -103,3 +131,34 @@ class AsyncSandbox(Base):
     async def download(self, path: str) -> bytes:
         """All bytes of the file at an absolute path in the sandbox."""
         return await _calls.download(self._open(), path).wait_async()
+
+    async def terminal(
+        self,
+        input: int,
+        output: Callable[[bytes], None],
+        *,
+        command: str | None = None,
+        window: Callable[[], tuple[int, int]] | None = None,
+        resized: int = -1,
+        working_dir: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        term: str | None = None,
+    ) -> int | None:
+        """Runs a command (None: a shell) in a terminal of the sandbox until it ends; its exit code, None: unknown.
+
+        `input`: the descriptor of what is typed, whose end hangs up. `output` gets what is shown, `window` tells rows and columns, both on
+        a thread of the library; `resized`: a descriptor that is readable when the window has changed.
+        """
+        call = _calls.terminal(self._open(), input, output, command, window, resized, working_dir, environment, term)
+        return await call.wait_async()
+
+    async def tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        maximum_bytes: int = 0,
+        output: Callable[[bytes], None] | None = None,
+    ) -> ToolAnswer:
+        """Calls one of `tools()` for a model; what the model could mend is an answer with `is_error`."""
+        return await _calls.tool(self._open(), name, arguments, maximum_bytes, output).wait_async()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sandlot import _library as c
 from sandlot import _runtime
 from sandlot._calls import Progress
-from sandlot._jobs import Call
+from sandlot._jobs import Call, raise_error
 from sandlot._library import library
 from sandlot._results import SandlotError
 
@@ -28,6 +30,10 @@ class Base:
     keep        leave the sandbox running when this is closed
     config_file instead of the user's own configuration
     progress    called with what is going on while it starts, and how far (done, total; total 0: unknown)
+    network     what it may reach: "off", "allow" or "open"; None: what the configuration says
+    allow       with "allow" or None: entries such as "*.example.com", "host:5432", "10.0.0.0/8", "@pypi"
+    name        what people call it; the command takes it wherever it takes an id
+    setup_output  called with what the setup script prints, as it comes
     """
 
     def __init__(
@@ -42,8 +48,14 @@ class Base:
         keep: bool = False,
         config_file: str | None = None,
         progress: Progress | None = None,
+        network: str | None = None,
+        allow: Sequence[str] | None = None,
+        name: str | None = None,
+        setup_output: Callable[[bytes], None] | None = None,
     ) -> None:
-        self._options = (provider, sandbox_id, snapshot, setup, scope, parameters, keep, config_file, progress)
+        made = (provider, sandbox_id, snapshot, setup, scope, parameters, keep, config_file, progress)
+        self._options = (*made, network, allow, name, setup_output)
+        self._forwards: list[Callable[[], None]] = []
         self._session: Any = None
         self._owner = 0
 
@@ -61,6 +73,17 @@ class Base:
     def working_dir(self) -> str:
         """The directory in which commands start and relative paths begin."""
         return os.fsdecode(library.session_working_dir(self._open()))
+
+    @property
+    def can_execute(self) -> bool:
+        """Can commands be run in it, or does its provider only serve files?"""
+        return bool(library.session_can_execute(self._open()))
+
+    def detach(self) -> None:
+        """With `keep`: records that it is left on purpose. Until then, or until it is closed, it is a leftover if this process dies."""
+        error = c.Error()
+        if library.session_detach(self._open(), ctypes.byref(error)) < 0:
+            raise_error(error)
 
     def _open(self) -> Any:
         if self._session is None or self._owner != os.getpid():
@@ -82,6 +105,8 @@ class Base:
         _open_sandboxes.discard(self)
         if session is None or self._owner != os.getpid():
             return None
+        for close in self._forwards:
+            close()
         return _runtime.close_session(session)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import TracebackType
+from typing import Any
 
 from sandlot import _calls
 from sandlot._base import Base
-from sandlot._results import Entry, Found, Matches, Page, Result
+from sandlot._changes import Changes
+from sandlot._network import Ports, SandboxNetwork
+from sandlot._processes import Processes
+from sandlot._results import Entry, Found, Matches, Page, Result, ToolAnswer
 
 
 class Sandbox(Base):
@@ -17,8 +22,31 @@ class Sandbox(Base):
         with Sandbox() as box:
             print(box.execute("uname -a").text)
 
-    `Base` tells what it is made with. Ctrl-C cancels the call that waits.
+    `Base` tells what it is made with. `processes`, `network`, `ports` and `changes` are calls that belong together.
+    Ctrl-C cancels the call that waits.
     """
+
+    @cached_property
+    def processes(self) -> Processes:
+        """Background processes in it."""
+        return Processes(self._open)
+
+    @cached_property
+    def network(self) -> SandboxNetwork:
+        """What it may reach."""
+        return SandboxNetwork(self._open)
+
+    @cached_property
+    def ports(self) -> Ports:
+        """Servers in it."""
+        ports = Ports(self._open)
+        self._forwards.append(ports.close)
+        return ports
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What has become of a folder of this machine in it."""
+        return Changes(self._open)
 
     def __enter__(self) -> Sandbox:
         self.open()
@@ -103,3 +131,34 @@ class Sandbox(Base):
     def download(self, path: str) -> bytes:
         """All bytes of the file at an absolute path in the sandbox."""
         return _calls.download(self._open(), path).wait()
+
+    def terminal(
+        self,
+        input: int,
+        output: Callable[[bytes], None],
+        *,
+        command: str | None = None,
+        window: Callable[[], tuple[int, int]] | None = None,
+        resized: int = -1,
+        working_dir: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        term: str | None = None,
+    ) -> int | None:
+        """Runs a command (None: a shell) in a terminal of the sandbox until it ends; its exit code, None: unknown.
+
+        `input`: the descriptor of what is typed, whose end hangs up. `output` gets what is shown, `window` tells rows and columns, both on
+        a thread of the library; `resized`: a descriptor that is readable when the window has changed.
+        """
+        call = _calls.terminal(self._open(), input, output, command, window, resized, working_dir, environment, term)
+        return call.wait()
+
+    def tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        maximum_bytes: int = 0,
+        output: Callable[[bytes], None] | None = None,
+    ) -> ToolAnswer:
+        """Calls one of `tools()` for a model; what the model could mend is an answer with `is_error`."""
+        return _calls.tool(self._open(), name, arguments, maximum_bytes, output).wait()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._jobs import Call
+from sandlot._jobs import Call, nothing
 from sandlot._library import library
-from sandlot._results import Entry, Found, Match, Matches, Page, Result
+from sandlot._results import Entry, Found, Match, Matches, Page, Result, ToolAnswer
 
 Progress = Callable[[str, int, int], None]
 
@@ -34,6 +35,16 @@ def strings(words: Sequence[str]) -> Any:
 def pairs(values: Mapping[str, str] | None) -> Any:
     """NAME=value for each, or NULL."""
     return strings([f"{name}={value}" for name, value in values.items()]) if values else None
+
+
+def receiver(sink: Callable[[bytes], None]) -> Callable[[Any, int, int], bool]:
+    """SINK for what C hands out."""
+
+    def receive(_context: Any, data: int, length: int) -> bool:
+        sink(ctypes.string_at(data, length))
+        return True
+
+    return receive
 
 
 def execute(
@@ -73,13 +84,62 @@ def execute(
 
     call = Call(lambda error: library.submit_execute(session, ctypes.byref(request), error), finish, request, words)
     if output is not None:
-        sink = output
+        request.output = c.OUTPUT(call.guarded(receiver(output), False))
+    return call
 
-        def receive(_context: Any, data: int, length: int) -> bool:
-            sink(ctypes.string_at(data, length))
-            return True
 
-        request.output = c.OUTPUT(call.guarded(receive, False))
+def terminal(
+    session: Any,
+    input_fd: int,
+    output: Callable[[bytes], None],
+    command: str | None,
+    window: Callable[[], tuple[int, int]] | None,
+    resized_fd: int,
+    working_dir: str | None,
+    environment: Mapping[str, str] | None,
+    term: str | None,
+) -> Call[int | None]:
+    words = pairs(environment)
+    request = c.Terminal(
+        command=encoded(command),
+        working_dir=encoded(working_dir),
+        environment=words,
+        term=encoded(term),
+        input_fd=input_fd,
+        resized_fd=resized_fd,
+    )
+    code = ctypes.c_int(-1)
+    call: Call[int | None] = Call(
+        lambda error: library.submit_run_terminal(session, ctypes.byref(request), ctypes.byref(code), error),
+        lambda _job: code.value if code.value >= 0 else None,
+        request,
+        words,
+        code,
+    )
+    request.output = c.OUTPUT(call.guarded(receiver(output), False))
+    if window is not None:
+        ask = window
+
+        def tell(_context: Any, rows: Any, columns: Any) -> None:
+            rows[0], columns[0] = ask()
+
+        request.window = c.WINDOW(call.guarded(tell, None))
+    return call
+
+
+def tool(
+    session: Any, name: str, arguments: Mapping[str, Any], maximum_bytes: int, output: Callable[[bytes], None] | None
+) -> Call[ToolAnswer]:
+    request = c.ToolCall(name=encoded(name), arguments=json.dumps(arguments).encode(), maximum_bytes=maximum_bytes)
+    answer = c.ToolAnswer()
+    call = Call(
+        lambda error: library.submit_tool(session, ctypes.byref(request), ctypes.byref(answer), error),
+        lambda _job: ToolAnswer(json.loads(answer.content), json.loads(answer.meta or b"{}"), answer.is_error),
+        request,
+        answer,
+    )
+    if output is not None:
+        request.output = c.BYTES(call.guarded(receiver(output), None))
     return call
 
 
@@ -110,7 +170,7 @@ def write(session: Any, path: str, content: str | bytes) -> Call[None]:
     data = content.encode() if isinstance(content, str) else bytes(content)
     request = c.Write(path=encoded(path), content=data, content_length=len(data))
     return Call(
-        lambda error: library.submit_write_file(session, ctypes.byref(request), error), lambda _job: None, request, data
+        lambda error: library.submit_write_file(session, ctypes.byref(request), error), nothing, request, data
     )
 
 
@@ -137,7 +197,7 @@ def edit(session: Any, path: str, old: str, new: str, replace_all: bool) -> Call
 
 def remove(session: Any, path: str) -> Call[None]:
     request = c.Remove(path=encoded(path))
-    return Call(lambda error: library.submit_remove_file(session, ctypes.byref(request), error), lambda _job: None, request)
+    return Call(lambda error: library.submit_remove_file(session, ctypes.byref(request), error), nothing, request)
 
 
 def _collector(call: Call[Any], entries: list[Entry], sizes: bool) -> Any:
@@ -206,7 +266,7 @@ def transfer(session: Any, up: bool, path: str, local: str | os.PathLike[str], r
     items = (c.TransferItem * 1)(item)
     request = c.TransferRequest(items=items, count=1, recursive=recursive)
     submit = library.submit_upload if up else library.submit_download
-    return Call(lambda error: submit(session, ctypes.byref(request), error), lambda _job: None, request, items, item)
+    return Call(lambda error: submit(session, ctypes.byref(request), error), nothing, request, items, item)
 
 
 def upload(session: Any, path: str, content: bytes) -> Call[None]:
@@ -214,7 +274,7 @@ def upload(session: Any, path: str, content: bytes) -> Call[None]:
     request = c.UploadBytes(path=encoded(path), content=data, content_length=len(data))
     return Call(
         lambda error: library.submit_upload_from_memory(session, ctypes.byref(request), error),
-        lambda _job: None,
+        nothing,
         request,
         data,
     )

@@ -20,6 +20,7 @@ from sandlot._blocking import Sandbox
 from sandlot._deepagents_sandbox import SandlotSandbox
 from sandlot._jobs import Call
 from sandlot._results import Provider, SandlotError
+from sandlot._sandboxes import Sandboxes
 
 _NAME = "sandlot"
 _BAD_USAGE = {"usage", "unknown_provider", "not_supported", "invalid_path"}
@@ -82,7 +83,7 @@ def _ending(sandbox_id: str) -> list[Call[None]]:
             deleted = deleted or opened.owned
     if not deleted:
         provider = known[0].provider if known else _runtime.default_provider()
-        calls.insert(0, _runtime.delete_sandbox(provider, known[0].parameters if known else {}, sandbox_id))
+        calls.insert(0, Sandboxes(provider, parameters=known[0].parameters if known else {})._deleting(sandbox_id))
     return calls
 
 

@@ -110,3 +110,28 @@ class Call(Generic[T]):
                 library.job_cancel(self._job)
             finally:
                 loop.remove_reader(descriptor)
+
+
+def nothing(_job: Any) -> None:
+    """The fruit of a call that has none."""
+
+
+def listing(kind: Callable[..., Any], made: Callable[[Any], T], start: Callable[[Any, Any], Any], *keep: Any) -> Call[list[T]]:
+    """A call that hands out structs one by one, to a callback of this KIND: a list of what MADE makes of each."""
+    found: list[T] = []
+
+    def receive(_context: Any, pointer: Any) -> bool:
+        found.append(made(pointer.contents))
+        return True
+
+    call = Call(lambda error: start(each, error), lambda _job: found, *keep)
+    each = kind(call.guarded(receive, False))
+    return call
+
+
+def error_at(pointer: Any) -> SandlotError | None:
+    """The error that C shows to a callback, which stays C's; None for NULL."""
+    if not pointer:
+        return None
+    error = pointer.contents
+    return SandlotError(library.code_name(error.code).decode(), (error.message or b"it failed").decode(errors="replace"))

@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from ctypes import c_bool, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_bool, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 
@@ -48,6 +48,9 @@ class SessionOptions(Sized):
         ("progress", PROGRESS),
         ("setup_output", BYTES),
         ("context", c_void_p),
+        ("network", c_char_p),
+        ("allow", ctypes.POINTER(c_char_p)),
+        ("name", c_char_p),
     ]
 
 
@@ -269,6 +272,227 @@ class Target(Sized):
 PROVIDER = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(ListedProvider))
 
 
+class Start(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("command", c_char_p),
+        ("working_dir", c_char_p),
+        ("environment", ctypes.POINTER(c_char_p)),
+        ("timeout_ms", c_int64),
+        ("log_bytes", c_uint64),
+        ("has_input", c_bool),
+        ("separate_errors", c_bool),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Process(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("id", c_char * 16),
+        ("state", c_int),
+        ("has_exit_code", c_bool),
+        ("timed_out", c_bool),
+        ("input_open", c_bool),
+        ("separate_errors", c_bool),
+        ("exit_code", c_int),
+        ("started_at_ms", c_int64),
+        ("ended_at_ms", c_int64),
+        ("output_first", c_uint64),
+        ("output_total", c_uint64),
+        ("errors_first", c_uint64),
+        ("errors_total", c_uint64),
+        ("command", c_char_p),
+    ]
+
+
+EACH_PROCESS = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(Process))
+LOG = ctypes.CFUNCTYPE(c_bool, c_void_p, c_uint64, c_void_p, c_size_t)
+
+
+class Follow(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("id", c_char_p),
+        ("start", c_int64),
+        ("most", c_uint64),
+        ("wait_ms", c_int64),
+        ("errors", c_bool),
+        ("first_news", c_bool),
+        ("output", LOG),
+        ("context", c_void_p),
+        ("cancellation", c_void_p),
+    ]
+
+
+class Signal(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("id", c_char_p),
+        ("name", c_char_p),
+        ("grace_ms", c_int64),
+        ("cancellation", c_void_p),
+    ]
+
+
+WINDOW = ctypes.CFUNCTYPE(None, c_void_p, ctypes.POINTER(c_uint16), ctypes.POINTER(c_uint16))
+
+
+class Terminal(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("command", c_char_p),
+        ("working_dir", c_char_p),
+        ("environment", ctypes.POINTER(c_char_p)),
+        ("term", c_char_p),
+        ("input_fd", c_int),
+        ("resized_fd", c_int),
+        ("window", WINDOW),
+        ("output", OUTPUT),
+        ("context", c_void_p),
+        ("cancellation", c_void_p),
+    ]
+
+
+class ToolCall(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("arguments", c_char_p),
+        ("maximum_bytes", c_size_t),
+        ("output", BYTES),
+        ("context", c_void_p),
+        ("cancellation", c_void_p),
+    ]
+
+
+class ToolAnswer(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("is_error", c_bool),
+        ("content", c_char_p),
+        ("meta", c_char_p),
+    ]
+
+    def __del__(self) -> None:
+        library.tool_answer_clear(ctypes.byref(self))
+
+
+class Change(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("path", c_char_p),
+        ("type", c_char_p),
+        ("kind", c_int),
+        ("old_mode", c_uint32),
+        ("new_mode", c_uint32),
+        ("old_bytes", c_uint64),
+        ("new_bytes", c_uint64),
+        ("link_target", c_char_p),
+        ("risk", c_char_p),
+        ("binary", c_bool),
+        ("conflict", c_bool),
+    ]
+
+
+EACH_CHANGE = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(Change))
+EACH_APPLIED = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(Change), ctypes.POINTER(Error))
+
+
+class ChangesRequest(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("paths", ctypes.POINTER(c_char_p)),
+        ("force", ctypes.POINTER(c_char_p)),
+        ("folder", c_char_p),
+        ("allow_risky", c_bool),
+        ("dry_run", c_bool),
+        ("cancellation", c_void_p),
+    ]
+
+
+class NetworkState(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("mode", c_char_p),
+        ("allow", ctypes.POINTER(c_char_p)),
+        ("credential_hosts", ctypes.POINTER(c_char_p)),
+        ("credential_headers", ctypes.POINTER(c_char_p)),
+        ("source", c_char_p),
+        ("note", c_char_p),
+    ]
+
+
+class NetworkChange(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("mode", c_char_p),
+        ("allow", ctypes.POINTER(c_char_p)),
+        ("deny", ctypes.POINTER(c_char_p)),
+        ("cancellation", c_void_p),
+    ]
+
+
+class NetworkEvent(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("number", c_uint64),
+        ("at_ms", c_int64),
+        ("allowed", c_bool),
+        ("port", c_uint16),
+        ("host", c_char_p),
+        ("rule", c_char_p),
+        ("reason", c_char_p),
+        ("bytes_in", c_uint64),
+        ("bytes_out", c_uint64),
+        ("duration_ms", c_int64),
+    ]
+
+
+TELL_NETWORK = ctypes.CFUNCTYPE(None, c_void_p, ctypes.POINTER(NetworkState))
+EACH_EVENT = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(NetworkEvent))
+CONNECTION = ctypes.CFUNCTYPE(None, c_void_p, ctypes.POINTER(Error))
+
+
+class ForwardRequest(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("port", c_uint16),
+        ("local_port", c_uint16),
+        ("address", c_char_p),
+        ("connection", CONNECTION),
+        ("context", c_void_p),
+    ]
+
+
+class PortUrl(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("url", c_char_p),
+        ("header", c_char_p),
+        ("expires_at_ms", c_int64),
+        ("is_public", c_bool),
+    ]
+
+    def __del__(self) -> None:
+        library.port_url_clear(ctypes.byref(self))
+
+
+class ListedSandbox(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("id", c_char_p),
+        ("provider", c_char_p),
+        ("state", c_char_p),
+        ("created_at_ms", c_int64),
+        ("mine", c_bool),
+    ]
+
+
+EACH_SANDBOX = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(ListedSandbox))
+LEFTOVER = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_char_p, ctypes.POINTER(Error))
+
+
 _P = c_void_p
 _E = ctypes.POINTER(Error)
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
@@ -300,6 +524,41 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "submit_download": (_P, [_P, ctypes.POINTER(TransferRequest), _E]),
     "submit_upload_from_memory": (_P, [_P, ctypes.POINTER(UploadBytes), _E]),
     "submit_download_to_memory": (_P, [_P, ctypes.POINTER(DownloadBytes), ctypes.POINTER(Bytes), _E]),
+    "process_clear": (None, [ctypes.POINTER(Process)]),
+    "tool_answer_clear": (None, [ctypes.POINTER(ToolAnswer)]),
+    "port_url_clear": (None, [ctypes.POINTER(PortUrl)]),
+    "tools": (_P, [c_bool]),
+    "session_can_execute": (c_bool, [_P]),
+    "session_detach": (c_int, [_P, _E]),
+    "submit_start_process": (_P, [_P, ctypes.POINTER(Start), c_char_p, _E]),
+    "submit_list_processes": (_P, [_P, EACH_PROCESS, _P, _E]),
+    "submit_follow_process": (_P, [_P, ctypes.POINTER(Follow), ctypes.POINTER(c_uint64), ctypes.POINTER(Process), _E]),
+    "submit_signal_process": (_P, [_P, ctypes.POINTER(Signal), _E]),
+    "submit_write_process": (_P, [_P, c_char_p, c_char_p, c_size_t, c_bool, ctypes.POINTER(c_uint64), _E]),
+    "submit_run_terminal": (_P, [_P, ctypes.POINTER(Terminal), ctypes.POINTER(c_int), _E]),
+    "submit_tool": (_P, [_P, ctypes.POINTER(ToolCall), ctypes.POINTER(ToolAnswer), _E]),
+    "submit_import": (_P, [_P, c_char_p, ctypes.POINTER(c_char_p), _E]),
+    "submit_list_changes": (_P, [_P, ctypes.POINTER(ChangesRequest), EACH_CHANGE, _P, _E]),
+    "submit_export_changes": (_P, [_P, ctypes.POINTER(ChangesRequest), c_int, c_int, _E]),
+    "submit_apply_changes": (_P, [_P, ctypes.POINTER(ChangesRequest), EACH_APPLIED, _P, _E]),
+    "can_change_network": (c_bool, [_P]),
+    "has_network_log": (c_bool, [_P]),
+    "submit_show_network": (_P, [_P, TELL_NETWORK, _P, _E]),
+    "submit_change_network": (_P, [_P, ctypes.POINTER(NetworkChange), _E]),
+    "submit_read_network_log": (_P, [_P, c_uint64, EACH_EVENT, _P, _E]),
+    "forward_open": (_P, [_P, ctypes.POINTER(ForwardRequest), _E]),
+    "forward_port": (c_uint16, [_P]),
+    "forward_descriptor": (c_int, [_P]),
+    "forward_close": (None, [_P]),
+    "submit_port_url": (_P, [_P, c_uint16, c_int64, ctypes.POINTER(PortUrl), _E]),
+    "submit_list": (_P, [_P, ctypes.POINTER(Target), EACH_SANDBOX, _P, _E]),
+    "submit_pause": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
+    "submit_resume": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
+    "submit_snapshot": (_P, [_P, ctypes.POINTER(Target), c_char_p, c_char_p, c_bool, ctypes.POINTER(_P), _E]),
+    "submit_list_snapshots": (_P, [_P, ctypes.POINTER(Target), EACH_SANDBOX, _P, _E]),
+    "submit_delete_snapshot": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
+    "submit_fork": (_P, [_P, ctypes.POINTER(Target), c_char_p, ctypes.POINTER(_P), _E]),
+    "submit_collect_garbage": (_P, [_P, LEFTOVER, _P, _E]),
     "job_descriptor": (c_int, [_P]),
     "job_cancel": (None, [_P]),
     "job_wait": (c_int, [_P, c_int, _E]),
@@ -319,6 +578,15 @@ class Library:
             function.restype = result
             function.argtypes = arguments
             setattr(self, name, function)
+        self.free = ctypes.CDLL(None).free
+        self.free.argtypes = [c_void_p]
+        self.free.restype = None
+
+    def take_text(self, address: int | None) -> str:
+        """The text at ADDRESS, which is freed."""
+        text = ctypes.string_at(address or 0).decode(errors="replace") if address else ""
+        self.free(address)
+        return text
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)  # every function is an attribute already; this is for type checkers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class SandlotError(Exception):
@@ -92,6 +93,149 @@ class Matches:
 
     matches: list[Match]
     truncated: bool
+
+
+@dataclass(frozen=True)
+class Process:
+    """A background process, as it was when the sandbox looked."""
+
+    id: str
+    command: str
+    """Of one of more than 4 KiB the beginning, and then "..."."""
+    state: str
+    """"running", "exited", or "lost": nobody saw its end."""
+    exit_code: int | None
+    """0 to 255, 128 + n for signal n, 124 after its time limit; None: it has not ended, or nobody saw it."""
+    timed_out: bool
+    input_open: bool
+    separate_errors: bool
+    started_at: float
+    """Seconds since 1970, UTC, of the sandbox's clock."""
+    ended_at: float | None
+    output_first: int
+    """What is kept of the output are its bytes from this one to `output_total`."""
+    output_total: int
+    errors_first: int
+    """The same of standard error, where that is a log of its own."""
+    errors_total: int
+
+
+@dataclass(frozen=True)
+class Log:
+    """A part of what a background process has printed."""
+
+    content: bytes
+    start: int
+    """Where it begins; later than what was asked for where the beginning is no longer kept."""
+    next: int
+    """Where to go on."""
+    process: Process
+
+    @property
+    def text(self) -> str:
+        """The content as text; bytes that are no UTF-8 become U+FFFD."""
+        return self.content.decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """What a tool for agents answers."""
+
+    content: list[dict[str, Any]]
+    """{"type": "text", "text": …} and {"type": "image", "data": …, "mimeType": …}."""
+    meta: dict[str, Any]
+    is_error: bool
+    """Something that a model can mend; the content says what."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A path that differs between a sandbox and the folder of this machine that it began with."""
+
+    path: str
+    """Below the working directory."""
+    kind: str
+    """"added", "modified", "removed", "mode" or "type"."""
+    type: str
+    """"file", "directory", "symlink", "fifo", "socket" or "device"; of a removed path what it was."""
+    old_mode: int
+    new_mode: int
+    old_size: int
+    new_size: int
+    link_target: str | None
+    risk: str | None
+    """Why to look at it first."""
+    binary: bool
+    conflict: bool
+    """The folder of this machine has been changed there too."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a sandbox may reach."""
+
+    mode: str | None
+    """"off", "allow" or "open"; None: what the provider always gives."""
+    allow: list[str]
+    credentials: dict[str, str]
+    """The header that gets a secret outside the sandbox, by host."""
+    source: str | None
+    """Where that was asked for."""
+    note: str | None
+    """What is the matter with it."""
+
+
+@dataclass(frozen=True)
+class NetworkEvent:
+    """One decision about a connection or request of a sandbox."""
+
+    number: int
+    at: float
+    """Seconds since 1970, UTC."""
+    allowed: bool
+    host: str
+    port: int
+    rule: str | None
+    reason: str | None
+    bytes_in: int
+    bytes_out: int
+    duration: float
+    """Seconds."""
+
+
+@dataclass(frozen=True)
+class PortUrl:
+    """Where a vendor's own network reaches a port of a sandbox."""
+
+    url: str
+    header: str | None
+    """"Name: value" that every request needs, a secret."""
+    expires_at: float | None
+    """Seconds since 1970, UTC; None: with the sandbox."""
+    is_public: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A sandbox, or a snapshot, of a provider."""
+
+    id: str
+    provider: str
+    state: str | None
+    created_at: float | None
+    """Seconds since 1970, UTC."""
+    mine: bool
+    """This user's Sandlot on this machine has made it; of a snapshot it means nothing."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """What a dead process had left behind."""
+
+    provider: str
+    id: str | None
+    problem: SandlotError | None
+    """Why it is still there; None: it is gone."""
 
 
 @dataclass(frozen=True)

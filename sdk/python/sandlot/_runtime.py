@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._calls import Progress, encoded, strings
+from sandlot._calls import Progress, encoded, receiver, strings
 from sandlot._jobs import Call, raise_error
 from sandlot._library import library
 from sandlot._results import Provider
@@ -39,6 +40,10 @@ def open_session(
     keep: bool,
     config_file: str | None,
     progress: Progress | None,
+    network: str | None,
+    allow: Sequence[str] | None,
+    name: str | None,
+    setup_output: Callable[[bytes], None] | None,
 ) -> Call[Any]:
     options = c.SessionOptions(
         provider=encoded(provider),
@@ -47,12 +52,16 @@ def open_session(
         setup_file=encoded(setup),
         scope=encoded(scope),
         keep=keep,
+        network=encoded(network),
+        name=encoded(name),
     )
+    entries = None if allow is None else strings(allow)
+    options.allow = entries
     words = strings([f"{name}={value}" for name, value in (parameters or {}).items()])
     options.parameters = words
     host = runtime(config_file)
     call: Call[Any] = Call(
-        lambda error: library.submit_session_open(host, ctypes.byref(options), error), library.job_session, options, words
+        lambda error: library.submit_session_open(host, ctypes.byref(options), error), library.job_session, options, words, entries
     )
     if progress is not None:
         sink = progress
@@ -61,25 +70,13 @@ def open_session(
             sink(what.decode(errors="replace"), done, total)
 
         options.progress = c.PROGRESS(call.guarded(tell, None))
+    if setup_output is not None:
+        options.setup_output = c.BYTES(call.guarded(receiver(setup_output), None))
     return call
 
 
 def close_session(session: Any) -> Call[None]:
     return Call(lambda error: library.submit_session_close(session, error), lambda _job: None)
-
-
-def delete_sandbox(
-    provider: str | None, parameters: Mapping[str, str], sandbox_id: str, config_file: str | None = None
-) -> Call[None]:
-    """Of a provider, None: "local". One that does not exist counts as deleted."""
-    target = c.Target(provider=encoded(provider))
-    words = strings([f"{name}={value}" for name, value in parameters.items()])
-    target.parameters = words
-    name = encoded(sandbox_id)
-    host = runtime(config_file)
-    return Call(
-        lambda error: library.submit_delete(host, ctypes.byref(target), name, error), lambda _job: None, target, words, name
-    )
 
 
 def default_provider(config_file: str | None = None) -> str | None:
@@ -113,3 +110,9 @@ def list_providers(config_file: str | None = None) -> list[Provider]:
     if library.list_providers(runtime(config_file), c.PROVIDER(receive), None, ctypes.byref(error)) < 0:
         raise_error(error)
     return providers
+
+
+def tools(*, execute: bool = True) -> list[dict[str, Any]]:
+    """The tools for agents that `Sandbox.tool` calls, as a model takes them; `execute`: with that which runs commands."""
+    made: list[dict[str, Any]] = json.loads(library.take_text(library.tools(execute)))
+    return made

@@ -1,0 +1,168 @@
+#include "base/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* As many wait for more work; the others end. */
+enum { MOST_IDLE = 4 };
+
+struct thread {
+    pthread_t id;
+    pthread_cond_t woken;
+    void (*run)(void *argument); /* NULL: none yet */
+    void *argument;
+    struct threads *all;
+    struct thread *next; /* in the list that it is in */
+};
+
+struct threads {
+    pthread_mutex_t lock;   /* over what follows, and what the threads have */
+    pthread_cond_t settled; /* nobody is busy any more */
+    struct thread *idle;
+    struct thread *ended; /* to be joined */
+    size_t idle_count;
+    size_t busy;
+    bool closing;
+    pid_t process; /* a forked child has none of the threads */
+};
+
+struct threads *threads_new(void)
+{
+    struct threads *threads = calloc(1, sizeof(*threads));
+
+    if (!threads)
+        return NULL;
+    pthread_mutex_init(&threads->lock, NULL);
+    pthread_cond_init(&threads->settled, NULL);
+    threads->process = getpid();
+    return threads;
+}
+
+/* Joins all threads of LIST, which are about to end. */
+static void join_all(struct thread *list)
+{
+    while (list) {
+        struct thread *next = list->next;
+
+        pthread_join(list->id, NULL);
+        pthread_cond_destroy(&list->woken);
+        free(list);
+        list = next;
+    }
+}
+
+/* With the lock: the work is done. Does the thread wait for more? */
+static bool settle(struct thread *thread)
+{
+    struct threads *threads = thread->all;
+    const bool stays = !threads->closing && threads->idle_count < MOST_IDLE;
+    struct thread **list = stays ? &threads->idle : &threads->ended;
+
+    thread->run = NULL;
+    thread->next = *list;
+    *list = thread;
+    threads->idle_count += stays;
+    if (--threads->busy == 0)
+        pthread_cond_signal(&threads->settled);
+    return stays;
+}
+
+static void *live(void *argument)
+{
+    struct thread *thread = argument;
+    struct threads *threads = thread->all;
+
+    do {
+        thread->run(thread->argument);
+        pthread_mutex_lock(&threads->lock);
+        if (settle(thread))
+            while (!thread->run && !threads->closing)
+                pthread_cond_wait(&thread->woken, &threads->lock);
+        pthread_mutex_unlock(&threads->lock);
+    } while (thread->run);
+    return NULL;
+}
+
+void threads_free(struct threads *threads)
+{
+    if (!threads || threads->process != getpid())
+        return;
+    pthread_mutex_lock(&threads->lock);
+    threads->closing = true;
+    while (threads->busy > 0)
+        pthread_cond_wait(&threads->settled, &threads->lock);
+    for (struct thread *thread = threads->idle; thread; thread = thread->next)
+        pthread_cond_signal(&thread->woken);
+    pthread_mutex_unlock(&threads->lock);
+    join_all(threads->idle);
+    join_all(threads->ended);
+    pthread_cond_destroy(&threads->settled);
+    pthread_mutex_destroy(&threads->lock);
+    free(threads);
+}
+
+/* A new thread for what RUN names. 0 or an errno value. */
+static int begin(struct threads *threads, void (*run)(void *argument), void *argument)
+{
+    struct thread *thread = calloc(1, sizeof(*thread));
+
+    if (!thread)
+        return ENOMEM;
+    *thread = (struct thread){.run = run, .argument = argument, .all = threads};
+    pthread_cond_init(&thread->woken, NULL);
+    int failed = pthread_create(&thread->id, NULL, live, thread);
+
+    if (failed) {
+        pthread_cond_destroy(&thread->woken);
+        free(thread);
+    }
+    return failed;
+}
+
+/* Takes back that one more is busy. */
+static void take_back(struct threads *threads)
+{
+    pthread_mutex_lock(&threads->lock);
+    threads->busy--;
+    pthread_mutex_unlock(&threads->lock);
+}
+
+/* A forked child begins anew: it has no thread but the one that forked, whatever another held at that moment. */
+static void forget_parent(struct threads *threads)
+{
+    pthread_mutex_init(&threads->lock, NULL);
+    pthread_cond_init(&threads->settled, NULL);
+    threads->idle = threads->ended = NULL;
+    threads->idle_count = threads->busy = 0;
+    threads->process = getpid();
+}
+
+int threads_run(struct threads *threads, void (*run)(void *argument), void *argument)
+{
+    if (threads->process != getpid())
+        forget_parent(threads);
+    pthread_mutex_lock(&threads->lock);
+    struct thread *thread = threads->idle;
+    struct thread *ended = threads->ended;
+
+    threads->ended = NULL;
+    threads->busy++;
+    if (thread) {
+        threads->idle = thread->next;
+        threads->idle_count--;
+        thread->argument = argument;
+        thread->run = run;
+        pthread_cond_signal(&thread->woken);
+    }
+    pthread_mutex_unlock(&threads->lock);
+    join_all(ended);
+    int failed = thread ? 0 : begin(threads, run, argument);
+
+    if (failed)
+        take_back(threads);
+    return failed;
+}

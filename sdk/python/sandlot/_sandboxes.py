@@ -1,0 +1,163 @@
+"""The sandboxes and snapshots of a provider, without a session in one of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Any
+
+from sandlot import _library as c
+from sandlot._calls import encoded, strings
+from sandlot._jobs import Call, error_at, listing, nothing
+from sandlot._library import library
+from sandlot._results import Leftover, Listed
+from sandlot._runtime import runtime
+
+_Listing = list[Listed]
+_Leftovers = list[Leftover]
+
+
+def _listed(told: c.ListedSandbox) -> Listed:
+    state = None if told.state is None else told.state.decode(errors="replace")
+    created = told.created_at_ms / 1000 if told.created_at_ms else None
+    return Listed(told.id.decode(errors="replace"), told.provider.decode(), state, created, told.mine)
+
+
+class _Target:
+    """PROVIDER (None: "local") with PARAMETERS over those of the configuration, or of `config_file` instead of the user's own."""
+
+    def __init__(
+        self,
+        provider: str | None = None,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        config_file: str | None = None,
+    ) -> None:
+        self._words = strings([f"{name}={value}" for name, value in (parameters or {}).items()])
+        self._provider = encoded(provider)
+        self._config_file = config_file
+
+    def _call(self, submit: Any, *arguments: Any) -> Call[None]:
+        host, target = runtime(self._config_file), c.Target(provider=self._provider, parameters=self._words)
+        return Call(
+            lambda error: submit(host, ctypes.byref(target), *arguments, error), nothing, target, self._words, arguments
+        )
+
+    def _listing(self, submit: Any) -> Call[list[Listed]]:
+        host, target = runtime(self._config_file), c.Target(provider=self._provider, parameters=self._words)
+        return listing(
+            c.EACH_SANDBOX,
+            _listed,
+            lambda each, error: submit(host, ctypes.byref(target), each, None, error),
+            target,
+            self._words,
+        )
+
+    def _naming(self, submit: Any, *arguments: Any) -> Call[str]:
+        """A call that makes something with a name."""
+        host, target = runtime(self._config_file), c.Target(provider=self._provider, parameters=self._words)
+        made = ctypes.c_void_p()
+        return Call(
+            lambda error: submit(host, ctypes.byref(target), *arguments, ctypes.byref(made), error),
+            lambda _job: library.take_text(made.value),
+            target,
+            self._words,
+            arguments,
+        )
+
+    def _deleting(self, sandbox_id: str) -> Call[None]:
+        return self._call(library.submit_delete, encoded(sandbox_id))
+
+    def _garbage(self) -> Call[list[Leftover]]:
+        host = runtime(self._config_file)
+        found: list[Leftover] = []
+
+        def receive(_context: Any, provider: bytes, name: bytes | None, problem: Any) -> None:
+            found.append(Leftover(provider.decode(), None if name is None else name.decode(), error_at(problem)))
+
+        call = Call(lambda error: library.submit_collect_garbage(host, each, None, error), lambda _job: found)
+        each = c.LEFTOVER(call.guarded(receive, None))
+        return call
+
+
+class Sandboxes(_Target):
+    """The sandboxes and snapshots of a provider: made with its name (None: "local"), `parameters` and `config_file`.
+
+        Sandboxes("docker").snapshot(box.id, "ready")
+    """
+
+    def list(self) -> _Listing:
+        """All sandboxes that the provider knows."""
+        return self._listing(library.submit_list).wait()
+
+    def delete(self, sandbox_id: str) -> None:
+        """Ends one; one that does not exist (any more) counts as deleted."""
+        self._deleting(sandbox_id).wait()
+
+    def pause(self, sandbox_id: str) -> None:
+        """Stops one so that `resume`, and whatever else uses it, goes on with its files, or more."""
+        self._call(library.submit_pause, encoded(sandbox_id)).wait()
+
+    def resume(self, sandbox_id: str) -> None:
+        """Lets it go on; one that runs already is fine."""
+        self._call(library.submit_resume, encoded(sandbox_id)).wait()
+
+    def snapshot(self, sandbox_id: str, name: str | None = None, *, replace: bool = False) -> str:
+        """Keeps its state under `name` (None: one is made); returns what `snapshot=` of a sandbox takes."""
+        return self._naming(library.submit_snapshot, encoded(sandbox_id), encoded(name), replace).wait()
+
+    def snapshots(self) -> _Listing:
+        """All snapshots of the provider."""
+        return self._listing(library.submit_list_snapshots).wait()
+
+    def delete_snapshot(self, name: str) -> None:
+        """One that does not exist (any more) counts as deleted."""
+        self._call(library.submit_delete_snapshot, encoded(name)).wait()
+
+    def fork(self, sandbox_id: str) -> str:
+        """Makes a second sandbox with the files of one, which stays; returns its id."""
+        return self._naming(library.submit_fork, encoded(sandbox_id)).wait()
+
+    def collect_garbage(self) -> _Leftovers:
+        """Deletes what dead processes left behind at any provider."""
+        return self._garbage().wait()
+
+
+class AsyncSandboxes(_Target):
+    """The same for asyncio."""
+
+    async def list(self) -> _Listing:
+        """As `Sandboxes.list`."""
+        return await self._listing(library.submit_list).wait_async()
+
+    async def delete(self, sandbox_id: str) -> None:
+        """As `Sandboxes.delete`."""
+        await self._deleting(sandbox_id).wait_async()
+
+    async def pause(self, sandbox_id: str) -> None:
+        """As `Sandboxes.pause`."""
+        await self._call(library.submit_pause, encoded(sandbox_id)).wait_async()
+
+    async def resume(self, sandbox_id: str) -> None:
+        """As `Sandboxes.resume`."""
+        await self._call(library.submit_resume, encoded(sandbox_id)).wait_async()
+
+    async def snapshot(self, sandbox_id: str, name: str | None = None, *, replace: bool = False) -> str:
+        """As `Sandboxes.snapshot`."""
+        return await self._naming(library.submit_snapshot, encoded(sandbox_id), encoded(name), replace).wait_async()
+
+    async def snapshots(self) -> _Listing:
+        """As `Sandboxes.snapshots`."""
+        return await self._listing(library.submit_list_snapshots).wait_async()
+
+    async def delete_snapshot(self, name: str) -> None:
+        """As `Sandboxes.delete_snapshot`."""
+        await self._call(library.submit_delete_snapshot, encoded(name)).wait_async()
+
+    async def fork(self, sandbox_id: str) -> str:
+        """As `Sandboxes.fork`."""
+        return await self._naming(library.submit_fork, encoded(sandbox_id)).wait_async()
+
+    async def collect_garbage(self) -> _Leftovers:
+        """As `Sandboxes.collect_garbage`."""
+        return await self._garbage().wait_async()
