@@ -312,8 +312,7 @@ static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const 
 static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const char *name, int depth)
 {
     const size_t before = tree->length;
-    const int added =
-        snprintf(tree->path + before, sizeof(tree->path) - before, "%s%s", before ? "/" : "", name);
+    const int added = snprintf(tree->path + before, sizeof(tree->path) - before, "%s%s", before ? "/" : "", name);
     struct stat entry;
     enum sandlot_status status = account(tree, BLOCK);
 

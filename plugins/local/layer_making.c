@@ -63,8 +63,7 @@ static enum sandlot_status read_box(struct layer_making *making)
     making->record = sandbox_record(making->sandbox);
     if (!making->record)
         return sandbox_ended(making->sandbox, making->call);
-    if (!settings_read(making->record, &making->settings) ||
-        !layer_chain_read(making->settings.layers, &making->chain))
+    if (!settings_read(making->record, &making->settings) || !layer_chain_read(making->settings.layers, &making->chain))
         return sandlot_fail(making->call, SANDLOT_INTERNAL, "the record of the sandbox cannot be read");
     if (making->settings.confinement == CONFINEMENT_LANDLOCK)
         return sandlot_fail(making->call, SANDLOT_UNSUPPORTED,
@@ -205,9 +204,8 @@ static enum sandlot_status copy_place(struct layer_making *making, struct layer_
         return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s", strerror(errno));
     if (squash)
         status = copy_chain(making, copy, target, place);
-    return status == SANDLOT_OK
-               ? layer_copy(copy, storage, folder_of(making, place), target, is_marked(making, place))
-               : status;
+    return status == SANDLOT_OK ? layer_copy(copy, storage, folder_of(making, place), target, is_marked(making, place))
+                                : status;
 }
 
 static void note_chain(struct layer_making *making, const char *id)
@@ -235,16 +233,17 @@ static enum sandlot_status copy_box(struct layer_making *making, uint64_t left)
     AUTO_CLOSE int layer = openat(making->layers_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (layer < 0 || (copy.uid != geteuid() && fchown(layer, copy.uid, copy.gid) < 0))
-        return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s; free some disk space",
-                            strerror(errno));
+        return sandlot_fail(making->call, SANDLOT_UNAVAILABLE,
+                            "the snapshot could not be made: %s; free some disk space", strerror(errno));
     enum sandlot_status status = SANDLOT_OK;
 
     for (int place = 0; place < LAYER_PLACES && status == SANDLOT_OK; place++)
         status = copy_place(making, &copy, layer, storage, (enum layer_place)place);
     making->bytes = copy.bytes;
     if (status == SANDLOT_OK && write_size(layer, copy.bytes) < 0)
-        status = sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s; free some disk "
-                                                                 "space",
+        status = sandlot_fail(making->call, SANDLOT_UNAVAILABLE,
+                              "the snapshot could not be made: %s; free some disk "
+                              "space",
                               strerror(errno));
     note_chain(making, id);
     return status;
@@ -281,8 +280,8 @@ enum sandlot_status layer_make(struct layer_making *making, uint64_t limit)
                             "snapshots and forks take %" PRIu64 " MiB already, and may take %" PRIu64
                             "; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
                             used >> 20, limit >> 20);
-    enum sandlot_status status = client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true,
-                                            &reply, &connection);
+    enum sandlot_status status =
+        client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true, &reply, &connection);
     AUTO_CLOSE int hold = connection; /* everything goes on with its end */
 
     if (status != SANDLOT_OK)

@@ -10,13 +10,13 @@ struct layer_making {
     struct client *client;
     struct sandlot_call *call;
     struct sandbox *sandbox;
-    char *record;             /* of the box */
-    struct settings settings; /* the same, read; base_ms says since when its changes are kept */
-    char *network;            /* what the box may reach now; NULL: nothing was asked */
-    struct layer_chain chain; /* that the box lies on */
-    int layers_fd;            /* the folder of layers, locked: nothing in it is removed */
-    int snapshots_fd;         /* the folder of snapshots, locked: one is made at a time */
-    bool made;                /* a layer was begun */
+    char *record;                             /* of the box */
+    struct settings settings;                 /* the same, read; base_ms says since when its changes are kept */
+    char *network;                            /* what the box may reach now; NULL: nothing was asked */
+    struct layer_chain chain;                 /* that the box lies on */
+    int layers_fd;                            /* the folder of layers, locked: nothing in it is removed */
+    int snapshots_fd;                         /* the folder of snapshots, locked: one is made at a time */
+    bool made;                                /* a layer was begun */
     char layers[LAYERS_MOST * LAYER_ID_SIZE]; /* the chain with the one that was made */
     uint64_t bytes;                           /* of that, on disk */
 };

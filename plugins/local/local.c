@@ -43,7 +43,7 @@ struct local {
 static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
                                       const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
                                       int64_t open_files, double cpus, const char *confinement, const char *storage,
-                                      bool fake_root, int64_t snapshots_mb, const char *show, const char *image)
+                                      bool fake_root, const char *show, const char *image, int64_t snapshots_mb)
 {
     struct local *local = calloc(1, sizeof(*local));
 
@@ -479,8 +479,9 @@ static enum sandlot_status local_list_snapshots(struct sandlot_call *call, void 
     struct local *local = provider;
 
     if (cursor)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "local snapshots are listed in one page; leave the cursor "
-                                                            "out");
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "local snapshots are listed in one page; leave the cursor "
+                            "out");
     return snapshots_list(&local->client, call, listing);
 }
 

@@ -194,8 +194,8 @@ enum sandlot_status snapshot_of_fork(struct client *client, struct sandlot_call 
     AUTO_FREE char *record = status == SANDLOT_OK ? write_basis(&making) : NULL;
 
     if (status == SANDLOT_OK)
-        status = record ? read_basis(call, record, &basis->settings)
-                        : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+        status =
+            record ? read_basis(call, record, &basis->settings) : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     if (status == SANDLOT_OK) {
         basis->settings.network = making.network;
         making.network = NULL;
@@ -216,8 +216,7 @@ enum sandlot_status snapshot_find(struct client *client, struct sandlot_call *ca
     basis->lock = layers_lock(client, call, &status);
     if (basis->lock < 0)
         return status;
-    AUTO_CLOSE int folder =
-        openat(client->state_fd, SNAPSHOTS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int folder = openat(client->state_fd, SNAPSHOTS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     AUTO_FREE char *record = folder >= 0 ? read_record(folder, name) : NULL;
 
     if (record)

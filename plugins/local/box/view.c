@@ -422,8 +422,7 @@ static int new_overlay(const struct view *view, const struct lowers *lowers, con
     char lower[OPTION_SIZE];
     char paths[2][64];
 
-    if (name_lowers(lowers, lower) < 0 ||
-        (mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
+    if (name_lowers(lowers, lower) < 0 || (mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
         (mkdirat(view->folders->storage, work, 0700) < 0 && errno != EEXIST))
         return -1;
     snprintf(paths[0], sizeof paths[0], PROC_FDS "/%d/%s", view->folders->storage, upper);

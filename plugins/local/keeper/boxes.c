@@ -336,7 +336,8 @@ static int write_record(const struct building *building)
     char limits[128];
 
     cgroups_describe(&building->keeper->cgroups, limits, sizeof(limits));
-    if (!text || !add_identity(&text, building->workspace_fd) || !fields_add(&text, "id", box->id) || !fields_add_number(&text, "created_ms", box->created_ms) ||
+    if (!text || !add_identity(&text, building->workspace_fd) || !fields_add(&text, "id", box->id) ||
+        !fields_add_number(&text, "created_ms", box->created_ms) ||
         !fields_add_number(&text, "pid", box->process.pid) ||
         !fields_add_number(&text, "start_time", proc_status(box->process.pid).start_time) ||
         !fields_add_number(&text, "host_uid", box->host_uid) || !fields_add_number(&text, "host_gid", building->gid) ||

@@ -19,7 +19,8 @@ struct hold {
     size_t capacity;
 };
 
-/* Stops INIT and all below it; waits until nothing of that runs. False: it was not possible in time, and all goes on. */
+/* Stops INIT and all below it; waits until nothing of that runs. False: it was not possible in time, and all goes on.
+ */
 bool hold_begin(struct hold *hold, pid_t init);
 
 /* Lets go on what was stopped, but nothing that somebody else had stopped before. HOLD is empty afterwards. */

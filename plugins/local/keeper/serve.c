@@ -17,7 +17,7 @@ struct connection {
     struct source source;
     struct connection *next;
     int fd;
-    struct box *held;    /* the box that is stopped as long as this connection wants it */
+    struct box *held; /* the box that is stopped as long as this connection wants it */
     struct hold hold;
     struct box *leased;  /* the box that ends with this connection */
     struct box *awaited; /* the box whose end this connection wants to hear of */
