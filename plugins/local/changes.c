@@ -1,5 +1,7 @@
 #include "changes.h"
 
+#include "layers.h"
+
 #include <sandlot/sdk/cleanup.h>
 
 #include <dirent.h>
@@ -103,9 +105,24 @@ static enum sandlot_status refuse(struct sandlot_call *call, const char *why)
     return sandlot_fail(call, SANDLOT_UNSUPPORTED, "%s", why);
 }
 
+/* One that the box began with: what it has is a change of the same folder, made in another box. */
+static enum sandlot_status visit_layer(struct layers *layers, int state_fd, const char *id, int lower)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), LAYERS_FOLDER "/%s/%s", id, layer_places[LAYER_WORKSPACE]);
+    const int upper = open_folder(state_fd, path);
+
+    if (upper < 0)
+        return sandlot_fail(layers->call, SANDLOT_UNAVAILABLE, "a layer of the sandbox cannot be read: %s",
+                            strerror(errno));
+    return visit_entries(layers, upper, lower);
+}
+
 /* The layers on disk are the host's to read; those in memory are the box's alone, and all of it may differ. */
 static enum sandlot_status tell_layers(const struct sandbox *sandbox, struct sandlot_call *call,
-                                       const struct sandlot_changes *changes, const char *workspace, bool in_memory)
+                                       const struct sandlot_changes *changes, const char *workspace, bool in_memory,
+                                       const struct layer_chain *chain)
 {
     AUTO_FREE struct layers *layers = calloc(1, sizeof(*layers));
     AUTO_CLOSE int upper = in_memory ? -1 : open_folder(sandbox->folder_fd, "storage/upper");
@@ -120,7 +137,19 @@ static enum sandlot_status tell_layers(const struct sandbox *sandbox, struct san
         return tell(layers);
     if (upper < 0)
         return sandbox_ended(sandbox, call);
-    return visit_entries(layers, take_fd(&upper), lower);
+    enum sandlot_status status = visit_entries(layers, take_fd(&upper), lower);
+
+    for (size_t i = 0; i < chain->count && status == SANDLOT_OK; i++)
+        status = visit_layer(layers, sandbox->client->state_fd, chain->ids[i], lower);
+    return status;
+}
+
+/* Since when the host's folder may have been changed by others. */
+static int64_t base_of(const char *record)
+{
+    const int64_t earlier = fields_get_number(record, "base_ms");
+
+    return earlier ? earlier : fields_get_number(record, "created_ms");
 }
 
 enum sandlot_status changes_tell(const struct sandbox *sandbox, struct sandlot_call *call,
@@ -128,14 +157,16 @@ enum sandlot_status changes_tell(const struct sandbox *sandbox, struct sandlot_c
 {
     AUTO_FREE char *record = sandbox_record(sandbox);
     AUTO_FREE char *workspace = record ? fields_get(record, "workspace") : NULL;
+    AUTO_FREE char *ids = record ? fields_get(record, "layers") : NULL;
+    struct layer_chain chain;
 
-    if (!record)
+    if (!record || !layer_chain_read(ids, &chain))
         return sandbox_ended(sandbox, call);
     if (!workspace)
         return refuse(call, "the sandbox did not begin as a folder of this machine (parameter workspace)");
     if (sandbox->landlock)
         return refuse(call, "with confinement = \"landlock\" the workspace is a copy, of which nothing tells what "
                             "changed");
-    changes->base(changes, workspace, fields_get_number(record, "created_ms"));
-    return tell_layers(sandbox, call, changes, workspace, fields_get_number(record, "in_memory") != 0);
+    changes->base(changes, workspace, base_of(record));
+    return tell_layers(sandbox, call, changes, workspace, fields_get_number(record, "in_memory") != 0, &chain);
 }

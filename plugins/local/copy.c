@@ -1,5 +1,7 @@
 #include "copy.h"
 
+#include "file_copy.h"
+
 #include <sandlot/sdk/cleanup.h>
 
 #include <dirent.h>
@@ -7,12 +9,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
-enum { DEEPEST = 128, BLOCK = 4096, BUFFER = 64 * 1024, CHUNK = 4 << 20 };
+enum { DEEPEST = 128, BLOCK = 4096 };
 
 struct copy {
     struct sandlot_call *call;
@@ -26,8 +26,9 @@ struct copy {
     uint64_t left_out;
 };
 
-static enum sandlot_status fail_copy(const struct copy *copy, const char *name)
+static enum sandlot_status fail_copy(const void *context, const char *name)
 {
+    const struct copy *copy = context;
     bool full = errno == ENOSPC || errno == EDQUOT;
 
     return sandlot_fail(copy->call, full ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE,
@@ -36,8 +37,10 @@ static enum sandlot_status fail_copy(const struct copy *copy, const char *name)
 }
 
 /* Adds BYTES on disk. May the copy go on? */
-static enum sandlot_status account(struct copy *copy, uint64_t bytes)
+static enum sandlot_status account(void *context, uint64_t bytes)
 {
+    struct copy *copy = context;
+
     copy->bytes += (bytes + BLOCK - 1) / BLOCK * BLOCK;
     if (copy->bytes > copy->limit)
         return sandlot_fail(copy->call, SANDLOT_EXHAUSTED,
@@ -50,67 +53,6 @@ static enum sandlot_status account(struct copy *copy, uint64_t bytes)
         return sandlot_fail(copy->call, SANDLOT_TIMEOUT,
                             "the workspace %.600s could not be copied in time; name a smaller folder", copy->path);
     return SANDLOT_OK;
-}
-
-/* Copies some of LENGTH bytes at OFFSET. Returns how many, 0 at the end of the file, -1 with errno. */
-static ssize_t copy_some(int from, int to, off_t offset, size_t length)
-{
-    char buffer[BUFFER];
-    off_t from_offset = offset;
-    off_t to_offset = offset;
-    ssize_t copied = copy_file_range(from, &from_offset, to, &to_offset, length, 0);
-
-    if (copied >= 0 || (errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS))
-        return copied;
-    ssize_t got = pread(from, buffer, length < sizeof(buffer) ? length : sizeof(buffer), offset);
-
-    return got > 0 ? pwrite(to, buffer, (size_t)got, offset) : got;
-}
-
-/* Copies the bytes from START to END, between which the file has no hole. */
-static enum sandlot_status copy_range(struct copy *copy, int from, int to, off_t start, off_t end, const char *name)
-{
-    enum sandlot_status status = SANDLOT_OK;
-
-    while (start < end && status == SANDLOT_OK) {
-        ssize_t copied = copy_some(from, to, start, end - start < CHUNK ? (size_t)(end - start) : CHUNK);
-
-        if (copied < 0)
-            return fail_copy(copy, name);
-        if (copied == 0)
-            break; /* somebody has made it shorter */
-        start += copied;
-        status = account(copy, (uint64_t)copied);
-    }
-    return status;
-}
-
-static enum sandlot_status copy_content(struct copy *copy, int from, int to, const struct stat *file, const char *name)
-{
-    enum sandlot_status status = SANDLOT_OK;
-
-    if (file->st_size == 0)
-        return SANDLOT_OK;
-    /* Where the file system can share the blocks nothing is written. */
-    if (ioctl(to, FICLONE, from) == 0)
-        return account(copy, (uint64_t)file->st_blocks * 512);
-    for (off_t at = 0; at < file->st_size && status == SANDLOT_OK;) {
-        off_t start = lseek(from, at, SEEK_DATA);
-
-        if (start < 0 && errno == ENXIO)
-            break;
-        if (start < 0)
-            start = at;
-        off_t end = lseek(from, start, SEEK_HOLE);
-
-        if (end < 0 || end > file->st_size)
-            end = file->st_size;
-        status = copy_range(copy, from, to, start, end, name);
-        at = end;
-    }
-    if (status == SANDLOT_OK && ftruncate(to, file->st_size) < 0)
-        return fail_copy(copy, name);
-    return status;
 }
 
 /* Gives what was copied to FD its owner, mode and times. */
@@ -139,7 +81,8 @@ static enum sandlot_status copy_file(struct copy *copy, int from, int to, const 
     if (target < 0)
         return fail_copy(copy, name);
     copy->files++;
-    enum sandlot_status status = copy_content(copy, source, target, &file, name);
+    const struct copying copying = {copy, account, fail_copy};
+    enum sandlot_status status = file_copy(&copying, source, target, &file, name);
 
     return status == SANDLOT_OK ? finish(copy, target, &file, name) : status;
 }

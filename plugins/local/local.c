@@ -15,6 +15,7 @@
 #include "sandbox.h"
 #include "settings.h"
 #include "show.h"
+#include "snapshots.h"
 #include "terminal.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -34,6 +35,7 @@ struct local {
     struct settings settings; /* of the parameters; its strings are the host's */
     const char *confinement;
     const char *storage;
+    int64_t snapshots_mb;
     const char *show; /* an array in JSON */
     const char *image;
 };
@@ -41,7 +43,7 @@ struct local {
 static enum sandlot_status local_open(struct sandlot_call *call, void **provider, const char *workspace,
                                       const char *rootfs, int64_t memory_mb, int64_t processes, int64_t disk_mb,
                                       int64_t open_files, double cpus, const char *confinement, const char *storage,
-                                      bool fake_root, const char *show, const char *image)
+                                      bool fake_root, const char *show, const char *image, int64_t snapshots_mb)
 {
     struct local *local = calloc(1, sizeof(*local));
 
@@ -49,6 +51,7 @@ static enum sandlot_status local_open(struct sandlot_call *call, void **provider
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
     local->confinement = confinement;
     local->storage = storage;
+    local->snapshots_mb = snapshots_mb;
     local->show = show;
     local->image = image;
     local->settings = (struct settings){
@@ -259,7 +262,8 @@ static enum sandlot_status ask_keeper(struct local *local, struct sandlot_call *
     struct network_request network;
     enum sandlot_status status = network_ask(call, settings, request, &network);
 
-    settings->network = network.text;
+    /* A fork of which nothing is known may reach what its original does. */
+    settings->network = network.text ? network.text : settings->network;
     settings->credentials = network.credentials;
     AUTO_FREE char *text = status == SANDLOT_OK ? settings_write(settings) : NULL;
 
@@ -273,8 +277,9 @@ static enum sandlot_status ask_keeper(struct local *local, struct sandlot_call *
     return status;
 }
 
-static enum sandlot_status create(struct local *local, struct sandlot_call *call, const struct settings *wanted,
-                                  const struct sandlot_create *request, void **sandbox)
+/* WANTED says everything, also what is shown. */
+static enum sandlot_status create_judged(struct local *local, struct sandlot_call *call, const struct settings *wanted,
+                                         const struct sandlot_create *request, void **sandbox)
 {
     struct settings settings = *wanted;
     enum sandlot_status status = SANDLOT_OK;
@@ -284,12 +289,6 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
-    AUTO_FREE char *show = NULL;
-
-    status = show_judge(&local->client, call, local->show, &show);
-    if (status != SANDLOT_OK)
-        return status;
-    settings.show = show;
     snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
     status = ask_keeper(local, call, &settings, request, &reply, &connection);
     if (status != SANDLOT_OK)
@@ -303,6 +302,17 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     }
     received_clear(&reply);
     return status;
+}
+
+static enum sandlot_status create(struct local *local, struct sandlot_call *call, const struct settings *wanted,
+                                  const struct sandlot_create *request, void **sandbox)
+{
+    struct settings settings = *wanted;
+    AUTO_FREE char *show = NULL;
+    const enum sandlot_status status = show_judge(&local->client, call, local->show, &show);
+
+    settings.show = show;
+    return status == SANDLOT_OK ? create_judged(local, call, &settings, request, sandbox) : status;
 }
 
 /* With what the image says of who starts in it. */
@@ -339,6 +349,63 @@ static enum sandlot_status create_from_archive(struct local *local, struct sandl
     return status == SANDLOT_OK ? create(local, call, &settings, request, sandbox) : status;
 }
 
+/* The snapshot decides what the box begins as; for what else it is given, such as limits, the parameters count. */
+static void take_basis(struct settings *settings, const struct settings *basis)
+{
+    settings->workspace = basis->workspace;
+    settings->rootfs = basis->rootfs;
+    settings->archive = basis->archive;
+    settings->layers = basis->layers;
+    settings->start_dir = basis->start_dir;
+    settings->shell = basis->shell;
+    settings->environment = basis->environment;
+    settings->fake_root = basis->fake_root;
+    settings->base_ms = basis->base_ms;
+}
+
+static bool differs(const char *given, const char *kept)
+{
+    return given && (!kept || strcmp(given, kept) != 0);
+}
+
+/* Says which parameters have no effect. */
+static void tell_ignored(const struct local *local, struct sandlot_call *call, const struct settings *given,
+                         const struct settings *basis)
+{
+    const char *name = differs(given->workspace, basis->workspace) ? "workspace"
+                       : differs(given->rootfs, basis->rootfs)     ? "rootfs"
+                       : local->image && !basis->archive           ? "image"
+                                                                   : NULL;
+    char text[160];
+
+    if (!name)
+        return;
+    snprintf(text, sizeof(text), "%s: not used, because the sandbox begins as its snapshot does; leave it out", name);
+    call->host->log(call, SANDLOT_LOG_WARNING, text);
+}
+
+static enum sandlot_status create_from_snapshot(struct local *local, struct sandlot_call *call,
+                                                const struct settings *wanted, const struct sandlot_create *request,
+                                                void **sandbox)
+{
+    struct settings settings = *wanted;
+    struct snapshot_basis basis;
+
+    if (settings.confinement == CONFINEMENT_LANDLOCK)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "a sandbox with confinement = \"landlock\" starts from no snapshot: nothing can be laid "
+                            "over its files; use confinement = \"full\"");
+    enum sandlot_status status = snapshot_find(&local->client, call, request->snapshot, &basis);
+
+    if (status == SANDLOT_OK) {
+        tell_ignored(local, call, &settings, &basis.settings);
+        take_basis(&settings, &basis.settings);
+        status = create(local, call, &settings, request, sandbox);
+    }
+    snapshot_basis_clear(&basis);
+    return status;
+}
+
 static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *provider,
                                                const struct sandlot_create *request, void **sandbox)
 {
@@ -348,8 +415,8 @@ static enum sandlot_status local_get_or_create(struct sandlot_call *call, void *
 
     if (status != SANDLOT_OK)
         return status;
-    if (request->snapshot)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "local sandboxes have no snapshots; start without one");
+    if (request->snapshot && !request->sandbox_id)
+        return create_from_snapshot(local, call, &settings, request, sandbox);
     if (!request->sandbox_id && local->image)
         return create_from_image(local, call, &settings, request, sandbox);
     if (!request->sandbox_id && is_file(settings.rootfs))
@@ -389,6 +456,58 @@ static enum sandlot_status local_delete(struct sandlot_call *call, void *provide
     }
     client_release_lease(&local->client, id);
     return SANDLOT_OK;
+}
+
+static uint64_t snapshots_limit(const struct local *local)
+{
+    return local->snapshots_mb > 0 ? (uint64_t)local->snapshots_mb << 20 : 0;
+}
+
+/* Its id is its name: RESULT is told nothing. */
+static enum sandlot_status local_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
+                                          const struct sandlot_sink *result)
+{
+    struct local *local = provider;
+
+    (void)result;
+    return snapshot_make(&local->client, call, id, name, snapshots_limit(local));
+}
+
+static enum sandlot_status local_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
+                                                const struct sandlot_listing *listing)
+{
+    struct local *local = provider;
+
+    if (cursor)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "local snapshots are listed in one page; leave the cursor "
+                            "out");
+    return snapshots_list(&local->client, call, listing);
+}
+
+static enum sandlot_status local_delete_snapshot(struct sandlot_call *call, void *provider, const char *name)
+{
+    struct local *local = provider;
+
+    return snapshot_delete(&local->client, call, name);
+}
+
+/* The copy is as its original: parameters count for neither. */
+static enum sandlot_status local_fork(struct sandlot_call *call, void *provider, const char *id,
+                                      const struct sandlot_create *request)
+{
+    struct local *local = provider;
+    struct snapshot_basis basis;
+    void *sandbox = NULL;
+    enum sandlot_status status = snapshot_of_fork(&local->client, call, id, snapshots_limit(local), &basis);
+
+    if (status == SANDLOT_OK)
+        status = create_judged(local, call, &basis.settings, request, &sandbox);
+    snapshot_basis_clear(&basis);
+    sandbox_free(sandbox);
+    if (status != SANDLOT_OK)
+        snapshots_sweep(&local->client, call);
+    return status;
 }
 
 static enum sandlot_status add_listed(const struct sandlot_listing *listing, const char *record)
@@ -500,6 +619,10 @@ static const struct sandlot_provider local_provider = {
     .release = local_release,
     .delete_sandbox = local_delete,
     .list = local_list,
+    .snapshot = local_snapshot,
+    .list_snapshots = local_list_snapshots,
+    .delete_snapshot = local_delete_snapshot,
+    .fork = local_fork,
     .execute = local_execute,
     .open_root = local_open_root,
     .terminal = local_terminal,
@@ -514,7 +637,8 @@ static const struct sandlot_provider local_provider = {
     M(description, "Sandboxes on this machine: no cloud, no key")                                     \
     M(package, "sandlot")                                                                             \
     M(working_dir, "/workspace")                                                                      \
-    M(capabilities, "list files streaming terminal ports changes")                                    \
+    M(capabilities, "list files streaming terminal ports changes snapshot fork")                      \
+    M(snapshot_name, "yes")                                                                           \
     M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")             \
     M(capabilities, "network-credentials network-live network-log")                                   \
     M(confined, "no")                                                                                 \

@@ -15,6 +15,7 @@
       "disk, or memory: files are kept in disk_mb of memory, gone with the sandbox")                                  \
     P(boolean, fake_root, "false", optional, "commands see themselves as uid 0, for package managers")                \
     P(array, show, "", optional, "host folders shown read-only at their own place, such as /opt/tools,~/.rustup")     \
-    P(string, image, "", optional, "image of a registry, or oci:FOLDER[:TAG] or docker-archive:FILE, as the system")
+    P(string, image, "", optional, "image of a registry, or oci:FOLDER[:TAG] or docker-archive:FILE, as the system")  \
+    P(integer, snapshots_mb, "16384", optional, "disk space for all snapshots, and for what forks share, in MiB")
 
 #endif

@@ -31,6 +31,10 @@ enum message_kind {
     MESSAGE_NETWORK,  /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
                          MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form, the
                          first time with the box's listener */
+    MESSAGE_HOLD,     /* body: a box's id: all that runs in it is stopped until MESSAGE_RELEASE, or the end of the
+                         connection; answered by MESSAGE_DONE, and by MESSAGE_FAILED too if the box ends meanwhile */
+    MESSAGE_RELEASE,  /* answered by MESSAGE_DONE: the box that this connection held has lived all the time */
+    MESSAGE_SWEEP,    /* removes the layers that nobody needs; answered by MESSAGE_DONE */
     MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     /* from the keeper */
@@ -69,7 +73,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 6u
+#define PROTOCOL_VERSION 7u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

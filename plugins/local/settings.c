@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "layers.h"
+
 #include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
@@ -22,6 +24,7 @@ static const struct number {
     {"open_files", offsetof(struct settings, open_files), 16, 1 << 20},
     {"idle_ttl_ms", offsetof(struct settings, idle_ttl_ms), 0, INT64_MAX / 4},
     {"hard_ttl_ms", offsetof(struct settings, hard_ttl_ms), 0, INT64_MAX / 4},
+    {"base_ms", offsetof(struct settings, base_ms), 0, INT64_MAX / 4},
 };
 
 enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
@@ -137,6 +140,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
     if (settings->archive)
         fine = fine && fields_add(&text, "archive", settings->archive);
+    if (settings->layers)
+        fine = fine && fields_add(&text, "layers", settings->layers);
     if (settings->show)
         fine = fine && fields_add(&text, "show", settings->show);
     if (settings->start_dir)
@@ -250,13 +255,16 @@ static bool read_words(const char *text, struct settings *settings)
     settings->workspace = fields_get(text, "workspace");
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
+    settings->layers = fields_get(text, "layers");
     settings->show = fields_get(text, "show");
     settings->start_dir = fields_get(text, "start_dir");
     settings->shell = fields_get(text, "shell");
     settings->environment = fields_get(text, "environment");
     settings->network = fields_get(text, "network");
     settings->credentials = fields_get(text, "credentials");
-    return (!settings->start_dir || *settings->start_dir == '/') &&
+    struct layer_chain chain;
+
+    return layer_chain_read(settings->layers, &chain) && (!settings->start_dir || *settings->start_dir == '/') &&
            (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
 }
@@ -280,6 +288,7 @@ void settings_clear(struct settings *settings)
     free(settings->workspace);
     free(settings->rootfs);
     free(settings->archive);
+    free(settings->layers);
     free(settings->show);
     free(settings->start_dir);
     free(settings->shell);

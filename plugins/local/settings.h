@@ -13,6 +13,7 @@ struct settings {
     char *workspace;   /* absolute host folder, NULL: an empty workspace */
     char *rootfs;      /* absolute host folder, NULL: the host's system folders */
     char *archive;     /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *layers;      /* ids of layers (layers.h), the newest first, that lie above all these; NULL: none */
     char *show;        /* folders of the host that it sees read-only, as settings_shown reads them; NULL: none */
     char *start_dir;   /* where commands start that say nothing, made if it is not there; NULL: the workspace */
     char *shell;       /* absolute, for commands where it is there; NULL: what there is */
@@ -27,6 +28,7 @@ struct settings {
     double cpus; /* NaN or 0: all */
     int64_t idle_ttl_ms;
     int64_t hard_ttl_ms;
+    int64_t base_ms; /* UTC: since when changes to `workspace` are kept in `layers`; 0: since the box is made */
     enum confinement confinement;
     bool fake_root;
     bool in_memory; /* the storage is a file system of `disk_mb` in memory, which only the box has */

@@ -604,7 +604,7 @@ static int do_command(int count, char **words)
 
 typedef enum sandlot_status (*open_function)(struct sandlot_call *, void **, const char *, const char *, int64_t,
                                              int64_t, int64_t, int64_t, double, const char *, const char *, bool,
-                                             const char *, const char *);
+                                             const char *, const char *, int64_t);
 
 int main(int count, char **words)
 {
@@ -626,7 +626,7 @@ int main(int count, char **words)
 
     if (open_provider(&call, &provider, options.workspace, options.rootfs, options.memory_mb, options.processes,
                       options.disk_mb, options.open_files, options.cpus, options.confinement, "disk", options.fake_root,
-                      NULL, NULL) != SANDLOT_OK)
+                      NULL, NULL, 16384) != SANDLOT_OK)
         return 100;
     int exit_code = do_command(count - at, words + at);
 

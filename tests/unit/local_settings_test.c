@@ -31,6 +31,7 @@ static void settings_survive_the_journey(void **state)
     struct settings sent = usual;
     struct settings received;
     char workspace[] = "/home/a b/back\\slash/new\nline/n\\n=x";
+    char layers[] = "layer-0123456789abc layer-0123456789abd";
 
     (void)state;
     sent.workspace = workspace;
@@ -38,12 +39,16 @@ static void settings_survive_the_journey(void **state)
     sent.confinement = CONFINEMENT_LANDLOCK;
     sent.fake_root = true;
     sent.keep = true;
+    sent.base_ms = 1700000000000;
+    sent.layers = layers;
     AUTO_FREE char *text = settings_write(&sent);
 
     assert_true(settings_read(text, &received));
     assert_string_equal(received.run_label, "run-1");
     assert_string_equal(received.workspace, workspace);
     assert_null(received.rootfs);
+    assert_string_equal(received.layers, layers);
+    assert_true(received.base_ms == 1700000000000);
     assert_int_equal(received.memory_mb, 4096);
     assert_int_equal(received.idle_ttl_ms, 3600000);
     assert_true(received.cpus > 1.4999 && received.cpus < 1.5001);
@@ -183,6 +188,19 @@ static void relative_folders_are_refused(void **state)
     assert_false(settings_read(text, &received));
 }
 
+static void layers_have_no_other_names(void **state)
+{
+    struct settings sent = usual;
+    struct settings received;
+    char layers[] = "layer-1 ../boxes";
+
+    (void)state;
+    sent.layers = layers;
+    AUTO_FREE char *text = settings_write(&sent);
+
+    assert_false(settings_read(text, &received));
+}
+
 static void fields_are_found_by_their_whole_name(void **state)
 {
     AUTO_FREE char *text = NULL;
@@ -210,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_value_cannot_pose_as_another_key),
         cmocka_unit_test(what_is_out_of_range_or_malformed_is_refused),
         cmocka_unit_test(relative_folders_are_refused),
+        cmocka_unit_test(layers_have_no_other_names),
         cmocka_unit_test(fields_are_found_by_their_whole_name),
     };
 

@@ -31,7 +31,7 @@
 enum {
     USER_INSIDE = 1000, /* who a box believes to be, unless it is to believe itself root */
     OWN_PROCESSES = 8,  /* of a box, beside its commands', that the kernel counts with them */
-    KEPT_MAXIMUM = 16 + BOX_MOUNTS,
+    KEPT_MAXIMUM = 16 + BOX_MOUNTS + LAYERS_MOST,
     STACK_USED = 128 * 1024, /* more than setting up uses */
     PATHS = 3
 };
@@ -117,9 +117,13 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
                               1,
                               2};
 
+    size_t count = 12;
+
     for (size_t i = 0; i < request->mount_count; i++)
-        kept[12 + i] = request->mounts[i].fd;
-    if (close_others(kept, 12 + request->mount_count) < 0)
+        kept[count++] = request->mounts[i].fd;
+    for (size_t i = 0; i < request->layer_count; i++)
+        kept[count++] = request->layer_fds[i];
+    if (close_others(kept, count) < 0)
         return reason_set(reason, "the keeper's descriptors cannot be closed: %s; Linux 5.9 or later is needed",
                           strerror(errno));
     /* The memory is a copy of the keeper's: whatever its environment still holds is not to be in the box. */

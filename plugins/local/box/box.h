@@ -8,6 +8,7 @@
 #ifndef SANDLOT_LOCAL_BOX_H
 #define SANDLOT_LOCAL_BOX_H
 
+#include "layers.h"
 #include "settings.h"
 
 #include <sys/types.h>
@@ -38,9 +39,12 @@ struct box_request {
     gid_t host_gid;
     int storage_fd; /* O_PATH folder on disk, owned by host_uid, with upper, tmp and home, each an empty folder owned by
                        host_uid; what overlays need besides, the box makes there */
-    int workspace_fd; /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
-    int rootfs_fd;    /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
-    int skeleton_fd;  /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
+    int workspace_fd;     /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
+    int rootfs_fd;        /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
+    const int *layer_fds; /* O_PATH folders with what layer_places names, the newest first, already readable for
+                             host_uid: what lies above the seeds; at most LAYERS_MOST */
+    size_t layer_count;
+    int skeleton_fd; /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
     const struct box_mount *mounts; /* shown read-only, at most BOX_MOUNTS */
     size_t mount_count;
     int authority_fd; /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust

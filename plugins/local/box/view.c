@@ -70,7 +70,8 @@ enum { MEMORY_MB_MOST = 72 };
 /* Where in the storage trees are mounted that the keeper hands over. */
 #define PLANTED_WORKSPACE "seed"
 #define PLANTED_ROOTFS "seed-root"
-#define PLANTED_MOUNT "seed-%zu"
+#define PLANTED_MOUNT "seed"
+#define PLANTED_LAYER "seed-layer"
 enum { PLANTED_SIZE = 32 };
 
 /* The folder of the storage that stays empty: an overlay that takes no changes wants two layers. */
@@ -111,7 +112,7 @@ static int find_here(int fd, struct reason *reason)
 int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
                       struct reason *reason)
 {
-    *folders = (struct view_folders){-1, -1, -1, -1, -1, {-1}};
+    *folders = (struct view_folders){-1, -1, -1, -1, -1, {-1}, {-1}};
     folders->storage = find_here(request->storage_fd, reason);
     if (request->rootfs_fd < 0)
         folders->skeleton = find_here(request->skeleton_fd, reason);
@@ -123,7 +124,14 @@ int view_folders_find(const struct box_request *request, bool planted, struct vi
         folders->rootfs = find_here(request->rootfs_fd, reason);
     for (size_t i = 0; i < request->mount_count && !planted; i++)
         folders->mounts[i] = find_here(request->mounts[i].fd, reason);
+    for (size_t i = 0; i < request->layer_count && !planted; i++)
+        folders->layers[i] = find_here(request->layer_fds[i], reason);
     return reason->text[0] ? -1 : 0;
+}
+
+static void planted_name(char name[PLANTED_SIZE], const char *kind, size_t number)
+{
+    snprintf(name, PLANTED_SIZE, "%s-%zu", kind, number);
 }
 
 /* Mounts the tree FD at the folder NAME of STORAGE_PATH. 0 or an errno. */
@@ -135,6 +143,15 @@ static int plant(int fd, const char *storage_path, const char *name)
         return 0;
     snprintf(path, sizeof path, "%s/%s", storage_path, name);
     return move_mount(fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? errno : 0;
+}
+
+/* The same, at the folder NUMBER of this KIND. */
+static int plant_numbered(int fd, const char *storage_path, const char *kind, size_t number)
+{
+    char name[PLANTED_SIZE];
+
+    planted_name(name, kind, number);
+    return plant(fd, storage_path, name);
 }
 
 /* In a short-lived child of the keeper: goes into the mount namespace of PIDFD's process and mounts there. Returns an
@@ -157,12 +174,10 @@ static int plant_inside(const struct box_request *request, int pidfd)
 
     if (!failed)
         failed = plant(request->rootfs_fd, path, PLANTED_ROOTFS);
-    for (size_t i = 0; i < request->mount_count && !failed; i++) {
-        char name[PLANTED_SIZE];
-
-        snprintf(name, sizeof name, PLANTED_MOUNT, i);
-        failed = plant(request->mounts[i].fd, path, name);
-    }
+    for (size_t i = 0; i < request->mount_count && !failed; i++)
+        failed = plant_numbered(request->mounts[i].fd, path, PLANTED_MOUNT, i);
+    for (size_t i = 0; i < request->layer_count && !failed; i++)
+        failed = plant_numbered(request->layer_fds[i], path, PLANTED_LAYER, i);
     return failed;
 }
 
@@ -171,18 +186,24 @@ static int make_planted_folder(int fd, int storage_fd, const char *name)
     return fd < 0 || mkdirat(storage_fd, name, 0755) == 0 || errno == EEXIST ? 0 : -1;
 }
 
+static int make_numbered_folder(int fd, int storage_fd, const char *kind, size_t number)
+{
+    char name[PLANTED_SIZE];
+
+    planted_name(name, kind, number);
+    return make_planted_folder(fd, storage_fd, name);
+}
+
 static int make_planted_folders(const struct box_request *request)
 {
     int made = make_planted_folder(request->workspace_fd, request->storage_fd, PLANTED_WORKSPACE);
 
     if (made == 0)
         made = make_planted_folder(request->rootfs_fd, request->storage_fd, PLANTED_ROOTFS);
-    for (size_t i = 0; i < request->mount_count && made == 0; i++) {
-        char name[PLANTED_SIZE];
-
-        snprintf(name, sizeof name, PLANTED_MOUNT, i);
-        made = make_planted_folder(request->mounts[i].fd, request->storage_fd, name);
-    }
+    for (size_t i = 0; i < request->mount_count && made == 0; i++)
+        made = make_numbered_folder(request->mounts[i].fd, request->storage_fd, PLANTED_MOUNT, i);
+    for (size_t i = 0; i < request->layer_count && made == 0; i++)
+        made = make_numbered_folder(request->layer_fds[i], request->storage_fd, PLANTED_LAYER, i);
     return made;
 }
 
@@ -190,7 +211,7 @@ int view_folders_plant(const struct box_request *request, int pidfd, struct reas
 {
     int status = 0;
 
-    if (request->workspace_fd < 0 && request->rootfs_fd < 0 && request->mount_count == 0)
+    if (request->workspace_fd < 0 && request->rootfs_fd < 0 && request->mount_count == 0 && request->layer_count == 0)
         return 0;
     if (make_planted_folders(request) < 0)
         return reason_mount(reason, "folder", "the storage", errno);
@@ -205,6 +226,14 @@ int view_folders_plant(const struct box_request *request, int pidfd, struct reas
     return 0;
 }
 
+static int open_planted(const struct view_folders *folders, const char *kind, size_t number)
+{
+    char name[PLANTED_SIZE];
+
+    planted_name(name, kind, number);
+    return openat(folders->storage, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason)
 {
     const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -216,12 +245,14 @@ int view_folders_find_planted(const struct box_request *request, struct view_fol
     if ((request->workspace_fd >= 0 && folders->workspace < 0) || (request->rootfs_fd >= 0 && folders->rootfs < 0))
         return reason_mount(reason, "seed", "the storage", errno);
     for (size_t i = 0; i < request->mount_count; i++) {
-        char name[PLANTED_SIZE];
-
-        snprintf(name, sizeof name, PLANTED_MOUNT, i);
-        folders->mounts[i] = openat(folders->storage, name, flags);
+        folders->mounts[i] = open_planted(folders, PLANTED_MOUNT, i);
         if (folders->mounts[i] < 0)
             return reason_mount(reason, "folder", request->mounts[i].path, errno);
+    }
+    for (size_t i = 0; i < request->layer_count; i++) {
+        folders->layers[i] = open_planted(folders, PLANTED_LAYER, i);
+        if (folders->layers[i] < 0)
+            return reason_mount(reason, "layer", "the storage", errno);
     }
     return 0;
 }
@@ -347,20 +378,58 @@ static int settle(int tree, int target)
     return 0;
 }
 
-/* An overlay over LOWER, whose changes go to the folders UPPER and WORK of the storage, which are made if need be. */
-static int new_overlay(const struct view *view, int lower, const char *upper, const char *work)
-{
-    char paths[3][64];
+/* What an overlay lies over: the folders of PLACE in the box's layers, and then the SEED, which may be -1. */
+struct lowers {
+    int fds[LAYERS_MOST + 1];
+    size_t count;
+};
 
-    if ((mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
+static int find_lowers(const struct view *view, enum layer_place place, int seed, struct lowers *lowers)
+{
+    lowers->count = 0;
+    for (size_t i = 0; i < view->request->layer_count; i++) {
+        lowers->fds[i] = openat(view->folders->layers[i], layer_places[place], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (lowers->fds[i] < 0)
+            return reason_mount(view->reason, "layer", layer_places[place], errno);
+        lowers->count++;
+    }
+    if (seed >= 0)
+        lowers->fds[lowers->count++] = seed;
+    return 0;
+}
+
+/* An option of the kernel has room for 255 bytes: so the folders are named by their numbers alone, from PROC_FDS on. */
+#define PROC_FDS "/proc/self/fd"
+enum { OPTION_SIZE = 256 };
+
+static int name_lowers(const struct lowers *lowers, char text[OPTION_SIZE])
+{
+    int used = 0;
+
+    for (size_t i = 0; i < lowers->count; i++) {
+        used += snprintf(text + used, OPTION_SIZE - (size_t)used, "%s%d", i ? ":" : "", lowers->fds[i]);
+        if (used >= OPTION_SIZE) {
+            errno = E2BIG;
+            return -1;
+        }
+    }
+    return chdir(PROC_FDS);
+}
+
+/* An overlay over LOWERS, whose changes go to the folders UPPER and WORK of the storage, which are made if need be. */
+static int new_overlay(const struct view *view, const struct lowers *lowers, const char *upper, const char *work)
+{
+    char lower[OPTION_SIZE];
+    char paths[2][64];
+
+    if (name_lowers(lowers, lower) < 0 || (mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
         (mkdirat(view->folders->storage, work, 0700) < 0 && errno != EEXIST))
         return -1;
-    snprintf(paths[0], sizeof paths[0], "/proc/self/fd/%d", lower);
-    snprintf(paths[1], sizeof paths[1], "/proc/self/fd/%d/%s", view->folders->storage, upper);
-    snprintf(paths[2], sizeof paths[2], "/proc/self/fd/%d/%s", view->folders->storage, work);
+    snprintf(paths[0], sizeof paths[0], PROC_FDS "/%d/%s", view->folders->storage, upper);
+    snprintf(paths[1], sizeof paths[1], PROC_FDS "/%d/%s", view->folders->storage, work);
     /* Without userxattr an overlay of a user namespace cannot note what was removed. */
     const struct option options[] = {
-        {"lowerdir", paths[0]}, {"upperdir", paths[1]}, {"workdir", paths[2]}, {"userxattr", NULL}, {NULL, NULL}};
+        {"lowerdir", lower}, {"upperdir", paths[0]}, {"workdir", paths[1]}, {"userxattr", NULL}, {NULL, NULL}};
 
     return new_file_system("overlay", options, MOUNT_HARMLESS);
 }
@@ -535,25 +604,36 @@ static int make_proc(const struct view *view)
 }
 
 /*
- * The workspace. Seeded: an overlay that never changes the seed. Empty: the upper folder itself, which is cheaper; a
- * snapshot can later make it the lower layer of an overlay at the same place.
+ * The folder UPPER of the storage at PATH. With something below, an overlay that never changes that. Without, the
+ * folder itself, which is cheaper.
  */
+static int make_writable(const struct view *view, enum layer_place which, int seed, const char *work, const char *path)
+{
+    const char *upper = layer_places[which];
+    struct lowers lowers;
+
+    if (find_lowers(view, which, seed, &lowers) < 0)
+        return -1;
+    if (lowers.count == 0)
+        return place(view, "bind", clone_tree(view->folders->storage, upper, MOUNT_HARMLESS), path, true);
+    return place(view, "overlay", new_overlay(view, &lowers, upper, work), path, true);
+}
+
 static int make_workspace(const struct view *view)
 {
-    if (view->folders->workspace < 0)
-        return place(view, "bind", clone_tree(view->folders->storage, "upper", MOUNT_HARMLESS), BOX_WORKSPACE, true);
-    AUTO_CLOSE int target = make_place(view, BOX_WORKSPACE, true);
+    const int seed = view->folders->workspace;
+    AUTO_CLOSE int target = seed >= 0 ? make_place(view, BOX_WORKSPACE, true) : -1;
 
-    if (target < 0 || settle(view->folders->workspace, target) < 0)
+    if (seed >= 0 && (target < 0 || settle(seed, target) < 0))
         return reason_mount(view->reason, "bind", BOX_WORKSPACE, errno);
-    return place(view, "overlay", new_overlay(view, view->folders->workspace, "upper", "work"), BOX_WORKSPACE, true);
+    return make_writable(view, LAYER_WORKSPACE, seed, "work", BOX_WORKSPACE);
 }
 
 static int make_private_folders(const struct view *view)
 {
-    if (place(view, "bind", clone_tree(view->folders->storage, "tmp", MOUNT_HARMLESS), "/tmp", true) < 0)
+    if (make_writable(view, LAYER_TMP, -1, "tmp-work", "/tmp") < 0)
         return -1;
-    return place(view, "bind", clone_tree(view->folders->storage, "home", MOUNT_HARMLESS), BOX_HOME, true);
+    return make_writable(view, LAYER_HOME, -1, "home-work", BOX_HOME);
 }
 
 /*
@@ -630,11 +710,16 @@ static int new_root(const struct view *view)
 /* The mount that becomes "/", laid over the storage folder, which no path of the box will reach any more. */
 static int make_root(struct view *view)
 {
-    const bool own = view->folders->rootfs >= 0;
+    const int rootfs = view->folders->rootfs;
+    struct lowers lowers;
 
-    if (own && settle(view->folders->rootfs, view->folders->storage) < 0)
+    if (rootfs >= 0 && settle(rootfs, view->folders->storage) < 0)
         return reason_mount(view->reason, "bind", "/", errno);
-    view->root = own ? new_overlay(view, view->folders->rootfs, "root-upper", "root-work") : new_root(view);
+    if (find_lowers(view, LAYER_ROOT, rootfs, &lowers) < 0)
+        return -1;
+    const bool own = lowers.count > 0;
+
+    view->root = own ? new_overlay(view, &lowers, "root-upper", "root-work") : new_root(view);
     if (view->root >= 0 &&
         move_mount(view->root, "", view->folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
         return 0;

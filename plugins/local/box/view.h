@@ -27,6 +27,7 @@ struct view_folders {
     int skeleton;
     int authority;
     int mounts[BOX_MOUNTS];
+    int layers[LAYERS_MOST];
 };
 
 /*

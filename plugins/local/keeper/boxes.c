@@ -4,7 +4,9 @@
 #include "../egress/policy.h"
 #include "../protocol.h"
 #include "authority.h"
+#include "proc.h"
 #include "seed.h"
+#include "snapshots.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -16,6 +18,7 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -101,6 +104,8 @@ struct building {
     int init_fd; /* the box's end of the socketpair */
     int memory_events_fd;
     int network_fd;
+    int layers[LAYERS_MOST];
+    size_t layer_count;
     char *show; /* what the paths of `mounts` lie in */
     struct box_mount mounts[BOX_MOUNTS];
     size_t mount_count;
@@ -118,6 +123,8 @@ static void clear_building(struct building *building)
             close(fds[i]);
     for (size_t i = 0; i < building->mount_count; i++)
         close(building->mounts[i].fd);
+    for (size_t i = 0; i < building->layer_count; i++)
+        close(building->layers[i]);
     free(building->show);
 }
 
@@ -142,6 +149,31 @@ static int open_mounts(struct building *building, char *reason, size_t size)
     if (count < 0)
         snprintf(reason, size, "show: the list of folders cannot be read; free some memory, then try again");
     return count < 0 ? -1 : 0;
+}
+
+/* Opens what the box begins with of other boxes' files. */
+static int open_layers(struct building *building, char *reason, size_t size)
+{
+    const struct box *box = building->box;
+    struct layer_chain chain;
+
+    if (!box->layers)
+        return 0;
+    AUTO_CLOSE int folder =
+        openat(building->keeper->state.fd, LAYERS_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (!layer_chain_read(box->layers, &chain) || folder < 0) {
+        snprintf(reason, size, "the layers of the snapshot cannot be opened; make the snapshot anew");
+        return -1;
+    }
+    for (size_t i = 0; i < chain.count; i++) {
+        const int fd = seed_open_at(folder, chain.ids[i], box->host_uid, building->gid, reason, size);
+
+        if (fd < 0)
+            return -1;
+        building->layers[building->layer_count++] = fd;
+    }
+    return 0;
 }
 
 /* Without a control group for it, a share of the processors is kept by allowing only so many of them. */
@@ -200,7 +232,7 @@ static int prepare(struct building *building, char *reason, size_t size)
         if (building->rootfs_fd < 0)
             return -1;
     }
-    if (open_mounts(building, reason, size) < 0)
+    if (open_mounts(building, reason, size) < 0 || open_layers(building, reason, size) < 0)
         return -1;
     if (building->rootfs_fd < 0 && !box->landlock) {
         building->skeleton_fd = skeleton_open(keeper->state.view_fd, settings->fake_root, building->mounts,
@@ -255,6 +287,8 @@ static int start(struct building *building, char *reason, size_t size)
         .storage_fd = building->folder.storage_fd,
         .workspace_fd = building->workspace_fd,
         .rootfs_fd = building->rootfs_fd,
+        .layer_fds = building->layers,
+        .layer_count = building->layer_count,
         .skeleton_fd = building->skeleton_fd,
         .mounts = building->mounts,
         .mount_count = building->mount_count,
@@ -281,22 +315,15 @@ static int start(struct building *building, char *reason, size_t size)
     return started;
 }
 
-/* When process PID started, in the kernel's ticks: with the number it names a process for good. */
-static int64_t start_time(pid_t pid)
+/* Which folder `workspace` is, for snapshots, which go on with no other. */
+static bool add_identity(char **text, int workspace_fd)
 {
-    char path[64];
-    char text[1024];
+    struct stat status;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-
-    text[got > 0 ? got : 0] = '\0';
-    const char *at = strrchr(text, ')'); /* the name of a program may hold blanks and brackets */
-
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoll(at, NULL, 10) : 0;
+    if (workspace_fd < 0 || fstat(workspace_fd, &status) < 0)
+        return true;
+    return fields_add_number(text, "workspace_device", (int64_t)status.st_dev) &&
+           fields_add_number(text, "workspace_inode", (int64_t)status.st_ino);
 }
 
 static int write_record(const struct building *building)
@@ -309,9 +336,10 @@ static int write_record(const struct building *building)
     char limits[128];
 
     cgroups_describe(&building->keeper->cgroups, limits, sizeof(limits));
-    if (!text || !fields_add(&text, "id", box->id) || !fields_add_number(&text, "created_ms", box->created_ms) ||
+    if (!text || !add_identity(&text, building->workspace_fd) || !fields_add(&text, "id", box->id) ||
+        !fields_add_number(&text, "created_ms", box->created_ms) ||
         !fields_add_number(&text, "pid", box->process.pid) ||
-        !fields_add_number(&text, "start_time", start_time(box->process.pid)) ||
+        !fields_add_number(&text, "start_time", proc_status(box->process.pid).start_time) ||
         !fields_add_number(&text, "host_uid", box->host_uid) || !fields_add_number(&text, "host_gid", building->gid) ||
         !fields_add(&text, "limits", limits))
         return -1;
@@ -415,6 +443,7 @@ static void discard(struct keeper *keeper, struct box *box)
         close(box->keeper_fd);
     if (box->process.pidfd >= 0)
         close(box->process.pidfd);
+    free(box->layers);
     free(box);
 }
 
@@ -460,8 +489,12 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                                 .network_fd = -1};
     struct timespec now;
 
-    if (!box || !make_id(box->id)) {
+    if (box && settings->layers)
+        box->layers = strdup(settings->layers);
+    if (!box || (settings->layers && !box->layers) || !make_id(box->id)) {
         clear_building(&building);
+        if (box)
+            free(box->layers);
         free(box);
         *status = SANDLOT_INTERNAL;
         snprintf(reason, size, "out of memory");
@@ -554,7 +587,22 @@ static bool archive_in_use(const void *context, const char *key)
 
     while (box && strcmp(box->archive, key) != 0)
         box = box->next;
+    return box || snapshots_use_archive(&keeper->state, key);
+}
+
+static bool layer_in_use(const void *context, const char *id)
+{
+    const struct keeper *keeper = context;
+    const struct box *box = keeper->boxes;
+
+    while (box && !(box->layers && strstr(box->layers, id)))
+        box = box->next;
     return box;
+}
+
+void boxes_sweep_layers(struct keeper *keeper)
+{
+    snapshots_sweep(&keeper->state, layer_in_use, keeper);
 }
 
 void boxes_bury(struct keeper *keeper, struct box *box)
@@ -573,7 +621,11 @@ void boxes_bury(struct keeper *keeper, struct box *box)
     /* The client looks whether it is there. */
     if (box->unpacked && state_keep_rootfs(&keeper->state, box->id, box->archive) == 0)
         state_sweep_rootfs(&keeper->state, archive_in_use, keeper);
+    const bool layered = box->layers;
+
     discard(keeper, box);
+    if (layered)
+        boxes_sweep_layers(keeper);
 }
 
 static void order(const struct box *box, enum keeper_order what)
@@ -657,6 +709,7 @@ void boxes_sweep(struct keeper *keeper)
 {
     state_sweep(&keeper->state, sweep_one, keeper);
     state_sweep_rootfs(&keeper->state, archive_in_use, keeper);
+    boxes_sweep_layers(keeper);
     state_sweep_downloads(&keeper->state);
     remove_remains(keeper);
 }

@@ -31,6 +31,7 @@ struct box {
     struct way way;           /* out of it; its box is NULL where there is no network namespace */
     struct outside outside;   /* the same for packets, where everything is open; its box is NULL likewise */
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
+    char *layers;             /* ids of those that lie below it (layers.h), which blanks separate; NULL: none */
     bool landlock;            /* CONFINEMENT_LANDLOCK */
     bool unpacks;             /* it is to become that itself */
     bool unpacked;            /* it has, and its storage is to be kept for that */
@@ -79,6 +80,9 @@ void boxes_heed_guard(struct keeper *keeper);
 /* Goes on with what takes time: removes what was busy, and kills inits that do not end. True while something is left.
  */
 bool boxes_tend(struct keeper *keeper);
+
+/* Removes the layers that neither a box nor a snapshot needs. */
+void boxes_sweep_layers(struct keeper *keeper);
 
 /* Removes what earlier keepers left. */
 void boxes_sweep(struct keeper *keeper);

@@ -61,6 +61,22 @@ uint64_t proc_value(const char *text, const char *name)
     return line ? strtoull(line + strlen(name), NULL, 10) : 0;
 }
 
+struct proc_status proc_status(pid_t pid)
+{
+    char path[64];
+    char text[1024];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    proc_read(path, text, sizeof(text));
+    const char *at = strrchr(text, ')'); /* the name of a program may hold blanks and brackets */
+    struct proc_status status = {.state = at && at[1] ? at[2] : '\0'};
+
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    status.start_time = at ? strtoll(at, NULL, 10) : 0;
+    return status;
+}
+
 /* Adds the children that the thread THREAD of process PID has. */
 static void add_children(struct members *members, pid_t pid, long thread)
 {

@@ -45,6 +45,14 @@ struct lines {
 /* The next line without its end, which lives until the next call; NULL when there is none. */
 char *lines_next(struct lines *lines);
 
+/* What the kernel says of process PID. */
+struct proc_status {
+    char state;         /* its letter; NUL: there is no such process */
+    int64_t start_time; /* in the kernel's ticks: with the number it names a process for good; 0: there is none */
+};
+
+struct proc_status proc_status(pid_t pid);
+
 /* Reads a small file as text; "" if it is gone. */
 void proc_read(const char *path, char *text, size_t size);
 

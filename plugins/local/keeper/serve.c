@@ -1,6 +1,7 @@
 #include "serve.h"
 
 #include "../protocol.h"
+#include "hold.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -16,6 +17,8 @@ struct connection {
     struct source source;
     struct connection *next;
     int fd;
+    struct box *held; /* the box that is stopped as long as this connection wants it */
+    struct hold hold;
     struct box *leased;  /* the box that ends with this connection */
     struct box *awaited; /* the box whose end this connection wants to hear of */
     struct box *changed; /* the box whose change of policy this connection waits for, */
@@ -78,6 +81,7 @@ void serve_new_connections(struct keeper *keeper, int listener)
 
 static void end_connection(struct keeper *keeper, struct connection *connection)
 {
+    hold_end(&connection->hold);
     if (connection->leased) {
         connection->leased->lease = NULL;
         boxes_end(connection->leased, NULL);
@@ -123,6 +127,42 @@ static void keep(struct connection *connection)
     if (connection->leased)
         connection->leased->lease = NULL;
     connection->leased = NULL;
+}
+
+static bool is_held(const struct keeper *keeper, const struct box *box)
+{
+    const struct connection *connection = keeper->connections;
+
+    while (connection && connection->held != box)
+        connection = connection->next;
+    return connection;
+}
+
+static void hold_box(const struct keeper *keeper, struct connection *connection, const char *id)
+{
+    struct box *box = boxes_find(keeper, id);
+
+    if (!box || box->ending || box->end_reason)
+        fail(connection, SANDLOT_NOT_FOUND, "sandbox %.64s was not found; `sandlot list` shows what there is", id);
+    else if (box->landlock || connection->held)
+        fail(connection, SANDLOT_INTERNAL, "the keeper cannot stop this sandbox");
+    else if (is_held(keeper, box))
+        fail(connection, SANDLOT_UNAVAILABLE, "another snapshot of sandbox %s is being made; try again", id);
+    else if (!hold_begin(&connection->hold, box->process.pid))
+        fail(connection, SANDLOT_UNAVAILABLE,
+             "the processes of sandbox %s could not be stopped for a moment; the machine is busy, try again", id);
+    else {
+        connection->held = box;
+        answer(connection, MESSAGE_DONE, NULL, 0);
+    }
+}
+
+static void release_box(struct connection *connection)
+{
+    hold_end(&connection->hold);
+    if (connection->held)
+        answer(connection, MESSAGE_DONE, NULL, 0);
+    connection->held = NULL;
 }
 
 /* The client has seen tar succeed in its box. */
@@ -244,6 +284,16 @@ static void handle(struct keeper *keeper, struct connection *connection, struct 
     case MESSAGE_KEEP:
         keep(connection);
         break;
+    case MESSAGE_HOLD:
+        hold_box(keeper, connection, message->body);
+        break;
+    case MESSAGE_RELEASE:
+        release_box(connection);
+        break;
+    case MESSAGE_SWEEP:
+        boxes_sweep_layers(keeper);
+        answer(connection, MESSAGE_DONE, NULL, 0);
+        break;
     case MESSAGE_UNPACKED:
         take_unpacked(connection);
         break;
@@ -288,6 +338,11 @@ void serve_end_of_box(struct keeper *keeper, struct box *box)
         if (connection->changed == dead) {
             connection->changed = NULL;
             fail(connection, SANDLOT_NOT_FOUND, "the sandbox ended while its network was being changed");
+        }
+        if (connection->held == dead) {
+            connection->held = NULL;
+            hold_end(&connection->hold);
+            fail(connection, SANDLOT_NOT_FOUND, "the sandbox ended while its snapshot was being made");
         }
         if (connection->awaited == dead) {
             connection->awaited = NULL;

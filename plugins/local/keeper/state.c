@@ -267,6 +267,12 @@ void state_discard_box(const struct state *state, const char *id)
     wake_trash();
 }
 
+void state_discard(const struct state *state, int folder_fd, const char *name)
+{
+    if (renameat(folder_fd, name, state->trash_fd, name) == 0)
+        wake_trash();
+}
+
 static int compare_times(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left;

@@ -3,6 +3,8 @@
  *   boxes/ID/   record (the text form of settings.h), socket, storage/ (all that the box writes)
  *   ended/ID    why a box that nobody deleted is gone, for those who ask for it later
  *   rootfs/KEY/ the storage of a box that unpacked an archive; what it unpacked is in upper/
+ *   layers/ID/  what boxes have written, for others to begin with (layers.h): a folder for each place, and its size
+ *   snapshots/NAME  the record of a box that was kept, with its layers (snapshots.h)
  *   view/       the root folders of boxes (box/skeleton.h), made anew by each keeper
  *   spare/      the folder of the next box, made ahead
  *   downloads/  images on their way (download.h)
@@ -49,6 +51,9 @@ int state_write(int folder_fd, const char *name, const char *text);
 
 /* Removes the folder of box ID; the space is free soon after. */
 void state_discard_box(const struct state *state, const char *id);
+
+/* Removes the folder NAME of FOLDER_FD; the space is free soon after. */
+void state_discard(const struct state *state, int folder_fd, const char *name);
 
 /* Remembers for a day, and for the last 256 boxes at least, why box ID ended. */
 void state_remember_end(struct state *state, const char *id, const char *reason);

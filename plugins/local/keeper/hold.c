@@ -1,0 +1,110 @@
+#include "hold.h"
+
+#include "proc.h"
+
+#include <poll.h>
+#include <sandlot/provider.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum {
+    HOLD_LIMIT_MS = 5000,
+    ROUND_LIMIT_MS = 200, /* then all goes on for a moment: whoever waits for a child of vfork(2) cannot be stopped */
+    LOOK_MS = 1
+};
+
+static bool note(struct hold *hold, pid_t pid, int64_t start_time)
+{
+    if (hold->count == hold->capacity) {
+        const size_t capacity = hold->capacity ? 2 * hold->capacity : 64;
+        struct held_process *grown = realloc(hold->processes, capacity * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        hold->processes = grown;
+        hold->capacity = capacity;
+    }
+    hold->processes[hold->count++] = (struct held_process){pid, start_time};
+    return true;
+}
+
+static bool is_noted(const struct hold *hold, pid_t pid)
+{
+    for (size_t i = 0; i < hold->count; i++)
+        if (hold->processes[i].pid == pid)
+            return true;
+    return false;
+}
+
+static bool is_still(char state)
+{
+    return state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0';
+}
+
+/* Stops what still runs. How many processes that were; -1: out of memory. */
+static int stop_running(struct hold *hold, const struct members *members)
+{
+    int running = 0;
+
+    for (size_t i = 0; i < members->count; i++) {
+        const struct proc_status status = proc_status(members->pids[i]);
+
+        if (is_still(status.state))
+            continue;
+        running++;
+        if (is_noted(hold, members->pids[i]))
+            continue;
+        if (!note(hold, members->pids[i], status.start_time))
+            return -1;
+        kill(members->pids[i], SIGSTOP);
+    }
+    return running;
+}
+
+/* One round; false with *AGAIN: another one may do better. */
+static bool stop_all(struct hold *hold, pid_t init, bool *again)
+{
+    static struct members members; /* large, and this is the keeper's main thread alone */
+    const int64_t end_ms = sandlot_now_ms() + ROUND_LIMIT_MS;
+
+    *again = true;
+    for (;;) {
+        members_find(&members, init);
+        const int running = stop_running(hold, &members);
+
+        *again = running >= 0 && members.count < MOST_MEMBERS;
+        if (running == 0 && *again)
+            return true;
+        if (!*again || sandlot_now_ms() >= end_ms)
+            return false;
+        poll(NULL, 0, LOOK_MS);
+    }
+}
+
+bool hold_begin(struct hold *hold, pid_t init)
+{
+    const int64_t end_ms = sandlot_now_ms() + HOLD_LIMIT_MS;
+    bool again = true;
+
+    *hold = (struct hold){0};
+    while (again && sandlot_now_ms() < end_ms) {
+        if (stop_all(hold, init, &again))
+            return true;
+        hold_end(hold);
+        poll(NULL, 0, LOOK_MS);
+    }
+    return false;
+}
+
+/* Children first: a shell that goes on is not to find its child stopped. */
+void hold_end(struct hold *hold)
+{
+    while (hold->count > 0) {
+        const struct held_process *process = &hold->processes[--hold->count];
+
+        if (proc_status(process->pid).start_time == process->start_time)
+            kill(process->pid, SIGCONT);
+    }
+    free(hold->processes);
+    *hold = (struct hold){0};
+}

@@ -1,0 +1,367 @@
+#include "layer_copy.h"
+
+#include "file_copy.h"
+
+#include <sandlot/sdk/cleanup.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <search.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#define OVERLAY_MARKS "user.overlay."
+#define OVERLAY_ESCAPED "user.overlay.overlay."
+#define OPAQUE "user.overlay.opaque"
+
+enum { DEEPEST = 200, BLOCK = 4096, ATTRIBUTES = 4096, ATTRIBUTE = 4096 };
+
+/* A file that has several names, and the first of these that was copied. */
+struct linked {
+    ino_t inode;
+    char path[];
+};
+
+/* One tree on its way into another. */
+struct tree {
+    struct layer_copy *copy;
+    struct copying copying;
+    bool marked;
+    int root;   /* of the target */
+    void *seen; /* the linked ones, of search.h */
+    char path[PATH_MAX];
+    size_t length;
+};
+
+/* ---- what goes wrong ---- */
+
+static enum sandlot_status fail_entry(const void *context, const char *name)
+{
+    const struct tree *tree = context;
+    const bool full = errno == ENOSPC || errno == EDQUOT;
+
+    return sandlot_fail(tree->copy->call, full ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE,
+                        "%.255s could not be copied for the snapshot: %s; %s", name, strerror(errno),
+                        full ? "free some disk space" : "try again");
+}
+
+/* Adds BYTES on disk. May the copy go on? */
+static enum sandlot_status account(void *context, uint64_t bytes)
+{
+    const struct tree *tree = context;
+    struct layer_copy *copy = tree->copy;
+
+    copy->bytes += (bytes + BLOCK - 1) / BLOCK * BLOCK;
+    if (copy->bytes > copy->limit)
+        return sandlot_fail(copy->call, SANDLOT_EXHAUSTED,
+                            "the snapshot would be larger than what is left for snapshots and forks, %" PRIu64
+                            " MiB; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
+                            copy->limit >> 20);
+    if (sandlot_cancelled(copy->call))
+        return sandlot_fail(copy->call, SANDLOT_CANCELLED, "cancelled while the snapshot was made");
+    if (copy->call->deadline_ms && sandlot_now_ms() >= copy->call->deadline_ms)
+        return sandlot_fail(copy->call, SANDLOT_TIMEOUT, "the snapshot could not be made in time; remove some files");
+    return SANDLOT_OK;
+}
+
+/* ---- reading what its owner may not ---- */
+
+/* Opens NAME although its mode may forbid it even to its owner, who we are. The mode is changed by what was found, so
+ * a link in its place has no effect, and changed back. */
+static int open_whatever(int folder, const char *name, int flags)
+{
+    const int fd = openat(folder, name, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd >= 0 || errno != EACCES)
+        return fd;
+    AUTO_CLOSE int found = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    char path[64];
+    struct stat status;
+
+    if (found < 0 || fstat(found, &status) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+    if (chmod(path, status.st_mode | S_IRWXU) < 0)
+        return -1;
+    const int opened = open(path, flags | O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+    chmod(path, status.st_mode & 07777);
+    return opened;
+}
+
+/* ---- removing what is covered ---- */
+
+static int remove_entry(int folder, const char *name, int depth);
+
+static int empty_folder(int fd, int depth)
+{
+    const int listed = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = listed >= 0 ? fdopendir(listed) : NULL;
+    int result = folder ? 0 : -1;
+
+    for (struct dirent *entry; result == 0 && folder && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            result = remove_entry(fd, entry->d_name, depth + 1);
+    if (folder)
+        closedir(folder);
+    return result;
+}
+
+/* Of our own copy, which is never deeper than what was copied. 0, also if it is not there; -1 with errno. */
+static int remove_entry(int folder, const char *name, int depth)
+{
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -1;
+    AUTO_CLOSE int fd = open_whatever(folder, name, O_DIRECTORY);
+
+    if (fd < 0 || depth > DEEPEST || fchmod(fd, 0700) < 0 || empty_folder(fd, depth) < 0)
+        return -1;
+    return unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+/* ---- what belongs to an entry ---- */
+
+/* Marks of the overlay are its own business; a box in an overlay has such names of its own under another. */
+static bool is_kept(const struct tree *tree, const char *attribute)
+{
+    if (strncmp(attribute, OVERLAY_MARKS, strlen(OVERLAY_MARKS)) == 0)
+        return tree->marked &&
+               (strcmp(attribute, OPAQUE) == 0 || strncmp(attribute, OVERLAY_ESCAPED, strlen(OVERLAY_ESCAPED)) == 0);
+    return strncmp(attribute, "user.", 5) == 0 || strncmp(attribute, "system.posix_acl_", 17) == 0;
+}
+
+static void copy_attributes(const struct tree *tree, int from, int to)
+{
+    char names[ATTRIBUTES];
+    char value[ATTRIBUTE];
+    const ssize_t length = flistxattr(from, names, sizeof(names));
+
+    for (const char *name = names; name < names + (length > 0 ? length : 0); name += strlen(name) + 1) {
+        const ssize_t size = is_kept(tree, name) ? fgetxattr(from, name, value, sizeof(value)) : -1;
+
+        /* What the file system of the layers cannot keep it could not keep in the box either: it is the same one. */
+        if (size >= 0 && fsetxattr(to, name, value, (size_t)size, 0) < 0)
+            continue;
+    }
+}
+
+static enum sandlot_status finish(const struct tree *tree, int fd, const struct stat *original, const char *name)
+{
+    const struct timespec times[2] = {original->st_atim, original->st_mtim};
+    const struct layer_copy *copy = tree->copy;
+
+    if (copy->uid != geteuid() && fchown(fd, copy->uid, copy->gid) < 0)
+        return fail_entry(tree, name);
+    if (fchmod(fd, original->st_mode & 01777) < 0 || futimens(fd, times) < 0)
+        return fail_entry(tree, name);
+    return SANDLOT_OK;
+}
+
+/* ---- entries ---- */
+
+static int compare_linked(const void *left, const void *right)
+{
+    const struct linked *one = left;
+    const struct linked *other = right;
+
+    return one->inode < other->inode ? -1 : one->inode > other->inode;
+}
+
+/* The path that INODE was copied to before; NULL: it was not, and is noted. */
+static const char *first_name(struct tree *tree, ino_t inode)
+{
+    struct linked *linked = malloc(sizeof(*linked) + tree->length + 1);
+
+    if (!linked)
+        return NULL; /* it becomes a file of its own */
+    linked->inode = inode;
+    memcpy(linked->path, tree->path, tree->length + 1);
+    struct linked **found = tsearch(linked, &tree->seen, compare_linked);
+
+    if (found && *found == linked)
+        return NULL;
+    free(linked);
+    return found ? (*found)->path : NULL;
+}
+
+static enum sandlot_status copy_file(struct tree *tree, int from, int to, const char *name)
+{
+    AUTO_CLOSE int source = open_whatever(from, name, 0);
+    struct stat file;
+
+    if (source < 0 || fstat(source, &file) < 0 || !S_ISREG(file.st_mode))
+        return fail_entry(tree, name);
+    const char *other = file.st_nlink > 1 ? first_name(tree, file.st_ino) : NULL;
+
+    if (other && linkat(tree->root, other, to, name, 0) == 0)
+        return SANDLOT_OK;
+    AUTO_CLOSE int target = openat(to, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (target < 0)
+        return fail_entry(tree, name);
+    enum sandlot_status status = file_copy(&tree->copying, source, target, &file, name);
+
+    copy_attributes(tree, source, target);
+    return status == SANDLOT_OK ? finish(tree, target, &file, name) : status;
+}
+
+static enum sandlot_status copy_link(const struct tree *tree, int from, int to, const char *name)
+{
+    const struct layer_copy *copy = tree->copy;
+    char path[PATH_MAX];
+    const ssize_t length = readlinkat(from, name, path, sizeof(path) - 1);
+
+    if (length < 0)
+        return fail_entry(tree, name);
+    path[length] = '\0';
+    if (symlinkat(path, to, name) < 0 ||
+        (copy->uid != geteuid() && fchownat(to, name, copy->uid, copy->gid, AT_SYMLINK_NOFOLLOW) < 0))
+        return fail_entry(tree, name);
+    return SANDLOT_OK;
+}
+
+/* A pipe, or the mark for what was removed: neither has a content. */
+static enum sandlot_status copy_node(const struct tree *tree, int to, const char *name, mode_t mode)
+{
+    const struct layer_copy *copy = tree->copy;
+
+    if (mknodat(to, name, mode, makedev(0, 0)) < 0 ||
+        (copy->uid != geteuid() && fchownat(to, name, copy->uid, copy->gid, AT_SYMLINK_NOFOLLOW) < 0))
+        return fail_entry(tree, name);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status copy_entries(struct tree *tree, int from, int to, int depth);
+
+/* The folder NAME of TO, which is there then, and ours to write into. -1 with errno. */
+static int open_target(const struct tree *tree, int source, int to, const char *name)
+{
+    struct stat there;
+    const bool covers = tree->marked && fgetxattr(source, OPAQUE, NULL, 0) > 0;
+
+    if (fstatat(to, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && (covers || !S_ISDIR(there.st_mode)) &&
+        remove_entry(to, name, 0) < 0)
+        return -1;
+    if (mkdirat(to, name, 0700) < 0 && errno != EEXIST)
+        return -1;
+    AUTO_CLOSE int target = open_whatever(to, name, O_DIRECTORY);
+
+    return target >= 0 && fchmod(target, 0700) == 0 ? take_fd(&target) : -1;
+}
+
+/* Of the folder SOURCE, of which FOLDER tells. What its owner may not enter is open to him meanwhile. */
+static enum sandlot_status copy_opened(struct tree *tree, int source, int target, const struct stat *folder,
+                                       const char *name, int depth)
+{
+    const bool closed = geteuid() != 0 && (folder->st_mode & S_IRWXU) != S_IRWXU;
+
+    if (closed && fchmod(source, (folder->st_mode | S_IRWXU) & 07777) < 0)
+        return fail_entry(tree, name);
+    enum sandlot_status status = copy_entries(tree, source, target, depth);
+
+    if (closed)
+        fchmod(source, folder->st_mode & 07777);
+    copy_attributes(tree, source, target);
+    return status == SANDLOT_OK ? finish(tree, target, folder, name) : status;
+}
+
+static enum sandlot_status copy_folder(struct tree *tree, int from, int to, const char *name, int depth)
+{
+    AUTO_CLOSE int source = open_whatever(from, name, O_DIRECTORY);
+    struct stat folder;
+
+    if (source < 0 || fstat(source, &folder) < 0)
+        return fail_entry(tree, name);
+    if (depth == DEEPEST)
+        return sandlot_fail(tree->copy->call, SANDLOT_UNSUPPORTED,
+                            "the sandbox has folders more than %d levels deep, which no snapshot can keep; remove "
+                            "them: %.300s",
+                            DEEPEST, tree->path);
+    AUTO_CLOSE int target = open_target(tree, source, to, name);
+
+    return target < 0 ? fail_entry(tree, name) : copy_opened(tree, source, target, &folder, name, depth + 1);
+}
+
+static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const char *name, const struct stat *entry,
+                                     int depth)
+{
+    const bool removed = S_ISCHR(entry->st_mode) && entry->st_rdev == 0;
+
+    if (S_ISDIR(entry->st_mode))
+        return copy_folder(tree, from, to, name, depth);
+    if (S_ISSOCK(entry->st_mode))
+        tree->copy->sockets++;
+    if (remove_entry(to, name, 0) < 0)
+        return fail_entry(tree, name);
+    if (S_ISREG(entry->st_mode))
+        return copy_file(tree, from, to, name);
+    if (S_ISLNK(entry->st_mode))
+        return copy_link(tree, from, to, name);
+    if (S_ISFIFO(entry->st_mode) || (removed && tree->marked))
+        return copy_node(tree, to, name, entry->st_mode);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const char *name, int depth)
+{
+    const size_t before = tree->length;
+    const int added = snprintf(tree->path + before, sizeof(tree->path) - before, "%s%s", before ? "/" : "", name);
+    struct stat entry;
+    enum sandlot_status status = account(tree, BLOCK);
+
+    if (before + (size_t)added >= sizeof(tree->path)) {
+        errno = ENAMETOOLONG;
+        return fail_entry(tree, name);
+    }
+    tree->length = before + (size_t)added;
+    if (status == SANDLOT_OK && fstatat(from, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
+        status = errno == ENOENT ? SANDLOT_OK : fail_entry(tree, name);
+    else if (status == SANDLOT_OK)
+        status = copy_kind(tree, from, to, name, &entry, depth);
+    tree->length = before;
+    tree->path[before] = '\0';
+    return status;
+}
+
+static enum sandlot_status copy_entries(struct tree *tree, int from, int to, int depth)
+{
+    const int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = listed >= 0 ? fdopendir(listed) : NULL;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (!folder) {
+        status = fail_entry(tree, ".");
+        if (listed >= 0)
+            close(listed);
+        return status;
+    }
+    for (struct dirent *entry; status == SANDLOT_OK && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            status = copy_entry(tree, from, to, entry->d_name, depth);
+    closedir(folder);
+    return status;
+}
+
+enum sandlot_status layer_copy(struct layer_copy *copy, int parent, const char *name, int to, bool marked)
+{
+    AUTO_FREE struct tree *tree = calloc(1, sizeof(*tree));
+    AUTO_CLOSE int source = open_whatever(parent, name, O_DIRECTORY);
+    struct stat folder;
+
+    if (!tree)
+        return sandlot_fail(copy->call, SANDLOT_INTERNAL, "out of memory");
+    *tree = (struct tree){.copy = copy, .copying = {tree, account, fail_entry}, .marked = marked, .root = to};
+    if (source < 0 || fstat(source, &folder) < 0 || fchmod(to, 0700) < 0)
+        return fail_entry(tree, name);
+    enum sandlot_status status = copy_opened(tree, source, to, &folder, name, 0);
+
+    tdestroy(tree->seen, free);
+    return status;
+}

@@ -1,0 +1,284 @@
+#include "snapshots.h"
+
+#include "layer_making.h"
+#include "layers.h"
+#include "sandbox.h"
+
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/cleanup.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { NAME_LONGEST = 64, RECORD_MAXIMUM = 64 * 1024, SWEEP_LIMIT_MS = 5000 };
+
+static bool is_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const size_t length = strlen(name);
+
+    return length > 0 && length <= NAME_LONGEST && *name != '.' && strspn(name, letters) == length;
+}
+
+static enum sandlot_status check_name(struct sandlot_call *call, const char *name)
+{
+    return is_name(name)
+               ? SANDLOT_OK
+               : sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "\"%.80s\" is no name for a snapshot; take up to %d of the letters a-z, A-Z, 0-9, "
+                              "\".\", \"_\" and \"-\", the first no \".\"",
+                              name, NAME_LONGEST);
+}
+
+void snapshot_basis_clear(struct snapshot_basis *basis)
+{
+    settings_clear(&basis->settings);
+    if (basis->lock >= 0)
+        close(take_fd(&basis->lock));
+}
+
+void snapshots_sweep(struct client *client, struct sandlot_call *call)
+{
+    struct attempt attempt;
+    struct received reply;
+    int connection;
+
+    /* What is not removed now is when a keeper next begins, or a box that had such a layer ends. */
+    attempt_begin_urgent(&attempt, call, SWEEP_LIMIT_MS);
+    if (client_ask(client, &attempt.call, MESSAGE_SWEEP, "", true, &reply, &connection) != SANDLOT_OK)
+        return;
+    received_clear(&reply);
+    close(connection);
+}
+
+/* ---- records ---- */
+
+/* The record NAME of FOLDER, to be freed; NULL with errno. */
+static char *read_record(int folder, const char *name)
+{
+    AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char *text = fd >= 0 ? malloc(RECORD_MAXIMUM) : NULL;
+    const ssize_t got = text ? read(fd, text, RECORD_MAXIMUM - 1) : -1;
+
+    if (got < 0) {
+        free(text);
+        return NULL;
+    }
+    text[got] = '\0';
+    return text;
+}
+
+/* What a box of the RECORD begins with. A folder that a snapshot refers to must still be the same. */
+static enum sandlot_status read_basis(struct sandlot_call *call, const char *record, struct settings *settings)
+{
+    struct stat folder;
+
+    if (!settings_read(record, settings))
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "the record of the snapshot cannot be read: another version of Sandlot wrote it; make the "
+                            "snapshot anew");
+    if (!settings->workspace)
+        return SANDLOT_OK;
+    if (stat(settings->workspace, &folder) == 0 &&
+        (int64_t)folder.st_dev == fields_get_number(record, "workspace_device") &&
+        (int64_t)folder.st_ino == fields_get_number(record, "workspace_inode"))
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                        "the sandbox began as the folder %.700s, which is no longer there, or is another one; put it "
+                        "back to its place",
+                        settings->workspace);
+}
+
+static char *write_basis(const struct layer_making *making)
+{
+    struct settings settings = making->settings;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    settings.layers = (char *)(uintptr_t)making->layers;
+    settings.run_label[0] = '\0';
+    AUTO_FREE char *text = settings_write(&settings);
+    static const char *const copied[] = {"workspace_device", "workspace_inode"};
+
+    if (!text || !fields_add_number(&text, "created_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) ||
+        !fields_add_number(&text, "bytes", (int64_t)making->bytes))
+        return NULL;
+    for (size_t i = 0; settings.workspace && i < sizeof(copied) / sizeof(*copied); i++)
+        if (!fields_add_number(&text, copied[i], fields_get_number(making->record, copied[i])))
+            return NULL;
+    char *result = text;
+
+    text = NULL;
+    return result;
+}
+
+/* Gives the layer that was made its NAME, all at once. */
+static enum sandlot_status write_snapshot(struct sandlot_call *call, const struct layer_making *making,
+                                          const char *name)
+{
+    AUTO_FREE char *text = write_basis(making);
+    const int folder = making->snapshots_fd;
+    char temporary[NAME_LONGEST + 8];
+
+    if (!text)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    snprintf(temporary, sizeof(temporary), ".%s.new", name);
+    AUTO_CLOSE int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) &&
+        renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0)
+        return SANDLOT_OK;
+    const int failed = errno;
+
+    unlinkat(folder, temporary, 0);
+    if (failed == EEXIST)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "there is a snapshot \"%s\" already; delete it, or take another name", name);
+    return sandlot_fail(call, failed == ENOSPC || failed == EDQUOT ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE,
+                        "the snapshot could not be recorded: %s; free some disk space", strerror(failed));
+}
+
+/* ---- snapshots ---- */
+
+static void tell_what_shows_through(struct sandlot_call *call, const struct settings *settings)
+{
+    char text[1024];
+
+    if (!settings->workspace)
+        return;
+    snprintf(text, sizeof(text),
+             "the snapshot keeps what the sandbox changed, and refers to the folder %.700s: what is changed there from "
+             "now on shows in sandboxes that start from it",
+             settings->workspace);
+    call->host->log(call, SANDLOT_LOG_WARNING, text);
+}
+
+enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *call, const char *id, const char *name,
+                                  uint64_t limit)
+{
+    struct layer_making making;
+    enum sandlot_status status = check_name(call, name);
+
+    if (status != SANDLOT_OK)
+        return status;
+    status = layer_making_begin(client, call, id, &making);
+    if (status == SANDLOT_OK)
+        status = layer_make(&making, limit);
+    if (status == SANDLOT_OK)
+        status = write_snapshot(call, &making, name);
+    if (status == SANDLOT_OK)
+        tell_what_shows_through(call, &making.settings);
+    const bool unfinished = making.made && status != SANDLOT_OK;
+
+    layer_making_end(&making);
+    if (unfinished)
+        snapshots_sweep(client, call);
+    return status;
+}
+
+enum sandlot_status snapshot_of_fork(struct client *client, struct sandlot_call *call, const char *id, uint64_t limit,
+                                     struct snapshot_basis *basis)
+{
+    struct layer_making making;
+
+    *basis = (struct snapshot_basis){.lock = -1};
+    enum sandlot_status status = layer_making_begin(client, call, id, &making);
+
+    if (status == SANDLOT_OK)
+        status = layer_make(&making, limit);
+    AUTO_FREE char *record = status == SANDLOT_OK ? write_basis(&making) : NULL;
+
+    if (status == SANDLOT_OK)
+        status =
+            record ? read_basis(call, record, &basis->settings) : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
+    if (status == SANDLOT_OK) {
+        basis->settings.network = making.network;
+        making.network = NULL;
+        basis->lock = take_fd(&making.layers_fd);
+    }
+    layer_making_end(&making);
+    return status;
+}
+
+enum sandlot_status snapshot_find(struct client *client, struct sandlot_call *call, const char *name,
+                                  struct snapshot_basis *basis)
+{
+    enum sandlot_status status = check_name(call, name);
+
+    *basis = (struct snapshot_basis){.lock = -1};
+    if (status != SANDLOT_OK)
+        return status;
+    basis->lock = layers_lock(client, call, &status);
+    if (basis->lock < 0)
+        return status;
+    AUTO_CLOSE int folder = openat(client->state_fd, SNAPSHOTS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FREE char *record = folder >= 0 ? read_record(folder, name) : NULL;
+
+    if (record)
+        return read_basis(call, record, &basis->settings);
+    return sandlot_fail(call, SANDLOT_NOT_FOUND,
+                        "there is no snapshot \"%.64s\"; `sandlot snapshots` shows what there is", name);
+}
+
+static int is_listed(const struct dirent *entry)
+{
+    return is_name(entry->d_name);
+}
+
+static enum sandlot_status list_one(const struct sandlot_listing *listing, int folder, const char *name)
+{
+    AUTO_FREE char *record = read_record(folder, name);
+    char state[64];
+
+    if (!record)
+        return SANDLOT_OK; /* it was deleted meanwhile */
+    snprintf(state, sizeof(state), "kept, %.1f mib", (double)fields_get_number(record, "bytes") / (1 << 20));
+    const struct sandlot_listed listed = {
+        .size = sizeof(listed), .id = name, .state = state, .created_at_ms = fields_get_number(record, "created_ms")};
+
+    return listing->add(listing, &listed);
+}
+
+enum sandlot_status snapshots_list(struct client *client, struct sandlot_call *call,
+                                   const struct sandlot_listing *listing)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    const int state_fd = client_state(client, call, &status);
+    AUTO_CLOSE int folder =
+        state_fd < 0 ? -1 : openat(state_fd, SNAPSHOTS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct dirent **entries = NULL;
+    const int count = folder < 0 ? 0 : scandirat(folder, ".", &entries, is_listed, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        if (status == SANDLOT_OK)
+            status = list_one(listing, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return count < 0 ? sandlot_fail(call, SANDLOT_UNAVAILABLE, "the snapshots cannot be listed: %s", strerror(errno))
+                     : status;
+}
+
+enum sandlot_status snapshot_delete(struct client *client, struct sandlot_call *call, const char *name)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    const int state_fd = client_state(client, call, &status);
+    char path[NAME_LONGEST + 16];
+
+    if (state_fd < 0 || !is_name(name))
+        return status;
+    snprintf(path, sizeof(path), SNAPSHOTS_FOLDER "/%s", name);
+    if (unlinkat(state_fd, path, 0) == 0)
+        snapshots_sweep(client, call);
+    else if (errno != ENOENT)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "the snapshot cannot be deleted: %s; make sure that the state folder %.600s may be written "
+                            "to",
+                            strerror(errno), client->state_path);
+    return SANDLOT_OK;
+}

@@ -1,0 +1,175 @@
+#!/bin/bash
+# Snapshots and forks of local boxes: what they keep, what they share, what they may take, and what is left when somebody is killed.
+# shellcheck disable=SC1091,SC2154,SC2016
+. tests/cli/lib.sh
+need_local
+state=$XDG_STATE_HOME/sandlot/local
+create() { "$SANDLOT" -q create --sandbox local "$@" </dev/null; }
+box() { # ID SCRIPT: runs it there, and shows what it prints
+    "$SANDLOT" -q exec --sandbox-id "$1" -- "$2" </dev/null
+}
+end() { "$SANDLOT" -q delete "$@" >/dev/null; }
+is() { [ "$1" = "$2" ]; }
+layers() { find "$state/layers" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
+layers_are() { [ "$(layers)" = "$1" ]; }
+# fails NAME STATUS CODE TEXT ARGUMENT...: an error of that code, whose message has the text
+fails() { json "$1" "$2" ".error == \"$3\" and (.message | test(\"$4\"))" "${@:5}"; }
+
+# ---- what is kept ----
+id=$(create) || exit 2
+box "$id" 'echo one >f; ln f same; ln -s f link; mkfifo pipe; mkdir -p closed/in; echo z >closed/in/z; echo s >secret
+    chmod 0 closed/in/z secret closed/in closed; truncate -s 100M hole; echo h >~/h; echo t >/tmp/t; mkdir /data; echo r >/data/r; chmod 750 /data' || exit 2
+stopping='for p in /proc/[0-9]*; do grep -lxz 7000.25 $p/cmdline >/dev/null 2>&1 && '
+box "$id" 'for i in 1 2; do sleep 7000.25 & done'
+box "$id" "$stopping"'kill -STOP ${p#/proc/} && break; done' || exit 2
+"$SANDLOT" -q exec --sandbox-id "$id" --detach -- 'while :; do echo x >>~/grows; sleep 0.01; done' >/dev/null || exit 2
+expect "a snapshot" 0 one "*" snapshot "$id" --name one
+grown=$(box "$id" 'wc -l <~/grows')
+test_grown() { [ "$(box "$id" 'wc -l <~/grows')" -gt "$grown" ]; }
+check "what ran goes on" until_true 10 test_grown
+check "what was stopped stays so, and nothing else is" \
+    is "$(box "$id" "$stopping"'cut -d" " -f3 $p/stat; done' | sort | tr -d '\n')" ST
+box "$id" 'echo later >f; rm link; echo later >/data/later'
+check "modes are what they were" is "$(box "$id" 'stat -c %a closed secret | tr "\n" " "')" "0 0 "
+end "$id"
+first=$(create --sandbox-snapshot-name one) || not_ok "a box from the snapshot" "none"
+check "L4: its files are there" is "$(box "$first" 'cat f same link ~/h /tmp/t /data/r; stat -c "%h %i" f same | uniq | cut -d" " -f1; stat -c "%A %s" /data hole | tr "\n" " "; [ -p pipe ] && echo pipe')" \
+    "$(printf 'one\none\none\nh\nt\nr\n2\ndrwxr-x--- 4096 -rw-r--r-- 104857600 pipe')"
+check "closed ones too, as closed" is "$(box "$first" 'stat -c %a closed secret; chmod 700 closed closed/in; chmod 600 closed/in/z secret; cat closed/in/z secret' | tr '\n' ' ')" "0 0 z s "
+check "and no process" is "$(box "$first" 'ls -d /proc/[0-9]* | wc -l' | awk '{ print ($1 < 8) }')" 1
+box "$first" 'rm f same; echo mine >n; rm -r closed; echo other >~/h'
+second=$(create --sandbox-snapshot-name one)
+check "what one changes another does not see" is "$(box "$second" 'cat f ~/h; ls | tr "\n" " "')" "$(printf 'one\nh\nclosed f hole link pipe same secret ')"
+check "the hole is one still" test "$(du -sm "$state/layers" 2>/dev/null | cut -f1)" -lt 50
+
+# ---- names and the list ----
+json "they are listed, with their size" 0 '.snapshots | length == 1 and .[0].id == "one" and (.[0].state | test("^kept, [0-9.]+ mib$")) and .[0].created_at' snapshots --sandbox local
+fails "L3: a name that is taken" 1 conflict replace snapshot "$first" --name one
+expect "is replaced when that is wanted" 0 one "*" snapshot "$first" --name one --replace
+check "its boxes keep what they began with" is "$(box "$second" 'cat f')" one
+third=$(create --sandbox-snapshot-name one)
+check "and new ones begin with the new one" is "$(box "$third" 'cat n ~/h; ls -d f closed 2>/dev/null')" "$(printf 'mine\nother')"
+fails "a name that is none" 3 provider_error "no name for a snapshot" snapshot "$first" --name ../x
+fails "a snapshot that is not there" 3 sandbox_not_found "no snapshot" create --sandbox local --sandbox-snapshot-name nothing
+fails "a box that is not there" 3 sandbox_not_found "not found" snapshot box-aaaaaaaaaaaa --sandbox local
+expect "deleting" 0 "*" "*" snapshots delete --sandbox local one nothing
+check "boxes still have theirs" is "$(box "$second" 'cat f')$(box "$third" 'cat n')" onemine
+end "$first" "$second" "$third"
+check "what nobody needs goes with its last box" until_true 10 layers_are 0
+
+# ---- forks ----
+base=$scratch/base
+mkdir -p "$base/sub" "$base/whole"
+for name in kept removed sub/a sub/b whole/old; do echo "$name" >"$base/$name"; done
+id=$(create --param "workspace=$base") || exit 2
+box "$id" 'rm removed sub/a; rm -r whole; mkdir whole; echo new >whole/new; echo changed >kept; echo 0 >generation'
+run snapshot "$id" --name over
+check "a snapshot over a folder says so" grep -q "refers to the folder .*$base" "$scratch/err"
+"$SANDLOT" -q export "$id" >"$scratch/original.patch"
+ids=("$id")
+failed=
+for ((i = 1; i <= 34; i++)); do
+    next=$("$SANDLOT" -q fork "$id" </dev/null) || failed="fork $i"
+    [ "$i" = 1 ] || end "$id"
+    id=$next
+    box "$id" "[ \$(cat generation) = $((i - 1)) ] && echo $i >generation && echo $i >only.$i && { [ $i = 1 ] || rm only.$((i - 1)); }" || failed="generation $i"
+done
+check "forks of forks" is "$failed" ""
+check "the last of many has what it ought to" is "$(box "$id" 'cat generation kept whole/* sub/*; ls . sub whole | tr "\n" " "')" \
+    "$(printf '34\nchanged\nnew\nsub/b\n.: generation kept only.34 sub whole  sub: b  whole: new ')"
+check "chains do not grow without end" test "$(sed -n 's/^layers=//p' "$state/boxes/$id/record" | wc -w)" -le 32
+json "its changes are those to the folder" 0 '[.changes[].path] | sort == ["generation","kept","only.34","removed","sub/a","whole/new","whole/old"]' diff "$id"
+check "the folder is as it was" is "$(cd "$base" && cat kept removed sub/a whole/old | tr '\n' ' ')" "kept removed sub/a whole/old "
+end "$id"
+id=$(create --sandbox-snapshot-name over)
+"$SANDLOT" -q export "$id" >"$scratch/copy.patch"
+check "a box from the snapshot has the patch of its original" cmp -s "$scratch/original.patch" "$scratch/copy.patch"
+echo since >"$base/since"
+check "what the folder gets shows through" is "$(box "$id" 'cat since')" since
+end "$id"
+mv "$base" "$base.away"
+mkdir "$base"
+expect "another folder in its place is not taken" 2 "" "another one" -q create --sandbox local --sandbox-snapshot-name over
+fails "for a fork neither" 3 provider_error "another one" fork "${ids[0]}"
+rmdir "$base"
+mv "$base.away" "$base"
+id=$("$SANDLOT" create --sandbox local --sandbox-snapshot-name over --param "workspace=$scratch/work" 2>"$scratch/err" </dev/null)
+check "a parameter that counts for nothing is told of" grep -q "workspace: not used" "$scratch/err"
+check "and does" is "$(box "$id" 'cat generation')" 0
+end "$id" "${ids[0]}"
+"$SANDLOT" -q snapshots delete --sandbox local over
+
+# ---- how much ----
+id=$(create) || exit 2
+box "$id" 'head -c 30000000 /dev/urandom >big'
+fails "more than the budget" 3 quota "snapshots_mb" snapshot "$id" --name large --param snapshots_mb=20
+fails "for a fork too" 3 quota "snapshots_mb" fork "$id" --param snapshots_mb=20
+check "nothing is left of either" until_true 10 layers_are 0
+expect "what fits" 0 large "*" -q snapshot "$id" --name large
+fails "all together are counted" 3 quota "snapshots_mb" snapshot "$id" --name second --param snapshots_mb=50
+small=$(create --sandbox-snapshot-name large --param disk_mb=20)
+check "what is shared does not count as the box's own" is "$(box "$small" 'head -c 10000000 /dev/zero >own; sleep 1; wc -c <big')" 30000000
+end "$id" "$small"
+"$SANDLOT" -q snapshots delete --sandbox local large
+check "deleted, it takes no space" until_true 10 layers_are 0
+
+# ---- where there are none ----
+id=$(create --param storage=memory) || exit 2
+fails "of files in memory" 1 not_supported "memory" snapshot "$id"
+fails "no fork either" 1 not_supported "memory" fork "$id"
+end "$id"
+if id=$(create --param confinement=landlock 2>/dev/null); then
+    fails "of landlock" 1 not_supported "landlock" snapshot "$id"
+    end "$id"
+fi
+
+# ---- another root file system ----
+busybox=$(command -v busybox)
+if [ -n "$busybox" ]; then
+    mkdir -p "$scratch/tree/bin"
+    cp "$busybox" "$scratch/tree/bin/busybox"
+    ln -s busybox "$scratch/tree/bin/sh"
+    echo old >"$scratch/tree/old"
+    id=$(create --param "rootfs=$scratch/tree" --param fake_root=true) || exit 2
+    box "$id" '/bin/busybox rm /old; echo new >/bin/new; echo w >w'
+    copy=$("$SANDLOT" -q fork "$id" </dev/null)
+    check "what was changed in a root file system" is "$(box "$copy" '/bin/busybox cat /bin/new w; [ -e /old ] || echo gone; /bin/busybox id -u' | tr '\n' ' ')" "new w gone 0 "
+    end "$id" "$copy"
+fi
+
+# ---- killed ----
+id=$(create) || exit 2
+box "$id" 'mkdir many; cd many; i=0; while [ $i -lt 2000 ]; do echo $i >$i; i=$((i+1)); done' || exit 2
+torn=
+for ((i = 0; i < 15; i++)); do
+    "$SANDLOT" -q snapshot "$id" --name killed >/dev/null 2>&1 </dev/null &
+    pid=$!
+    sleep "$(printf '0.%03d' $((i * 8)))"
+    kill -KILL "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    if [ -e "$state/snapshots/killed" ]; then
+        copy=$(create --sandbox-snapshot-name killed)
+        [ "$(box "$copy" 'cat many/* | wc -l')" = 2000 ] || torn="round $i"
+        end "$copy"
+        "$SANDLOT" -q snapshots delete --sandbox local killed
+    fi
+    [ "$(box "$id" 'echo alive')" = alive ] || torn="the box, round $i"
+done
+check "kill -9 of the command: a whole snapshot or none, and a box that works" is "$torn" ""
+expect "a snapshot afterwards" 0 after "*" -q snapshot "$id" --name after
+"$SANDLOT" -q snapshots delete --sandbox local after
+check "nothing is left" until_true 10 layers_are 0
+expect "one that is kept" 0 after "*" -q snapshot "$id" --name after
+keeper() { pgrep -f -u "$(id -u)" sandlot-local-keeper | while read -r pid; do [ "$(readlink "/proc/$pid/fd/3")" = "$state" ] && echo "$pid"; done; }
+"$SANDLOT" -q snapshot "$id" --name killed >/dev/null 2>&1 </dev/null &
+pid=$!
+kill -KILL "$(keeper | head -n 1)"
+wait "$pid" 2>/dev/null
+id=$(create --sandbox-snapshot-name after)
+check "kill -9 of the keeper: what was kept is" is "$(box "$id" 'cat many/* | wc -l')" 2000
+if [ -e "$state/snapshots/killed" ]; then "$SANDLOT" -q snapshots delete --sandbox local killed; fi
+end "$id"
+"$SANDLOT" -q snapshots delete --sandbox local after
+check "and nothing else" until_true 10 layers_are 0
+no_trash() { [ -z "$(ls -A "$state/trash")" ]; }
+check "the trash is emptied" until_true 10 no_trash
