@@ -16,6 +16,7 @@
 #include "settings.h"
 #include "show.h"
 #include "terminal.h"
+#include "volume.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -285,11 +286,15 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
     AUTO_FREE char *show = NULL;
+    AUTO_FREE char *volumes = NULL;
 
     status = show_judge(&local->client, call, local->show, &show);
+    if (status == SANDLOT_OK)
+        status = volume_judge(call, &settings, request, &volumes);
     if (status != SANDLOT_OK)
         return status;
     settings.show = show;
+    settings.volumes = volumes;
     snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
     status = ask_keeper(local, call, &settings, request, &reply, &connection);
     if (status != SANDLOT_OK)
@@ -492,6 +497,21 @@ static enum sandlot_status local_changes(struct sandlot_call *call, void *provid
     return changes_tell(sandbox, call, changes);
 }
 
+static enum sandlot_status local_list_volumes(struct sandlot_call *call, void *provider, const char *cursor,
+                                              const struct sandlot_volume_listing *listing)
+{
+    struct local *local = provider;
+
+    return volume_list(&local->client, call, cursor, listing);
+}
+
+static enum sandlot_status local_delete_volume(struct sandlot_call *call, void *provider, const char *name)
+{
+    struct local *local = provider;
+
+    return volume_delete(&local->client, call, name);
+}
+
 static const struct sandlot_provider local_provider = {
     SANDLOT_TABLE(local),
     .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
@@ -508,13 +528,15 @@ static const struct sandlot_provider local_provider = {
     .network_log = local_network_log,
     .connect_port = local_connect_port,
     .changes = local_changes,
+    .list_volumes = local_list_volumes,
+    .delete_volume = local_delete_volume,
 };
 
 #define LOCAL_METADATA(M)                                                                             \
     M(description, "Sandboxes on this machine: no cloud, no key")                                     \
     M(package, "sandlot")                                                                             \
     M(working_dir, "/workspace")                                                                      \
-    M(capabilities, "list files streaming terminal ports changes")                                    \
+    M(capabilities, "list files streaming terminal ports changes volumes")                            \
     M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")             \
     M(capabilities, "network-credentials network-live network-log")                                   \
     M(confined, "no")                                                                                 \

@@ -26,10 +26,12 @@ struct box_groups {
 /* A folder of the machine that the box has at a place of its own. */
 struct box_mount {
     const char *path; /* absolute, without links, inside */
-    int fd;           /* O_PATH, already readable for host_uid */
+    int fd;           /* O_PATH, already readable for host_uid, and of a volume all its own */
+    bool is_volume;   /* and so no folder that is only shown */
+    bool writable;    /* of a volume alone */
 };
 
-enum { BOX_MOUNTS = SHOWN_MOST };
+enum { BOX_MOUNTS = SHOWN_MOST + VOLUMES_MOST };
 
 struct box_request {
     const struct settings *settings;
@@ -41,7 +43,7 @@ struct box_request {
     int workspace_fd; /* O_PATH folder that seeds the workspace, already readable for host_uid; -1: none */
     int rootfs_fd;    /* O_PATH folder, the lower layer of "/"; -1: the host's system folders */
     int skeleton_fd;  /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
-    const struct box_mount *mounts; /* shown read-only, at most BOX_MOUNTS */
+    const struct box_mount *mounts; /* at most BOX_MOUNTS */
     size_t mount_count;
     int authority_fd; /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust
                          what the machine does */
