@@ -166,14 +166,14 @@ static int check_keys(const struct place *place, const char *name, struct json_o
     return 0;
 }
 
-/* "PATH[:ro]" of the volume NAME. */
-static int read_path(const struct place *place, const char *name, struct json_object *value,
+/* "PATH[:ro]" of the volume NAME, which stands at KEY. */
+static int read_path(const struct place *place, const char *key, const char *name, struct json_object *value,
                      struct sandlot_volume *volume, struct sandlot_error *error)
 {
     AUTO_FREE char *path = is_text(value) ? strdup(json_object_get_string(value)) : NULL;
     const char *wrong = path ? read_place(path, volume) : "has a path that is no string";
 
-    return wrong ? fail(place, "path", error, "%s %s", name, wrong) : 0;
+    return wrong ? fail(place, key, error, "%s %s", name, wrong) : 0;
 }
 
 static int read_writers(const struct place *place, const char *name, struct json_object *value,
@@ -205,12 +205,9 @@ static int read_table(const struct place *place, const char *name, struct json_o
 {
     struct json_object *value;
 
-    if (!json_object_is_type(table, json_type_object))
-        return fail(place, name, error, "%s is %s, but must be a string with its path, or a table", name,
-                    config_type_name(table));
     if (check_keys(place, name, table, error) < 0)
         return -1;
-    if ((value = config_member(table, "path")) && read_path(place, name, value, volume, error) < 0)
+    if ((value = config_member(table, "path")) && read_path(place, "path", name, value, volume, error) < 0)
         return -1;
     if ((value = config_member(table, "writers")) && read_writers(place, name, value, volume, error) < 0)
         return -1;
@@ -236,7 +233,12 @@ static int read_entry(const struct place *place, const char *name, struct json_o
         return error_no_memory(error);
     if (problem)
         return fail(place, name, error, "\"%s\" cannot be a volume's name: it %s", name, problem);
-    return is_text(entry) ? read_path(place, name, entry, volume, error) : read_table(&own, name, entry, volume, error);
+    if (is_text(entry))
+        return read_path(place, name, name, entry, volume, error);
+    if (json_object_is_type(entry, json_type_object))
+        return read_table(&own, name, entry, volume, error);
+    return fail(place, name, error, "%s is %s, but must be a string with its path, or a table", name,
+                config_type_name(entry));
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

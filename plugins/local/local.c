@@ -289,11 +289,11 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     AUTO_FREE char *volumes = NULL;
 
     status = show_judge(&local->client, call, local->show, &show);
+    settings.show = show;
     if (status == SANDLOT_OK)
         status = volume_judge(call, &settings, request, &volumes);
     if (status != SANDLOT_OK)
         return status;
-    settings.show = show;
     settings.volumes = volumes;
     snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
     status = ask_keeper(local, call, &settings, request, &reply, &connection);
