@@ -38,8 +38,15 @@ static bool has_controls(const char *text)
     return false;
 }
 
-/* The names of PATH with one "/" before each, to be freed; "": it is the root. NULL: one leads upwards, or no memory.
- */
+static bool goes_upwards(const char *path)
+{
+    for (const char *at = path; *(at += strspn(at, "/")); at += strcspn(at, "/"))
+        if (strcspn(at, "/") == 2 && strncmp(at, "..", 2) == 0)
+            return true;
+    return false;
+}
+
+/* The names of PATH with one "/" before each, to be freed; "": it is the root. NULL when out of memory. */
 static char *shortest(const char *path)
 {
     char *result = malloc(strlen(path) + 2);
@@ -49,10 +56,6 @@ static char *shortest(const char *path)
         const size_t length = strcspn(at, "/");
         const bool is_dot = length == 1 && *at == '.';
 
-        if (length == 2 && strncmp(at, "..", 2) == 0) {
-            free(result);
-            return NULL;
-        }
         if (!is_dot) {
             result[used] = '/';
             memcpy(result + used + 1, at, length);
@@ -76,6 +79,8 @@ static const char *path_problem(const char *path)
         return "has a path with control characters, or that is not UTF-8";
     if (strchr(path, ':'))
         return "has a path with a colon: only \":ro\" may follow the path, and none may be in it";
+    if (goes_upwards(path))
+        return "has a path that goes upwards by \"..\": write it without";
     return NULL;
 }
 
@@ -94,7 +99,7 @@ static const char *read_place(char *path, struct sandlot_volume *volume)
 
     volume->path = place;
     if (!problem && !place)
-        return "has a path that goes upwards by \"..\": write it without";
+        return "has a path that there is no memory for";
     return !problem && !*place ? "has the path \"/\", which is the whole sandbox: name a folder below it" : problem;
 }
 

@@ -182,9 +182,11 @@ for i in range(10000):
     os.mkdir("d")
     os.chdir("d")
 END
-# Such a tree counts as all that a volume may hold, so its box may end as soon as the guard sees it.
-input=$scratch/deep.py run -q exec --volume hostile:/h --stdin -- 'python3 - /h'
-expect "the next box lives with a tree 10,000 deep" 0 "d" "*" -q exec --volume hostile:/h -- 'ls /h/d/d/d/d'
+# Such a tree counts as more than any volume may hold, so that nothing can grow behind it.
+input=$scratch/deep.py run -q exec --volume deep:/h --stdin -- 'python3 - /h'
+expect "a box with a tree 10,000 deep in a volume is ended, and hears why" 3 "*" "too deep to be counted.*volumes delete" \
+    exec --volume deep:/h -- 'sleep 3000'
+json "in a listing too it is not counted" 0 '.volumes[] | select(.name == "deep") | .bytes == null' volumes
 expect "modes of 000, links that lead out, pipes and sockets" 0 "" "*" -q exec --volume hostile:/h -- '
     mkdir /h/closed && echo x >/h/closed/f && chmod 000 /h/closed
     ln -s / /h/root; ln -s ../../.. /h/up; ln -s /proc/self/root /h/magic; mkfifo /h/pipe; mkdir -m 1777 /h/record
@@ -192,13 +194,12 @@ expect "modes of 000, links that lead out, pipes and sockets" 0 "" "*" -q exec -
 expect "no device can be made in it, and no program gets rights by it" 0 "nosuid,nodev" "*" -q exec --volume hostile:/h -- \
     'mknod /h/null c 1 3 2>/dev/null; [ -c /h/null ] && echo device; grep " /h " /proc/mounts | grep -o nosuid,nodev | sort -u'
 expect "a folder whose mode is 000 is usable again" 0 "closed" "*" -q exec --volume hostile:/h -- 'ls -d /h/closed | cut -c4-'
-json "what cannot be counted is told as such" 0 '.volumes[] | select(.name == "hostile") | .bytes == null' volumes
 touch "$scratch/outside"
-expect "it can be deleted" 0 "" "*" -q volumes delete hostile
+expect "all of this can be deleted" 0 "" "*" -q volumes delete hostile deep
 gone() { [ -z "$(ls -A "$state/trash")" ]; }
 check "all of it goes" until_true 60 gone
 check "and nothing else" test -e "$scratch/outside" -a -d /proc/self
-json "it is not listed any more" 0 'all(.volumes[]; .name != "hostile")' volumes
+json "it is not listed any more" 0 'all(.volumes[]; .name != "hostile" and .name != "deep")' volumes
 expect "deleting what is not there is fine" 0 "" "*" -q volumes delete hostile hostile
 expect "a new one of that name is empty" 0 "" "*" -q exec --volume hostile:/h -- 'ls -A /h'
 expect "and can go at once again" 0 "" "*" -q volumes delete hostile

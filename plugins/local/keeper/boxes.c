@@ -708,8 +708,9 @@ void boxes_heed_guard(struct keeper *keeper)
             order(box, KEEPER_ORDER_VOLUME);
             break;
         case GUARD_FAR_OVER_VOLUME:
-            boxes_end(box, "it went far beyond the limit of a volume; remove files from it, or let it hold more with "
-                           "limit_mb in [sandboxes.volumes.NAME]");
+            boxes_end(box,
+                      "it went far beyond the limit of a volume, or one holds a tree too deep to be counted; let it "
+                      "hold more with limit_mb in [sandboxes.volumes.NAME], or `sandlot volumes delete` it");
             break;
         }
 }

@@ -110,10 +110,16 @@ static bool is_due(const struct watched *watched, const struct usage *now_free, 
     return now >= watched->next_look_ms + (bytes > NOISE_BYTES ? LOOK_MS : QUIET_LOOK_MS);
 }
 
+/* How far a folder is counted. */
+static struct usage bound_of(const struct watched *watched)
+{
+    return (struct usage){watched->limit.bytes * 2 + FAR_OVER_BYTES, watched->limit.entries * 2};
+}
+
 /* Adds up what is in the folder, and of a box's storage what is removed already, but in its processes' hands. */
 static struct usage measure(const struct guarded *guarded, const struct watched *watched)
 {
-    const struct usage bound = {watched->limit.bytes * 2 + FAR_OVER_BYTES, watched->limit.entries * 2};
+    const struct usage bound = bound_of(watched);
     struct usage used = {0, 0};
     struct held held = {0, 0};
 
@@ -137,7 +143,10 @@ static void raise_to(struct usage *allowed, const struct usage *used)
 /* What USED, which was just measured, means. */
 static enum guard_verdict judge(struct watched *watched, const struct usage *used)
 {
-    const bool is_first = watched->is_volume && !watched->known;
+    const struct usage bound = bound_of(watched);
+    /* What cannot be counted could grow unseen: a volume with that is no good to any box. */
+    const bool is_first =
+        watched->is_volume && !watched->known && used->bytes <= bound.bytes && used->entries <= bound.entries;
 
     watched->known = true;
     if (used->bytes <= watched->limit.bytes && used->entries <= watched->limit.entries)
