@@ -107,7 +107,8 @@ for name in .. . '' A -x a/b 'a b' "$(printf 'x%.0s' {1..64})"; do
 done
 usage "the same one twice" "second time" exec --volume a:/a --volume a:/b -- true
 usage "one within another" "lies in it" exec --volume a:/a --volume b:/a/b -- true
-usage "too many" "too many" exec $(printf -- '--volume v%d:/v%d ' 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9) -- true
+mapfile -t nine < <(for i in {1..9}; do printf -- "--volume\nv%d:/v%d\n" "$i" "$i"; done)
+usage "too many" "too many" exec "${nine[@]}" -- true
 usage "with landlock" "need confinement" exec --param confinement=landlock --volume a:/a -- true
 usage "where a folder is shown" "show" exec --param "show=$scratch/project" --volume "a:$scratch/project/b" -- true
 usage "for a living sandbox" "keeps what it has" exec --sandbox-id box-x --volume a:/a -- true
