@@ -159,6 +159,18 @@ wrong 'a = { read_only = "yes" }' "neither true nor false"
 wrong '"A b" = "/a"' "cannot be a volume's name"
 rm "$config"
 
+# ---- with the provider in a process of its own ----
+
+printf '[sandboxes.providers.local]\nisolation = "unconfined"\n' >"$config"
+one=$("$SANDLOT" create --volume apart:/v)
+expect "it is asked for in the same way" 0 "" "*" -q exec --sandbox-id "$one" -- 'echo x >/v/file'
+json "listed" 0 '.volumes[] | select(.name == "apart") | .writers == 1 and .readers == 0 and .bytes > 0 and .limit_bytes > 0' volumes
+expect "refused" 3 "" "sandbox $one has the volume" volumes delete apart
+"$SANDLOT" -q delete "$one"
+expect "read" 0 "x" "*" -q exec --volume apart:/v:ro -- 'cat /v/file; touch /v/new 2>/dev/null && echo written; true'
+expect "and deleted" 0 "" "*" -q volumes delete apart
+rm "$config"
+
 # ---- what it may hold ----
 
 printf '[sandboxes.volumes.small]\nlimit_mb = 20\n' >"$config"
