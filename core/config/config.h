@@ -36,7 +36,8 @@ struct config {
     char *default_provider; /* NULL: none */
     struct config_provider *providers;
     size_t provider_count;
-    /* The whole file, for core/network and core/session, which take no table with a mistake in it; NULL: it could not be used. */
+    /* The whole file, for core/network and core/session, which take no table with a mistake in it; NULL: it could not
+     * be used. */
     struct json_object *tree;
     struct json_object *lines; /* of the tree, as toml_parse gives them */
     bool may_limit_network;    /* it could not be used, and has the word "network" */

@@ -33,7 +33,7 @@ enum message_kind {
                          first time with the box's listener */
     MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
-    MESSAGE_VOLUMES,       /* answered by one MESSAGE_LISTED per volume, then MESSAGE_DONE */
+    MESSAGE_VOLUMES,  /* answered by one MESSAGE_LISTED per volume, then MESSAGE_DONE */
     MESSAGE_DELETE_VOLUME, /* body: its name; answered by MESSAGE_DONE */
     /* from the keeper */
     MESSAGE_CREATED = 16, /* body: the id */
@@ -98,8 +98,8 @@ struct run_result {
 
 enum run_note {
     RUN_NOTE_NONE = 0,
-    RUN_NOTE_MEMORY,    /* the box's memory limit killed it */
-    RUN_NOTE_DISK,      /* the box's disk limit killed it */
+    RUN_NOTE_MEMORY,     /* the box's memory limit killed it */
+    RUN_NOTE_DISK,       /* the box's disk limit killed it */
     RUN_NOTE_SUPERVISOR, /* it killed its supervisor, and was ended with all its children */
     RUN_NOTE_VOLUME      /* the limit of one of the box's volumes killed it */
 };
