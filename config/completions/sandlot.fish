@@ -10,7 +10,7 @@ end
 
 set -l files read write edit ls grep glob rm upload download
 set -l processes ps logs wait kill input
-set -l lives pause resume fork snapshot snapshots
+set -l lives pause resume fork snapshot snapshots volumes
 set -l works exec $processes shell $files mcp
 set -l commands exec $processes shell $files cp import diff export apply create list delete $lives gc mcp providers plugin doctor version help
 set -l none "not __fish_seen_subcommand_from $commands"
@@ -48,6 +48,7 @@ complete -c sandlot -n $none -a resume -d 'wake a paused sandbox'
 complete -c sandlot -n $none -a fork -d 'make a second sandbox with the files of one'
 complete -c sandlot -n $none -a snapshot -d 'keep the state of a sandbox'
 complete -c sandlot -n $none -a snapshots -d 'list snapshots, or delete them'
+complete -c sandlot -n $none -a volumes -d 'list volumes, or delete them'
 complete -c sandlot -n $none -a gc -d 'delete what dead runs left behind'
 complete -c sandlot -n $none -a mcp -d 'offer a sandbox to an agent'
 complete -c sandlot -n $none -a port -d 'reach servers in a sandbox'
@@ -74,7 +75,7 @@ complete -c sandlot -n '__fish_seen_subcommand_from plugin' -l replace -d 'also 
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from remove' -l all -d 'all that the file provides'
 complete -c sandlot -n '__fish_seen_subcommand_from plugin; and __fish_seen_subcommand_from check install' -F
 complete -c sandlot -n '__fish_seen_subcommand_from delete pause resume fork snapshot' -a '(__sandlot_ids)'
-complete -c sandlot -n '__fish_seen_subcommand_from snapshots' -a delete
+complete -c sandlot -n '__fish_seen_subcommand_from snapshots volumes' -a delete
 complete -c sandlot -n '__fish_seen_subcommand_from pause resume fork snapshot' -l sandbox-id -x -a '(__sandlot_ids)' -d 'this sandbox'
 complete -c sandlot -n '__fish_seen_subcommand_from create snapshot' -l name -x -d 'what it is called'
 complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l replace -d 'the one that has the name goes first'
@@ -93,6 +94,7 @@ complete -c sandlot -n $creates -l sandbox-setup -r -F -d 'run this script first
 complete -c sandlot -n $creates -l scope -x -d 'reuse the sandbox of this scope'
 complete -c sandlot -n $creates -l network -x -a 'off allow open' -d 'what a new sandbox may reach'
 complete -c sandlot -n $creates -l allow -x -d 'let it reach this'
+complete -c sandlot -n $creates -l volume -x -d 'storage that outlives it'
 complete -c sandlot -n $work -l sandbox-id -x -a '(__sandlot_ids)' -d 'use this sandbox'
 complete -c sandlot -n '__fish_seen_subcommand_from exec wait' -l timeout -x -d 'time limit'
 complete -c sandlot -n '__fish_seen_subcommand_from exec shell' -l cwd -x -d 'where it starts'

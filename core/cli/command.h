@@ -59,6 +59,8 @@ int command_fork(const struct options *options);
 int command_snapshot(const struct options *options);
 int command_snapshots(const struct options *options);
 int command_snapshots_delete(const struct options *options);
+int command_volumes(const struct options *options);
+int command_volumes_delete(const struct options *options);
 int command_mcp(const struct options *options);
 int command_mcp_watch(const struct options *options);
 int command_gc(const struct options *options);

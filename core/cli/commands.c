@@ -177,6 +177,23 @@ static const struct command snapshots_table[] = {
      .run = command_snapshots_delete},
 };
 
+/* The second words of `volumes`. */
+static const struct command volumes_table[] = {
+    {.name = "volumes delete",
+     .summary = "delete volumes",
+     .arguments = "NAME...",
+     .help =
+         "Deletes the volumes with all that they hold; one that fails does not stop the others, and one that is not\n"
+         "there (any more) counts as deleted. A volume that a living sandbox has is refused.\n"
+         "\n"
+         "  sandlot volumes delete npm\n",
+     .options = OPTIONS_COMMON,
+     .minimum = 1,
+     .maximum = SIZE_MAX,
+     .missing = "the name is missing; 'sandlot volumes' prints those there are",
+     .run = command_volumes_delete},
+};
+
 static const struct command table[] = {
     {.name = "exec",
      .summary = "run one command in a sandbox",
@@ -597,6 +614,22 @@ static const struct command table[] = {
      .run = command_snapshots,
      .below = snapshots_table,
      .below_count = sizeof(snapshots_table) / sizeof(snapshots_table[0])},
+    {.name = "volumes",
+     .summary = "list volumes, or delete them",
+     .arguments = "[delete NAME...]",
+     .help = "Lists the volumes of the provider: storage that outlives sandboxes, which '--volume NAME:/PATH' of the "
+             "commands\n"
+             "that make one asks for: what each holds and may hold, how many living sandboxes write to it or only read "
+             "it,\n"
+             "and when one last had it. 'sandlot volumes delete NAME...' deletes some. Limits, and whether several "
+             "sandboxes\n"
+             "may write at a time, are said in [sandboxes.volumes.NAME] of the configuration.\n"
+             "\n"
+             "  sandlot exec --volume npm:/home/sandlot/.npm -- npm ci\n",
+     .options = OPTIONS_COMMON,
+     .run = command_volumes,
+     .below = volumes_table,
+     .below_count = sizeof(volumes_table) / sizeof(volumes_table[0])},
     {.name = "gc",
      .summary = "delete what dead runs left behind",
      .arguments = "",

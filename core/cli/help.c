@@ -17,7 +17,10 @@ static const char create_options[] =
     "  --scope KEY          reuse the live sandbox of this scope, or make it and leave it running\n"
     "  --network MODE       what a new sandbox may reach: off (nothing), open (all) or allow (what --allow says)\n"
     "  --allow ENTRY        let it reach example.com, *.example.com, host:5432, 10.0.0.0/8 or a set such as @pypi,\n"
-    "                       and nothing else; may be repeated. 'sandlot network sets' prints the sets\n";
+    "                       and nothing else; may be repeated. 'sandlot network sets' prints the sets\n"
+    "  --volume NAME:/PATH[:ro]\n"
+    "                       storage that outlives it, at that path, or to read only; may be repeated.\n"
+    "                       'sandlot volumes' lists what there is\n";
 static const char parameter_options[] = "  --param KEY=VALUE    one parameter of the provider; may be repeated\n\n";
 static const char common_options[] = "Everywhere:\n"
                                      "  --config FILE        instead of $SANDLOT_CONFIG or the default file\n";

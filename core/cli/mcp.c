@@ -166,6 +166,7 @@ static int serve(const struct context *context, int input, int output)
                                                  .scope = options->scope,
                                                  .network = options->network,
                                                  .allow = options->allowed,
+                                                 .volumes = options->volumes,
                                                  .parameters = context->parameters,
                                                  .config_file = options->config_file},
                                      .working_dir = entry ? entry->working_dir : "/workspace",

@@ -97,6 +97,8 @@ static void add_arguments(struct words *words, const struct context *context, co
     add_option(words, "--network", options->network);
     for (size_t i = 0; options->allowed[i]; i++)
         add_option(words, "--allow", options->allowed[i]);
+    for (size_t i = 0; options->volumes[i]; i++)
+        add_option(words, "--volume", options->volumes[i]);
     add_path_option(words, "--config", options->config_file);
     for (size_t i = 0; options->parameters[i]; i++)
         add_parameter(words, entry, options->parameters[i]);

@@ -99,6 +99,7 @@ static const struct rule {
     {"--dry-run", OPTION_DRY_RUN, VALUE_NONE},
     {"--risky", OPTION_RISKY, VALUE_NONE},
     {"--force", OPTION_FORCE, VALUE_REQUIRED},
+    {"--volume", OPTION_VOLUME, VALUE_REQUIRED},
 };
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -117,6 +118,7 @@ struct parser {
     size_t allowed_count;
     size_t excluded_count;
     size_t force_count;
+    size_t volume_count;
 };
 
 int usage_error(const struct command *command, const char *format, ...)
@@ -474,6 +476,9 @@ static int apply_value(struct parser *parser, const struct rule *rule, const cha
     case OPTION_ALLOW:
         options->allowed[parser->allowed_count++] = value; /* an empty one is refused with the others */
         return 0;
+    case OPTION_VOLUME:
+        options->volumes[parser->volume_count++] = value; /* the same */
+        return 0;
     case OPTION_EXCLUDE:
         return set_text(parser, rule, value, &options->excluded[parser->excluded_count++]);
     case OPTION_FORCE:
@@ -598,6 +603,8 @@ static int check_conflicts(const struct options *options)
     if ((options->given & OPTION_SANDBOX_ID) && (options->given & (OPTION_NETWORK | OPTION_ALLOW)))
         return usage_error(command, "%s is for a new sandbox; change a living one with 'sandlot network'",
                            option_name(options->given & (OPTION_NETWORK | OPTION_ALLOW)));
+    if ((options->given & OPTION_SANDBOX_ID) && (options->given & OPTION_VOLUME))
+        return usage_error(command, "--volume is for a new sandbox; a living one keeps what it has");
     if ((options->given & OPTIONS_HTTP) && !(options->given & OPTION_HTTP))
         return usage_error(command, "%s goes with --http only", option_name(options->given & OPTIONS_HTTP));
     if ((options->given & OPTION_TOKEN_FILE) && (options->given & OPTION_NO_AUTH))
@@ -644,9 +651,10 @@ int options_parse(int argc, char **argv, struct options *options)
                                 .arguments = calloc(room, sizeof(*options->arguments)),
                                 .ids = calloc(room, sizeof(*options->ids)),
                                 .excluded = calloc(room, sizeof(*options->excluded)),
-                                .force = calloc(room, sizeof(*options->force))};
+                                .force = calloc(room, sizeof(*options->force)),
+                                .volumes = calloc(room, sizeof(*options->volumes))};
     if (!options->ids || !options->parameters || !options->environment || !options->origins || !options->forgotten ||
-        !options->allowed || !options->excluded || !options->force || !options->arguments)
+        !options->allowed || !options->excluded || !options->force || !options->volumes || !options->arguments)
         return usage_error(NULL, "out of memory");
     struct parser parser = {.argc = argc, .argv = argv, .next = 1, .options = options};
 
@@ -668,6 +676,7 @@ void options_clear(struct options *options)
     free(options->allowed);
     free(options->excluded);
     free(options->force);
+    free(options->volumes);
     free(options->arguments);
     for (char **id = options->ids; id && *id; id++)
         free(*id);

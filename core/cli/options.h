@@ -74,6 +74,7 @@ __extension__ typedef unsigned __int128 option_set;
 #define OPTION_DRY_RUN OPTION_BIT(62)
 #define OPTION_RISKY OPTION_BIT(63)
 #define OPTION_FORCE OPTION_BIT(64)
+#define OPTION_VOLUME OPTION_BIT(65)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */
@@ -81,7 +82,8 @@ __extension__ typedef unsigned __int128 option_set;
     (OPTION_SANDBOX | OPTION_PARAM | OPTION_CONFIG | OPTION_JSON | OPTION_QUIET | OPTION_VERBOSE | OPTION_HELP | \
      OPTION_VERSION)
 /* Taken by commands that make a sandbox. */
-#define OPTIONS_CREATE (OPTION_SNAPSHOT_NAME | OPTION_SETUP | OPTION_SCOPE | OPTION_NETWORK | OPTION_ALLOW)
+#define OPTIONS_CREATE \
+    (OPTION_SNAPSHOT_NAME | OPTION_SETUP | OPTION_SCOPE | OPTION_NETWORK | OPTION_ALLOW | OPTION_VOLUME)
 
 struct command;
 
@@ -128,6 +130,7 @@ struct options {
     const char **forgotten; /* ids, ended by NULL */
     const char *network;    /* a mode */
     const char **allowed;   /* entries, ended by NULL */
+    const char **volumes;   /* "NAME:/path[:ro]", ended by NULL */
     const char **excluded;  /* globs, ended by NULL */
     const char **force;     /* paths, ended by NULL */
     const char *format;     /* of an export */

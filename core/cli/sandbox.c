@@ -93,7 +93,8 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
                                               .setup_output = setup ? on_setup_output : NULL,
                                               .context = setup,
                                               .network = options->network,
-                                              .allow = options->allowed};
+                                              .allow = options->allowed,
+                                              .volumes = options->volumes};
     struct sandlot_error error = {0};
 
     if (setup)

@@ -293,7 +293,7 @@ static void read_default(struct config *config, struct json_object *value, int l
 static void read_tree(struct config *config, struct json_object *tree, struct json_object *lines)
 {
     static const char *const top[] = {"sandboxes", "network"};
-    static const char *const known[] = {"default", "providers"};
+    static const char *const known[] = {"default", "providers", "volumes"};
     struct json_object *sandboxes = config_member(tree, "sandboxes");
     struct json_object *sandboxes_lines = config_member(lines, "sandboxes");
     struct json_object *value;
@@ -307,7 +307,7 @@ static void read_tree(struct config *config, struct json_object *tree, struct js
         config->problem = text_format("sandboxes is %s instead of a table", config_type_name(sandboxes));
         return;
     }
-    warn_unknown(config->file, "[sandboxes]", sandboxes, sandboxes_lines, known, 2, "");
+    warn_unknown(config->file, "[sandboxes]", sandboxes, sandboxes_lines, known, 3, "");
     if ((value = config_member(sandboxes, "default")))
         read_default(config, value, config_line(sandboxes_lines, "default"));
     if (!(value = config_member(sandboxes, "providers")))

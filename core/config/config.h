@@ -1,6 +1,6 @@
 /*
- * config.toml: `[sandboxes]` with `default` and `[sandboxes.providers.NAME]`; `[network]` is only kept here, and read
- * by core/network.
+ * config.toml: `[sandboxes]` with `default` and `[sandboxes.providers.NAME]`; `[network]` and `[sandboxes.volumes]` are
+ * only kept here, and read by core/network and core/session.
  *
  * Reading never fails because of what the file says: malformed entries are dropped with a warning
  * that names file, line, key and reason, and a file that cannot be used at all leaves an empty configuration
@@ -36,7 +36,8 @@ struct config {
     char *default_provider; /* NULL: none */
     struct config_provider *providers;
     size_t provider_count;
-    /* The whole file, for core/network, which takes no table with a mistake in it; NULL: it could not be used. */
+    /* The whole file, for core/network and core/session, which take no table with a mistake in it; NULL: it could not
+     * be used. */
     struct json_object *tree;
     struct json_object *lines; /* of the tree, as toml_parse gives them */
     bool may_limit_network;    /* it could not be used, and has the word "network" */

@@ -58,6 +58,7 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     capabilities |= table->connect_port ? CAPABILITY_PORTS : 0;
     capabilities |= table->port_url ? CAPABILITY_URLS : 0;
     capabilities |= table->changes ? CAPABILITY_CHANGES : 0;
+    capabilities |= table->list_volumes && table->delete_volume ? CAPABILITY_VOLUMES : 0;
     return capabilities;
 }
 

@@ -51,6 +51,7 @@ static const struct {
     {CAPABILITY_PORTS, "ports"},
     {CAPABILITY_URLS, "urls"},
     {CAPABILITY_CHANGES, "changes"},
+    {CAPABILITY_VOLUMES, "volumes"},
     {CAPABILITY_NETWORK_OFF, "network-off"},
     {CAPABILITY_NETWORK_OPEN, "network-open"},
     {CAPABILITY_NETWORK_HOSTS, "network-hosts"},

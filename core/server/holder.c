@@ -92,7 +92,8 @@ static struct lease *open_lease(struct holder *holder, struct sandlot_error *err
                                               .progress = on_progress,
                                               .setup_output = on_setup_output,
                                               .network = options->network,
-                                              .allow = options->allow};
+                                              .allow = options->allow,
+                                              .volumes = options->volumes};
     struct lease *lease = calloc(1, sizeof(*lease));
 
     if (!lease) {

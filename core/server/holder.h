@@ -28,6 +28,7 @@ struct holder_options {
     const char *scope;
     const char *network; /* what a sandbox that is made may reach, as in sandlot_session_options */
     const char *const *allow;
+    const char *const *volumes;
     const char *const *parameters;
     const char *config_file; /* as it was given; NULL: none */
 };

@@ -15,8 +15,7 @@ enum { MOST_ID_BYTES = 4096, INVENTED_NAME_SIZE = sizeof("sandlot-12345678") };
 
 /* ---- what a provider can ----------------------------------------------------------------------------------------- */
 
-/* Who of this machine's providers has CAPABILITY, as "a, b"; to be freed. NULL: nobody. */
-static char *who_can(const struct sandlot *sandlot, enum capability capability)
+char *lifecycle_who_can(const struct sandlot *sandlot, enum capability capability)
 {
     size_t count;
     const struct registry_entry *const *entries = registry_entries_quietly(sandlot->registry, &count);
@@ -32,7 +31,7 @@ static char *who_can(const struct sandlot *sandlot, enum capability capability)
 int lifecycle_unsupported(const struct sandlot *sandlot, const struct provider *provider, enum capability capability,
                           const char *what, struct sandlot_error *error)
 {
-    AUTO_FREE char *names = who_can(sandlot, capability);
+    AUTO_FREE char *names = lifecycle_who_can(sandlot, capability);
 
     if (names)
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s cannot %s; of the providers here these can: %s",

@@ -15,6 +15,7 @@
 #include "session/names.h"
 #include "session/network.h"
 #include "session/setup_script.h"
+#include "session/volumes.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -37,6 +38,7 @@ struct opening {
     int64_t deadline_ms; /* until the sandbox must be ready: start_timeout_s */
     int cancel_fd;
     struct network_policy *policy;   /* for a sandbox that is made; mode 0: nothing was asked */
+    const struct volumes *volumes;   /* for one that is made */
     struct sandlot_error unrecorded; /* why the id could not be written to the ledger */
 };
 
@@ -56,6 +58,11 @@ static bool asks_for_network(const struct sandlot_session_options *options)
     return options->network || (options->allow && *options->allow);
 }
 
+static bool asks_for_volumes(const struct sandlot_session_options *options)
+{
+    return options->volumes && *options->volumes;
+}
+
 static int check_options(const struct sandlot_session_options *options, struct sandlot_error *error)
 {
     if (check_text(options->provider, "the provider's name (--sandbox)", error) < 0 ||
@@ -66,6 +73,8 @@ static int check_options(const struct sandlot_session_options *options, struct s
         return -1;
     if (options->sandbox_id && asks_for_network(options))
         return error_set(error, SANDLOT_CODE_USAGE, "--network and --allow are for a new sandbox; " NETWORK_ADVICE);
+    if (options->sandbox_id && asks_for_volumes(options))
+        return error_set(error, SANDLOT_CODE_USAGE, "--volume is for a new sandbox; a living one keeps what it has");
     if (options->sandbox_id && options->snapshot_name)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "--sandbox-id and --sandbox-snapshot-name exclude each other: a snapshot only applies to a "
@@ -104,6 +113,14 @@ static int find_policy(const struct sandlot *sandlot, const struct registry_entr
     if (network_policy_find(sandlot->config, entry->name, options->network, options->allow, policy, error) < 0)
         return -1;
     return policy->mode ? session_network_check(entry, policy, error) : 0;
+}
+
+/* The storage that a sandbox that is made gets. */
+static int find_volumes(const struct sandlot *sandlot, const struct registry_entry *entry,
+                        const struct sandlot_session_options *options, struct volumes *volumes,
+                        struct sandlot_error *error)
+{
+    return options->sandbox_id ? 0 : volumes_find(sandlot, entry, options->volumes, volumes, error);
 }
 
 static int check_credentials(const struct registry_entry *entry, const struct environment *environment,
@@ -350,6 +367,8 @@ static enum sandlot_status request_sandbox(struct opening *opening, const struct
 
     creation_make(&creation, record, opening->session->provider, network);
     creation.request.snapshot = opening->options->snapshot_name;
+    creation.request.volumes = opening->volumes->list;
+    creation.request.volume_count = opening->volumes->count;
     creation.request.flags = opening->session->keep ? SANDLOT_CREATE_KEEP : 0;
     return get_or_create(opening, &creation.request, error);
 }
@@ -513,6 +532,11 @@ static int open_scope(struct opening *opening, const char *setup, struct sandlot
                          "the scope %s has the living sandbox %s, which --network and --allow "
                          "do not change; " NETWORK_ADVICE,
                          opening->options->scope, opening->session->id);
+    if (found > 0 && asks_for_volumes(opening->options))
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "the scope %s has the living sandbox %s, which keeps the volumes that it has; leave --volume "
+                         "out, or use another scope",
+                         opening->options->scope, opening->session->id);
     if (found != 0)
         return found < 0 ? -1 : finish(opening, NULL, error);
     if (create(opening, error) < 0)
@@ -575,6 +599,7 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
     struct sandlot_session_options own;
     struct sandlot_error local = {0};
     struct network_policy policy CLEANUP(network_policy_clear) = {0};
+    struct volumes volumes CLEANUP(volumes_clear) = {0};
     AUTO_FREE char *setup = NULL;
 
     error = error ? error : &local; /* the reason is needed here even if the caller does not want it */
@@ -591,6 +616,7 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
 
     if (entry && check_metadata(entry, options, error) == 0 &&
         find_policy(sandlot, entry, options, &policy, error) == 0 &&
+        find_volumes(sandlot, entry, options, &volumes, error) == 0 &&
         (!options->setup_file || (setup = setup_script_read(options->setup_file, sandlot->environment, error))) &&
         (session = new_session(sandlot, options, error)) &&
         check_credentials(entry, sandlot->environment, error) == 0) {
@@ -599,7 +625,8 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
                                   .deadline_ms =
                                       sandlot_now_ms() + parameters_start_timeout_ms(session->provider->parameters),
                                   .cancel_fd = cancellation_fd(options->cancellation),
-                                  .policy = &policy};
+                                  .policy = &policy,
+                                  .volumes = &volumes};
 
         session->sweep = leftovers_sweep_start(session->provider);
         int failed = open_sandbox(&opening, setup, error);

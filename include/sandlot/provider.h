@@ -16,9 +16,9 @@
  *
  * VERSIONS  Every struct that crosses begins with its own size in bytes; fields are only ever added at
  * the end. Read or write a field that may be newer than the other side only after SANDLOT_HAS says it is there, and
- * never assign a whole struct that the other side made. sandlot_label, sandlot_file, sandlot_network_entry and
- * sandlot_network_credential come in arrays, over which a provider steps by the size that it was built with: these never
- * grow.
+ * never assign a whole struct that the other side made. sandlot_label, sandlot_file, sandlot_network_entry,
+ * sandlot_network_credential and sandlot_volume come in arrays, over which a provider steps by the size that it was built
+ * with: these never grow.
  * The host refuses a provider of another ABI major; within a major both sides use what both know.
  *
  * MEMORY    Nobody frees what the other side allocated. What the host passes in stays the host's and is
@@ -274,6 +274,25 @@ enum sandlot_create_flag {
                                provider that can should bind the sandbox's life to this process. */
 };
 
+enum sandlot_volume_flag {
+    SANDLOT_VOLUME_READ_ONLY = 1,   /* this sandbox cannot change it */
+    SANDLOT_VOLUME_MANY_WRITERS = 2 /* others may write to it at the same time. Without it a second sandbox that would
+                                       write is SANDLOT_EXHAUSTED, and the sentence names the one which does; it counts
+                                       too for those that come later */
+};
+
+/*
+ * A volume: storage with a name, of one user, that outlives sandboxes. It is made when a sandbox first asks for it, and
+ * kept until delete_volume.
+ */
+struct sandlot_volume {
+    const char *name;     /* 1 to 63 bytes of a-z, 0-9, "-", "_" and ".", the first a letter or digit */
+    const char *path;     /* where it is in the sandbox: absolute, without ".", ".." or a "/" too many, not "/". The
+                             provider refuses places that the sandbox needs for itself (SANDLOT_INVALID_ARGUMENT) */
+    uint64_t limit_bytes; /* what it may hold; 0: as the provider likes */
+    uint32_t flags;       /* of enum sandlot_volume_flag */
+};
+
 /* What get_or_create is asked for. */
 struct sandlot_create {
     size_t size;
@@ -290,6 +309,9 @@ struct sandlot_create {
     uint32_t flags;      /* of enum sandlot_create_flag */
     const struct sandlot_network *network; /* since 1.2: what it may reach, from its first moment on; NULL: nothing was
                                               asked, and it gets what it always gets. Never with sandbox_id */
+    const struct sandlot_volume *volumes; /* since 1.3: storage that it gets, at other places each; only for providers
+                                             whose note says "volumes", and never with sandbox_id */
+    size_t volume_count;
 };
 
 /*
@@ -443,6 +465,26 @@ struct sandlot_changes {
      * may, and "." is the working directory itself. In any order, may repeat. Any status but SANDLOT_OK: stop, and
      * return that status. */
     enum sandlot_status (*add)(const struct sandlot_changes *changes, const char *path);
+};
+
+/* One volume of a listing. Strings are valid during the call of add only. */
+struct sandlot_listed_volume {
+    size_t size;
+    const char *name;
+    uint64_t bytes;       /* what it holds; UINT64_MAX: unknown */
+    uint64_t limit_bytes; /* what it may hold; 0: unknown, or there is no limit */
+    uint32_t writers;     /* living sandboxes that have it, and may write */
+    uint32_t readers;     /* or may only read */
+    int64_t used_at_ms;   /* when a sandbox last got or had it: UTC, since 1970; 0: unknown */
+};
+
+struct sandlot_volume_listing {
+    size_t size;
+    void *context;
+    enum sandlot_status (*add)(const struct sandlot_volume_listing *listing,
+                               const struct sandlot_listed_volume *volume);
+    /* More pages follow; pass CURSOR to the next list_volumes. Not called: this was the last. */
+    void (*next)(const struct sandlot_volume_listing *listing, const char *cursor);
 };
 
 /* ---- the table ------------------------------------------------------------------------------------------------------
@@ -608,6 +650,14 @@ struct sandlot_provider {
      */
     enum sandlot_status (*changes)(struct sandlot_call *call, void *provider, void *sandbox,
                                    const struct sandlot_changes *changes);
+
+    /* Since 1.3. One page of the volumes of this user; CURSOR as for list. */
+    enum sandlot_status (*list_volumes)(struct sandlot_call *call, void *provider, const char *cursor,
+                                        const struct sandlot_volume_listing *listing);
+
+    /* Since 1.3. Removes a volume with all that it holds. Deleting what is not there (any more) is SANDLOT_OK. One that a
+     * living sandbox has is SANDLOT_EXHAUSTED, and the sentence names that sandbox. */
+    enum sandlot_status (*delete_volume)(struct sandlot_call *call, void *provider, const char *name);
 };
 
 /* The entry function that SANDLOT_ENTRY_POINT exports: shows the provider's table to the host, or returns NULL after
@@ -687,9 +737,9 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
  *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
- *                  network-log ports urls changes. Must agree with the table (files: open_root; pause: pause and resume;
- *                  network-live: set_network; ports: connect_port; urls: port_url); the host refuses a provider whose
- *                  note disagrees. And, since 1.2, what it can hold of a network policy, which no function tells:
+ *                  network-log ports urls changes volumes. Must agree with the table (files: open_root; pause: pause and
+ *                  resume; network-live: set_network; ports: connect_port; urls: port_url; volumes: list_volumes and
+ *                  delete_volume, and request->volumes is heeded); the host refuses a provider whose note disagrees. And, since 1.2, what it can hold of a network policy, which no function tells:
  *                  network-off, network-open, network-hosts (HOST and BELOW), network-ports (one port of a host,
  *                  whichever), network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives

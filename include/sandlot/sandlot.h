@@ -190,6 +190,11 @@ struct sandlot_session_options {
     /* What people call a sandbox that is created: 1 to 63 bytes of a-z, 0-9, "." and "-", the first a letter. The command takes it
      * wherever it takes an id. SANDLOT_CODE_CONFLICT: a living one of this user has it. NULL: it has none. */
     const char *name;
+    /* Storage that a sandbox that is created gets besides that of the configuration, and which outlives it:
+     * "NAME:/absolute/path", or "NAME:/absolute/path:ro" to read only; ended by NULL, or NULL. A provider without volumes
+     * is SANDLOT_CODE_NOT_SUPPORTED, before anything is made; one that another sandbox writes to and that has one writer
+     * at a time SANDLOT_CODE_QUOTA; with sandbox_id or a living scope SANDLOT_CODE_USAGE. */
+    const char *const *volumes;
 };
 
 struct sandlot_session;
@@ -1119,6 +1124,34 @@ SANDLOT_API struct sandlot_job *sandlot_submit_collect_garbage(
     struct sandlot *sandlot,
     void (*each)(void *context, const char *provider, const char *id, const struct sandlot_error *problem),
     void *context, struct sandlot_error *error);
+
+/* ---- volumes --------------------------------------------------------------------------------------------------------
+ *
+ * Storage with a name that outlives sandboxes (sandlot_session_options.volumes). TARGET, threads, time and
+ * SANDLOT_CODE_NOT_SUPPORTED as for snapshots.
+ */
+
+/* One volume. Strings are valid during the call of EACH only. */
+struct sandlot_volume_state {
+    size_t size;
+    const char *name;
+    bool has_bytes; /* `bytes` could be counted */
+    uint64_t bytes;
+    uint64_t limit_bytes; /* 0: unknown, or none */
+    uint32_t writers;     /* living sandboxes that may write to it */
+    uint32_t readers;     /* and those that may only read it */
+    int64_t used_at_ms;   /* when a sandbox last had it: UTC, since 1970; 0: unknown */
+};
+
+/* Calls EACH for every volume of the target's provider; false: enough. 0 or -1. */
+SANDLOT_API int sandlot_list_volumes(struct sandlot *sandlot, const struct sandlot_target *target,
+                                     bool (*each)(void *context, const struct sandlot_volume_state *volume),
+                                     void *context, struct sandlot_error *error);
+
+/* Removes a volume with all that it holds. One that does not exist (any more) counts as deleted; one that a living
+ * sandbox has is SANDLOT_CODE_QUOTA, and the message names the sandbox. 0 or -1. */
+SANDLOT_API int sandlot_delete_volume(struct sandlot *sandlot, const struct sandlot_target *target, const char *name,
+                                      struct sandlot_error *error);
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,9 @@ static const char *note_of(uint32_t note)
         return "the memory limit of the sandbox killed it; give the sandbox more with memory_mb";
     case RUN_NOTE_DISK:
         return "the disk limit of the sandbox killed it; remove files, or give the sandbox more with disk_mb";
+    case RUN_NOTE_VOLUME:
+        return "the limit of a volume killed it; remove files from the volume, or let it hold more with limit_mb in "
+               "[sandboxes.volumes.NAME]";
     case RUN_NOTE_SUPERVISOR:
         return "it killed its own supervisor, and was ended with all that it had started";
     default:

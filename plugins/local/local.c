@@ -17,6 +17,7 @@
 #include "show.h"
 #include "snapshots.h"
 #include "terminal.h"
+#include "volume.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -282,13 +283,17 @@ static enum sandlot_status create_judged(struct local *local, struct sandlot_cal
                                          const struct sandlot_create *request, void **sandbox)
 {
     struct settings settings = *wanted;
-    enum sandlot_status status = SANDLOT_OK;
     struct received reply = {0};
     int connection = -1;
 
     settings.idle_ttl_ms = request->idle_ttl_ms;
     settings.hard_ttl_ms = request->hard_ttl_ms;
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
+    AUTO_FREE char *volumes = NULL;
+    enum sandlot_status status = volume_judge(call, &settings, request, &volumes);
+    if (status != SANDLOT_OK)
+        return status;
+    settings.volumes = volumes;
     snprintf(settings.run_label, sizeof(settings.run_label), "%s", request->run_label ? request->run_label : "");
     status = ask_keeper(local, call, &settings, request, &reply, &connection);
     if (status != SANDLOT_OK)
@@ -611,6 +616,21 @@ static enum sandlot_status local_changes(struct sandlot_call *call, void *provid
     return changes_tell(sandbox, call, changes);
 }
 
+static enum sandlot_status local_list_volumes(struct sandlot_call *call, void *provider, const char *cursor,
+                                              const struct sandlot_volume_listing *listing)
+{
+    struct local *local = provider;
+
+    return volume_list(&local->client, call, cursor, listing);
+}
+
+static enum sandlot_status local_delete_volume(struct sandlot_call *call, void *provider, const char *name)
+{
+    struct local *local = provider;
+
+    return volume_delete(&local->client, call, name);
+}
+
 static const struct sandlot_provider local_provider = {
     SANDLOT_TABLE(local),
     .flags = SANDLOT_STREAMS_OUTPUT | SANDLOT_ENDS_WITH_POWER,
@@ -631,13 +651,15 @@ static const struct sandlot_provider local_provider = {
     .network_log = local_network_log,
     .connect_port = local_connect_port,
     .changes = local_changes,
+    .list_volumes = local_list_volumes,
+    .delete_volume = local_delete_volume,
 };
 
 #define LOCAL_METADATA(M)                                                                             \
     M(description, "Sandboxes on this machine: no cloud, no key")                                     \
     M(package, "sandlot")                                                                             \
     M(working_dir, "/workspace")                                                                      \
-    M(capabilities, "list files streaming terminal ports changes snapshot fork")                      \
+    M(capabilities, "list files streaming terminal ports changes snapshot fork volumes")              \
     M(snapshot_name, "yes")                                                                           \
     M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")             \
     M(capabilities, "network-credentials network-live network-log")                                   \

@@ -37,6 +37,8 @@ enum message_kind {
     MESSAGE_SWEEP,    /* removes the layers that nobody needs; answered by MESSAGE_DONE */
     MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
+    MESSAGE_VOLUMES,  /* answered by one MESSAGE_LISTED per volume, then MESSAGE_DONE */
+    MESSAGE_DELETE_VOLUME, /* body: its name; answered by MESSAGE_DONE */
     /* from the keeper */
     MESSAGE_CREATED = 16, /* body: the id */
     MESSAGE_LISTED,       /* body: a record text */
@@ -100,16 +102,21 @@ struct run_result {
 
 enum run_note {
     RUN_NOTE_NONE = 0,
-    RUN_NOTE_MEMORY,    /* the box's memory limit killed it */
-    RUN_NOTE_DISK,      /* the box's disk limit killed it */
-    RUN_NOTE_SUPERVISOR /* it killed its supervisor, and was ended with all its children */
+    RUN_NOTE_MEMORY,     /* the box's memory limit killed it */
+    RUN_NOTE_DISK,       /* the box's disk limit killed it */
+    RUN_NOTE_SUPERVISOR, /* it killed its supervisor, and was ended with all its children */
+    RUN_NOTE_VOLUME      /* the limit of one of the box's volumes killed it */
 };
 
 /*
  * What the keeper tells an init through their socketpair (box_request.keeper_fd): one byte. Init then kills every
  * process of the box but itself, kill(-1, SIGKILL), and each command that ran ends with the run_note of the same value.
  */
-enum keeper_order { KEEPER_ORDER_MEMORY = RUN_NOTE_MEMORY, KEEPER_ORDER_DISK = RUN_NOTE_DISK };
+enum keeper_order {
+    KEEPER_ORDER_MEMORY = RUN_NOTE_MEMORY,
+    KEEPER_ORDER_DISK = RUN_NOTE_DISK,
+    KEEPER_ORDER_VOLUME = RUN_NOTE_VOLUME
+};
 
 /* MESSAGE_FAILED: STATUS is an enum sandlot_status; the sentence follows. */
 struct failure {

@@ -144,6 +144,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "layers", settings->layers);
     if (settings->show)
         fine = fine && fields_add(&text, "show", settings->show);
+    if (settings->volumes)
+        fine = fine && fields_add(&text, "volumes", settings->volumes);
     if (settings->start_dir)
         fine = fine && fields_add(&text, "start_dir", settings->start_dir);
     if (settings->shell)
@@ -225,6 +227,50 @@ int settings_shown(char *text, struct shown shown[SHOWN_MOST])
     return count;
 }
 
+bool settings_volume_valid(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+    const size_t length = strlen(name);
+
+    return length > 0 && length < VOLUME_NAME_SIZE && strspn(name, first) == length && !strchr("-_.", *name);
+}
+
+bool settings_add_volume(char **text, const struct wanted_volume *volume)
+{
+    char *grown = NULL;
+
+    if (asprintf(&grown, "%s%" PRIx64 " %" PRIx64 " %s\t%s\n", *text ? *text : "", volume->flags, volume->limit_mb,
+                 volume->name, volume->path) < 0)
+        return false;
+    free(*text);
+    *text = grown;
+    return true;
+}
+
+static bool read_volume(char *line, struct wanted_volume *volume)
+{
+    char *name = read_hexadecimal(read_hexadecimal(line, &volume->flags), &volume->limit_mb);
+    char *tab = name ? strchr(name, '\t') : NULL;
+
+    if (!tab)
+        return false;
+    *tab = '\0';
+    volume->name = name;
+    volume->path = tab + 1;
+    return settings_volume_valid(name) && *volume->path == '/' && volume->limit_mb > 0 &&
+           volume->limit_mb <= UINT64_MAX >> 20;
+}
+
+int settings_volumes(char *text, struct wanted_volume volumes[VOLUMES_MOST])
+{
+    int count = 0;
+
+    for (char *line; (line = strsep(&text, "\n")) && *line; count++)
+        if (count == VOLUMES_MOST || !read_volume(line, &volumes[count]))
+            return -1;
+    return count;
+}
+
 bool settings_archive_valid(const char *key)
 {
     const bool image = strncmp(key, IMAGE_KEY, strlen(IMAGE_KEY)) == 0;
@@ -257,6 +303,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->archive = fields_get(text, "archive");
     settings->layers = fields_get(text, "layers");
     settings->show = fields_get(text, "show");
+    settings->volumes = fields_get(text, "volumes");
     settings->start_dir = fields_get(text, "start_dir");
     settings->shell = fields_get(text, "shell");
     settings->environment = fields_get(text, "environment");
@@ -290,6 +337,7 @@ void settings_clear(struct settings *settings)
     free(settings->archive);
     free(settings->layers);
     free(settings->show);
+    free(settings->volumes);
     free(settings->start_dir);
     free(settings->shell);
     free(settings->environment);

@@ -15,6 +15,7 @@ struct settings {
     char *archive;     /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
     char *layers;      /* ids of layers (layers.h), the newest first, that lie above all these; NULL: none */
     char *show;        /* folders of the host that it sees read-only, as settings_shown reads them; NULL: none */
+    char *volumes;     /* as settings_volumes reads them; NULL: none */
     char *start_dir;   /* where commands start that say nothing, made if it is not there; NULL: the workspace */
     char *shell;       /* absolute, for commands where it is there; NULL: what there is */
     char *environment; /* "NAME=value" each, ENVIRONMENT_END behind it, which its commands get first; NULL: none */
@@ -68,6 +69,23 @@ bool settings_add_shown(char **text, const struct shown *shown);
 
 /* Takes TEXT apart, which is changed, and which the results lie in. How many there are; -1: malformed, or too many. */
 int settings_shown(char *text, struct shown shown[SHOWN_MOST]);
+
+/* A volume that a box gets. */
+struct wanted_volume {
+    const char *name;
+    const char *path;  /* where, inside: absolute, in its shortest form */
+    uint64_t limit_mb; /* what it may hold */
+    uint64_t flags;    /* of enum sandlot_volume_flag */
+};
+
+enum { VOLUMES_MOST = 8, VOLUME_NAME_SIZE = 64 };
+
+/* The same for these. A path has no control characters. */
+bool settings_add_volume(char **text, const struct wanted_volume *volume);
+int settings_volumes(char *text, struct wanted_volume volumes[VOLUMES_MOST]);
+
+/* Names of volumes are file names in the state folder, and never anything else. */
+bool settings_volume_valid(const char *name);
 
 /* Keys of archives are file names in the state folder, and never anything else. */
 bool settings_archive_valid(const char *key);

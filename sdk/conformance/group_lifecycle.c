@@ -5,6 +5,7 @@
 #include "listing.h"
 #include "live.h"
 #include "tap.h"
+#include "volumes.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -434,6 +435,7 @@ void group_lifecycle(const struct kit *kit)
     check_apart(&live);
     check_failing_setup(&live);
     check_kept(&live);
+    check_volumes(&live);
     live_end(&live);
     check_itself(kit);
 }

@@ -57,6 +57,7 @@ static void check_capabilities(const struct kit *kit, const struct sandlot_provi
     check_capability(kit, "ports", HAS_FUNCTION(connect_port));
     check_capability(kit, "urls", HAS_FUNCTION(port_url));
     check_capability(kit, "changes", HAS_FUNCTION(changes));
+    check_capability(kit, "volumes", HAS_FUNCTION(list_volumes) && HAS_FUNCTION(delete_volume));
     check_capability(kit, "streaming", promised(kit, table, "streaming", table->flags & SANDLOT_STREAMS_OUTPUT));
 #undef HAS_FUNCTION
 }

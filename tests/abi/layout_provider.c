@@ -63,6 +63,10 @@ FIELD(sandlot_create, 64, flags, uint32_t);
 #if SANDLOT_ABI_MINOR >= 2
 FIELD(sandlot_create, 72, network, const struct sandlot_network *);
 #endif
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_create, 80, volumes, const struct sandlot_volume *);
+FIELD(sandlot_create, 88, volume_count, size_t);
+#endif
 SIZE(sandlot_create, 72);
 
 #if SANDLOT_ABI_MINOR >= 2
@@ -139,6 +143,28 @@ SIZE(sandlot_port_answer, 24);
 #endif
 
 #if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_volume, 0, name, const char *);
+FIELD(sandlot_volume, 8, path, const char *);
+FIELD(sandlot_volume, 16, limit_bytes, uint64_t);
+FIELD(sandlot_volume, 24, flags, uint32_t);
+FROZEN_SIZE(sandlot_volume, 32);
+
+FIELD(sandlot_listed_volume, 0, size, size_t);
+FIELD(sandlot_listed_volume, 8, name, const char *);
+FIELD(sandlot_listed_volume, 16, bytes, uint64_t);
+FIELD(sandlot_listed_volume, 24, limit_bytes, uint64_t);
+FIELD(sandlot_listed_volume, 32, writers, uint32_t);
+FIELD(sandlot_listed_volume, 36, readers, uint32_t);
+FIELD(sandlot_listed_volume, 40, used_at_ms, int64_t);
+SIZE(sandlot_listed_volume, 48);
+
+FIELD(sandlot_volume_listing, 0, size, size_t);
+FIELD(sandlot_volume_listing, 8, context, void *);
+FIELD(sandlot_volume_listing, 16, add,
+      enum sandlot_status (*)(const struct sandlot_volume_listing *, const struct sandlot_listed_volume *));
+FIELD(sandlot_volume_listing, 24, next, void (*)(const struct sandlot_volume_listing *, const char *));
+SIZE(sandlot_volume_listing, 32);
+
 FIELD(sandlot_changes, 0, size, size_t);
 FIELD(sandlot_changes, 8, context, void *);
 FIELD(sandlot_changes, 16, base, void (*)(const struct sandlot_changes *, const char *, int64_t));
@@ -273,6 +299,11 @@ FIELD(sandlot_provider, 224, connect_port,
 FIELD(sandlot_provider, 232, port_url,
       enum sandlot_status (*)(struct sandlot_call *, void *, void *, uint16_t, int64_t,
                               const struct sandlot_port_answer *));
+FIELD(sandlot_provider, 240, changes,
+      enum sandlot_status (*)(struct sandlot_call *, void *, void *, const struct sandlot_changes *));
+FIELD(sandlot_provider, 248, list_volumes,
+      enum sandlot_status (*)(struct sandlot_call *, void *, const char *, const struct sandlot_volume_listing *));
+FIELD(sandlot_provider, 256, delete_volume, enum sandlot_status (*)(struct sandlot_call *, void *, const char *));
 #endif
 SIZE(sandlot_provider, 192);
 

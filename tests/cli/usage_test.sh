@@ -152,7 +152,7 @@ expect "-h of a command" 0 "$help" "*" exec -h
 expect "run is exec" 0 "$help" "*" run --help
 expect "help" 0 "*" "*" --help
 check "help lists the commands" grep -q "^  providers " "$scratch/out"
-for command in exec shell create list delete pause resume fork snapshot snapshots gc read write edit ls grep glob rm upload download cp import diff export apply mcp providers plugin doctor version help; do
+for command in exec shell create list delete pause resume fork snapshot snapshots volumes gc read write edit ls grep glob rm upload download cp import diff export apply mcp providers plugin doctor version help; do
     expect "help of $command" 0 "*" "*" "$command" --help
     check "help of $command has its usage" grep -q "^Usage: sandlot $command" "$scratch/out"
     help=$out

@@ -121,6 +121,56 @@ static void malformed_lists_of_folders_are_refused(void **state)
     assert_int_equal(settings_shown(many, read), -1);
 }
 
+static void volumes_survive_the_journey(void **state)
+{
+    const struct wanted_volume volumes[] = {{"npm", "/home/sandlot/.npm", 8192, 0}, {"a-_.0", "/x y=\\n", 1, 3}};
+    struct settings sent = usual;
+    struct settings received;
+    struct wanted_volume read[VOLUMES_MOST];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        assert_true(settings_add_volume(&sent.volumes, &volumes[i]));
+    AUTO_FREE char *text = settings_write(&sent);
+
+    free(sent.volumes);
+    assert_true(settings_read(text, &received));
+    assert_int_equal(settings_volumes(received.volumes, read), 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(read[i].name, volumes[i].name);
+        assert_string_equal(read[i].path, volumes[i].path);
+        assert_true(read[i].limit_mb == volumes[i].limit_mb && read[i].flags == volumes[i].flags);
+    }
+    settings_clear(&received);
+}
+
+static void malformed_lists_of_volumes_are_refused(void **state)
+{
+    static const char *const bad[] = {"0 1 a/b\t/a",
+                                      "0 1 ..\t/a",
+                                      "0 1 .a\t/a",
+                                      "0 1 \t/a",
+                                      "0 1 a\ta",
+                                      "0 0 a\t/a",
+                                      "0 1 a /a",
+                                      "x 1 a\t/a",
+                                      "1 a\t/a",
+                                      "0 1 A\t/a",
+                                      "0 fffffffffffffff a\t/a"};
+    struct wanted_volume read[VOLUMES_MOST];
+    AUTO_FREE char *many = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        AUTO_FREE char *text = strdup(bad[i]);
+
+        assert_int_equal(settings_volumes(text, read), -1);
+    }
+    for (size_t i = 0; i <= VOLUMES_MOST; i++)
+        assert_true(settings_add_volume(&many, &(struct wanted_volume){"a", "/a", 1, 0}));
+    assert_int_equal(settings_volumes(many, read), -1);
+}
+
 static void no_processor_limit_is_zero(void **state)
 {
     struct settings sent = usual;
@@ -224,6 +274,8 @@ int main(void)
         cmocka_unit_test(keys_of_archives_are_file_names_only),
         cmocka_unit_test(shown_folders_survive_the_journey),
         cmocka_unit_test(malformed_lists_of_folders_are_refused),
+        cmocka_unit_test(volumes_survive_the_journey),
+        cmocka_unit_test(malformed_lists_of_volumes_are_refused),
         cmocka_unit_test(no_processor_limit_is_zero),
         cmocka_unit_test(a_value_cannot_pose_as_another_key),
         cmocka_unit_test(what_is_out_of_range_or_malformed_is_refused),

@@ -90,6 +90,14 @@ static const struct wire_value network_decision_fields[] = {
 };
 static const struct wire_struct network_decision = PLAIN(sandlot_network_decision, network_decision_fields, true);
 
+static const struct wire_value volume_fields[] = {
+    FIELD(sandlot_volume, WIRE_TEXT, name),
+    FIELD(sandlot_volume, WIRE_TEXT, path),
+    FIELD(sandlot_volume, WIRE_UINT64, limit_bytes),
+    FIELD(sandlot_volume, WIRE_UINT32, flags),
+};
+static const struct wire_struct volume = PLAIN(sandlot_volume, volume_fields, false);
+
 static const struct wire_value create_fields[] = {
     FIELD(sandlot_create, WIRE_TEXT, sandbox_id),
     FIELD(sandlot_create, WIRE_TEXT, snapshot),
@@ -100,6 +108,8 @@ static const struct wire_value create_fields[] = {
     FIELD(sandlot_create, WIRE_INT64, hard_ttl_ms),
     FIELD(sandlot_create, WIRE_UINT32, flags),
     STRUCT_FIELD(sandlot_create, WIRE_STRUCT, network, network),
+    STRUCT_FIELD(sandlot_create, WIRE_ARRAY, volumes, volume),
+    FIELD(sandlot_create, WIRE_COUNT, volume_count),
 };
 static const struct wire_struct create = PLAIN(sandlot_create, create_fields, true);
 
@@ -117,6 +127,13 @@ static const struct wire_value listed_fields[] = {
     FIELD(sandlot_listed, WIRE_TEXT, run_label),
 };
 static const struct wire_struct listed = PLAIN(sandlot_listed, listed_fields, true);
+
+static const struct wire_value listed_volume_fields[] = {
+    FIELD(sandlot_listed_volume, WIRE_TEXT, name),          FIELD(sandlot_listed_volume, WIRE_UINT64, bytes),
+    FIELD(sandlot_listed_volume, WIRE_UINT64, limit_bytes), FIELD(sandlot_listed_volume, WIRE_UINT32, writers),
+    FIELD(sandlot_listed_volume, WIRE_UINT32, readers),     FIELD(sandlot_listed_volume, WIRE_INT64, used_at_ms),
+};
+static const struct wire_struct listed_volume = PLAIN(sandlot_listed_volume, listed_volume_fields, true);
 
 static const struct wire_value root_fields[] = {
     FIELD(sandlot_root, WIRE_DESCRIPTOR, fd),
@@ -184,6 +201,15 @@ static const struct wire_function listing_functions[] = {
     {.name = "next", .offset = offsetof(struct sandlot_listing, next), ARGUMENTS(A(WIRE_SELF), A(WIRE_TEXT))},
 };
 static const struct wire_struct listing = {WITH_FUNCTIONS(sandlot_listing, listing_functions)};
+
+static const struct wire_function volume_listing_functions[] = {
+    {.name = "add",
+     .offset = offsetof(struct sandlot_volume_listing, add),
+     .result = WIRE_INT32,
+     ARGUMENTS(A(WIRE_SELF), A_STRUCT(listed_volume))},
+    {.name = "next", .offset = offsetof(struct sandlot_volume_listing, next), ARGUMENTS(A(WIRE_SELF), A(WIRE_TEXT))},
+};
+static const struct wire_struct volume_listing = {WITH_FUNCTIONS(sandlot_volume_listing, volume_listing_functions)};
 
 static const struct wire_function network_view_functions[] = {
     {.name = "tell",
@@ -345,6 +371,8 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
     {PROVIDER(connect_port, A(WIRE_HANDLE), A_STRUCT(connection))},
     {PROVIDER(port_url, A(WIRE_HANDLE), A(WIRE_UINT16), A(WIRE_INT64), A_STRUCT(port_answer))},
     {PROVIDER(changes, A(WIRE_HANDLE), A_STRUCT(changes))},
+    {PROVIDER(list_volumes, A(WIRE_TEXT), A_STRUCT(volume_listing))},
+    {PROVIDER(delete_volume, A(WIRE_TEXT))},
 };
 
 bool wire_describe_open(const struct sandlot_parameter *parameters, size_t count, struct wire_value *arguments,

@@ -27,10 +27,12 @@ struct box_groups {
 /* A folder of the machine that the box has at a place of its own. */
 struct box_mount {
     const char *path; /* absolute, without links, inside */
-    int fd;           /* O_PATH, already readable for host_uid */
+    int fd;           /* O_PATH, already readable for host_uid, and of a volume all its own */
+    bool is_volume;   /* and so no folder that is only shown */
+    bool writable;    /* of a volume alone */
 };
 
-enum { BOX_MOUNTS = SHOWN_MOST };
+enum { BOX_MOUNTS = SHOWN_MOST + VOLUMES_MOST };
 
 struct box_request {
     const struct settings *settings;
@@ -45,7 +47,7 @@ struct box_request {
                              host_uid: what lies above the seeds; at most LAYERS_MOST */
     size_t layer_count;
     int skeleton_fd; /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
-    const struct box_mount *mounts; /* shown read-only, at most BOX_MOUNTS */
+    const struct box_mount *mounts; /* at most BOX_MOUNTS */
     size_t mount_count;
     int authority_fd; /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust
                          what the machine does */

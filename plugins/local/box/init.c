@@ -497,7 +497,7 @@ static void look_at_keeper(struct init *init)
 
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
         end_box(init, BOX_EXIT_ENDED);
-    if (got == 1 && (order == KEEPER_ORDER_MEMORY || order == KEEPER_ORDER_DISK))
+    if (got == 1 && (order == KEEPER_ORDER_MEMORY || order == KEEPER_ORDER_DISK || order == KEEPER_ORDER_VOLUME))
         obey(init, order);
 }
 

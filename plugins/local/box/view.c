@@ -677,6 +677,34 @@ static int show_top(const struct view *view, const char *path)
     return place(view, "bind", clone_tree(view->folders->skeleton, top, MOUNT_SYSTEM), top, true);
 }
 
+/* The place of a volume. It may lead through no link: whoever made what lies above it would else decide what it hides.
+ */
+static int make_volume_place(const struct view *view, const char *path)
+{
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+    AUTO_CLOSE int made = make_folder(view, path);
+
+    return made < 0 ? -1 : (int)syscall(SYS_openat2, view->root, path, &how, sizeof how);
+}
+
+/* The volume FOLDER, without what may be mounted below it outside. */
+static int mount_volume(const struct view *view, int folder, const struct box_mount *mount)
+{
+    struct mount_attr change = {.attr_set = mount->writable ? MOUNT_HARMLESS : MOUNT_SYSTEM};
+    AUTO_CLOSE int tree = open_tree(folder, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    AUTO_CLOSE int target = tree >= 0 ? make_volume_place(view, mount->path) : -1;
+
+    if (target >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH, &change, sizeof change) == 0 &&
+        move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+        return 0;
+    if (errno == ELOOP || errno == ENOTDIR)
+        return reason_set(view->reason,
+                          "a volume cannot be at %s: a link or a file is on the way there; give it another path",
+                          mount->path);
+    return reason_mount(view->reason, "volume", mount->path, errno);
+}
+
 static int show_folders(const struct view *view)
 {
     const struct box_request *request = view->request;
@@ -684,9 +712,13 @@ static int show_folders(const struct view *view)
     for (size_t i = 0; i < request->mount_count && view->folders->skeleton >= 0; i++)
         if (show_top(view, request->mounts[i].path) < 0)
             return -1;
-    for (size_t i = 0; i < request->mount_count; i++)
-        if (show_folder(view, view->folders->mounts[i], request->mounts[i].path) < 0)
+    for (size_t i = 0; i < request->mount_count; i++) {
+        const struct box_mount *mount = &request->mounts[i];
+        const int folder = view->folders->mounts[i];
+
+        if ((mount->is_volume ? mount_volume(view, folder, mount) : show_folder(view, folder, mount->path)) < 0)
             return -1;
+    }
     return 0;
 }
 

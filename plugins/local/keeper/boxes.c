@@ -7,6 +7,7 @@
 #include "proc.h"
 #include "seed.h"
 #include "snapshots.h"
+#include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -28,7 +29,7 @@
  * be nobody in particular.
  */
 static const uid_t FIRST_BOX_USER = 0x78000000;
-enum { BOX_USERS = 0x07fffff0, START_LIMIT_MS = 20000, END_LIMIT_MS = 3000, REMOVAL_TRIES = 500 };
+enum { BOX_USERS = VOLUME_USER - 0x78000000, START_LIMIT_MS = 20000, END_LIMIT_MS = 3000, REMOVAL_TRIES = 500 };
 
 struct remains {
     struct remains *next;
@@ -106,7 +107,9 @@ struct building {
     int network_fd;
     int layers[LAYERS_MOST];
     size_t layer_count;
-    char *show; /* what the paths of `mounts` lie in */
+    char *show; /* what the paths of `mounts` lie in, */
+    char *volumes;
+    bool volume_in_use; /* why it could not be prepared */
     struct box_mount mounts[BOX_MOUNTS];
     size_t mount_count;
 };
@@ -126,6 +129,7 @@ static void clear_building(struct building *building)
     for (size_t i = 0; i < building->layer_count; i++)
         close(building->layers[i]);
     free(building->show);
+    free(building->volumes);
 }
 
 /* Opens what the box is shown of the machine's folders. */
@@ -144,7 +148,7 @@ static int open_mounts(struct building *building, char *reason, size_t size)
 
         if (fd < 0)
             return -1;
-        building->mounts[building->mount_count++] = (struct box_mount){shown[i].place, fd};
+        building->mounts[building->mount_count++] = (struct box_mount){.path = shown[i].place, .fd = fd};
     }
     if (count < 0)
         snprintf(reason, size, "show: the list of folders cannot be read; free some memory, then try again");
@@ -174,6 +178,89 @@ static int open_layers(struct building *building, char *reason, size_t size)
         building->layers[building->layer_count++] = fd;
     }
     return 0;
+}
+
+static const struct box_volume *volume_of(const struct box *box, const char *name)
+{
+    for (size_t i = 0; i < box->volume_count; i++)
+        if (strcmp(box->volumes[i].name, name) == 0)
+            return &box->volumes[i];
+    return NULL;
+}
+
+const struct box *boxes_with_volume(const struct keeper *keeper, const char *name, uint32_t *writers, uint32_t *readers)
+{
+    const struct box *first = NULL;
+
+    *writers = *readers = 0;
+    for (const struct box *box = keeper->boxes; box; box = box->next) {
+        const struct box_volume *volume = volume_of(box, name);
+
+        if (!volume)
+            continue;
+        first = first ? first : box;
+        *writers += volume->writes;
+        *readers += !volume->writes;
+    }
+    return first;
+}
+
+/* May the box that is made write to VOLUME too? */
+static int check_writers(const struct building *building, const struct box_volume *volume, char *reason, size_t size)
+{
+    for (const struct box *box = building->keeper->boxes; box; box = box->next) {
+        const struct box_volume *theirs = volume_of(box, volume->name);
+
+        if (!theirs || !theirs->writes || !volume->writes || (theirs->with_others && volume->with_others))
+            continue;
+        snprintf(reason, size,
+                 "the volume %s has one writer at a time, and the sandbox %s writes to it; delete that one, take the "
+                 "volume to read only (:ro), or say writers = \"many\" in [sandboxes.volumes.%s] for both",
+                 volume->name, box->id, volume->name);
+        return -1;
+    }
+    return 0;
+}
+
+static int open_volume(struct building *building, const struct wanted_volume *wanted, char *reason, size_t size)
+{
+    struct box *box = building->box;
+    struct box_volume *volume = &box->volumes[box->volume_count];
+    struct box_mount *mount = &building->mounts[building->mount_count];
+
+    *volume = (struct box_volume){.limit_mb = wanted->limit_mb,
+                                  .writes = !(wanted->flags & SANDLOT_VOLUME_READ_ONLY),
+                                  .with_others = wanted->flags & SANDLOT_VOLUME_MANY_WRITERS};
+    strcpy(volume->name, wanted->name);
+    building->volume_in_use = check_writers(building, volume, reason, size) < 0;
+    const int files = building->volume_in_use ? -1 : volumes_open(&building->keeper->state, wanted, reason, size);
+
+    *mount = (struct box_mount){.path = wanted->path, .fd = files, .is_volume = true, .writable = volume->writes};
+    if (files >= 0)
+        mount->fd = seed_open_volume(files, box->host_uid, building->gid, reason, size);
+    if (mount->fd < 0)
+        return -1;
+    building->mount_count++;
+    box->volume_count++;
+    return 0;
+}
+
+/* Opens what the box gets of storage that outlives it. */
+static int open_volumes(struct building *building, char *reason, size_t size)
+{
+    struct wanted_volume wanted[VOLUMES_MOST];
+
+    if (!building->settings->volumes)
+        return 0;
+    building->volumes = strdup(building->settings->volumes);
+    const int count = building->volumes ? settings_volumes(building->volumes, wanted) : -1;
+
+    for (int i = 0; i < count; i++)
+        if (open_volume(building, &wanted[i], reason, size) < 0)
+            return -1;
+    if (count < 0)
+        snprintf(reason, size, "the list of volumes cannot be read; free some memory, then try again");
+    return count < 0 ? -1 : 0;
 }
 
 /* Without a control group for it, a share of the processors is kept by allowing only so many of them. */
@@ -232,7 +319,8 @@ static int prepare(struct building *building, char *reason, size_t size)
         if (building->rootfs_fd < 0)
             return -1;
     }
-    if (open_mounts(building, reason, size) < 0 || open_layers(building, reason, size) < 0)
+    if (open_mounts(building, reason, size) < 0 || open_volumes(building, reason, size) < 0 ||
+        open_layers(building, reason, size) < 0)
         return -1;
     if (building->rootfs_fd < 0 && !box->landlock) {
         building->skeleton_fd = skeleton_open(keeper->state.view_fd, settings->fake_root, building->mounts,
@@ -388,20 +476,33 @@ static int begin_way(struct building *building, int ways[BOX_WAYS], char *reason
     return is_open(building->settings->network) ? outside_open(building->keeper, &box->outside, reason, size) : 0;
 }
 
+/* Has the guard watch the box, and the volumes that it writes to. Takes over GAUGES. */
+static struct guarded *watch(const struct building *building, const int gauges[BOX_GAUGES])
+{
+    const struct box *box = building->box;
+    const struct settings *settings = building->settings;
+    const bool watch_memory = building->keeper->cgroups.fds[CGROUP_MEMORY] < 0;
+    struct guarded_volume volumes[VOLUMES_MOST];
+    size_t count = 0;
+
+    for (size_t i = 0; i < box->volume_count; i++)
+        if (box->volumes[i].writes)
+            volumes[count++] = (struct guarded_volume){box->volumes[i].name, box->volumes[i].limit_mb << 20};
+    return guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
+                     watch_memory ? (uint64_t)settings->memory_mb << 20 : 0, gauges, volumes, count);
+}
+
 /* The box stands: makes it known to the rest of the keeper. */
 static int enrol(struct building *building, char *reason, size_t size)
 {
     struct keeper *keeper = building->keeper;
     struct box *box = building->box;
-    const struct settings *settings = building->settings;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = box};
-    bool watch_memory = keeper->cgroups.fds[CGROUP_MEMORY] < 0;
     int gauges[BOX_GAUGES] = {-1, -1, -1, -1};
     int ways[BOX_WAYS] = {-1, -1, -1};
 
     receive_descriptors(box, gauges, ways);
-    box->guarded = guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
-                             watch_memory ? (uint64_t)settings->memory_mb << 20 : 0, gauges);
+    box->guarded = watch(building, gauges);
     /* First what takes the descriptors, so that they are closed with the box. */
     if (!box->landlock && begin_way(building, ways, reason, size) < 0)
         return -1;
@@ -427,6 +528,8 @@ static void kill_and_wait(const struct box_process *process)
 static void discard(struct keeper *keeper, struct box *box)
 {
     guard_remove(box->guarded);
+    for (size_t i = 0; i < box->volume_count; i++)
+        volumes_used(&keeper->state, box->volumes[i].name);
     way_end(&box->way);
     outside_end(&box->outside);
     if (!cgroups_remove(&keeper->cgroups, box->id)) {
@@ -452,7 +555,7 @@ static int build(struct building *building, char *reason, size_t size, uint32_t 
     *status = SANDLOT_DEPENDENCY_MISSING;
     errno = 0;
     if (prepare(building, reason, size) < 0) {
-        if (errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE)
+        if (building->volume_in_use || errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE)
             *status = SANDLOT_EXHAUSTED;
         return -1;
     }
@@ -653,6 +756,14 @@ void boxes_heed_guard(struct keeper *keeper)
             break;
         case GUARD_FAR_OVER_MEMORY:
             boxes_end(box, "its System V objects alone exceeded its memory limit; give it more with memory_mb");
+            break;
+        case GUARD_OVER_VOLUME:
+            order(box, KEEPER_ORDER_VOLUME);
+            break;
+        case GUARD_FAR_OVER_VOLUME:
+            boxes_end(box,
+                      "it went far beyond the limit of a volume, or one holds a tree too deep to be counted; let it "
+                      "hold more with limit_mb in [sandboxes.volumes.NAME], or `sandlot volumes delete` it");
             break;
         }
 }

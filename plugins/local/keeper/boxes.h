@@ -17,6 +17,14 @@ enum { BOX_ID_SIZE = 20 };
 
 struct connection;
 
+/* A volume that a box has. */
+struct box_volume {
+    char name[VOLUME_NAME_SIZE];
+    uint64_t limit_mb;
+    bool writes;
+    bool with_others; /* they may write too */
+};
+
 struct box {
     struct source source;
     struct box *next;
@@ -28,6 +36,8 @@ struct box {
     int keeper_fd; /* the keeper's end of the box's socketpair */
     uid_t host_uid;
     struct guarded *guarded;
+    struct box_volume volumes[VOLUMES_MOST];
+    size_t volume_count;
     struct way way;           /* out of it; its box is NULL where there is no network namespace */
     struct outside outside;   /* the same for packets, where everything is open; its box is NULL likewise */
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
@@ -62,6 +72,10 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                          char *reason, size_t size);
 
 struct box *boxes_find(const struct keeper *keeper, const char *id);
+
+/* How many living boxes have the volume NAME; the first of them, NULL: none. */
+const struct box *boxes_with_volume(const struct keeper *keeper, const char *name, uint32_t *writers,
+                                    uint32_t *readers);
 
 /* Kills all that runs in the box. boxes_bury follows when it is dead. REASON is static, for those who ask for the box
  * later; NULL: nobody will. */

@@ -3,6 +3,7 @@
 #include "gauges.h"
 #include "held.h"
 #include "thread.h"
+#include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -32,22 +33,30 @@ static const uint64_t FAR_OVER_BYTES = UINT64_C(512) << 20;
 static const uint64_t NOISE_BYTES = UINT64_C(1) << 20;
 static const uint64_t FAST_BYTES = UINT64_C(2) << 20; /* from one look to the next */
 
-struct guarded {
-    struct guarded *next;
-    char id[32];
-    pid_t pid;
+/* A folder with a limit: the storage of a box, or a volume. */
+struct watched {
+    char path[128]; /* from the folder of all boxes */
     struct usage limit;
     struct usage
         allowed; /* the limit, or what there was when it was last exceeded: so that things can be removed again */
     struct usage used;
-    struct usage free_then; /* free on the file system when the box was measured */
+    struct usage free_then; /* free on the file system when it was measured */
+    int64_t next_look_ms;
+    bool is_volume;
+    bool known; /* it was measured: what a volume held before is nothing that this box did */
+};
+
+struct guarded {
+    struct guarded *next;
+    pid_t pid;
     uint64_t memory_bytes;
     int gauges[BOX_GAUGES]; /* among the descriptors of the other threads; -1: none */
-    int64_t next_look_ms;
     int64_t next_memory_ms;
     enum guard_verdict verdict;
     bool busy;    /* the thread looks at it without holding the lock */
     bool removed; /* to be freed once it is not busy */
+    size_t watched_count;
+    struct watched watched[]; /* first its storage */
 };
 
 /* Of which the process has one. */
@@ -85,65 +94,100 @@ static uint64_t fallen(uint64_t then, uint64_t now)
 }
 
 /*
- * Must the box be measured now? It can only have exceeded its limit if as much space has gone from the file
+ * Must the folder be measured now? It can only have exceeded its limit if as much space has gone from the file
  * system since the last look, or if somebody else freed some meanwhile; the latter is what the regular looks are for.
  */
-static bool is_due(const struct guarded *guarded, const struct usage *now_free, int64_t now)
+static bool is_due(const struct watched *watched, const struct usage *now_free, int64_t now)
 {
-    uint64_t bytes = fallen(guarded->free_then.bytes, now_free->bytes);
-    uint64_t entries = fallen(guarded->free_then.entries, now_free->entries);
+    uint64_t bytes = fallen(watched->free_then.bytes, now_free->bytes);
+    uint64_t entries = fallen(watched->free_then.entries, now_free->entries);
 
-    if (now < guarded->next_look_ms)
+    if (now < watched->next_look_ms)
         return false;
-    if (bytes + guarded->used.bytes > guarded->allowed.bytes ||
-        entries + guarded->used.entries > guarded->allowed.entries)
+    if (bytes + watched->used.bytes > watched->allowed.bytes ||
+        entries + watched->used.entries > watched->allowed.entries || (watched->is_volume && !watched->known))
         return true;
-    return now >= guarded->next_look_ms + (bytes > NOISE_BYTES ? LOOK_MS : QUIET_LOOK_MS);
+    return now >= watched->next_look_ms + (bytes > NOISE_BYTES ? LOOK_MS : QUIET_LOOK_MS);
 }
 
-/* Adds up what the box has on the disk, in its folders and, removed already, in its processes' hands. */
-static struct usage measure(const struct guarded *guarded)
+/* How far a folder is counted. */
+static struct usage bound_of(const struct watched *watched)
 {
-    const struct usage bound = {guarded->limit.bytes * 2 + FAR_OVER_BYTES, guarded->limit.entries * 2};
+    return (struct usage){watched->limit.bytes * 2 + FAR_OVER_BYTES, watched->limit.entries * 2};
+}
+
+/* Adds up what is in the folder, and of a box's storage what is removed already, but in its processes' hands. */
+static struct usage measure(const struct guarded *guarded, const struct watched *watched)
+{
+    const struct usage bound = bound_of(watched);
     struct usage used = {0, 0};
     struct held held = {0, 0};
-    char path[64];
 
-    snprintf(path, sizeof(path), "%s/storage", guarded->id);
-    walk_measure(guard.boxes_fd, path, &bound, &used);
+    walk_measure(guard.boxes_fd, watched->path, &bound, &used);
+    if (watched->is_volume)
+        return used;
     members_find(&members, guarded->pid);
     held_measure(&members, 0, &held);
     used.bytes += held.disk_bytes;
     return used;
 }
 
-static enum guard_verdict look_at_disk(struct guarded *guarded, const struct usage *now_free)
+static void raise_to(struct usage *allowed, const struct usage *used)
+{
+    if (used->bytes > allowed->bytes)
+        allowed->bytes = used->bytes;
+    if (used->entries > allowed->entries)
+        allowed->entries = used->entries;
+}
+
+/* What USED, which was just measured, means. */
+static enum guard_verdict judge(struct watched *watched, const struct usage *used)
+{
+    const struct usage bound = bound_of(watched);
+    /* What cannot be counted could grow unseen: a volume with that is no good to any box. */
+    const bool is_first =
+        watched->is_volume && !watched->known && used->bytes <= bound.bytes && used->entries <= bound.entries;
+
+    watched->known = true;
+    if (used->bytes <= watched->limit.bytes && used->entries <= watched->limit.entries)
+        watched->allowed = watched->limit;
+    if (is_first)
+        raise_to(&watched->allowed, used);
+    if (used->bytes <= watched->allowed.bytes && used->entries <= watched->allowed.entries)
+        return GUARD_FINE;
+    if (used->bytes > watched->limit.bytes + watched->limit.bytes / 4 + FAR_OVER_BYTES ||
+        used->entries > watched->limit.entries + watched->limit.entries / 4)
+        return watched->is_volume ? GUARD_FAR_OVER_VOLUME : GUARD_FAR_OVER;
+    raise_to(&watched->allowed, used);
+    return watched->is_volume ? GUARD_OVER_VOLUME : GUARD_OVER_DISK;
+}
+
+static enum guard_verdict look_at_folder(const struct guarded *guarded, struct watched *watched,
+                                         const struct usage *now_free)
 {
     int64_t start = now_ms();
 
-    if (!is_due(guarded, now_free, start))
+    if (!is_due(watched, now_free, start))
         return GUARD_FINE;
-    const struct usage used = measure(guarded);
-    const uint64_t grown = fallen(used.bytes, guarded->used.bytes);
+    const struct usage used = measure(guarded, watched);
+    const uint64_t grown = fallen(used.bytes, watched->used.bytes);
     /* A box that takes the space itself is not let out of sight; where somebody else does, looking costs more than it
      * tells. */
-    const bool growing = grown > NOISE_BYTES && grown >= fallen(guarded->free_then.bytes, now_free->bytes) / 2;
+    const bool growing = grown > NOISE_BYTES && grown >= fallen(watched->free_then.bytes, now_free->bytes) / 2;
 
-    guarded->used = used;
-    guarded->free_then = *now_free;
-    guarded->next_look_ms = now_ms() + (now_ms() - start) * (growing ? 1 : COST_FACTOR);
-    if (used.bytes <= guarded->limit.bytes && used.entries <= guarded->limit.entries)
-        guarded->allowed = guarded->limit;
-    if (used.bytes <= guarded->allowed.bytes && used.entries <= guarded->allowed.entries)
-        return GUARD_FINE;
-    if (used.bytes > guarded->limit.bytes + guarded->limit.bytes / 4 + FAR_OVER_BYTES ||
-        used.entries > guarded->limit.entries + guarded->limit.entries / 4)
-        return GUARD_FAR_OVER;
-    if (used.bytes > guarded->allowed.bytes)
-        guarded->allowed.bytes = used.bytes;
-    if (used.entries > guarded->allowed.entries)
-        guarded->allowed.entries = used.entries;
-    return GUARD_OVER_DISK;
+    watched->used = used;
+    watched->free_then = *now_free;
+    watched->next_look_ms = now_ms() + (now_ms() - start) * (growing ? 1 : COST_FACTOR);
+    return judge(watched, &used);
+}
+
+static enum guard_verdict look_at_disk(struct guarded *guarded, const struct usage *now_free)
+{
+    enum guard_verdict verdict = GUARD_FINE;
+
+    for (size_t i = 0; i < guarded->watched_count && verdict == GUARD_FINE; i++)
+        verdict = look_at_folder(guarded, &guarded->watched[i], now_free);
+    return verdict;
 }
 
 /* What the box's file system in memory holds, and its device, as the first process of the box shows it that lets. */
@@ -299,27 +343,41 @@ static void free_removed(void)
     }
 }
 
-struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes,
-                          const int gauges[BOX_GAUGES])
+/* Fills in WATCHED, whose path is there. */
+static void begin(struct watched *watched, uint64_t limit_bytes, bool is_volume)
 {
-    struct guarded *guarded = calloc(1, sizeof(*guarded));
+    watched->limit.bytes = limit_bytes;
+    watched->limit.entries = limit_bytes / BYTES_PER_ENTRY;
+    if (watched->limit.entries < FEWEST_ENTRIES)
+        watched->limit.entries = FEWEST_ENTRIES;
+    watched->allowed = watched->limit;
+    watched->free_then = free_now();
+    watched->next_look_ms = now_ms();
+    watched->is_volume = is_volume;
+}
+
+struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes,
+                          const int gauges[BOX_GAUGES], const struct guarded_volume *volumes, size_t volume_count)
+{
+    struct guarded *guarded = calloc(1, sizeof(*guarded) + (1 + volume_count) * sizeof(*guarded->watched));
 
     if (!guarded) {
         for (size_t i = 0; i < BOX_GAUGES; i++)
             cleanup_close(&gauges[i]);
         return NULL;
     }
-    snprintf(guarded->id, sizeof(guarded->id), "%s", id);
     guarded->pid = pid;
-    guarded->limit.bytes = disk_bytes;
-    guarded->limit.entries = disk_bytes / BYTES_PER_ENTRY;
-    if (guarded->limit.entries < FEWEST_ENTRIES)
-        guarded->limit.entries = FEWEST_ENTRIES;
-    guarded->allowed = guarded->limit;
-    guarded->free_then = free_now();
+    guarded->watched_count = 1 + volume_count;
+    snprintf(guarded->watched[0].path, sizeof(guarded->watched[0].path), "%.32s/storage", id);
+    begin(&guarded->watched[0], disk_bytes, false);
+    for (size_t i = 0; i < volume_count; i++) {
+        struct watched *watched = &guarded->watched[1 + i];
+
+        snprintf(watched->path, sizeof(watched->path), "../volumes/%.64s/" VOLUME_FILES, volumes[i].name);
+        begin(watched, volumes[i].limit_bytes, true);
+    }
     guarded->memory_bytes = memory_bytes;
     memcpy(guarded->gauges, gauges, sizeof(guarded->gauges));
-    guarded->next_look_ms = now_ms();
     pthread_mutex_lock(&guard.lock);
     free_removed();
     guarded->next = guard.list;

@@ -55,12 +55,12 @@ static int clone_tree(int folder_fd)
     return (int)syscall(SYS_open_tree, folder_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 }
 
-static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_t gid)
+static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_t gid, uint64_t more)
 {
     AUTO_CLOSE int map = map_namespace(owner, uid, gid);
     AUTO_CLOSE int tree = clone_tree(folder_fd);
     struct mount_attr attributes = {
-        .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+        .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | more,
         .userns_fd = (uint64_t)(unsigned)map,
     };
 
@@ -81,7 +81,7 @@ int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *re
     }
     if (uid == geteuid())
         return take_fd(&folder);
-    int mapped = clone_mapped(folder, &owner, uid, gid);
+    int mapped = clone_mapped(folder, &owner, uid, gid, MOUNT_ATTR_RDONLY);
 
     if (mapped < 0)
         snprintf(reason, size,
@@ -124,4 +124,21 @@ int seed_open_shown(const struct shown *shown, uid_t uid, char *reason, size_t s
         snprintf(reason, size, "show: the folder %s cannot be shown to a box of root: %s; leave it out", shown->place,
                  strerror(errno));
     return tree;
+}
+
+int seed_open_volume(int folder_fd, uid_t uid, gid_t gid, char *reason, size_t size)
+{
+    AUTO_CLOSE int folder = folder_fd;
+    struct stat owner;
+
+    if (uid == geteuid())
+        return take_fd(&folder);
+    const int mapped = fstat(folder, &owner) == 0 ? clone_mapped(folder, &owner, uid, gid, 0) : -1;
+
+    if (mapped < 0)
+        snprintf(reason, size,
+                 "the file system of Sandlot's state cannot hold volumes for boxes of root (%s: no idmapped mounts); "
+                 "set XDG_STATE_HOME to a folder on ext4, xfs or btrfs, or run Sandlot as an ordinary user",
+                 strerror(errno));
+    return mapped;
 }

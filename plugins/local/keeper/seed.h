@@ -24,4 +24,10 @@ int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *re
  */
 int seed_open_shown(const struct shown *shown, uid_t uid, char *reason, size_t size);
 
+/*
+ * Opens the volume FOLDER_FD, an O_PATH descriptor which it takes over, for a box of UID and GID: itself, and where UID
+ * is not the caller's own a clone of the mount in which the folder's owner appears as UID. -1 with REASON.
+ */
+int seed_open_volume(int folder_fd, uid_t uid, gid_t gid, char *reason, size_t size);
+
 #endif

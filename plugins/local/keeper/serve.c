@@ -2,14 +2,17 @@
 
 #include "../protocol.h"
 #include "hold.h"
+#include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
 
+#include <errno.h>
 #include <sandlot/provider.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 
 enum { SEND_LIMIT_MS = 2000 };
 
@@ -255,6 +258,55 @@ static void list(const struct keeper *keeper, const struct connection *connectio
     answer(connection, MESSAGE_DONE, NULL, 0);
 }
 
+/* Whom the volumes are told, and whose boxes may have them. */
+struct telling {
+    const struct keeper *keeper;
+    const struct connection *connection;
+};
+
+static void tell_volume(void *context, const struct volume_facts *facts)
+{
+    const struct telling *telling = context;
+    struct timespec now;
+    uint32_t writers;
+    uint32_t readers;
+    AUTO_FREE char *text = NULL;
+    const bool used_now = boxes_with_volume(telling->keeper, facts->name, &writers, &readers);
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (fields_add(&text, "name", facts->name) && fields_add_number(&text, "limit_mb", facts->limit_mb) &&
+        fields_add_number(&text, "used_ms", used_now ? (int64_t)now.tv_sec * 1000 : facts->used_ms) &&
+        fields_add_number(&text, "writers", writers) && fields_add_number(&text, "readers", readers))
+        answer(telling->connection, MESSAGE_LISTED, text, strlen(text));
+}
+
+static void list_volumes(const struct keeper *keeper, const struct connection *connection)
+{
+    struct telling telling = {keeper, connection};
+
+    volumes_each(&keeper->state, tell_volume, &telling);
+    answer(connection, MESSAGE_DONE, NULL, 0);
+}
+
+static void delete_volume(const struct keeper *keeper, const struct connection *connection, const char *name)
+{
+    uint32_t writers;
+    uint32_t readers;
+    const struct box *box = boxes_with_volume(keeper, name, &writers, &readers);
+
+    if (!settings_volume_valid(name))
+        fail(connection, SANDLOT_INTERNAL, "the keeper does not understand which volume is meant");
+    else if (box)
+        fail(connection, SANDLOT_EXHAUSTED, "the sandbox %s has the volume %s; delete that sandbox first", box->id,
+             name);
+    else if (state_discard(&keeper->state, keeper->state.volumes_fd, name) < 0)
+        fail(connection, SANDLOT_UNAVAILABLE,
+             "the volume %s cannot be removed: %s; make sure that Sandlot's state folder may be written to", name,
+             strerror(errno));
+    else
+        answer(connection, MESSAGE_DONE, NULL, 0);
+}
+
 /* A client of another build. Without boxes this keeper makes way at once: the client finds its connection closed. */
 static void refuse_build(struct keeper *keeper, const struct connection *connection)
 {
@@ -302,6 +354,12 @@ static void handle(struct keeper *keeper, struct connection *connection, struct 
         break;
     case MESSAGE_NETWORK:
         change_network(keeper, connection, message->body);
+        break;
+    case MESSAGE_VOLUMES:
+        list_volumes(keeper, connection);
+        break;
+    case MESSAGE_DELETE_VOLUME:
+        delete_volume(keeper, connection, message->body);
         break;
     case MESSAGE_LIST:
         list(keeper, connection);

@@ -112,13 +112,28 @@ static int open_folder(int parent_fd, const char *name)
     return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Puts the folder NAME of an earlier keeper, whose boxes have ended with it, into the trash. */
+/* Puts NAME of the folder FOLDER_FD into the trash, under a name that nothing there has. Also on the trash's thread. */
+static int move_to_trash(const struct state *state, int folder_fd, const char *name)
+{
+    static _Atomic unsigned moved;
+    char unique[NAME_MAX + 1];
+
+    snprintf(unique, sizeof(unique), "%.128s-%lld-%d-%u", name, (long long)time(NULL), (int)getpid(), moved++);
+    return renameat(folder_fd, name, state->trash_fd, unique) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* The same for the folder NAME of an earlier keeper, whose boxes have ended with it. */
 static int forget_folder(const struct state *state, const char *name)
 {
-    char unique[64];
+    return move_to_trash(state, state->fd, name);
+}
 
-    snprintf(unique, sizeof(unique), "%s-%lld-%d", name, (long long)time(NULL), (int)getpid());
-    return renameat(state->fd, name, state->trash_fd, unique) < 0 && errno != ENOENT ? -1 : 0;
+int state_discard(const struct state *state, int folder_fd, const char *name)
+{
+    const int moved = move_to_trash(state, folder_fd, name);
+
+    wake_trash();
+    return moved;
 }
 
 int state_open(struct state *state, int state_fd, char *reason, size_t size)
@@ -127,12 +142,13 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size)
     state->boxes_fd = open_folder(state_fd, "boxes");
     state->ended_fd = open_folder(state_fd, "ended");
     state->rootfs_fd = open_folder(state_fd, "rootfs");
+    state->volumes_fd = open_folder(state_fd, "volumes");
     state->trash_fd = open_folder(state_fd, "trash");
     state->view_fd = -1;
     if (forget_folder(state, "view") == 0)
         state->view_fd = open_folder(state_fd, "view");
-    if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->rootfs_fd >= 0 && state->trash_fd >= 0 &&
-        state->view_fd >= 0 && start_trash(state) == 0)
+    if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->rootfs_fd >= 0 && state->volumes_fd >= 0 &&
+        state->trash_fd >= 0 && state->view_fd >= 0 && start_trash(state) == 0)
         return 0;
     snprintf(reason, size,
              "the state folder could not be prepared: %s; make sure that there is space and that it may be "

@@ -8,6 +8,7 @@
  *   view/       the root folders of boxes (box/skeleton.h), made anew by each keeper
  *   spare/      the folder of the next box, made ahead
  *   downloads/  images on their way (download.h)
+ *   volumes/    what outlives boxes (volumes.h)
  *   trash/      what is being removed
  */
 #ifndef SANDLOT_LOCAL_STATE_H
@@ -23,6 +24,7 @@ struct state {
     int ended_fd;
     int rootfs_fd;
     int view_fd;
+    int volumes_fd;
     int trash_fd;
     unsigned ends_remembered; /* by this keeper */
 };
@@ -48,6 +50,10 @@ int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t g
 
 /* Writes the file NAME of a folder as a whole or not at all. 0, or -1 with errno. */
 int state_write(int folder_fd, const char *name, const char *text);
+
+/* Removes NAME of the folder FOLDER_FD, all at once: the space is free soon after. What is not there is fine. 0, or -1
+ * with errno. */
+int state_discard(const struct state *state, int folder_fd, const char *name);
 
 /* Removes the folder of box ID; the space is free soon after. */
 void state_discard_box(const struct state *state, const char *id);

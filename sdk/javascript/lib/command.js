@@ -42,7 +42,7 @@ export class CommandSession {
     #options;
     #owner;
 
-    static async open({ provider = 'local', sandboxId, snapshot, setup, scope, parameters, keep, network, allow, configFile, progress, signal }) {
+    static async open({ provider = 'local', sandboxId, snapshot, setup, scope, parameters, keep, network, allow, volumes, configFile, progress, signal }) {
         const where = ['--sandbox', provider, ...option('--config', configFile), ...each('--param', pairs(parameters))];
         const known = await describe(provider, option('--config', configFile), signal);
         const making = [
@@ -52,6 +52,7 @@ export class CommandSession {
             ...option('--scope', scope),
             ...option('--network', network),
             ...each('--allow', allow),
+            ...each('--volume', volumes),
         ];
         progress?.('starting', 0, 0);
         if (sandboxId !== undefined) return CommandSession.#reach(known, sandboxId, where, null, signal);

@@ -29,6 +29,8 @@ export interface OpenOptions extends Cancellable {
     network?: 'off' | 'allow' | 'open';
     /** With "allow", or without `network`: "example.com", "*.example.com", "host:5432", "10.0.0.0/8", "@pypi". */
     allow?: string[];
+    /** Storage that outlives it: "NAME:/absolute/path", or "NAME:/absolute/path:ro" to read only. */
+    volumes?: string[];
     /** Instead of the user's own configuration. */
     configFile?: string;
     /** What is going on while it starts, and how far; total 0: unknown. */

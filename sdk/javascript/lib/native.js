@@ -37,7 +37,7 @@ process.on('exit', () => {
 export class NativeSession {
     busy = 0;
 
-    static async open({ provider, sandboxId, snapshot, setup, scope, parameters, keep, network, allow, configFile, progress, signal }) {
+    static async open({ provider, sandboxId, snapshot, setup, scope, parameters, keep, network, allow, volumes, configFile, progress, signal }) {
         const call = new Call();
         const { memory } = call;
         const options = memory.struct(shapes.sessionOptions, {
@@ -50,6 +50,7 @@ export class NativeSession {
             keep,
             network: memory.text(network),
             allow: memory.texts(allow),
+            volumes: memory.texts(volumes),
             progress: progress
                 ? call.callback(library().progress, (_context, what, done, total) => progress(textAt(what), Number(done), Number(total)))
                 : NULL,

@@ -16,6 +16,8 @@ export const sessionOptions = layout({
     context: 'pointer',
     network: 'pointer',
     allow: 'pointer',
+    name: 'pointer',
+    volumes: 'pointer',
 });
 export const execution = layout({
     command: 'pointer',

@@ -10,8 +10,8 @@ set -eu
 header=$1
 folder=$2
 major=${3:-}
-growing="call host parameter create source sink command exit listed listing transfer root terminal provider network network_view network_decision network_log connection port_address port_answer changes"
-frozen="label file network_entry network_credential" # arrays: see VERSIONS in the header
+growing="call host parameter create source sink command exit listed listing transfer root terminal provider network network_view network_decision network_log connection port_address port_answer changes listed_volume volume_listing"
+frozen="label file network_entry network_credential volume" # arrays: see VERSIONS in the header
 
 mkdir -p "$folder/sandlot"
 result=$folder/sandlot/provider.h

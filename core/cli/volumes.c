@@ -1,0 +1,118 @@
+/* sandlot volumes: those that a provider keeps, and their end. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/context.h"
+#include "cli/deletion.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+
+#include <string.h>
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+/* What is listed, in the form in which it will be printed. */
+struct listing {
+    struct json_object *array; /* with --json */
+    struct table table;        /* without */
+};
+
+static struct json_object *number(bool known, uint64_t value)
+{
+    return known ? json_object_new_uint64(value) : NULL;
+}
+
+static struct json_object *object_of(const struct sandlot_volume_state *volume)
+{
+    struct json_object *object = json_object_new_object();
+    AUTO_FREE char *used = time_text(volume->used_at_ms);
+
+    json_object_object_add(object, "name", json_text(volume->name));
+    json_object_object_add(object, "bytes", number(volume->has_bytes, volume->bytes));
+    json_object_object_add(object, "limit_bytes", number(volume->limit_bytes, volume->limit_bytes));
+    json_object_object_add(object, "writers", json_object_new_int64(volume->writers));
+    json_object_object_add(object, "readers", json_object_new_int64(volume->readers));
+    json_object_object_add(object, "used_at", json_text(used));
+    return object;
+}
+
+/* In mebibytes; what is there at all is not shown as nothing. To be freed. */
+static char *size_text(bool known, uint64_t bytes)
+{
+    return known ? text_format("%.1f MiB", (double)((bytes + 104857) / 104858) / 10) : strdup("-");
+}
+
+static void add_row(struct table *table, const struct sandlot_volume_state *volume)
+{
+    AUTO_FREE char *size = size_text(volume->has_bytes, volume->bytes);
+    AUTO_FREE char *limit = size_text(volume->limit_bytes, volume->limit_bytes);
+    AUTO_FREE char *in_use = text_format("%u / %u", volume->writers, volume->readers);
+    AUTO_FREE char *used = since_text(volume->used_at_ms);
+
+    if (table->count == 0)
+        table_add(table, (const char *[]){"NAME", "SIZE", "LIMIT", "WRITERS / READERS", "LAST USED"});
+    table_add(table, (const char *[]){volume->name, size ? size : "", limit ? limit : "", in_use ? in_use : "", used});
+}
+
+static bool add(void *context, const struct sandlot_volume_state *volume)
+{
+    struct listing *listing = context;
+
+    if (listing->array)
+        json_object_array_add(listing->array, object_of(volume));
+    else
+        add_row(&listing->table, volume);
+    return !signals_received();
+}
+
+static void print_list(const struct options *options, struct listing *listing)
+{
+    if (!listing->array && listing->table.count == 0) {
+        if (options->verbosity >= 0)
+            progress_line("sandlot: there are no volumes; '--volume NAME:/PATH' makes one with a sandbox");
+        return;
+    }
+    if (!listing->array) {
+        table_print(&listing->table);
+        return;
+    }
+    struct json_object *object = json_object_new_object();
+
+    json_object_object_add(object, "volumes", listing->array);
+    output_json(object);
+}
+
+static int list(const struct context *context)
+{
+    const struct options *options = context->options;
+    const struct sandlot_target target = context_target(context);
+    struct listing listing = {.array = options->json ? json_object_new_array() : NULL, .table = {.columns = 5}};
+    struct sandlot_error error = {0};
+
+    progress_begin("Asking '%s' for its volumes", context->provider);
+    int failed = sandlot_list_volumes(context_sandlot(context), &target, add, &listing, &error);
+
+    progress_end();
+    if (!failed)
+        print_list(options, &listing);
+    int status = failed ? report_error(options, &error) : 0;
+
+    sandlot_error_clear(&error);
+    return status;
+}
+
+/* ---- delete and both --------------------------------------------------------------------------------------------- */
+
+int command_volumes(const struct options *options)
+{
+    return deletion_with_provider(options, list);
+}
+
+int command_volumes_delete(const struct options *options)
+{
+    static const struct deletion deletion = {.what = "volume", .key = "name", .delete = sandlot_delete_volume};
+
+    return deletion_command(options, &deletion);
+}
