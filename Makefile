@@ -229,7 +229,7 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 # The client checks a network list with the code that will obey it.
 LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c)
-LOCAL_KEEPER := $(addprefix plugins/local/,authorities.c protocol.c settings.c egress/address.c) $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_KEEPER := $(addprefix plugins/local/,authorities.c protocol.c settings.c) $(addprefix plugins/local/egress/,address.c host.c policy.c) $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
 LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # The same with credentials, which alone has the libraries for TLS.
 LOCAL_INTERCEPT := plugins/local/authorities.c $(filter-out %/main.c,$(LOCAL_EGRESS)) $(wildcard plugins/local/intercept/*.c)

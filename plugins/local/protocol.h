@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSAGE_FDS = 8 };
+enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSAGE_FDS = 32 };
 
 enum message_kind {
     /* to the keeper */
@@ -30,7 +30,7 @@ enum message_kind {
     MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
     MESSAGE_NETWORK,  /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
                          MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form, the
-                         first time with the box's listener */
+                         first time with the box's listener, and each time with all sockets of its gate */
     MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     /* from the keeper */
@@ -69,7 +69,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 6u
+#define PROTOCOL_VERSION 7u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

@@ -29,6 +29,7 @@ struct box {
     uid_t host_uid;
     struct guarded *guarded;
     struct way way;           /* out of it; its box is NULL where there is no network namespace */
+    struct gate gate;         /* likewise, for programs that know no proxy */
     struct outside outside;   /* the same for packets, where everything is open; its box is NULL likewise */
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
     bool landlock;            /* CONFINEMENT_LANDLOCK */
