@@ -22,7 +22,7 @@ struct egress {
     const struct interceptor *interceptor; /* NULL: no TLS is opened, and nothing added */
     void *secrets;                         /* what that knows */
     int epoll_fd;
-    int control_fd;  /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
+    int control_fd; /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
     int log_fd;
     int resolver_fd;
     struct policy policy;
@@ -30,10 +30,10 @@ struct egress {
     struct connection *connections;
     size_t count;
     uint32_t queries;
-    unsigned asked;     /* questions for addresses that are not yet answered */
-    uint64_t decisions; /* written to the log */
-    bool ready;         /* there has been a policy */
-    bool listening;     /* the listeners are in epoll */
+    unsigned asked;                       /* questions for addresses that are not yet answered */
+    uint64_t decisions;                   /* written to the log */
+    bool ready;                           /* there has been a policy */
+    bool listening;                       /* the listeners are in epoll */
     struct listener listeners[LISTENERS]; /* the first comes with the first policy, and is the proxy's */
     size_t listener_count;
     int names_fd; /* questions for names, by UDP; -1: there is no gate */

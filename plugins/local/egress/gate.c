@@ -45,8 +45,8 @@ void gate_answer(struct egress *egress)
         const size_t length = answer(egress, bytes, (size_t)got, result);
 
         /* Who does not take his answer asks once more. */
-        if (length > 0 && sendto(egress->names_fd, result, length, MSG_DONTWAIT | MSG_NOSIGNAL,
-                                 (struct sockaddr *)&from, size) < 0)
+        if (length > 0 &&
+            sendto(egress->names_fd, result, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, size) < 0)
             continue;
     }
 }

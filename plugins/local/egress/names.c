@@ -14,7 +14,8 @@ static unsigned number_at(const unsigned char *bytes)
     return (unsigned)bytes[0] << 8 | bytes[1];
 }
 
-/* Reads a name of labels, none of which may lead elsewhere, into TEXT with dots. How many bytes it takes, 0: malformed. */
+/* Reads a name of labels, none of which may lead elsewhere, into TEXT with dots. How many bytes it takes, 0: malformed.
+ */
 static size_t read_name(const unsigned char *bytes, size_t length, char text[HOST_SIZE], size_t *text_length)
 {
     size_t at = 0;

@@ -7,7 +7,7 @@
 enum { NAMES_MOST = 512 /* of a message */ };
 
 struct names_question {
-    size_t length;   /* of the header and the question, which an answer repeats; without a question 0 */
+    size_t length;    /* of the header and the question, which an answer repeats; without a question 0 */
     struct host host; /* no name that could be on a list: "" */
     bool for_address; /* of version 4; all else about a name is not told */
     unsigned refusal; /* the code of the answer if it is not to be looked at further; 0: it is */

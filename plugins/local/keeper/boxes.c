@@ -342,8 +342,8 @@ static bool is_list(const char *policy)
     return policy && *policy && !is_open(policy);
 }
 
-/* Opens the gate of BOX for what is on the list AFTER, or closes it. Where that fails programs that know the proxy go on
- * as before; others find nothing, as without a list. */
+/* Opens the gate of BOX for what is on the list AFTER, or closes it. Where that fails programs that know the proxy go
+ * on as before; others find nothing, as without a list. */
 static void change_gate(struct box *box, const char *before, const char *after, struct gate_sockets *sockets)
 {
     if (gate_change(&box->gate, is_list(before) ? before : NULL, is_list(after) ? after : NULL, sockets) == 0)

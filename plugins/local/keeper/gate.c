@@ -273,8 +273,7 @@ static int have_done(struct gate *gate, const struct work *work, struct gate_soc
     if (pid == 0)
         work_and_tell(work, theirs);
     close(take_fd(&theirs));
-    const bool told =
-        pid > 0 && protocol_receive(ours, &message, sandlot_now_ms() + WORK_LIMIT_MS, -1) == PROTOCOL_OK;
+    const bool told = pid > 0 && protocol_receive(ours, &message, sandlot_now_ms() + WORK_LIMIT_MS, -1) == PROTOCOL_OK;
 
     if (pid > 0) {
         kill(pid, SIGKILL);

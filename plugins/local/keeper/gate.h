@@ -32,8 +32,8 @@ void gate_prepare(struct gate *gate, int network_fd, int user_fd);
 
 /*
  * Makes the gate what the list AFTER (in the text form of egress/policy.h; NULL: none) needs, where it was what BEFORE
- * needed: another one, or none. *SOCKETS are all that listen there from now on; those that were handed out before are to
- * be closed by who has them. 0; -1 with errno: there is no gate.
+ * needed: another one, or none. *SOCKETS are all that listen there from now on; those that were handed out before are
+ * to be closed by who has them. 0; -1 with errno: there is no gate.
  */
 int gate_change(struct gate *gate, const char *before, const char *after, struct gate_sockets *sockets);
 

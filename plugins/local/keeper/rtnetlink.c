@@ -46,8 +46,8 @@ static void *end_of(struct request *request)
 void request_begin(struct request *request, uint16_t type, uint16_t flags, const void *fixed, size_t size)
 {
     memset(request, 0, sizeof(*request));
-    request->head = (struct nlmsghdr){(uint32_t)NLMSG_LENGTH(size), type,
-                                      (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags), NUMBER, 0};
+    request->head =
+        (struct nlmsghdr){(uint32_t)NLMSG_LENGTH(size), type, (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags), NUMBER, 0};
     memcpy(NLMSG_DATA(&request->head), fixed, size);
 }
 

@@ -35,9 +35,9 @@ struct way {
     struct source knock;
     struct source answers;
     struct box *box;
-    int listener_fd; /* -1: there is none, or it was handed over */
+    int listener_fd;          /* -1: there is none, or it was handed over */
     struct gate_sockets gate; /* likewise */
-    int control_fd;  /* to sandlot-egress; -1: it does not run */
+    int control_fd;           /* to sandlot-egress; -1: it does not run */
     pid_t pid;
     bool dead;     /* it ran, and has ended: nothing leaves the box any more */
     unsigned sent; /* policies that it was sent, and that it has taken */
