@@ -229,7 +229,7 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 
 # The client checks a network list with the code that will obey it.
 LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c) plugins/local/keeper/walk.c
-LOCAL_KEEPER := $(addprefix plugins/local/,authorities.c layers.c protocol.c settings.c egress/address.c) $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
+LOCAL_KEEPER := $(addprefix plugins/local/,authorities.c layers.c protocol.c settings.c) $(addprefix plugins/local/egress/,address.c host.c policy.c) $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
 LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # The same with credentials, which alone has the libraries for TLS.
 LOCAL_INTERCEPT := plugins/local/authorities.c $(filter-out %/main.c,$(LOCAL_EGRESS)) $(wildcard plugins/local/intercept/*.c)
@@ -513,22 +513,22 @@ $(BUILD)/fuzz/kubernetes_fuzz: $(BUILD)/fuzz/targets/kubernetes_fuzz.o $(KUBERNE
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(SDK_LIBRARIES) -lyaml
 
 # What the way out of a local box reads of it and of the world.
-EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o body.o head.o hello.o host.o policy.o)
+EGRESS_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/egress/,address.o aliases.o body.o head.o hello.o host.o names.o policy.o)
 INTERCEPT_READERS := $(addprefix $(BUILD)/fuzz/plugins/local/intercept/,credentials.o mask.o)
 
-$(addprefix $(BUILD)/fuzz/targets/,egress_fuzz.o intercept_fuzz.o): FUZZ_COMMON += -Iplugins/local
+$(addprefix $(BUILD)/fuzz/targets/,egress_fuzz.o intercept_fuzz.o names_fuzz.o): FUZZ_COMMON += -Iplugins/local
 
 $(EGRESS_READERS) $(INTERCEPT_READERS): $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
-$(BUILD)/fuzz/egress_fuzz: $(BUILD)/fuzz/targets/egress_fuzz.o $(EGRESS_READERS)
+$(addprefix $(BUILD)/fuzz/,egress_fuzz names_fuzz): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(EGRESS_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^
 
 $(BUILD)/fuzz/intercept_fuzz: $(BUILD)/fuzz/targets/intercept_fuzz.o $(EGRESS_READERS) $(INTERCEPT_READERS)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lcrypto
 
-$(filter-out $(SDK_FUZZERS) $(addprefix $(BUILD)/fuzz/,modal_fuzz kubernetes_fuzz egress_fuzz intercept_fuzz),$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
+$(filter-out $(SDK_FUZZERS) $(addprefix $(BUILD)/fuzz/,modal_fuzz kubernetes_fuzz egress_fuzz names_fuzz intercept_fuzz),$(FUZZERS)): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(CORE_OBJECTS) $(SERVER_OBJECTS))
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(CORE_LIBRARIES)
 
 $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags

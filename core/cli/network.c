@@ -206,11 +206,13 @@ static bool add_line(char **text, const struct sandlot_network_event *event)
 {
     AUTO_FREE char *at = time_text(event->at_ms);
     const char *why = event->reason ? event->reason : event->rule ? event->rule : "";
+    char port[8] = "";
 
-    return text_append(text, "%s%s %s %s:%u%s%s%s, %" PRIu64 " bytes in, %" PRIu64 " out, %" PRId64 " ms",
-                       *text ? "\n" : "", at ? at : "-", event->allowed ? "allowed" : "denied ", event->host,
-                       (unsigned)event->port, *why ? " (" : "", why, *why ? ")" : "", event->bytes_in, event->bytes_out,
-                       event->duration_ms);
+    if (event->port) /* none: a name was looked up */
+        snprintf(port, sizeof(port), ":%u", (unsigned)event->port);
+    return text_append(text, "%s%s %s %s%s%s%s%s, %" PRIu64 " bytes in, %" PRIu64 " out, %" PRId64 " ms",
+                       *text ? "\n" : "", at ? at : "-", event->allowed ? "allowed" : "denied ", event->host, port,
+                       *why ? " (" : "", why, *why ? ")" : "", event->bytes_in, event->bytes_out, event->duration_ms);
 }
 
 static bool note(void *context, const struct sandlot_network_event *event)

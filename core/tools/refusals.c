@@ -23,7 +23,7 @@ int64_t refusals_clock(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* An address of IPv6 stands in brackets before a port. */
+/* An address of IPv6 stands in brackets before a port. A name that was only looked up has none. */
 static char *place_of(const char *host, unsigned port, bool with_port)
 {
     bool is_wide = strchr(host, ':');
@@ -40,7 +40,7 @@ static bool add(void *context, const struct sandlot_network_event *event)
         return true;
     AUTO_FREE char *host = text_visible(event->host);
     AUTO_FREE char *reason = text_visible(event->reason ? event->reason : "denied");
-    AUTO_FREE char *place = host ? place_of(host, event->port, true) : NULL;
+    AUTO_FREE char *place = host ? place_of(host, event->port, event->port) : NULL;
 
     if (!place || !reason || (refusals->hosts && strstr(refusals->hosts, place)))
         return true;
@@ -48,7 +48,7 @@ static bool add(void *context, const struct sandlot_network_event *event)
         text_append(&refusals->hosts, "%s%s (%.*s)", refusals->hosts ? ", " : "", place, LONGEST_REASON, reason);
     /* Other reasons, such as what a name resolves to, no entry of its name does away with. */
     if (!refusals->allow && strstr(reason, "on the list") && strlen(host) <= LONGEST_HOST)
-        refusals->allow = place_of(host, event->port, event->port != 80 && event->port != 443);
+        refusals->allow = place_of(host, event->port, event->port && event->port != 80 && event->port != 443);
     return true;
 }
 

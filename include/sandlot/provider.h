@@ -253,7 +253,7 @@ struct sandlot_network_decision {
     uint64_t number; /* 1, 2, ... in this sandbox; gaps are decisions that are no longer kept */
     int64_t at_ms;   /* UTC, since 1970: when it was made */
     bool allowed;
-    uint16_t port;
+    uint16_t port;      /* 0: a name was looked up, and nothing dialled */
     const char *host;   /* as the program named it, in ASCII: a name or an address, at most 255 bytes */
     const char *rule;   /* the entry that allows it, as people write it; NULL: none */
     const char *reason; /* why it was denied, or why an allowed one failed, in a few words; NULL: neither */

@@ -776,7 +776,7 @@ struct sandlot_network_event {
     uint64_t number; /* from 1; those that are missing are no longer kept */
     int64_t at_ms;   /* UTC, since 1970 */
     bool allowed;
-    uint16_t port;
+    uint16_t port; /* 0: a name was looked up, and nothing dialled */
     const char *host;
     const char *rule;   /* the entry that allows it; NULL: none */
     const char *reason; /* why it was denied, or failed; NULL: neither */

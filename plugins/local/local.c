@@ -291,6 +291,7 @@ static enum sandlot_status create_judged(struct local *local, struct sandlot_cal
     settings.keep = request->flags & SANDLOT_CREATE_KEEP;
     AUTO_FREE char *volumes = NULL;
     enum sandlot_status status = volume_judge(call, &settings, request, &volumes);
+
     if (status != SANDLOT_OK)
         return status;
     settings.volumes = volumes;

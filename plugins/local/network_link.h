@@ -18,4 +18,14 @@
 /* Where the box asks for names: what comes there goes to the resolver of the machine, and to no other port of it. */
 #define LINK_RESOLVER "192.0.0.3"
 
+/* Of a box with a list: what leads to the gate, and in the gate to the box. Addresses are as above; of version 6 there
+ * are but these two. */
+#define GATE_LINK "listed"
+#define GATE_LINK_BACK "box"
+enum { GATE_BITS_6 = 126 };
+
+/* The addresses that stand for names in such a box (RFC 2544: nobody on the net has them). */
+#define GATE_NAMES "198.18.0.0"
+enum { GATE_NAMES_BITS = 15, GATE_RESOLVER_PORT = 53 };
+
 #endif

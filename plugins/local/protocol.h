@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSAGE_FDS = 8 };
+enum { MESSAGE_INLINE = 32 * 1024, MESSAGE_BODY_MAXIMUM = 8 * 1024 * 1024, MESSAGE_FDS = 32 };
 
 enum message_kind {
     /* to the keeper */
@@ -30,7 +30,7 @@ enum message_kind {
     MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
     MESSAGE_NETWORK,  /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
                          MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form, the
-                         first time with the box's listener */
+                         first time with the box's listener, and each time with all sockets of its gate */
     MESSAGE_HOLD,     /* body: a box's id: all that runs in it is stopped until MESSAGE_RELEASE, or the end of the
                          connection; answered by MESSAGE_DONE, and by MESSAGE_FAILED too if the box ends meanwhile */
     MESSAGE_RELEASE,  /* answered by MESSAGE_DONE: the box that this connection held has lived all the time */

@@ -229,6 +229,11 @@ tells "each once, with advice where a list could help" "[The network refused: 10
 (port not on the list). Ask the user to allow it: sandlot network allow the-box a.example.com:8443]"
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 tells "and none where it could not" "[The network refused: 10.0.0.1:25 (private address).]"
+printf '1 0 a.example.com 0 not on the list\n' >"$folder/log"
+tells "a name that was only looked up has no port" "[The network refused: a.example.com (not on the list). Ask the user to allow it: \
+sandlot network allow the-box a.example.com]"
+run network log "$id"
+check "in the log neither" grep -q ' denied  a.example.com (not on the list), ' "$scratch/out"
 run exec --sandbox network -- 'echo 1 0 a.example.com 443 not on the list >log; false'
 check "for a sandbox that goes, an option for the next one" grep -qF "(not on the list). To allow it: --allow a.example.com]" "$scratch/err"
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"

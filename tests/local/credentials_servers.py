@@ -3,7 +3,8 @@
     credentials_servers.py FOLDER
 
 FOLDER/tokens has lines "NAME VALUE": the secrets that a host may get. For each FOLDER/NAME.pem there is a server of HTTPS with
-that certificate, and besides "http" (without TLS), "mute" (which accepts and says nothing) and "echo". Writes "NAME PORT" for each
+that certificate, and besides "http" (without TLS), "mute" (which accepts and says nothing), "echo", "git" (git's own daemon, of
+FOLDER/git) and "ssh" (no more than a greeting). Writes "NAME PORT" for each
 to FOLDER/ports. What heads came stands in FOLDER/seen. /saw says by name which of the secrets a request held. FOLDER/git is
 served by git's own program, FOLDER/files as files, to those who hold the secret "basic". Ends with its standard input.
 """
@@ -220,13 +221,24 @@ def serve_echo(connection):
     connection.close()
 
 
+def serve_git(connection):
+    with connection:
+        subprocess.run(["git", "daemon", "--inetd", "--export-all", "--base-path=" + os.path.join(folder, "git")], stdin=connection,
+                       stdout=connection, stderr=subprocess.DEVNULL, check=False)
+
+
+def serve_ssh(connection):
+    with connection:
+        connection.sendall(b"SSH-2.0-Stand-in\r\n")
+
+
 def accept(listener, serve):
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 
-servers = [("http", serve_http), ("mute", serve_mute), ("echo", serve_echo)]
+servers = [("http", serve_http), ("mute", serve_mute), ("echo", serve_echo), ("git", serve_git), ("ssh", serve_ssh)]
 for certificate in sorted(glob.glob(os.path.join(glob.escape(folder), "*.pem"))):
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.load_cert_chain(certificate)

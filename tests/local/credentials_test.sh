@@ -128,6 +128,11 @@ other.example named
 notls.example echo
 mute.example mute
 END
+cat >>"$scratch/installation/builtins/stand-ins" <<END
+name code.example 198.51.100.99
+dial 198.51.100.99:9418 $(port git)
+dial 198.51.100.99:22 $(port ssh)
+END
 
 # ---- the configuration: each way to say a secret ----
 
@@ -136,7 +141,7 @@ cp "$servers/trusted.crt" "$XDG_CONFIG_HOME/sandlot/corporation.pem"
 export TEST_BEARER=$bearer TEST_KEY=$key
 credential() { printf '[[network.credentials]]\nhost = "%s"\nheader = "%s"\n%s\n' "$@"; }
 {
-    printf '[network]\nmode = "allow"\nallow = ["open.example"]\nupstream_ca = "corporation.pem"\n'
+    printf '[network]\nmode = "allow"\nallow = ["open.example", "code.example:9418", "code.example:22"]\nupstream_ca = "corporation.pem"\n'
     credential api.example Authorization 'env = "TEST_BEARER"'
     credential api.example X-Second "command = \"echo $second\""
     credential key.example X-Api-Key 'env = "TEST_KEY"
@@ -280,7 +285,7 @@ check "a pair of Basic is masked" has "$(cut -d' ' -f1,2 <<<"$rows")" "mask-pair
 
 # ---- what is told ----
 
-json "the policy names hosts and headers" 0 '.mode == "allow" and .allow == ["open.example"] and (.credentials | length) == 12
+json "the policy names hosts and headers" 0 '.mode == "allow" and .allow == ["open.example", "code.example:9418", "code.example:22"] and (.credentials | length) == 12
     and .credentials[0] == {host: "api.example", header: "Authorization"}' network show "$box"
 run network log "$box"
 check "the log tells why a server was refused" grep -qF "expired.example:443 (its certificate cannot be trusted: certificate has expired)" "$scratch/out"
@@ -372,6 +377,37 @@ git -C two log --format=%s"
 check "git clones and pushes, with a header and with a placeholder" is "$out" "The first
 The second
 The first"
+
+# Of programs that know no proxy: those that cannot be told of one, and those that were told to do without.
+in_box "curl -sS --noproxy '*' https://api.example/saw; echo; env -u https_proxy -u HTTPS_PROXY python3 -c 'import urllib.request as u; \
+print(u.urlopen(\"https://api.example/saw\").read().decode())'"
+check "without the proxy a credential is added as well" is "$out" "authorization=bearer x-second=second 
+authorization=bearer x-second=second "
+in_box "python3 - <<'END'
+import http.client
+connection = http.client.HTTPConnection('plain.example')
+connection.request('GET', '/saw')
+print(connection.getresponse().read().decode())
+END
+curl -sS --noproxy '*' -o /dev/null https://expired.example/ -w '%{http_code}\n'; curl -sS --noproxy '*' https://more.example/ 2>&1"
+check "and where that is wanted by plain HTTP" is "$out" "x-token=plain 
+502
+curl: (6) Could not resolve host: more.example"
+if [ -x /usr/bin/node ]; then
+    in_box "/usr/bin/node -e 'require(\"https\").get(\"https://api.example/saw\", r => r.pipe(process.stdout))'"
+    check "Node, whatever its version" is "$out" "authorization=bearer x-second=second "
+else
+    echo "# Node is not on this machine: not tried"
+fi
+in_box "git clone -q git://code.example/sample.git three && git -C three log --format=%s"
+check "git by its own protocol" is "$out" "The second
+The first"
+if [ -x /usr/bin/ssh ]; then
+    in_box "ssh -v -o BatchMode=yes code.example 2>&1 | grep -o 'remote software version [A-Za-z-]*'"
+    check "ssh" is "$out" "remote software version Stand-in"
+else
+    echo "# ssh is not on this machine: not tried"
+fi
 for module in pip requests; do
     in_box "/usr/bin/python3 -c 'import $module'"
     [ "$status" = 0 ] || { echo "# $module is not on this machine: not tried"; continue; }

@@ -276,6 +276,80 @@ in_box "$box" "curl -sS http://example.com/big/300000000 | cksum; curl -sSk http
 check "large answers come whole" is "$out" "$(head -c 300000000 /dev/zero | tr '\0' x | cksum)
 $(head -c 100000000 /dev/zero | tr '\0' x | cksum)"
 
+# ---- programs that know no proxy ----
+
+direct() { "${driver[@]}" "$library" exec "$1" "python3 - ${*:2}" <"$here/network_direct_rows.py" 2>"$scratch/err"; }
+: >"$servers/seen"
+result=$(direct "$box")
+while read -r name want; do
+    check "without a proxy, $name: $want" has "$result" "$name	$want"
+done <<'ROWS'
+name 0 1
+name-upper 0 1
+name-below 0 1
+name-bare 3 0
+name-evil 3 0
+name-absent 3 0
+name-carrying 3 0
+name-6 0 0
+name-6-absent 3 0
+name-text 0 0
+name-any 0 0
+name-class 3 0
+name-root 3 0
+name-address 3 0
+name-reverse 3 0
+name-dot-within 3 0
+name-nul-within 3 0
+name-extended 0 1
+name-tcp 0 1 + 3 0
+dns-pointer 1 0
+dns-long-label 1 0
+dns-long-name 1 0
+dns-cut-name 1 0
+dns-two-questions 1 0
+dns-no-question 1 0
+dns-update 4 0
+dns-short 0 1
+dns-answer 0 1
+dns-tcp-garbage closed
+http 200
+http-other-host closed
+https 200
+https-other-name closed
+https-no-name closed
+https-no-tls closed
+ssh-on-443 closed
+port ping
+port-other closed
+port-of-another closed
+port-unlisted refused
+address ping
+address-port 403
+address-other unreachable
+address-public unreachable
+metadata unreachable
+loopback refused
+stands-for-nothing 403
+gate 403
+gate-other refused
+loopback-name 403
+private-name 403
+metadata-name 403
+own-name 403
+no-such-name 502
+unknown-name unknown
+udp refused
+udp-gate refused
+route -1
+own-server mine ping
+flood 1500 False 403 200
+ROWS
+check "nothing of what was refused there has come to a server" is "$(grep -ciE 'denied|evil' "$servers/seen")" 0
+drive network-log "$box"
+check "the log has what the address stood for" prints "allowed example.com 80 rule=example.com reason=- "
+check "and names that were asked for in vain" prints "denied denied.example 0 rule=- reason=not on the list"
+
 # ---- changes while something runs ----
 
 "${driver[@]}" "$library" exec "$box" "curl -sSN http://example.com/drip >drip 2>/dev/null; echo \$? >drip.end" >/dev/null 2>&1 </dev/null &
@@ -292,8 +366,22 @@ check "which the log tells" prints "reason=cut: the list was changed"
 check "nothing is reached after that" is "$(rows "$box" host host-tls address)" "host	403
 host-tls	403
 address	403"
+check "nor without the proxy" is "$(direct "$box" unknown-name http address)" "unknown-name	unknown
+http	unknown
+address	unreachable"
 drive network "$box" "$list"
 check "and it is when it is allowed again" is "$(rows "$box" host)" "host	200"
+check "without the proxy too" is "$(direct "$box" http https port address)" "http	200
+https	200
+port	ping
+address	ping"
+drive network "$box" "host example.com 0,host tcp.example 2224,cidr 10.0.0.6/32 5432"
+check "what is new on the list is reached, and what has gone is not" is "$(direct "$box" http port address)" "http	200
+port	refused
+address	unreachable"
+check "which the box sees at once" is "$(in_box "$box" "ip route | cut -d' ' -f1 | tr '\n' ' '"; echo "$out")" \
+    "10.0.0.6 192.0.0.0/29 192.0.0.3 198.18.0.0/15 "
+drive network "$box" "$list"
 
 # ---- many ----
 
@@ -322,6 +410,8 @@ drive network="host example.com 0" create
 other=$out
 check "a box is made with a list" is "$(rows "$other" host port)" "host	200
 port	403"
+check "and has both ways from the first" is "$(direct "$other" http port)" "http	200
+port	unknown"
 # What the keeper of this state has started last.
 newest_proxy() {
     local process keeper=

@@ -9,13 +9,13 @@
 #include "policy.h"
 #include "resolve.h"
 
-enum side { SIDE_BOX, SIDE_OUTSIDE, SIDES };
-
 enum { STREAM_SIZE = 64 * 1024, CONNECTIONS = 256 };
+
+enum side { SIDE_BOX, SIDE_OUTSIDE, SIDES };
 
 /* What epoll(7) reports on: the first member of an end, and the egress's own descriptors. */
 struct source {
-    enum source_kind { SOURCE_CONTROL, SOURCE_LISTENER, SOURCE_RESOLVER, SOURCE_END } kind;
+    enum source_kind { SOURCE_CONTROL, SOURCE_LISTENER, SOURCE_RESOLVER, SOURCE_NAMES, SOURCE_END } kind;
 };
 
 struct connection;
@@ -59,6 +59,7 @@ struct connection {
     int64_t started_ms;
     int64_t decided_at_ms; /* UTC; 0: not yet */
     struct target target;  /* its path points into the box's stream, for as long as the head is read */
+    bool direct;           /* the box knows of no proxy: it has dialled an address of the gate */
     bool http;             /* requests and answers are read, not only copied */
     bool headless;         /* the answer has no body whatever its head says: to HEAD */
     bool greeted;          /* a tunnel's box has its "200" */
@@ -99,12 +100,16 @@ struct filter {
 
 /* The places in the table that others need to know. */
 enum {
+    FILTER_HEAD = 0,
+    FILTER_DECIDE = 1,
     FILTER_RESOLVE = 2,
     FILTER_DIAL = 3,
     FILTER_FIRST_BYTES = 4,
     FILTER_REQUEST = 6,
     FILTER_COPY = 7,
-    FILTER_REFUSE = 8
+    FILTER_REFUSE = 8,
+    FILTER_NAMES = 9,
+    FILTERS = 10
 };
 
 enum verdict filter_read_head(struct connection *connection);
@@ -116,6 +121,7 @@ enum verdict filter_intercept(struct connection *connection);
 enum verdict filter_request(struct connection *connection);
 enum verdict filter_copy(struct connection *connection);
 enum verdict filter_refuse(struct connection *connection);
+enum verdict filter_names(struct connection *connection);
 
 /* Reads the head of a request in the box's stream, in a tunnel if WITHIN, and writes it anew for the server. */
 enum verdict request_take(struct connection *connection, const struct target *within);
@@ -123,8 +129,8 @@ enum verdict request_take(struct connection *connection, const struct target *wi
 /* Goes on to the next of the addresses. False: there is none. */
 bool dial_next(struct connection *connection);
 
-/* It stands at the head of the chain. */
-void connection_begin(struct connection *connection);
+/* It goes through the chain from FILTER on. */
+void connection_begin(struct connection *connection, size_t filter);
 
 /* Goes through the chain as far as it is possible now. The connection may be over then. */
 void connection_advance(struct connection *connection);

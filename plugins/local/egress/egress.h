@@ -2,16 +2,27 @@
 #ifndef SANDLOT_EGRESS_EGRESS_H
 #define SANDLOT_EGRESS_EGRESS_H
 
+#include "aliases.h"
 #include "connection.h"
 
-enum { BOX_NAME_SIZE = 32 };
+enum { BOX_NAME_SIZE = 32, LISTENERS = 32 };
+
+/* A socket that connections of the box come to. */
+struct listener {
+    struct source source;
+    enum listener_kind {
+        LISTENER_PROXY,  /* programs know it by their variables */
+        LISTENER_NAMES,  /* questions for names, by TCP */
+        LISTENER_DIRECT, /* one of the gate's ports: whoever dials knows of no proxy */
+    } kind;
+    int fd;
+};
 
 struct egress {
     const struct interceptor *interceptor; /* NULL: no TLS is opened, and nothing added */
     void *secrets;                         /* what that knows */
     int epoll_fd;
-    int control_fd;  /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
-    int listener_fd; /* comes with the first policy; -1 until then */
+    int control_fd; /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
     int log_fd;
     int resolver_fd;
     struct policy policy;
@@ -19,11 +30,15 @@ struct egress {
     struct connection *connections;
     size_t count;
     uint32_t queries;
-    unsigned asked;     /* questions for addresses that are not yet answered */
-    uint64_t decisions; /* written to the log */
-    bool ready;         /* there has been a policy */
-    bool listening;     /* the listener is in epoll */
-    struct source control, listener, resolver;
+    unsigned asked;                       /* questions for addresses that are not yet answered */
+    uint64_t decisions;                   /* written to the log */
+    bool ready;                           /* there has been a policy */
+    bool listening;                       /* the listeners are in epoll */
+    struct listener listeners[LISTENERS]; /* the first comes with the first policy, and is the proxy's */
+    size_t listener_count;
+    int names_fd; /* questions for names, by UDP; -1: there is no gate */
+    struct aliases aliases;
+    struct source control, names, resolver;
 };
 
 /*
@@ -42,7 +57,26 @@ void egress_run(struct egress *egress);
 int64_t egress_now_ms(void);
 int64_t egress_time_ms(void);
 
-/* Writes the connection's decision to the log. */
+/* Adds FD, which is taken, to the listeners, and has it looked at if the others are. */
+void egress_listen(struct egress *egress, int fd, enum listener_kind kind);
+
+/* Accepts what waits at LISTENER, as long as there is place. */
+void egress_accept(struct egress *egress, struct listener *listener);
+
+/*
+ * Replaces the gate by COUNT sockets, which are taken: of UDP and TCP for names, then of ports. Without any there is no
+ * gate. What waits at the old ones is accepted first.
+ */
+void gate_replace(struct egress *egress, const int *fds, size_t count);
+
+/* Answers the questions for names that have come by UDP. */
+void gate_answer(struct egress *egress);
+
+/* Finds out where a connection to a port of the gate wants to go. False: that cannot be told. */
+bool gate_target(struct egress *egress, int fd, struct target *target);
+
+/* Writes the connection's decision to the log, and that a name which is not on the list was asked for. */
 void log_decision(struct egress *egress, const struct connection *connection);
+void log_name(struct egress *egress, const struct host *host);
 
 #endif

@@ -10,7 +10,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* The chain: a connection begins at the top. */
+/* The chain: a connection begins at the top, one that is no request to a proxy with the decision. The last is for
+ * questions for names alone. */
 static const struct filter filters[] = {
     {"head", 10000, filter_read_head, "the request did not come in time"},
     {"decide", 1000, filter_decide, ""},
@@ -21,6 +22,7 @@ static const struct filter filters[] = {
     {"request", 60000, filter_request, "the request did not come in time"},
     {"copy", 900000, filter_copy, "nothing moved for too long"},
     {"refuse", 2000, filter_refuse, ""},
+    {"names", 10000, filter_names, ""},
 };
 
 /* How long nothing may move once one side has said all that it had to say. */
@@ -78,9 +80,9 @@ void connection_advance(struct connection *connection)
     }
 }
 
-void connection_begin(struct connection *connection)
+void connection_begin(struct connection *connection, size_t filter)
 {
-    enter(connection, 0);
+    enter(connection, filter);
     connection_advance(connection);
 }
 
@@ -114,7 +116,8 @@ void connection_end(struct connection *connection)
     if (connection->over)
         return;
     connection->over = true;
-    log_decision(connection->egress, connection);
+    if (connection->filter != FILTER_NAMES)
+        log_decision(connection->egress, connection);
     if (connection->interception)
         connection->egress->interceptor->clear(connection);
     for (size_t i = 0; i < SIDES; i++)
@@ -122,10 +125,12 @@ void connection_end(struct connection *connection)
             close(take_fd(&connection->ends[i].fd));
 }
 
-/* Has the box had its "200" already, so that what it waits for is no answer of HTTP? */
+/* Has the box had its "200" already, or waits for none, so that what it waits for is no answer of HTTP? */
 static bool is_tunnelling(const struct connection *connection)
 {
-    return connection->target.tunnel && connection->filter >= FILTER_FIRST_BYTES && !connection->secured;
+    const bool asks = !connection->direct || connection->target.port == PORT_HTTP;
+
+    return connection->target.tunnel && (connection->filter >= FILTER_FIRST_BYTES || !asks) && !connection->secured;
 }
 
 enum verdict connection_refuse(struct connection *connection, const char *status, const char *reason,

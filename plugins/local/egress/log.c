@@ -4,11 +4,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* A log that cannot be written stops nobody: the number shows that one is missing. */
+static void write_record(struct egress *egress, struct network_record *record)
+{
+    record->number = ++egress->decisions;
+    const off_t place = (off_t)((record->number - 1) % NETWORK_RECORDS * sizeof(*record));
+
+    if (pwrite(egress->log_fd, record, sizeof(*record), place) < 0)
+        return;
+}
+
 void log_decision(struct egress *egress, const struct connection *connection)
 {
     const int64_t duration_ms = egress_now_ms() - connection->started_ms;
     struct network_record record = {
-        .number = ++egress->decisions,
         .at_ms = connection->decided_at_ms ? connection->decided_at_ms : egress_time_ms(),
         .duration_ms = duration_ms,
         .bytes_in = connection->allowed ? connection->bytes_in : 0,
@@ -20,9 +29,14 @@ void log_decision(struct egress *egress, const struct connection *connection)
     snprintf(record.host, sizeof(record.host), "%s", connection->target.host.name);
     snprintf(record.rule, sizeof(record.rule), "%s", connection->rule);
     snprintf(record.reason, sizeof(record.reason), "%s", connection->reason);
-    /* A log that cannot be written stops nobody: the number shows that one is missing. */
-    const off_t place = (off_t)((record.number - 1) % NETWORK_RECORDS * sizeof(record));
+    write_record(egress, &record);
+}
 
-    if (pwrite(egress->log_fd, &record, sizeof(record), place) < 0)
-        return;
+void log_name(struct egress *egress, const struct host *host)
+{
+    struct network_record record = {.at_ms = egress_time_ms()};
+
+    snprintf(record.host, sizeof(record.host), "%s", host->name);
+    snprintf(record.reason, sizeof(record.reason), "%s", policy_not_listed);
+    write_record(egress, &record);
 }

@@ -59,7 +59,16 @@ static void free_ended(struct egress *egress)
     }
 }
 
-static void add_connection(struct egress *egress, int fd)
+/* Where the chain begins for who comes to a listener of KIND. */
+static size_t first_filter(struct egress *egress, struct connection *connection, enum listener_kind kind)
+{
+    if (kind != LISTENER_DIRECT)
+        return kind == LISTENER_PROXY ? FILTER_HEAD : FILTER_NAMES;
+    connection->direct = connection->greeted = true;
+    return gate_target(egress, connection->ends[SIDE_BOX].fd, &connection->target) ? FILTER_DECIDE : FILTERS;
+}
+
+static void add_connection(struct egress *egress, int fd, enum listener_kind kind)
 {
     struct connection *connection = calloc(1, sizeof(*connection));
     const int one = 1;
@@ -76,28 +85,56 @@ static void add_connection(struct egress *egress, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     egress->connections = connection;
     egress->count++;
-    connection_begin(connection);
+    const size_t filter = first_filter(egress, connection, kind);
+
+    if (filter < FILTERS)
+        connection_begin(connection, filter);
+    else
+        connection_end(connection);
 }
 
-/* More than there is place for wait in the listener's queue: the kernel bounds that too. */
-static bool watch_listener(struct egress *egress, bool watch)
+static bool watch_listener(const struct egress *egress, struct listener *listener, bool watch)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &egress->listener};
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &listener->source};
+
+    return epoll_ctl(egress->epoll_fd, watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener->fd, &event) == 0;
+}
+
+/* More than there is place for wait in the listeners' queues: the kernel bounds that too. */
+static bool watch_listeners(struct egress *egress, bool watch)
+{
+    bool fine = true;
 
     if (watch == egress->listening)
         return true;
     egress->listening = watch;
-    return epoll_ctl(egress->epoll_fd, watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, egress->listener_fd, &event) == 0;
+    for (size_t i = 0; i < egress->listener_count; i++)
+        fine = watch_listener(egress, &egress->listeners[i], watch) && fine;
+    return fine;
 }
 
-static void accept_connections(struct egress *egress)
+void egress_listen(struct egress *egress, int fd, enum listener_kind kind)
+{
+    struct listener *listener = &egress->listeners[egress->listener_count];
+
+    if (egress->listener_count == LISTENERS) {
+        close(fd);
+        return;
+    }
+    *listener = (struct listener){{SOURCE_LISTENER}, kind, fd};
+    egress->listener_count++;
+    if (egress->listening)
+        watch_listener(egress, listener, true);
+}
+
+void egress_accept(struct egress *egress, struct listener *listener)
 {
     for (int i = 0; i < ACCEPTS && egress->count < CONNECTIONS; i++) {
-        const int fd = accept4(egress->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd < 0)
             return;
-        add_connection(egress, fd);
+        add_connection(egress, fd, listener->kind);
     }
 }
 
@@ -124,6 +161,21 @@ static bool take_policy(struct egress *egress, const char *text)
     return true;
 }
 
+/* Takes the sockets that come with a policy: with the first the proxy's listener, with each all of the gate. */
+static void take_sockets(struct egress *egress, struct received *message)
+{
+    int fds[LISTENERS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < message->fd_count; i++)
+        fds[count++] = received_take_fd(message, i);
+    const bool first = egress->listener_count == 0 && count > 0;
+
+    if (first)
+        egress_listen(egress, fds[0], LISTENER_PROXY);
+    gate_replace(egress, fds + first, count - first);
+}
+
 static void obey(struct egress *egress)
 {
     struct received message;
@@ -133,10 +185,9 @@ static void obey(struct egress *egress)
         return;
     if (result != PROTOCOL_OK)
         _exit(0);
-    if (egress->listener_fd < 0)
-        egress->listener_fd = received_take_fd(&message, 0);
+    take_sockets(egress, &message);
     const bool fine =
-        message.header.kind == MESSAGE_NETWORK && egress->listener_fd >= 0 && take_policy(egress, message.body);
+        message.header.kind == MESSAGE_NETWORK && egress->listener_count > 0 && take_policy(egress, message.body);
 
     received_clear(&message);
     /* What it does not understand ends it, and with it every way out. */
@@ -145,7 +196,7 @@ static void obey(struct egress *egress)
     protocol_send(egress->control_fd, MESSAGE_DONE, NULL, 0, NULL, 0, egress_now_ms() + ANSWER_MS);
     if (!egress->ready) {
         egress->ready = true;
-        watch_listener(egress, true);
+        watch_listeners(egress, true);
     }
 }
 
@@ -217,7 +268,10 @@ static void handle(struct egress *egress, struct source *source)
         obey(egress);
         break;
     case SOURCE_LISTENER:
-        accept_connections(egress);
+        egress_accept(egress, (struct listener *)(void *)source);
+        break;
+    case SOURCE_NAMES:
+        gate_answer(egress);
         break;
     case SOURCE_RESOLVER:
         take_addresses(egress);
@@ -240,7 +294,7 @@ void egress_run(struct egress *egress)
     struct epoll_event events[EVENTS];
 
     egress->control = (struct source){SOURCE_CONTROL};
-    egress->listener = (struct source){SOURCE_LISTENER};
+    egress->names = (struct source){SOURCE_NAMES};
     egress->resolver = (struct source){SOURCE_RESOLVER};
     if (!add_source(egress, egress->control_fd, &egress->control) ||
         !add_source(egress, egress->resolver_fd, &egress->resolver))
@@ -255,7 +309,7 @@ void egress_run(struct egress *egress)
             handle(egress, events[i].data.ptr);
         go_on(egress);
         free_ended(egress);
-        if (egress->ready && !watch_listener(egress, egress->count < CONNECTIONS))
+        if (egress->ready && !watch_listeners(egress, egress->count < CONNECTIONS))
             return;
     }
 }

@@ -145,6 +145,14 @@ const struct policy_entry *policy_find(const struct policy *policy, const struct
     return NULL;
 }
 
+bool policy_names(const struct policy *policy, const struct host *host)
+{
+    for (size_t i = 0; i < policy->count; i++)
+        if (policy->entries[i].kind != POLICY_NETWORK && names(&policy->entries[i], host))
+            return true;
+    return false;
+}
+
 bool policy_admits(const struct policy *policy, const address *value, enum address_class class, uint16_t port)
 {
     if (class == ADDRESS_PUBLIC || policy->open)

@@ -43,6 +43,9 @@ void policy_clear(struct policy *policy);
 const struct policy_entry *policy_find(const struct policy *policy, const struct host *host, uint16_t port,
                                        const char **reason);
 
+/* Is there an entry for the name HOST, whatever its port? */
+bool policy_names(const struct policy *policy, const struct host *host);
+
 /*
  * May a connection go to the address VALUE on PORT, once its host is allowed? A public address always; one of a private
  * network if an entry covers it; any other only if an entry names that very address with a port. CLASS is the

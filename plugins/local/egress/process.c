@@ -13,7 +13,7 @@ enum { CONTROL_FD = 3, LOG_FD = 4 };
 
 bool egress_prepare(struct egress *egress)
 {
-    *egress = (struct egress){.control_fd = CONTROL_FD, .log_fd = LOG_FD, .listener_fd = -1, .epoll_fd = -1};
+    *egress = (struct egress){.control_fd = CONTROL_FD, .log_fd = LOG_FD, .names_fd = -1, .epoll_fd = -1};
     for (int fd = CONTROL_FD; fd <= LOG_FD; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
             return false;

@@ -453,15 +453,33 @@ static void receive_descriptors(const struct box *box, int gauges[BOX_GAUGES], i
     }
 }
 
+static bool is_list(const char *policy)
+{
+    return policy && *policy && !is_open(policy);
+}
+
+/* Opens the gate of BOX for what is on the list AFTER, or closes it. Where that fails programs that know the proxy go
+ * on as before; others find nothing, as without a list. */
+static void change_gate(struct box *box, const char *before, const char *after, struct gate_sockets *sockets)
+{
+    if (gate_change(&box->gate, is_list(before) ? before : NULL, is_list(after) ? after : NULL, sockets) == 0)
+        return;
+    dprintf(STDERR_FILENO, "sandbox %s: programs that know no proxy reach nothing, for its gate cannot be made: %s\n",
+            box->id, strerror(errno));
+}
+
 static int begin_proxy(struct building *building, int listener_fd)
 {
     const char *policy = building->settings->network;
     char *copy = policy ? strdup(policy) : NULL;
+    struct gate_sockets sockets;
 
-    if (!policy || copy)
-        return way_begin(building->keeper, building->box, listener_fd, copy);
-    close(listener_fd);
-    return -1;
+    if (policy && !copy) {
+        close(listener_fd);
+        return -1;
+    }
+    change_gate(building->box, NULL, policy, &sockets);
+    return way_begin(building->keeper, building->box, listener_fd, &sockets, copy);
 }
 
 /* The box's way out, of which its programs know by their variables; and if everything is open that of its packets. */
@@ -470,7 +488,11 @@ static int begin_way(struct building *building, int ways[BOX_WAYS], char *reason
     struct box *box = building->box;
     const int listener_fd = take_fd(&ways[BOX_WAY_LISTENER]);
 
+    /* Of one that was made ahead init sends nothing: it is the machine's, and the keeper's already. */
+    if (ways[BOX_WAY_NETWORK] < 0)
+        ways[BOX_WAY_NETWORK] = take_fd(&building->network_fd);
     outside_prepare(&box->outside, box, take_fd(&ways[BOX_WAY_NETWORK]), take_fd(&ways[BOX_WAY_USER]));
+    gate_prepare(&box->gate, box->outside.network_fd, box->outside.user_fd);
     if (listener_fd < 0 || begin_proxy(building, listener_fd) < 0)
         return -1;
     return is_open(building->settings->network) ? outside_open(building->keeper, &box->outside, reason, size) : 0;
@@ -530,6 +552,7 @@ static void discard(struct keeper *keeper, struct box *box)
     guard_remove(box->guarded);
     for (size_t i = 0; i < box->volume_count; i++)
         volumes_used(&keeper->state, box->volumes[i].name);
+    gate_end(&box->gate);
     way_end(&box->way);
     outside_end(&box->outside);
     if (!cgroups_remove(&keeper->cgroups, box->id)) {
@@ -613,6 +636,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     strcpy(box->run_label, settings->run_label);
     box->process = (struct box_process){-1, -1};
     box->keeper_fd = -1;
+    gate_prepare(&box->gate, -1, -1);
     int built = build(&building, reason, size, status);
 
     clear_building(&building);
@@ -649,13 +673,32 @@ void boxes_end(struct box *box, const char *reason)
     syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
 }
 
+/* Opens the network of BOX. First its gate goes, which has the same addresses; where the network cannot be opened it
+ * comes back. */
+static int open_outside(struct keeper *keeper, struct box *box, char *reason, size_t size)
+{
+    struct gate_sockets sockets;
+
+    change_gate(box, box->way.policy, NULL, &sockets);
+    if (outside_open(keeper, &box->outside, reason, size) == 0)
+        return 0;
+    if (is_list(box->way.policy)) {
+        char *copy = strdup(box->way.policy);
+
+        change_gate(box, NULL, box->way.policy, &sockets);
+        way_change(keeper, &box->way, &sockets, copy);
+    }
+    return -1;
+}
+
 int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size)
 {
     AUTO_CLOSE int folder = openat(keeper->state.boxes_fd, box->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     char *copy = strdup(policy);
+    struct gate_sockets sockets;
 
     *reason = '\0';
-    if (is_open(policy) && !box->way.dead && outside_open(keeper, &box->outside, reason, size) < 0) {
+    if (is_open(policy) && !box->way.dead && open_outside(keeper, box, reason, size) < 0) {
         free(copy);
         return -1;
     }
@@ -666,7 +709,8 @@ int boxes_change_network(struct keeper *keeper, struct box *box, const char *pol
         free(copy);
         return -1;
     }
-    return way_change(&box->way, copy);
+    change_gate(box, box->way.policy, policy, &sockets);
+    return way_change(keeper, &box->way, &sockets, copy);
 }
 
 /* Why BOX ended, for those who look for it later. */

@@ -39,6 +39,7 @@ struct box {
     struct box_volume volumes[VOLUMES_MOST];
     size_t volume_count;
     struct way way;           /* out of it; its box is NULL where there is no network namespace */
+    struct gate gate;         /* likewise, for programs that know no proxy */
     struct outside outside;   /* the same for packets, where everything is open; its box is NULL likewise */
     struct connection *lease; /* the box ends with it; NULL: it lives on its own */
     char *layers;             /* ids of those that lie below it (layers.h), which blanks separate; NULL: none */

@@ -1,28 +1,21 @@
 #include "routes.h"
 
-#include <sandlot/sdk/cleanup.h>
+#include "rtnetlink.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <poll.h>
-#include <sandlot/provider.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { MAPPED_BITS = 96, RECEIVE_BYTES = 1 << 20, MESSAGE_BYTES = 32 * 1024, ANSWER_MS = 5000, BEFORE_ALL = 1 };
+enum { MAPPED_BITS = 96, MESSAGE_BYTES = 32 * 1024, BEFORE_ALL = 1, LOOPBACK = 1 };
+
+static bool is_four(const address *network, unsigned bits)
+{
+    return address_is_version_4(network) && bits >= MAPPED_BITS;
+}
 
 int routes_open(void)
 {
-    AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-    const struct sockaddr_nl here = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE};
-    const int bytes = RECEIVE_BYTES;
-
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-    return take_fd(&fd);
+    return rtnetlink_open(RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
 }
 
 /* ---- reading ---- */
@@ -59,25 +52,11 @@ static bool read_route(const struct nlmsghdr *head, struct route *route)
     return true;
 }
 
-static ssize_t receive(int fd, void *bytes, size_t size, int64_t deadline_ms)
-{
-    for (;;) {
-        struct pollfd ready = {fd, POLLIN, 0};
-        const ssize_t got = recv(fd, bytes, size, MSG_DONTWAIT);
-        const int64_t left = deadline_ms ? deadline_ms - sandlot_now_ms() : 0;
-
-        if (got >= 0 || (errno != EAGAIN && errno != EINTR) || left <= 0)
-            return got;
-        if (poll(&ready, 1, (int)left) < 0 && errno != EINTR)
-            return -1;
-    }
-}
-
 int routes_hear(int fd, int64_t deadline_ms, bool (*take)(void *context, const struct route *route), void *context,
                 bool *all)
 {
     _Alignas(struct nlmsghdr) char bytes[MESSAGE_BYTES];
-    const ssize_t got = receive(fd, bytes, sizeof(bytes), deadline_ms);
+    const ssize_t got = rtnetlink_receive(fd, bytes, sizeof(bytes), deadline_ms);
     const struct nlmsghdr *head = (const struct nlmsghdr *)(void *)bytes;
     struct route route;
 
@@ -93,66 +72,72 @@ int routes_hear(int fd, int64_t deadline_ms, bool (*take)(void *context, const s
     return 0;
 }
 
-/* ---- closing ---- */
+/* ---- changing ---- */
 
-struct closing {
-    struct nlmsghdr head;
-    struct rtmsg route;
-    char attributes[RTA_SPACE(sizeof(address)) + RTA_SPACE(sizeof(uint32_t))];
-};
-
-static void add_attribute(struct closing *closing, unsigned short type, const void *value, size_t size)
+/* A route to NETWORK, to which attributes may still be added. */
+static void begin_route(struct request *request, uint16_t type, uint16_t flags, const address *network, unsigned bits,
+                        const struct rtmsg *kind)
 {
-    struct rtattr *attribute = (struct rtattr *)(void *)((char *)closing + NLMSG_ALIGN(closing->head.nlmsg_len));
+    const bool four = is_four(network, bits);
+    const size_t size = four ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+    struct rtmsg route = *kind;
 
-    attribute->rta_type = type;
-    attribute->rta_len = (unsigned short)RTA_LENGTH(size);
-    memcpy(RTA_DATA(attribute), value, size);
-    closing->head.nlmsg_len = NLMSG_ALIGN(closing->head.nlmsg_len) + (uint32_t)RTA_SPACE(size);
-}
-
-/* The kernel's answer to what was asked, which may come behind news of routes: 0 or its error. */
-static int await_answer(int fd, uint32_t number)
-{
-    const int64_t deadline_ms = sandlot_now_ms() + ANSWER_MS;
-
-    for (;;) {
-        _Alignas(struct nlmsghdr) char bytes[MESSAGE_BYTES];
-        const ssize_t got = receive(fd, bytes, sizeof(bytes), deadline_ms);
-        const struct nlmsghdr *head = (const struct nlmsghdr *)(void *)bytes;
-
-        if (got < 0)
-            return errno;
-        for (size_t left = (size_t)got; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left))
-            if (head->nlmsg_type == NLMSG_ERROR && head->nlmsg_seq == number)
-                return -((const struct nlmsgerr *)NLMSG_DATA(head))->error;
-    }
+    route.rtm_family = four ? AF_INET : AF_INET6;
+    route.rtm_dst_len = (unsigned char)(bits - (four ? MAPPED_BITS : 0));
+    route.rtm_protocol = RTPROT_STATIC;
+    request_begin(request, type, flags, &route, sizeof(route));
+    request_add(request, RTA_DST, network->s6_addr + sizeof(*network) - size, size);
 }
 
 int routes_refuse(int fd, const address *network, unsigned bits)
 {
-    const bool four = address_is_version_4(network) && bits >= MAPPED_BITS;
-    const size_t size = four ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-    const uint32_t before_all = BEFORE_ALL;
-    struct closing closing = {
-        .head = {NLMSG_LENGTH(sizeof(struct rtmsg)), RTM_NEWROUTE,
-                 NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, BEFORE_ALL, 0},
-        /* The kernel's own routes of version 6, of link-local and multicast addresses, are all in the table of what is
-         * looked up first, or behind it. Of version 4 both tables are one. */
-        .route = {.rtm_family = four ? AF_INET : AF_INET6,
-                  .rtm_dst_len = (unsigned char)(bits - (four ? MAPPED_BITS : 0)),
-                  .rtm_table = four ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
-                  .rtm_protocol = RTPROT_STATIC,
-                  .rtm_type = RTN_UNREACHABLE}};
+    const bool four = is_four(network, bits);
+    /* The kernel's own routes of version 6, of link-local and multicast addresses, are all in the table of what is
+     * looked up first, or behind it. Of version 4 both tables are one. */
+    const struct rtmsg kind = {.rtm_table = four ? RT_TABLE_MAIN : RT_TABLE_LOCAL, .rtm_type = RTN_UNREACHABLE};
+    struct request request;
 
-    add_attribute(&closing, RTA_DST, network->s6_addr + sizeof(*network) - size, size);
-    add_attribute(&closing, RTA_PRIORITY, &before_all, sizeof(before_all));
-    if (send(fd, &closing, closing.head.nlmsg_len, 0) < 0)
-        return -1;
-    const int failed = await_answer(fd, BEFORE_ALL);
-
-    if (failed == 0 || failed == EEXIST || (!four && (failed == EOPNOTSUPP || failed == EAFNOSUPPORT)))
+    begin_route(&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, network, bits, &kind);
+    request_add_number(&request, RTA_PRIORITY, BEFORE_ALL);
+    if (request_send(fd, &request) == 0 || errno == EEXIST)
         return 0;
-    errno = failed;
-    return -1;
+    return !four && (errno == EOPNOTSUPP || errno == EAFNOSUPPORT) ? 0 : -1;
+}
+
+/* 0 also if it is already as it is to be. */
+static int change(int fd, struct request *request)
+{
+    return request_send(fd, request) == 0 || errno == EEXIST || errno == ESRCH ? 0 : -1;
+}
+
+static uint16_t type_of(enum route_change wanted)
+{
+    return wanted == ROUTE_ADD ? RTM_NEWROUTE : RTM_DELROUTE;
+}
+
+static uint16_t flags_of(enum route_change wanted)
+{
+    return wanted == ROUTE_ADD ? NLM_F_CREATE | NLM_F_EXCL : 0;
+}
+
+int routes_take_in(int fd, enum route_change wanted, const address *network, unsigned bits)
+{
+    const struct rtmsg kind = {.rtm_table = RT_TABLE_LOCAL, .rtm_type = RTN_LOCAL, .rtm_scope = RT_SCOPE_HOST};
+    struct request request;
+
+    begin_route(&request, type_of(wanted), flags_of(wanted), network, bits, &kind);
+    request_add_number(&request, RTA_OIF, LOOPBACK);
+    return change(fd, &request);
+}
+
+int routes_lead(int fd, enum route_change wanted, const address *network, unsigned bits, const address *gateway)
+{
+    const bool four = is_four(network, bits);
+    const size_t size = four ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+    const struct rtmsg kind = {.rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST};
+    struct request request;
+
+    begin_route(&request, type_of(wanted), flags_of(wanted), network, bits, &kind);
+    request_add(&request, RTA_GATEWAY, gateway->s6_addr + sizeof(*gateway) - size, size);
+    return change(fd, &request);
 }

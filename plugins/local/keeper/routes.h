@@ -1,8 +1,10 @@
-/* Routes of a network namespace, by rtnetlink(7): reading what is the machine's own, and closing networks. */
+/* Routes of a network namespace, by rtnetlink(7): reading what is the machine's own, and where networks lead. */
 #ifndef SANDLOT_LOCAL_ROUTES_H
 #define SANDLOT_LOCAL_ROUTES_H
 
 #include "../egress/address.h"
+
+#include <stdint.h>
 
 /* What was read of one route. */
 struct route {
@@ -30,5 +32,14 @@ int routes_hear(int fd, int64_t deadline_ms, bool (*take)(void *context, const s
 /* Makes NETWORK unreachable in the namespace of FD, before every route but more special ones, of version 6 before
  * these too. 0, also if it was already or the kernel does not speak its version; -1 with errno. */
 int routes_refuse(int fd, const address *network, unsigned bits);
+
+enum route_change { ROUTE_ADD, ROUTE_REMOVE };
+
+/* Makes every address of NETWORK one of this machine's own, in the namespace of FD, or no longer. 0, also if it was so
+ * already; -1 with errno. */
+int routes_take_in(int fd, enum route_change wanted, const address *network, unsigned bits);
+
+/* Has NETWORK reached by GATEWAY, which is of the same version, or no longer. Likewise. */
+int routes_lead(int fd, enum route_change wanted, const address *network, unsigned bits, const address *gateway);
 
 #endif

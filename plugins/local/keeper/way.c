@@ -80,21 +80,36 @@ static _Noreturn void become_egress(const struct box *box, pid_t keeper, int pro
     _exit(1);
 }
 
-/* With the listener, as long as the keeper has that. */
+/* What the keeper has of the way, which from now on its caller has: first the listener, if it is there. */
+static size_t take_sockets(struct way *way, int fds[GATE_SOCKETS + 1])
+{
+    size_t count = 0;
+
+    if (way->listener_fd >= 0)
+        fds[count++] = take_fd(&way->listener_fd);
+    for (size_t i = 0; i < way->gate.count; i++)
+        fds[count++] = way->gate.fds[i];
+    way->gate.count = 0;
+    return count;
+}
+
+/* With all sockets that the proxy has not got yet. */
 static int send_policy(struct way *way)
 {
     AUTO_FREE char *text = NULL;
-    AUTO_CLOSE int listener = take_fd(&way->listener_fd);
+    int fds[GATE_SOCKETS + 1];
+    const size_t count = take_sockets(way, fds);
+    int result = -1;
 
-    if (asprintf(&text, "%s\n%s", way->box->id, way->policy ? way->policy : "") < 0) {
+    if (asprintf(&text, "%s\n%s", way->box->id, way->policy ? way->policy : "") < 0)
         text = NULL;
-        return -1;
-    }
     way->sent++;
-    return protocol_send(way->control_fd, MESSAGE_NETWORK, text, strlen(text), &listener, listener >= 0,
-                         sandlot_now_ms() + SEND_LIMIT_MS) == PROTOCOL_OK
-               ? 0
-               : -1;
+    if (text && protocol_send(way->control_fd, MESSAGE_NETWORK, text, strlen(text), fds, count,
+                              sandlot_now_ms() + SEND_LIMIT_MS) == PROTOCOL_OK)
+        result = 0;
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+    return result;
 }
 
 /* The process of the way is gone, or to go: nothing leaves the box from here on. */
@@ -109,6 +124,7 @@ static void abandon(struct way *way)
         close(take_fd(&way->control_fd));
     if (way->listener_fd >= 0)
         close(take_fd(&way->listener_fd));
+    gate_sockets_close(&way->gate);
     way->pid = -1;
     way->dead = true;
 }
@@ -197,7 +213,19 @@ bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **
     return taken;
 }
 
-int way_begin(struct keeper *keeper, struct box *box, int listener_fd, char *policy)
+/* Has the keeper hear of a knock at the sockets of the gate, or no longer. 0, or -1 with errno. */
+static int watch_gate(const struct keeper *keeper, struct way *way, int operation)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &way->knock};
+    int result = 0;
+
+    for (size_t i = 0; i < way->gate.count; i++)
+        if (epoll_ctl(keeper->epoll_fd, operation, way->gate.fds[i], &event) < 0)
+            result = -1;
+    return result;
+}
+
+int way_begin(struct keeper *keeper, struct box *box, int listener_fd, struct gate_sockets *gate, char *policy)
 {
     struct way *way = &box->way;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &way->knock};
@@ -205,15 +233,22 @@ int way_begin(struct keeper *keeper, struct box *box, int listener_fd, char *pol
     if (!way->box)
         init(way, box);
     way->listener_fd = listener_fd;
+    way->gate = *gate;
     way->policy = policy;
     if (way->pid > 0)
         return hand_over(keeper, way);
-    return epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, listener_fd, &event);
+    if (epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, listener_fd, &event) < 0)
+        return -1;
+    return watch_gate(keeper, way, EPOLL_CTL_ADD);
 }
 
 void way_knocked(struct keeper *keeper, struct way *way)
 {
+    /* Another of its sockets may have been knocked at in the same moment. */
+    if (way->control_fd >= 0 || way->dead)
+        return;
     epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, way->listener_fd, NULL);
+    watch_gate(keeper, way, EPOLL_CTL_DEL);
     if (launch(keeper, way, keeper->egress_program, -1) == 0 && hand_over(keeper, way) == 0)
         return;
     way_break(keeper, way);
@@ -235,16 +270,19 @@ enum way_answer way_heard(const struct keeper *keeper, struct way *way)
     return WAY_ENDED;
 }
 
-int way_change(struct way *way, char *policy)
+int way_change(struct keeper *keeper, struct way *way, struct gate_sockets *gate, char *policy)
 {
     if (way->dead || way->box == NULL) {
+        gate_sockets_close(gate);
         free(policy);
         return -1;
     }
     free(way->policy);
     way->policy = policy;
+    gate_sockets_close(&way->gate); /* which takes them out of epoll, too */
+    way->gate = *gate;
     if (way->control_fd < 0)
-        return 1;
+        return watch_gate(keeper, way, EPOLL_CTL_ADD) == 0 ? 1 : -1;
     if (send_policy(way) == 0)
         return 0;
     abandon(way);

@@ -7,6 +7,8 @@
 #ifndef SANDLOT_LOCAL_WAY_H
 #define SANDLOT_LOCAL_WAY_H
 
+#include "gate.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,8 +35,9 @@ struct way {
     struct source knock;
     struct source answers;
     struct box *box;
-    int listener_fd; /* -1: there is none, or it was handed over */
-    int control_fd;  /* to sandlot-egress; -1: it does not run */
+    int listener_fd;          /* -1: there is none, or it was handed over */
+    struct gate_sockets gate; /* likewise */
+    int control_fd;           /* to sandlot-egress; -1: it does not run */
     pid_t pid;
     bool dead;     /* it ran, and has ended: nothing leaves the box any more */
     unsigned sent; /* policies that it was sent, and that it has taken */
@@ -53,9 +56,9 @@ int way_open_program(const char *name);
 bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **certificate, uint32_t *status,
                  char *reason, size_t size);
 
-/* BOX has LISTENER_FD: from now on it is looked at, or the proxy that was prepared has it. Takes both, also on failure;
- * POLICY may be NULL. 0, or -1 with errno. */
-int way_begin(struct keeper *keeper, struct box *box, int listener_fd, char *policy);
+/* BOX has LISTENER_FD and the sockets of its GATE: from now on they are looked at, or the proxy that was prepared has
+ * them. Takes all, also on failure; POLICY may be NULL. 0, or -1 with errno. */
+int way_begin(struct keeper *keeper, struct box *box, int listener_fd, struct gate_sockets *gate, char *policy);
 
 /* Somebody in the box knocks: starts sandlot-egress. Where that fails the listener is closed. */
 void way_knocked(struct keeper *keeper, struct way *way);
@@ -69,9 +72,9 @@ enum way_answer {
 /* What sandlot-egress has said. That it has ended is noted in the box's folder, as the file network.ended. */
 enum way_answer way_heard(const struct keeper *keeper, struct way *way);
 
-/* Replaces the policy; takes POLICY. 1: in force; 0: it will be when `taken` is what `sent` is now; -1: it cannot be.
- */
-int way_change(struct way *way, char *policy);
+/* Replaces the policy, and the sockets of the gate; takes both. 1: in force; 0: it will be when `taken` is what `sent`
+ * is now; -1: it cannot be. */
+int way_change(struct keeper *keeper, struct way *way, struct gate_sockets *gate, char *policy);
 
 /* Nothing is to leave the box any more, whatever its policy: its proxy is ended, and that is noted. */
 void way_break(const struct keeper *keeper, struct way *way);
