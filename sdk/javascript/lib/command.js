@@ -3,12 +3,13 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { SandlotError } from './errors.js';
+import { CommandChanges } from './command_changes.js';
+import { CommandNetwork, CommandPorts } from './command_network.js';
+import { CommandProcesses } from './command_processes.js';
+import { each, needsLibrary, option } from './options.js';
 import { Owner } from './owner.js';
 import { ask, complaint, run } from './program.js';
-
-const option = (name, value) => (value === undefined || value === null ? [] : [name, String(value)]);
-const each = (name, values) => (values ?? []).flatMap((value) => [name, value]);
-const pairs = (values) => Object.entries(values ?? {}).map(([name, value]) => `${name}=${value}`);
+import { pairs } from './words.js';
 
 /** The command takes relative paths too, the library does not. */
 function requireAbsolute(name) {
@@ -42,7 +43,9 @@ export class CommandSession {
     #options;
     #owner;
 
-    static async open({ provider = 'local', sandboxId, snapshot, setup, scope, parameters, keep, network, allow, volumes, configFile, progress, signal }) {
+    static async open({ provider = 'local', sandboxId, snapshot, setup, scope, parameters, keep, network, allow, volumes, name, configFile, progress, setupOutput, signal }) {
+        if (setupOutput) throw needsLibrary('setupOutput');
+        if (name !== undefined && !keep) throw needsLibrary('a name without keep');
         const where = ['--sandbox', provider, ...option('--config', configFile), ...each('--param', pairs(parameters))];
         const known = await describe(provider, option('--config', configFile), signal);
         const making = [
@@ -57,7 +60,7 @@ export class CommandSession {
         progress?.('starting', 0, 0);
         if (sandboxId !== undefined) return CommandSession.#reach(known, sandboxId, where, null, signal);
         if (keep) {
-            const { id } = await ask(['create', '--json', ...making], { signal });
+            const { id } = await ask(['create', '--json', ...making, ...option('--name', name)], { signal });
             return CommandSession.#reach(known, id, where, null, signal);
         }
         const { owner, id } = await Owner.open(making, signal);
@@ -70,26 +73,46 @@ export class CommandSession {
     }
 
     /* A provider that runs no commands says where its files are in the listing. */
-    static async #reach({ name, working_dir: workingDir }, id, where, owner, signal) {
-        const session = new CommandSession(name, id, [...where, '--sandbox-id', id], owner);
+    static async #reach({ name, working_dir: workingDir, capabilities }, id, where, owner, signal) {
+        const session = new CommandSession(name, id, where, owner, capabilities);
         try {
             session.workingDir = (await session.execute('pwd', { signal })).output.toString().trimEnd();
         } catch (problem) {
             if (problem.code !== 'not_supported') throw problem;
             session.workingDir = workingDir;
+            session.canExecute = false;
         }
         return session;
     }
 
-    constructor(provider, id, options, owner) {
+    canExecute = true;
+    #forwards = [];
+
+    constructor(provider, id, where, owner, able) {
         this.provider = provider;
         this.id = id;
-        this.#options = options;
+        this.#options = [...where, '--sandbox-id', id];
         this.#owner = owner;
+        this.processes = new CommandProcesses(this.#options);
+        this.network = new CommandNetwork(where, id, able);
+        this.ports = new CommandPorts(where, id, (forward) => (this.#forwards.push(forward), forward));
+        this.changes = new CommandChanges(this.#options);
     }
 
     async close() {
+        await Promise.all(this.#forwards.map((forward) => forward.close()));
         await this.#owner?.close();
+    }
+
+    /* One that `create` has made is left on purpose already. */
+    detach() {}
+
+    terminal() {
+        throw needsLibrary('a terminal');
+    }
+
+    tool() {
+        throw needsLibrary('a tool for agents');
     }
 
     #ask(command, words, options) {
@@ -97,7 +120,7 @@ export class CommandSession {
     }
 
     async execute(command, { timeout = 1800, workingDir, environment, input, output, outputLimit = 0, signal }) {
-        if (outputLimit) throw new SandlotError('usage', 'outputLimit needs the library: install koffi');
+        if (outputLimit) throw needsLibrary('outputLimit');
         const words = [
             ...option('--timeout', timeout === null ? 0 : `${Math.max(1, Math.ceil(timeout))}`),
             ...option('--cwd', workingDir),

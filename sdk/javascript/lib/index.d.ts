@@ -31,8 +31,12 @@ export interface OpenOptions extends Cancellable {
     allow?: string[];
     /** Storage that outlives it: "NAME:/absolute/path", or "NAME:/absolute/path:ro" to read only. */
     volumes?: string[];
+    /** What people call it; the command `sandlot` takes it wherever it takes an id. By the command's route with `keep` only. */
+    name?: string;
     /** Instead of the user's own configuration. */
     configFile?: string;
+    /** Gets what the setup script prints, as it comes; of the library only. */
+    setupOutput?: (piece: Buffer) => void;
     /** What is going on while it starts, and how far; total 0: unknown. */
     progress?: (what: string, done: number, total: number) => void;
     /** By the library ("native") or by the command; without: the library where koffi is installed. */
@@ -98,6 +102,204 @@ export interface Match {
     text: string;
 }
 
+/** A background process, as it was when the sandbox looked. */
+export interface Process {
+    id: string;
+    /** Of one of more than 4 KiB the beginning, and then "...". */
+    command: string;
+    /** "lost": nobody saw its end. */
+    state: 'running' | 'exited' | 'lost';
+    /** 0 to 255, 128 + n for signal n, 124 after its time limit; null: it has not ended, or nobody saw it. */
+    exitCode: number | null;
+    timedOut: boolean;
+    inputOpen: boolean;
+    /** Of the sandbox's clock. */
+    startedAt: Date;
+    endedAt: Date | null;
+    /** What is kept of the output are its bytes from this one to `outputTotal`. */
+    outputFirst: number;
+    outputTotal: number;
+    /** The same of standard error, where that is a log of its own. */
+    errorsFirst: number;
+    errorsTotal: number;
+}
+
+/** A part of what a background process has printed. */
+export interface Log {
+    content: Buffer;
+    /** The same as text. */
+    readonly text: string;
+    /** Where it begins; later than what was asked for where the beginning is no longer kept. */
+    start: number;
+    /** Where to go on. */
+    next: number;
+    state: Process['state'];
+    exitCode: number | null;
+}
+
+export interface StartOptions extends Cancellable {
+    /** Seconds; null or without: none. */
+    timeout?: number | null;
+    workingDir?: string;
+    environment?: Record<string, string>;
+    /** `write` may feed it. */
+    input?: boolean;
+    /** Standard error is a log of its own; of the library only. */
+    separateErrors?: boolean;
+    /** The newest bytes of output that are kept, 1 MiB to 1 GiB (64 MiB). */
+    logBytes?: number;
+}
+
+/** Background processes, by their ids. They die with the sandbox, and go on when the program ends. */
+export interface Processes {
+    /** Starts one, and returns its id once it runs. */
+    start(command: string, options?: StartOptions): Promise<string>;
+    /** All, in the order of their numbers; of those that have ended the newest 64. */
+    list(options?: Cancellable): Promise<Process[]>;
+    /** What is kept of its output from byte `start` on (below 0: from the end), at most `most` bytes; `errors` of the library only. */
+    log(id: string, options?: Cancellable & { start?: number; most?: number; errors?: boolean }): Promise<Log>;
+    /** Its output as it comes, until it has ended. Leaving the loop leaves the process alone. */
+    follow(id: string, options?: Cancellable & { start?: number; errors?: boolean }): AsyncGenerator<Buffer, void, void>;
+    /** Waits for its end, at most `timeout` seconds; then it is still "running". */
+    wait(id: string, options?: Cancellable & { timeout?: number | null }): Promise<Process>;
+    /** Sends "TERM", "INT" and the like to its group, "KILL" to all that it started; without a name TERM, then KILL after `grace` seconds (5). */
+    signal(id: string, name?: string, options?: Cancellable & { grace?: number }): Promise<void>;
+    /** Writes to its standard input, then closes that if `close`; returns how much it has taken. */
+    write(id: string, content: string | Uint8Array, options?: Cancellable & { close?: boolean }): Promise<number>;
+}
+
+/** What a sandbox may reach. */
+export interface NetworkState {
+    /** null: what the provider always gives. */
+    mode: 'off' | 'allow' | 'open' | null;
+    allow: string[];
+    /** The header that gets a secret outside the sandbox, by host. */
+    credentials: Record<string, string>;
+    /** Where that was asked for. */
+    source: string | null;
+    /** What is the matter with it. */
+    note: string | null;
+}
+
+/** One decision about a connection or request of a sandbox. */
+export interface NetworkEvent {
+    /** From 1; null by the command. */
+    number: number | null;
+    at: Date;
+    allowed: boolean;
+    host: string;
+    port: number;
+    rule: string | null;
+    reason: string | null;
+    bytesIn: number;
+    bytesOut: number;
+    /** Seconds. */
+    duration: number;
+}
+
+/** What a living sandbox may reach. */
+export interface Network {
+    /** Can that be changed, by a provider of this kind? */
+    readonly canChange: boolean;
+    /** Is there a log of decisions? */
+    readonly hasLog: boolean;
+    show(options?: Cancellable): Promise<NetworkState>;
+    /** Makes it "off" or "open", or adds or removes entries; by the command one of the three. When it returns, that is in force. */
+    change(mode?: 'off' | 'open' | null, options?: Cancellable & { allow?: string[]; deny?: string[] }): Promise<void>;
+    /** The decisions, oldest first; with a number above `after`, of the library only. */
+    log(options?: Cancellable & { after?: number }): Promise<NetworkEvent[]>;
+}
+
+/** A port of this machine that leads to one of a sandbox. */
+export interface Forward {
+    readonly port: number;
+    /** Ends all its connections; the end of the sandbox does it too. */
+    close(): Promise<void>;
+}
+
+/** Servers in a living sandbox. */
+export interface Ports {
+    /** Listens on this machine (a free port, on loopback) and carries connections to `port` of the sandbox. */
+    forward(port: number, options?: { localPort?: number; address?: string }): Promise<Forward>;
+    /** Where the vendor's own network reaches the port; `ttl`, of the library only: wanted life of a token in it, in seconds. */
+    url(
+        port: number,
+        options?: Cancellable & { ttl?: number },
+    ): Promise<{
+        url: string;
+        /** "Name: value" that every request needs, a secret. */
+        header: string | null;
+        /** null: with the sandbox. */
+        expiresAt: Date | null;
+        isPublic: boolean;
+    }>;
+}
+
+/** A path that differs between a sandbox and the folder of this machine that it began with. */
+export interface Change {
+    /** Below the working directory. */
+    path: string;
+    kind: 'added' | 'modified' | 'removed' | 'mode' | 'type';
+    /** "file", "directory", "symlink", "fifo", "socket" or "device"; of a removed path what it was. */
+    type: string;
+    /** 0: no file. */
+    oldMode: number;
+    newMode: number;
+    oldSize: number;
+    newSize: number;
+    linkTarget: string | null;
+    /** Why to look at it first. */
+    risk: string | null;
+    binary: boolean;
+    /** The folder of this machine has been changed there too. */
+    conflict: boolean;
+}
+
+export interface ApplyOptions extends Cancellable {
+    /** Instead of the folder that it began with. */
+    folder?: string;
+    /** Paths to overwrite although both sides have changed. */
+    force?: string[];
+    /** What has a risk too. */
+    allowRisky?: boolean;
+    /** Nothing is written. */
+    dryRun?: boolean;
+    /** Hears of every path, with what kept it out. */
+    applied?: (change: Change, problem: SandlotError | null) => void;
+}
+
+/** What has become of a folder of this machine in the sandbox's working directory. */
+export interface Changes {
+    /** Uploads the folder into the working directory and remembers what it was; `exclude`: globs of what stays out. */
+    importFolder(folder: string, options?: Cancellable & { exclude?: string[] }): Promise<void>;
+    /** What differs, below `paths` (without: all), risky ones first; `folder`, of the library only, instead of that it began with. */
+    list(paths?: string[], options?: Cancellable & { folder?: string }): Promise<Change[]>;
+    /** Writes them to a file of this machine. */
+    export(local: string, options?: Cancellable & { format?: 'patch' | 'tar'; paths?: string[]; folder?: string }): Promise<void>;
+    /** Brings them into the folder of this machine, and returns those that were. What was left out is an error, after the others were applied. */
+    apply(paths?: string[], options?: ApplyOptions): Promise<Change[]>;
+}
+
+export interface TerminalOptions extends Cancellable {
+    /** Without: a shell. */
+    command?: string;
+    /** Rows and columns of the window (24 by 80). */
+    window?: () => [number, number];
+    /** A descriptor that is readable when the window has changed. */
+    resized?: number;
+    workingDir?: string;
+    environment?: Record<string, string>;
+    term?: string;
+}
+
+/** What a tool for agents answers. */
+export interface ToolAnswer {
+    content: { type: string; text?: string; data?: string; mimeType?: string }[];
+    meta: Record<string, unknown>;
+    /** Something that a model can mend; the content says what. */
+    isError: boolean;
+}
+
 /** A sandbox: made or attached to by `open`, deleted by `close` if it was made there. Calls overlap. */
 export declare class Sandbox {
     private constructor();
@@ -140,6 +342,22 @@ export declare class Sandbox {
     uploadFile(local: string, path: string, options?: Cancellable & { recursive?: boolean }): Promise<void>;
     /** Copies a file of the sandbox, or with `recursive` a folder, to a local path. */
     downloadFile(path: string, local: string, options?: Cancellable & { recursive?: boolean }): Promise<void>;
+    /** Can commands be run in it, or does its provider only serve files? */
+    readonly canExecute: boolean;
+    readonly processes: Processes;
+    readonly network: Network;
+    readonly ports: Ports;
+    readonly changes: Changes;
+    /** Runs a command in a terminal of the sandbox until it ends; its exit code. INPUT: the descriptor of what is typed. Of the library only. */
+    terminal(input: number, output: (piece: Buffer) => void, options?: TerminalOptions): Promise<number | null>;
+    /** Calls one of `tools()` for a model. Of the library only. */
+    tool(
+        name: string,
+        given: Record<string, unknown>,
+        options?: Cancellable & { maximumBytes?: number; output?: (piece: Buffer) => void },
+    ): Promise<ToolAnswer>;
+    /** With `keep`: records that it is left on purpose; until it is closed it is a leftover if this process dies. */
+    detach(): Promise<void>;
     /** Deletes the sandbox if it was made here. A second time it does nothing. */
     close(): Promise<void>;
 }
@@ -155,3 +373,48 @@ export interface Provider {
 
 /** The providers that there are. */
 export declare function listProviders(options?: { configFile?: string; route?: 'native' | 'command' }): Promise<Provider[]>;
+
+/** A sandbox, or a snapshot, of a provider. */
+export interface Listed {
+    id: string;
+    provider: string;
+    state: string | null;
+    createdAt: Date | null;
+    /** This user's Sandlot on this machine has made it; of a snapshot it means nothing. */
+    mine: boolean;
+}
+
+/** What a dead process had left behind; `problem`: why it is still there. */
+export interface Leftover {
+    provider: string;
+    id: string | null;
+    problem: SandlotError | null;
+}
+
+/** The sandboxes and snapshots of a provider ("local" without). */
+export declare class Sandboxes {
+    constructor(options?: Pick<OpenOptions, 'provider' | 'parameters' | 'configFile' | 'route'>);
+    list(options?: Cancellable): Promise<Listed[]>;
+    /** One that does not exist (any more) counts as deleted. */
+    delete(id: string, options?: Cancellable): Promise<void>;
+    /** Stops one so that `resume`, and whatever else uses it, goes on with its files, or more. */
+    pause(id: string, options?: Cancellable): Promise<void>;
+    resume(id: string, options?: Cancellable): Promise<void>;
+    /** Keeps its state under a name (without: one is made); returns what `snapshot` of a sandbox takes. */
+    snapshot(id: string, name?: string, options?: Cancellable & { replace?: boolean }): Promise<string>;
+    snapshots(options?: Cancellable): Promise<Listed[]>;
+    /** One that does not exist (any more) counts as deleted. */
+    deleteSnapshot(name: string, options?: Cancellable): Promise<void>;
+    /** Makes a second sandbox with the files of one, which stays; returns its id. */
+    fork(id: string, options?: Cancellable): Promise<string>;
+    /** Deletes what dead processes left behind at any provider. */
+    collectGarbage(options?: Cancellable): Promise<Leftover[]>;
+}
+
+/** What the configuration names as the provider to use; null: nothing. Of the library only. */
+export declare function defaultProvider(options?: { configFile?: string }): Promise<string | null>;
+
+/** The tools for agents that `Sandbox.tool` calls, as a model takes them; `execute`: with that which runs commands. Of the library only. */
+export declare function tools(options?: {
+    execute?: boolean;
+}): Promise<{ name: string; title: string; description: string; inputSchema: object; annotations: object }[]>;

@@ -1,2 +1,2 @@
 export { SandlotError } from './errors.js';
-export { listProviders, Sandbox } from './sandbox.js';
+export { defaultProvider, listProviders, Sandbox, Sandboxes, tools } from './sandbox.js';

@@ -1,23 +1,31 @@
 // A call of the library as a job: started, waited for by its descriptor in the event loop, cancelled, freed.
 import { SandlotError } from './errors.js';
+import { zeroed } from './layout.js';
 import { library } from './library.js';
-import { Memory, textAt } from './memory.js';
+import { copy, fieldsAt, Memory, textAt } from './memory.js';
 
 const errorBytes = 16; // struct sandlot_error: a code and a message, and no size
 
+/** What a struct sandlot_error says that is BYTES. */
+function errorIn(bytes) {
+    return new SandlotError(library().code_name(bytes.readInt32LE()), textAt(bytes.readBigUInt64LE(8)) ?? 'it failed');
+}
+
+/** The error that C shows at ADDRESS, which stays C's; null for NULL. */
+export function errorAt(address) {
+    return address ? errorIn(copy(address, errorBytes)) : null;
+}
+
 /** Throws what a function of the library has filled in. */
 function raise(error) {
-    const c = library();
-    const view = new DataView(error.buffer);
-    const code = c.code_name(view.getInt32(0, true));
-    const message = textAt(view.getBigUint64(8, true)) ?? 'it failed';
-    c.error_clear(error);
-    throw new SandlotError(code, message);
+    const problem = errorIn(error);
+    library().error_clear(error);
+    throw problem;
 }
 
 /** Calls START with an error to be filled in; what it returns, unless that is nothing. */
 export function attempt(start) {
-    const error = new Uint8Array(errorBytes);
+    const error = zeroed(errorBytes);
     const made = start(error);
     if (!made) raise(error);
     return made;
@@ -56,6 +64,13 @@ export class Call {
         });
     }
 
+    /** A callback that gets structs of SHAPE, whose fields NAMES MAKE makes something of: a list of that. */
+    collect(shape, names, make, type = library().each) {
+        const list = [];
+        const receive = (_context, item) => (list.push(make(...fieldsAt(shape, item, ...names))), true);
+        return { list, each: this.callback(type, receive, false) };
+    }
+
     /** START makes the job, FINISH what comes of it when it is done. */
     async run(start, finish, signal) {
         try {
@@ -69,7 +84,7 @@ export class Call {
     }
 
     #end(finish, signal) {
-        const error = new Uint8Array(errorBytes);
+        const error = zeroed(errorBytes);
         const state = library().job_wait(this.#job, 0, error);
         if (this.#problem || (state !== 0 && signal?.aborted)) {
             library().error_clear(error);

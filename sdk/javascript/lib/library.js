@@ -17,15 +17,48 @@ const pointers = [
     'submit_download(session, request, error)',
     'submit_upload_from_memory(session, request, error)',
     'submit_download_to_memory(session, request, bytes, error)',
+    'submit_start_process(session, request, id, error)',
+    'submit_list_processes(session, each, context, error)',
+    'submit_follow_process(session, request, next, process, error)',
+    'submit_signal_process(session, request, error)',
+    'submit_write_process(session, id, bytes, length: size_t, close: bool, taken, error)',
+    'submit_run_terminal(session, request, exit_code, error)',
+    'submit_tool(session, call, answer, error)',
+    'submit_import(session, folder, exclude, error)',
+    'submit_list_changes(session, request, each, context, error)',
+    'submit_export_changes(session, request, format: int, fd: int, error)',
+    'submit_apply_changes(session, request, each, context, error)',
+    'submit_show_network(session, tell, context, error)',
+    'submit_change_network(session, change, error)',
+    'submit_read_network_log(session, after: uint64_t, each, context, error)',
+    'submit_port_url(session, port: uint16_t, ttl_ms: int64_t, url, error)',
+    'submit_list(sandlot, target, each, context, error)',
+    'submit_delete(sandlot, target, id, error)',
+    'submit_pause(sandlot, target, id, error)',
+    'submit_resume(sandlot, target, id, error)',
+    'submit_snapshot(sandlot, target, id, name, replace: bool, use, error)',
+    'submit_list_snapshots(sandlot, target, each, context, error)',
+    'submit_delete_snapshot(sandlot, target, name, error)',
+    'submit_fork(sandlot, target, id, new_id, error)',
+    'submit_collect_garbage(sandlot, each, context, error)',
+    'forward_open(session, request, error)',
+    'tools(execute: bool)',
+    'default_provider(sandlot)',
     'open(options, error)',
     'job_session(job)',
 ];
 const texts = ['session_id', 'session_provider', 'session_working_dir'];
-const clearing = ['error_clear', 'result_clear', 'page_clear', 'bytes_clear', 'job_cancel', 'job_free'];
+const clearing = [
+    ...['error_clear', 'result_clear', 'page_clear', 'bytes_clear', 'process_clear', 'tool_answer_clear', 'port_url_clear'],
+    ...['job_cancel', 'job_free', 'forward_close'],
+];
+const asking = ['session_can_execute', 'can_change_network', 'has_network_log'];
 
+/* A parameter is a pointer where no other type is said. */
 function pointerFunction(library, signature) {
     const [name, parameters] = signature.slice(0, -1).split('(');
-    return [name, library.func(`sandlot_${name}`, 'void *', parameters.split(', ').map(() => 'void *'))];
+    const types = parameters.split(', ').map((parameter) => parameter.split(': ')[1] ?? 'void *');
+    return [name, library.func(`sandlot_${name}`, 'void *', types)];
 }
 
 /** Where koffi may be: beside this package, or, where that is a link to a folder elsewhere, in the program's own packages. */
@@ -44,6 +77,7 @@ function describe(koffi, library) {
     const functions = Object.fromEntries(pointers.map((signature) => pointerFunction(library, signature)));
     for (const name of texts) functions[name] = library.func(`sandlot_${name}`, 'void *', ['void *']);
     for (const name of clearing) functions[name] = library.func(`sandlot_${name}`, 'void', ['void *']);
+    for (const name of asking) functions[name] = library.func(`sandlot_${name}`, 'bool', ['void *']);
     return {
         ...functions,
         version: library.func('sandlot_version', 'str', []),
@@ -52,11 +86,21 @@ function describe(koffi, library) {
         job_wait: library.func('sandlot_job_wait', 'int', ['void *', 'int', 'void *']),
         job_result: library.func('sandlot_job_result', 'int', ['void *', 'void *']),
         session_close: library.func('sandlot_session_close', 'int', ['void *', 'void *']),
+        session_detach: library.func('sandlot_session_detach', 'int', ['void *', 'void *']),
+        forward_port: library.func('sandlot_forward_port', 'uint16_t', ['void *']),
         list_providers: library.func('sandlot_list_providers', 'int', ['void *', 'void *', 'void *', 'void *']),
         koffi,
         output: koffi.pointer(koffi.proto('bool sandlot_output(void *context, void *bytes, size_t length)')),
         each: koffi.pointer(koffi.proto('bool sandlot_each(void *context, void *item)')),
+        bytes: koffi.pointer(koffi.proto('void sandlot_bytes(void *context, void *bytes, size_t length)')),
+        log: koffi.pointer(koffi.proto('bool sandlot_log(void *context, uint64_t offset, void *bytes, size_t length)')),
+        applied: koffi.pointer(koffi.proto('bool sandlot_applied(void *context, void *change, void *problem)')),
+        tell: koffi.pointer(koffi.proto('void sandlot_tell(void *context, void *state)')),
+        window: koffi.pointer(koffi.proto('void sandlot_window(void *context, void *rows, void *columns)')),
+        leftover: koffi.pointer(koffi.proto('void sandlot_leftover(void *context, void *provider, void *id, void *problem)')),
         progress: koffi.pointer(koffi.proto('void sandlot_progress(void *context, void *what, uint64_t done, uint64_t total)')),
+        free: koffi.load(null).func('void free(void *memory)'),
+        memcpy: koffi.load(null).func('void *memcpy(void *to, void *from, size_t length)'),
         strlen: koffi.load(null).func('size_t strlen(void *text)'),
         memfd_create: koffi.load(null).func('int memfd_create(str name, unsigned int flags)'),
     };

@@ -1,5 +1,5 @@
 // What a call of the library points to, kept where it is until the call has ended; and what the library points to, copied.
-import { field, make } from './layout.js';
+import { fields, make, zeroed } from './layout.js';
 import { library } from './library.js';
 
 export const NULL = 0n;
@@ -10,7 +10,7 @@ export class Memory {
 
     /** The address of BYTES, which stay there; never NULL, also if there are none. */
     at(bytes) {
-        const kept = bytes.length ? bytes : new Uint8Array(1);
+        const kept = bytes.length ? bytes : zeroed(1);
         this.#kept.push(kept);
         return library().koffi.address(kept);
     }
@@ -50,7 +50,9 @@ export class Memory {
 
 /** A copy of LENGTH bytes at ADDRESS. */
 export function copy(address, length) {
-    return address && length ? Buffer.from(new Uint8Array(library().koffi.view(address, length)).slice()) : Buffer.alloc(0);
+    const bytes = Buffer.allocUnsafe(address ? length : 0);
+    if (bytes.length) library().memcpy(bytes, address, length);
+    return bytes;
 }
 
 /** The text at ADDRESS; null for NULL. */
@@ -60,11 +62,28 @@ export function textAt(address) {
 
 /** The fields of a struct that C has at ADDRESS: those that are named, and no more, for it may be longer than SHAPE. */
 export function fieldsAt(shape, address, ...names) {
-    const buffer = library().koffi.view(address, shape.size);
-    return names.map((name) => field(shape, buffer, name));
+    return fields(shape, copy(address, shape.size), names);
 }
 
 /** The same of one that was made here. */
 export function fieldsOf(struct, ...names) {
-    return names.map((name) => field(struct.shape, struct.bytes.buffer, name));
+    return fields(struct.shape, struct.bytes, names);
+}
+
+/** The texts of a list at ADDRESS that ends with NULL; none for NULL. */
+export function textsAt(address) {
+    const found = [];
+    for (let at = BigInt(address ?? 0); at; at += 8n) {
+        const text = textAt(copy(at, 8).readBigUInt64LE());
+        if (text === null) break;
+        found.push(text);
+    }
+    return found;
+}
+
+/** The text that a call has put into CELL, a BigUint64Array; it is freed. */
+export function takeText(cell) {
+    const text = textAt(cell[0]);
+    library().free(cell[0]);
+    return text;
 }

@@ -53,6 +53,29 @@ export async function run(words, { input, sink, signal } = {}) {
     }
 }
 
+/** What it writes to standard output, as it comes; leaving the loop, and SIGNAL, end the program, which ends what it runs. */
+export async function* stream(words, { signal } = {}) {
+    signal?.throwIfAborted();
+    const child = start(words, ['ignore', 'pipe', 'pipe']);
+    const ended = new Promise((resolve, reject) => {
+        child.once('error', (problem) => reject(missing(problem)));
+        child.once('close', resolve);
+    });
+    ended.catch(() => {}); // it is told below
+    const said = gather(child.stderr);
+    const cancel = () => child.kill('SIGTERM');
+    signal?.addEventListener('abort', cancel);
+    try {
+        yield* child.stdout;
+        const status = await ended;
+        signal?.throwIfAborted();
+        if (status !== 0) throw complaint(status, (await said).toString());
+    } finally {
+        signal?.removeEventListener('abort', cancel);
+        cancel();
+    }
+}
+
 const codes = { 2: 'usage', 3: 'provider_error' };
 
 /** What it said on standard error when it ended with STATUS, as an error: the status is all that tells the code. */

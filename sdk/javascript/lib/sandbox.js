@@ -1,7 +1,11 @@
 import { CommandSession, commandProviders } from './command.js';
+import { CommandSandboxes } from './command_sandboxes.js';
 import { SandlotError } from './errors.js';
 import { whyNot } from './library.js';
-import { NativeSession, nativeProviders } from './native.js';
+import { nativeDefault, nativeProviders, NativeSession, nativeTools } from './native.js';
+import { NativeSandboxes } from './native_sandboxes.js';
+import { needsLibrary } from './options.js';
+import { inText } from './words.js';
 
 /** Whether calls go by the library; ROUTE: what was asked for. */
 function isNative(route) {
@@ -12,9 +16,6 @@ function isNative(route) {
     if (problem && route === 'native') throw new SandlotError('usage', problem);
     return !problem;
 }
-
-/** VALUE with its bytes as `text` too, made when it is asked for; bytes that are no UTF-8 become U+FFFD. */
-const withText = (value, name) => Object.defineProperty(value, 'text', { get: () => value[name].toString() });
 
 export class Sandbox {
     #session;
@@ -40,17 +41,49 @@ export class Sandbox {
         return this.#session.workingDir;
     }
 
+    get canExecute() {
+        return this.#open().canExecute;
+    }
+
+    get processes() {
+        return this.#open().processes;
+    }
+
+    get network() {
+        return this.#open().network;
+    }
+
+    get ports() {
+        return this.#open().ports;
+    }
+
+    get changes() {
+        return this.#open().changes;
+    }
+
+    async terminal(input, output, options = {}) {
+        return this.#open().terminal(input, output, options);
+    }
+
+    async tool(name, given, options = {}) {
+        return this.#open().tool(name, given, options);
+    }
+
+    async detach() {
+        this.#open().detach();
+    }
+
     #open() {
         if (this.#closing) throw new SandlotError('usage', 'the sandbox is closed');
         return this.#session;
     }
 
     async execute(command, options = {}) {
-        return withText(await this.#open().execute(command, options), 'output');
+        return inText(await this.#open().execute(command, options), 'output');
     }
 
     async read(path, options = {}) {
-        return withText(await this.#open().read(path, options), 'content');
+        return inText(await this.#open().read(path, options), 'content');
     }
 
     async write(path, content, options = {}) {
@@ -105,4 +138,60 @@ export class Sandbox {
 
 export async function listProviders({ configFile, route } = {}) {
     return isNative(route) ? nativeProviders(configFile) : commandProviders(configFile);
+}
+
+export class Sandboxes {
+    #route;
+
+    constructor(options = {}) {
+        this.#route = new (isNative(options.route) ? NativeSandboxes : CommandSandboxes)(options);
+    }
+
+    async list(options) {
+        return this.#route.list(options);
+    }
+
+    async delete(id, options) {
+        return this.#route.delete(id, options);
+    }
+
+    async pause(id, options) {
+        return this.#route.pause(id, options);
+    }
+
+    async resume(id, options) {
+        return this.#route.resume(id, options);
+    }
+
+    async snapshot(id, name, options) {
+        return this.#route.snapshot(id, name, options);
+    }
+
+    async snapshots(options) {
+        return this.#route.snapshots(options);
+    }
+
+    async deleteSnapshot(name, options) {
+        return this.#route.deleteSnapshot(name, options);
+    }
+
+    async fork(id, options) {
+        return this.#route.fork(id, options);
+    }
+
+    async collectGarbage(options) {
+        return this.#route.collectGarbage(options);
+    }
+}
+
+/** What the configuration names as the provider to use; null: nothing. */
+export async function defaultProvider({ configFile } = {}) {
+    if (!isNative()) throw needsLibrary('the default provider');
+    return nativeDefault(configFile);
+}
+
+/** The tools for agents that `Sandbox.tool` calls. */
+export async function tools({ execute = true } = {}) {
+    if (!isNative()) throw needsLibrary('a list of tools');
+    return nativeTools(execute);
 }

@@ -103,3 +103,143 @@ export const listedProvider = layout({
     supports_sandbox_id: 'boolean',
     supports_snapshot_name: 'boolean',
 });
+export const start = layout({
+    command: 'pointer',
+    working_dir: 'pointer',
+    environment: 'pointer',
+    timeout_ms: 'long',
+    log_bytes: 'long',
+    has_input: 'boolean',
+    separate_errors: 'boolean',
+    cancellation: 'pointer',
+});
+export const process = layout({
+    id: 'name',
+    state: 'int',
+    has_exit_code: 'boolean',
+    timed_out: 'boolean',
+    input_open: 'boolean',
+    separate_errors: 'boolean',
+    exit_code: 'int',
+    started_at_ms: 'long',
+    ended_at_ms: 'long',
+    output_first: 'long',
+    output_total: 'long',
+    errors_first: 'long',
+    errors_total: 'long',
+    command: 'pointer',
+});
+export const follow = layout({
+    id: 'pointer',
+    from: 'long',
+    most: 'long',
+    wait_ms: 'long',
+    errors: 'boolean',
+    first_news: 'boolean',
+    output: 'pointer',
+    context: 'pointer',
+    cancellation: 'pointer',
+});
+export const signal = layout({
+    id: 'pointer',
+    name: 'pointer',
+    grace_ms: 'long',
+    cancellation: 'pointer',
+});
+export const terminal = layout({
+    command: 'pointer',
+    working_dir: 'pointer',
+    environment: 'pointer',
+    term: 'pointer',
+    input_fd: 'int',
+    resized_fd: 'int',
+    window: 'pointer',
+    output: 'pointer',
+    context: 'pointer',
+    cancellation: 'pointer',
+});
+export const toolCall = layout({
+    name: 'pointer',
+    arguments: 'pointer',
+    maximum_bytes: 'long',
+    output: 'pointer',
+    context: 'pointer',
+    cancellation: 'pointer',
+});
+export const toolAnswer = layout({
+    is_error: 'boolean',
+    content: 'pointer',
+    meta: 'pointer',
+});
+export const change = layout({
+    path: 'pointer',
+    type: 'pointer',
+    kind: 'int',
+    old_mode: 'int',
+    new_mode: 'int',
+    old_bytes: 'long',
+    new_bytes: 'long',
+    link_target: 'pointer',
+    risk: 'pointer',
+    binary: 'boolean',
+    conflict: 'boolean',
+});
+export const changesRequest = layout({
+    paths: 'pointer',
+    force: 'pointer',
+    folder: 'pointer',
+    allow_risky: 'boolean',
+    dry_run: 'boolean',
+    cancellation: 'pointer',
+});
+export const networkState = layout({
+    mode: 'pointer',
+    allow: 'pointer',
+    credential_hosts: 'pointer',
+    credential_headers: 'pointer',
+    source: 'pointer',
+    note: 'pointer',
+});
+export const networkChange = layout({
+    mode: 'pointer',
+    allow: 'pointer',
+    deny: 'pointer',
+    cancellation: 'pointer',
+});
+export const networkEvent = layout({
+    number: 'long',
+    at_ms: 'long',
+    allowed: 'boolean',
+    port: 'short',
+    host: 'pointer',
+    rule: 'pointer',
+    reason: 'pointer',
+    bytes_in: 'long',
+    bytes_out: 'long',
+    duration_ms: 'long',
+});
+export const forward = layout({
+    port: 'short',
+    local_port: 'short',
+    address: 'pointer',
+    connection: 'pointer',
+    context: 'pointer',
+});
+export const portUrl = layout({
+    url: 'pointer',
+    header: 'pointer',
+    expires_at_ms: 'long',
+    is_public: 'boolean',
+});
+export const target = layout({
+    provider: 'pointer',
+    parameters: 'pointer',
+    cancellation: 'pointer',
+});
+export const listedSandbox = layout({
+    id: 'pointer',
+    provider: 'pointer',
+    state: 'pointer',
+    created_at_ms: 'long',
+    mine: 'boolean',
+});

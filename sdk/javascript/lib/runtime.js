@@ -1,0 +1,18 @@
+// The library's runtimes, which stay until the process ends: one for each configuration.
+import { attempt } from './job.js';
+import { library } from './library.js';
+import { Memory } from './memory.js';
+import * as shapes from './shapes.js';
+
+const runtimes = new Map();
+
+export function runtime(configFile) {
+    const key = configFile ?? '';
+    if (!runtimes.has(key)) {
+        const memory = new Memory();
+        const options = memory.struct(shapes.options, { config_file: memory.text(configFile) });
+        runtimes.set(key, attempt((error) => library().open(options.address, error)));
+        memory.release();
+    }
+    return runtimes.get(key);
+}
