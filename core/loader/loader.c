@@ -465,6 +465,13 @@ int provider_check(const struct registry_entry *entry, const struct environment 
     return result;
 }
 
+/* A built-in stays: it brings some thirty libraries along, and to link these anew for the next one takes a listing
+ * longer than all the rest of it. */
+static bool stays_loaded(const struct provider *provider)
+{
+    return KEEP_LIBRARIES || provider_is_builtin(provider->entry);
+}
+
 void provider_unload(struct provider *provider)
 {
     if (!provider)
@@ -473,7 +480,7 @@ void provider_unload(struct provider *provider)
         provider->table.close(provider->instance);
     parameters_free(provider->parameters);
     worker_free(provider->worker);
-    if (provider->library && !KEEP_LIBRARIES)
+    if (provider->library && !stays_loaded(provider))
         dlclose(provider->library);
     environment_free(provider->environment);
     free(provider);

@@ -2,67 +2,33 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/text.h"
+#include "loader/module.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 enum { SETTLE_MS = 1000, BACKLOG = 64 };
 
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
-/* Beside the executable in a build folder, else where `make install` puts it. To be freed. */
-static char *module_path(void)
-{
-    AUTO_FREE char *here = path_of_this_program();
-    AUTO_FREE char *parent = here ? path_parent(here) : NULL;
-    AUTO_FREE char *built = here ? text_format("%s/modules/" HTTP_MODULE_NAME, here) : NULL;
-    struct stat status;
-
-    if (built && stat(built, &status) == 0)
-        return TAKE(built);
-    return parent ? text_format("%s/lib/sandlot/modules/" HTTP_MODULE_NAME, parent) : NULL;
-}
-
-static void explain_load_failure(const char *path, struct sandlot_error *error)
-{
-    const char *why = dlerror();
-
-    why = why ? why : "unknown error";
-    if (access(path, F_OK) < 0)
-        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-                  "the HTTP transport is a file of its own, and %s is not there; install all of Sandlot, or serve over "
-                  "standard input and output (leave --http out)",
-                  path);
-    else if (strstr(why, "libmicrohttpd"))
-        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-                  "--http needs the library libmicrohttpd (%s); install it: apt-get install libmicrohttpd12", why);
-    else
-        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE, "the HTTP transport cannot be loaded: %s", why);
-}
-
 const struct http_module *http_load(struct sandlot_error *error)
 {
-    AUTO_FREE char *path = module_path();
-    void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    const struct http_module *module = handle ? dlsym(handle, HTTP_MODULE_SYMBOL) : NULL;
+    static const char *const libraries[] = {"libmicrohttpd", NULL};
+    static const struct module module = {
+        .file = HTTP_MODULE_NAME,
+        .symbol = HTTP_MODULE_SYMBOL,
+        .what = "the HTTP transport",
+        .instead = "serve over standard input and output (leave --http out)",
+        .libraries = libraries,
+        .needs = "--http needs the library libmicrohttpd",
+        .install = "install it: apt-get install libmicrohttpd12",
+    };
 
-    if (!path)
-        error_no_memory(error);
-    else if (!module)
-        explain_load_failure(path, error);
-    if (!module || strcmp(module->version, SANDLOT_VERSION) == 0)
-        return module;
-    error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
-              "%s is of version %s and this is sandlot " SANDLOT_VERSION "; install both from one version", path,
-              module->version);
-    return NULL;
+    return module_load(&module, error);
 }
 
 /* ---- where it listens -------------------------------------------------------------------------------------------- */

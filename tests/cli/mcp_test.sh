@@ -40,6 +40,27 @@ $(show)"
     fi
 }
 
+# ---- parts of Sandlot's own that are loaded when they are asked for ----
+
+# A copy of the command, with modules that something is wrong with.
+copy=$scratch/copy
+module=$copy/modules/sandlot-mcp-http.so
+mkdir -p "$copy/builtins" "$copy/modules"
+cp "$SANDLOT" "$copy/sandlot"
+lacks() {
+    local SANDLOT=$copy/sandlot
+    run mcp --http 127.0.0.1:0
+    test "$status" = 3 -a -z "${err##*"$1"*}"
+}
+check "a module that is not installed" lacks "$module is not there; install all of Sandlot, or serve over standard input"
+echo nothing >"$module"
+check "one that is none" lacks "the HTTP transport cannot be loaded: $module: "
+LC_ALL=C sed 's/libmicrohttpd\.so\.../libmicrohttpd.so.99/' "$BUILD/modules/sandlot-mcp-http.so" >"$module"
+check "one whose library is not installed" lacks "--http needs the library libmicrohttpd (libmicrohttpd.so.99: "
+installed=$("$SANDLOT" --version | grep -o '[0-9.]*')
+LC_ALL=C sed "s/\x00$installed\x00/\x00${installed%?}x\x00/" "$BUILD/modules/sandlot-mcp-http.so" >"$module"
+check "one of another version" lacks "$module is of version ${installed%?}x and this is sandlot $installed; install both"
+
 # ---- without a sandbox ----
 
 answers "ping before initialize, the id to the digit" '. == [{"jsonrpc":"2.0","id":"a","result":{}}]' '{"jsonrpc":"2.0","id":"a","method":"ping"}'

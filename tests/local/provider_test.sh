@@ -117,16 +117,37 @@ check "old ends are forgotten" test ! -e "$state/ended/box-100" -a "$(find "$sta
 # ---- what is made ahead, and what a box does not take along ----
 
 until_true 5 test -S "$state/spare/socket"
-check "the next box's folder is made ahead" is "$(ls -Am "$state/spare/storage")" "home, tmp, upper"
+check "the next box's folder is made ahead" is "$(ls -Am "$state/spare/storage")" "home, root, tmp, upper"
+check "with the places that boxes like the last one need" \
+    is "$(ls -A "$state/spare/storage/root")" "$(ls -A "$(find "$state/view" -mindepth 1 -maxdepth 1 -not -name '.*')")"
 spare=$(stat -c %i "$state/spare/storage/upper")
+places=$(stat -c %i "$state"/spare/storage/root/*)
 drive create
 kept=$out
 check "and becomes that box's" is "$(stat -c %i "$state/boxes/$kept/storage/upper")" "$spare"
+check "places too" is "$(stat -c %i "$state/boxes/$kept"/storage/root/*)" "$places"
+drive exec "$kept" '{ rmdir /tmp /etc; rm -f /bin; mv /workspace /other; ls -d /other; } 2>/dev/null; touch /new; ls /new'
+check "which that box can neither remove nor rename" is "$out" /new
 check "another one takes its place" until_true 5 test -S "$state/spare/socket"
 init=$(sed -n 's/^pid=//p' "$state/boxes/$kept/record")
 check "a box has no copy of the stacks of the keeper's threads" \
     test "$(sed -n 's/^VmData:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$init/status")" -lt 4096
 drive delete "$kept"
+# Boxes one after the other, until one has a place that has been marked in another.
+a_place_is_used_again() {
+    drive create
+    local place=$state/boxes/$out/storage/root/etc
+    if [ "$(stat -c %Y "$place")" = 1 ]; then
+        place=
+    else
+        touch -d @1 "$place"
+    fi
+    drive delete "$out"
+    test -z "$place"
+}
+nothing_is_new() { test -z "$(find "$state" -name new)"; }
+check "places of boxes that have ended serve the next ones" until_true 5 a_place_is_used_again
+check "without what these boxes made beside them" until_true 5 nothing_is_new
 rm -rf "$state/spare"
 drive run 'echo without'
 check "a box is made without one too" is "$out" without

@@ -55,6 +55,15 @@ static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus
 static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "timer_list", "kallsyms",
                                           "sched_debug", "scsi", "acpi",      NULL};
 
+/* Where the storage has the folder that is "/" of a box which shows the host's system. */
+#define ROOT "root"
+
+/* What the skeleton has for "/" besides view_system, read-only. */
+static const char *const skeleton_folders[] = {"etc", "dev", "home", "var", SKELETON_EMPTY, NULL};
+
+/* The places in "/" for what is not the skeleton's. */
+static const char *const own_folders[] = {"proc", "run", "tmp", &BOX_WORKSPACE[1], NULL};
+
 enum {
     MOUNT_HARMLESS = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
     MOUNT_SYSTEM = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY,
@@ -452,12 +461,11 @@ static int show(const struct view *view, const char *path)
  */
 static int show_skeleton(const struct view *view)
 {
-    static const char *const folders[] = {"etc", "dev", "home", "var", SKELETON_EMPTY};
     const int skeleton = view->folders->skeleton;
     struct stat status;
 
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (place(view, "bind", clone_tree(skeleton, folders[i], MOUNT_SYSTEM), folders[i], true) < 0)
+    for (const char *const *name = skeleton_folders; *name; name++)
+        if (place(view, "bind", clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, true) < 0)
             return -1;
     for (const char *const *name = view_system; *name; name++)
         if (fstatat(skeleton, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
@@ -734,9 +742,9 @@ static int make_start_folder(const struct view *view)
 /* A folder of the storage: no overlay, which some places for the storage cannot carry, and which costs memory. */
 static int new_root(const struct view *view)
 {
-    if (mkdirat(view->folders->storage, "root", 0755) < 0)
+    if (mkdirat(view->folders->storage, ROOT, 0755) < 0 && errno != EEXIST)
         return -1;
-    return clone_tree(view->folders->storage, "root", MOUNT_HARMLESS);
+    return clone_tree(view->folders->storage, ROOT, MOUNT_HARMLESS);
 }
 
 /* The mount that becomes "/", laid over the storage folder, which no path of the box will reach any more. */
@@ -791,6 +799,53 @@ static int leave_host(const struct view *view)
         chdir("/") < 0)
         return reason_mount(view->reason, "the new root", "/", errno);
     return 0;
+}
+
+/* The names of all places. */
+static const char *const *const place_lists[] = {skeleton_folders, view_system, own_folders, NULL};
+
+/*
+ * The place in ROOT_FD for what the skeleton has as NAME, if it has it. That for a link is a file, an empty one that
+ * the skeleton has anyway: another name of it costs a fraction of a file that is made, and later removed.
+ */
+static int make_place_ahead(int root_fd, int skeleton_fd, int places_fd, const char *name)
+{
+    struct stat status;
+
+    if (fstatat(skeleton_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : -1;
+    if (!S_ISDIR(status.st_mode))
+        return linkat(skeleton_fd, SKELETON_FILE, root_fd, name, 0);
+    return renameat(places_fd, name, root_fd, name) == 0 ? 0 : mkdirat(root_fd, name, 0755);
+}
+
+void view_make_root(int storage_fd, int skeleton_fd, int places_fd)
+{
+    if (mkdirat(storage_fd, ROOT, 0755) < 0 || fchmodat(storage_fd, ROOT, 0755, 0) < 0)
+        return;
+    AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    for (const char *const *const *list = place_lists; *list; list++)
+        for (const char *const *name = *list; *name; name++)
+            if (root < 0 || make_place_ahead(root, skeleton_fd, places_fd, *name) < 0)
+                return;
+}
+
+void view_keep_places(int storage_fd, int places_fd)
+{
+    AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+
+    for (const char *const *const *list = place_lists; root >= 0 && *list; list++)
+        for (const char *const *name = *list; *name; name++)
+            if (fstatat(root, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode) &&
+                status.st_uid == geteuid())
+                renameat2(root, *name, places_fd, *name, RENAME_NOREPLACE);
+}
+
+int view_give_root(int storage_fd, uid_t uid, gid_t gid)
+{
+    return fchownat(storage_fd, ROOT, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 /* The descriptors that are made on the way are left to the caller, who closes everything that init does not need. */

@@ -46,6 +46,23 @@ int view_folders_find(const struct box_request *request, bool planted, struct vi
 int view_folders_plant(const struct box_request *request, int pidfd, struct reason *reason);
 int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason);
 
+/*
+ * Makes, in the new storage folder STORAGE_FD, the folder that becomes "/" of a box which shows the skeleton
+ * SKELETON_FD, and the places in it, which are some fifteen. Folders are taken from PLACES_FD as far as there are any.
+ * What cannot be made is left to view_enter, which makes all that is missing. Whose that "/" is to be is told by
+ * view_give_root, which passes over a storage that has none: 0, or -1 with errno. The places stay the caller's, since
+ * what is mounted on them hides them.
+ */
+void view_make_root(int storage_fd, int skeleton_fd, int places_fd);
+int view_give_root(int storage_fd, uid_t uid, gid_t gid);
+
+/*
+ * Keeps in PLACES_FD what view_make_root made in STORAGE_FD for a box of which no process lives: to make and remove
+ * folders takes a file system much longer than to rename them. No box ever reaches a place, for something is mounted on
+ * it as long as the box lives. Neither this nor the two above allocates memory.
+ */
+void view_keep_places(int storage_fd, int places_fd);
+
 /* Builds the view, enters it and lets go of everything else. Needs CAP_SYS_ADMIN in the namespaces of the box only. */
 int view_enter(const struct box_request *request, const struct view_folders *found, struct reason *reason);
 

@@ -328,7 +328,8 @@ static int prepare(struct building *building, char *reason, size_t size)
         if (building->skeleton_fd < 0)
             return -1;
     }
-    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, &building->folder, reason, size) < 0)
+    if (state_make_box(&keeper->state, box->id, box->host_uid, building->gid, building->skeleton_fd, &building->folder,
+                       reason, size) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         snprintf(reason, size, "the sockets of the box could not be made: %s", strerror(errno));

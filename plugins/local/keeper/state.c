@@ -1,5 +1,6 @@
 #include "state.h"
 
+#include "../box/view.h"
 #include "../protocol.h"
 #include "thread.h"
 #include "walk.h"
@@ -29,6 +30,9 @@ enum {
     TRASH_STACK = 512 * 1024
 };
 
+/* What of a box's folder its commands can write to. */
+static const char *const storage[] = {"storage", "storage/upper", "storage/tmp", "storage/home"};
+
 /*
  * The thread that does what nobody is to wait for, of which the process has one: it empties the trash, and makes the
  * folder of the next box ahead. Nothing that it calls allocates memory; walk.h says why.
@@ -40,11 +44,49 @@ static struct {
     bool spare_wanted; /* somebody has asked for a folder made ahead; a failure is not repeated before the next one does
                         */
     int spare_fd;      /* the socket in the folder STATE/spare, which listens already; -1: there is none */
+    ino_t spare_view;  /* the skeleton of box/skeleton.h that it has places for; 0: for none */
+    int view_fd;       /* the skeleton of the last box, which the next one is likely to show too; -1: none as yet */
+    ino_t view;
+    char ended[64]; /* the last box in the trash, whose places can be kept; "": none */
     const struct state *state;
     int fd; /* the trash */
-} trash = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true, true, -1, NULL, -1};
+} trash = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .changed = PTHREAD_COND_INITIALIZER,
+    .full = true,
+    .spare_wanted = true,
+    .spare_fd = -1,
+    .view_fd = -1,
+    .fd = -1,
+};
 
-static int make_spare(const struct state *state);
+static int make_spare(const struct state *state, int view_fd);
+
+/* Keeps the places of the box in the trash whose name is ENDED. */
+static void keep_places(const struct state *state, const char *ended)
+{
+    char path[sizeof(trash.ended) + 16];
+
+    snprintf(path, sizeof(path), "%s/%s", ended, storage[0]);
+    AUTO_CLOSE int storage_fd = openat(state->trash_fd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (storage_fd >= 0)
+        view_keep_places(storage_fd, state->places_fd);
+}
+
+/* Makes the spare folder anew. The lock is held, but not meanwhile. */
+static void renew_spare(void)
+{
+    AUTO_CLOSE int view_fd = trash.view_fd < 0 ? -1 : fcntl(trash.view_fd, F_DUPFD_CLOEXEC, 0);
+    const ino_t view = view_fd < 0 ? 0 : trash.view;
+
+    pthread_mutex_unlock(&trash.lock);
+    const int spare_fd = make_spare(trash.state, view_fd);
+
+    pthread_mutex_lock(&trash.lock);
+    trash.spare_fd = spare_fd;
+    trash.spare_view = view;
+}
 
 static void *empty_trash(void *nothing)
 {
@@ -55,16 +97,16 @@ static void *empty_trash(void *nothing)
             pthread_cond_wait(&trash.changed, &trash.lock);
         const bool full = trash.full;
         const bool spare_wanted = trash.spare_wanted && trash.spare_fd < 0;
+        char ended[sizeof(trash.ended)];
 
         trash.full = trash.spare_wanted = false;
+        if (spare_wanted)
+            renew_spare();
+        strcpy(ended, trash.ended);
+        *trash.ended = '\0';
         pthread_mutex_unlock(&trash.lock);
-        const int spare_fd = spare_wanted ? make_spare(trash.state) : -1;
-
-        if (spare_wanted) {
-            pthread_mutex_lock(&trash.lock);
-            trash.spare_fd = spare_fd;
-            pthread_mutex_unlock(&trash.lock);
-        }
+        if (*ended)
+            keep_places(trash.state, ended);
         if (full || spare_wanted)
             walk_empty(trash.fd);
         pthread_mutex_lock(&trash.lock);
@@ -72,10 +114,13 @@ static void *empty_trash(void *nothing)
     return NULL;
 }
 
-static void wake_trash(void)
+/* ENDED: the box that has just been put into it, or "". */
+static void wake_trash(const char *ended)
 {
     pthread_mutex_lock(&trash.lock);
     trash.full = true;
+    if (*ended)
+        snprintf(trash.ended, sizeof(trash.ended), "%s", ended);
     pthread_cond_signal(&trash.changed);
     pthread_mutex_unlock(&trash.lock);
 }
@@ -144,11 +189,12 @@ int state_open(struct state *state, int state_fd, char *reason, size_t size)
     state->rootfs_fd = open_folder(state_fd, "rootfs");
     state->volumes_fd = open_folder(state_fd, "volumes");
     state->trash_fd = open_folder(state_fd, "trash");
+    state->places_fd = open_folder(state_fd, "places");
     state->view_fd = -1;
     if (forget_folder(state, "view") == 0)
         state->view_fd = open_folder(state_fd, "view");
     if (state->boxes_fd >= 0 && state->ended_fd >= 0 && state->rootfs_fd >= 0 && state->volumes_fd >= 0 &&
-        state->trash_fd >= 0 && state->view_fd >= 0 && start_trash(state) == 0)
+        state->trash_fd >= 0 && state->places_fd >= 0 && state->view_fd >= 0 && start_trash(state) == 0)
         return 0;
     snprintf(reason, size,
              "the state folder could not be prepared: %s; make sure that there is space and that it may be "
@@ -181,23 +227,7 @@ void state_sweep(struct state *state, void (*each)(void *context, const char *id
     }
     if (folder)
         closedir(folder);
-    wake_trash();
-}
-
-/* What of a box's folder its commands can write to. */
-static const char *const storage[] = {"storage", "storage/upper", "storage/tmp", "storage/home"};
-
-/* Makes the folder NAME of a box, all of which is the keeper's own as yet. Returns it, as O_PATH. */
-static int make_box_folder(int parent_fd, const char *name)
-{
-    if (mkdirat(parent_fd, name, 0700) < 0)
-        return -1;
-    AUTO_CLOSE int box = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    for (size_t i = 0; i < sizeof(storage) / sizeof(storage[0]); i++)
-        if (box < 0 || mkdirat(box, storage[i], 0700) < 0)
-            return -1;
-    return take_fd(&box);
+    wake_trash("");
 }
 
 /* Gives the storage of the folder BOX_FD to the user UID and group GID. Returns it, as O_PATH. */
@@ -206,14 +236,42 @@ static int give_storage(int box_fd, uid_t uid, gid_t gid)
     for (size_t i = 0; uid != geteuid() && i < sizeof(storage) / sizeof(storage[0]); i++)
         if (fchownat(box_fd, storage[i], uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
             return -1;
-    return openat(box_fd, storage[0], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int fd = openat(box_fd, storage[0], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 || (uid != geteuid() && view_give_root(fd, uid, gid) < 0) ? -1 : take_fd(&fd);
 }
 
-/* A box's folder made ahead, whose socket is returned. To make files takes as long as much else of a box. */
-static int make_spare(const struct state *state)
+/* In the box's folder BOX_FD, the places of the skeleton VIEW_FD. */
+static void make_view(const struct state *state, int box_fd, int view_fd)
+{
+    AUTO_CLOSE int storage_fd = openat(box_fd, storage[0], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (storage_fd >= 0)
+        view_make_root(storage_fd, view_fd, state->places_fd);
+}
+
+/* Makes the folder NAME of a box, all of which is the keeper's own as yet. VIEW_FD: the skeleton that it will show, or
+ * -1. Returns it, as O_PATH. */
+static int make_box_folder(const struct state *state, int parent_fd, const char *name, int view_fd)
+{
+    if (mkdirat(parent_fd, name, 0700) < 0)
+        return -1;
+    AUTO_CLOSE int box = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    for (size_t i = 0; i < sizeof(storage) / sizeof(storage[0]); i++)
+        if (box < 0 || mkdirat(box, storage[i], 0700) < 0)
+            return -1;
+    if (view_fd >= 0)
+        make_view(state, box, view_fd);
+    return take_fd(&box);
+}
+
+/* A box's folder made ahead, whose socket is returned. To make files takes as long as much else of a box. VIEW_FD: the
+ * skeleton that the box is likely to show, or -1. */
+static int make_spare(const struct state *state, int view_fd)
 {
     /* One of an earlier keeper, or one that has failed half-way. */
-    AUTO_CLOSE int box = forget_folder(state, "spare") == 0 ? make_box_folder(state->fd, "spare") : -1;
+    AUTO_CLOSE int box = forget_folder(state, "spare") == 0 ? make_box_folder(state, state->fd, "spare", view_fd) : -1;
     /* What state_write writes the record to. */
     AUTO_CLOSE int record =
         box >= 0 ? openat(box, ".record.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
@@ -221,25 +279,45 @@ static int make_spare(const struct state *state)
     return record >= 0 ? protocol_listen(box, "socket") : -1;
 }
 
-/* Makes the spare folder that of box ID, and lets the next one be made. Returns its socket, -1: there is none. */
-static int take_spare(const struct state *state, const char *id)
+/* Notes which skeleton the next spare folder is for. The lock is held. */
+static void remember_view(int view_fd, ino_t view)
 {
+    AUTO_CLOSE int copy = fcntl(view_fd, F_DUPFD_CLOEXEC, 0);
+
+    if (copy < 0)
+        return;
+    if (trash.view_fd >= 0)
+        close(trash.view_fd);
+    trash.view_fd = take_fd(&copy);
+    trash.view = view;
+}
+
+/* Makes the spare folder that of box ID, which shows the skeleton VIEW_FD (-1: none), unless it has the places of
+ * another one, and lets the next one be made. Returns its socket, -1: there is none. */
+static int take_spare(const struct state *state, const char *id, int view_fd)
+{
+    struct stat status;
+    const ino_t view = view_fd >= 0 && fstat(view_fd, &status) == 0 ? status.st_ino : 0;
+
     pthread_mutex_lock(&trash.lock);
     AUTO_CLOSE int listener = take_fd(&trash.spare_fd);
-    const bool taken = listener >= 0 && renameat(state->fd, "spare", state->boxes_fd, id) == 0;
+    const bool fits = !view || !trash.spare_view || view == trash.spare_view;
+    const bool taken = listener >= 0 && fits && renameat(state->fd, "spare", state->boxes_fd, id) == 0;
 
+    if (view && view != trash.view)
+        remember_view(view_fd, view);
     trash.spare_wanted = true;
     pthread_cond_signal(&trash.changed);
     pthread_mutex_unlock(&trash.lock);
     return taken ? take_fd(&listener) : -1;
 }
 
-int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, struct box_folder *folder,
-                   char *reason, size_t size)
+int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int view_fd,
+                   struct box_folder *folder, char *reason, size_t size)
 {
-    AUTO_CLOSE int listener = take_spare(state, id);
+    AUTO_CLOSE int listener = take_spare(state, id, view_fd);
     AUTO_CLOSE int box = listener >= 0 ? openat(state->boxes_fd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                       : make_box_folder(state->boxes_fd, id);
+                                       : make_box_folder(state, state->boxes_fd, id, view_fd);
 
     if (listener < 0 && box >= 0)
         listener = protocol_listen(box, "socket");
@@ -280,13 +358,13 @@ void state_discard_box(const struct state *state, const char *id)
         snprintf(name, sizeof(name), "%.32s-%lld", id, (long long)time(NULL));
         renameat(state->boxes_fd, id, state->trash_fd, name);
     }
-    wake_trash();
+    wake_trash(id);
 }
 
 void state_discard(const struct state *state, int folder_fd, const char *name)
 {
     if (renameat(folder_fd, name, state->trash_fd, name) == 0)
-        wake_trash();
+        wake_trash("");
 }
 
 static int compare_times(const void *left, const void *right)
@@ -419,7 +497,7 @@ void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *co
         if (kept[i].used >= now - ROOTFS_SECONDS && (size_mb <= ROOTFS_MB || kept[i].used >= now - ROOTFS_FRESH))
             continue;
         if (!in_use(context, kept[i].key) && renameat(state->rootfs_fd, kept[i].key, state->trash_fd, kept[i].key) == 0)
-            wake_trash();
+            wake_trash("");
     }
 }
 
@@ -430,7 +508,7 @@ void state_sweep_downloads(const struct state *state)
 
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (*entry->d_name != '.' && renameat(downloads, entry->d_name, state->trash_fd, entry->d_name) == 0)
-            wake_trash();
+            wake_trash("");
     if (folder)
         closedir(folder);
 }

@@ -7,6 +7,7 @@
  *   snapshots/NAME  the record of a box that was kept, with its layers (snapshots.h)
  *   view/       the root folders of boxes (box/skeleton.h), made anew by each keeper
  *   spare/      the folder of the next box, made ahead
+ *   places/     empty folders of boxes that have ended, for the next one (box/view.h)
  *   downloads/  images on their way (download.h)
  *   volumes/    what outlives boxes (volumes.h)
  *   trash/      what is being removed
@@ -26,6 +27,7 @@ struct state {
     int view_fd;
     int volumes_fd;
     int trash_fd;
+    int places_fd;
     unsigned ends_remembered; /* by this keeper */
 };
 
@@ -39,14 +41,15 @@ void state_sweep(struct state *state, void (*each)(void *context, const char *id
 /* What a box has on disk. */
 struct box_folder {
     int fd;          /* O_PATH */
-    int storage_fd;  /* O_PATH; storage/, with the empty folders upper, tmp and home */
+    int storage_fd;  /* O_PATH; storage/, with the empty folders upper, tmp and home, and maybe the places of a view */
     int listener_fd; /* a listening socket at "socket" */
 };
 
-/* Makes the folder of box ID, or takes one that was made ahead. Its storage belongs to UID and GID. 0, or -1 with
+/* Makes the folder of box ID, or takes one that was made ahead. Its storage belongs to UID and GID. VIEW_FD: the
+ * skeleton (box/skeleton.h) that the box will show, for which the next folder is prepared; -1: none. 0, or -1 with
  * REASON. */
-int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, struct box_folder *folder,
-                   char *reason, size_t size);
+int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t gid, int view_fd,
+                   struct box_folder *folder, char *reason, size_t size);
 
 /* Writes the file NAME of a folder as a whole or not at all. 0, or -1 with errno. */
 int state_write(int folder_fd, const char *name, const char *text);
