@@ -21,7 +21,7 @@ endif
 
 # The goals that do a whole job by themselves use every processor; all others leave that to -j.
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
-ifneq ($(filter run check check-all check-vendors bench fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter run check check-all check-vendors fault-run bench fuzz,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(JOBS)
 endif
 
@@ -550,7 +550,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 # ---- what people call -------------------------------------------------------------------------------------------
 
-.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors bench fuzz lint format install uninstall deb clean
+.PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors fault-run bench fuzz lint format install uninstall deb clean
 
 all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(WRITER_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
@@ -567,6 +567,7 @@ help:
 	@echo 'make check       the tests, as root (if you are) and as an ordinary user, with sanitizers, and lint of what changed'
 	@echo 'make check-all   all of them, fuzzing, valgrind, kill -9, the other Debian and the benchmark: what CI runs'
 	@echo 'make check-vendors  the cloud providers against their emulators, whole'
+	@echo 'make fault-run   SECONDS=600 of random work while commands, keepers and workers are killed and the disk is full'
 	@echo 'make unit        only the unit tests'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck, exported symbols, includes, manual'
 	@echo 'make format      lay the code out by .clang-format (the public headers are laid out by hand)'
@@ -600,6 +601,11 @@ check: all quick-programs clients sanitize
 
 check-all: all programs clients sanitize fuzzers $(BENCH)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --all $(BUILD)
+
+# SECONDS (600) of random work under random faults; SEED repeats the choices of a run.
+fault-run: all clients
+	@FAULT_SECONDS=$(or $(SECONDS),600) FAULT_SEED=$(SEED) tests/run.sh -b $(BUILD) -t $$(($(or $(SECONDS),600) * 2 + 600)) tests/vendors/common/fault_run_test.sh
+	@grep '^#' $(BUILD)/test-logs/vendors_common_fault_run_test.log
 
 check-vendors: all clients $(BUILD)/tests/plugins/acme.so $(BUILD)/tests/local/in_terminal
 	@SANDLOT_TEST_SLOW=1 tests/run.sh -b $(BUILD) -j $(JOBS) -t 900 $(sort $(wildcard tests/vendors/*/*_test.sh))

@@ -68,7 +68,7 @@ isolated() {
         XDG_DATA_HOME="$home/data" XDG_STATE_HOME="$home/state" XDG_CACHE_HOME="$home/cache" XDG_RUNTIME_DIR="$home/run" \
         TMPDIR="$home/tmp" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$BUILD/sandlot" ${CI:+CI="$CI"} \
         ${FUZZ_SECONDS:+FUZZ_SECONDS="$FUZZ_SECONDS"} ${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
-        ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} ${BOXES:+BOXES="$BOXES"} ${LARGE_MIB:+LARGE_MIB="$LARGE_MIB"} \
+        ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} ${FAULT_SECONDS:+FAULT_SECONDS="$FAULT_SECONDS"} ${FAULT_SEED:+FAULT_SEED="$FAULT_SEED"} ${BOXES:+BOXES="$BOXES"} ${LARGE_MIB:+LARGE_MIB="$LARGE_MIB"} \
         ${slow:+SANDLOT_TEST_SLOW="$slow"} \
         ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1 "${user[@]}" "$@"
 }

@@ -31,7 +31,7 @@ static struct file_call call_of(const struct box *box, int64_t limit_ms)
 int box_begin(struct sandlot_session *session, struct sandlot_cancellation *cancellation, struct box *box,
               struct sandlot_error *error)
 {
-    *box = (struct box){.session = session, .cancellation = cancellation, .stage_fd = -1};
+    *box = (struct box){.session = session, .cancellation = cancellation, .stage = NO_STAGE};
     const struct file_call call = call_of(box, FILE_CALL_MS);
     const struct file_route *route = file_route_of(&call, error);
 
@@ -48,30 +48,12 @@ static void stage_name(size_t index, char name[24])
 
 void box_end(struct box *box)
 {
-    AUTO_DIRECTORY DIR *folder = box->stage_fd >= 0 ? fdopendir(box->stage_fd) : NULL;
-    const struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        unlinkat(dirfd(folder), entry->d_name, 0);
-    if (box->stage)
-        rmdir(box->stage);
-    free(box->stage);
-    *box = (struct box){.stage_fd = -1};
+    stage_end(&box->stage);
 }
 
 static int need_stage(struct box *box, struct sandlot_error *error)
 {
-    const char *temporary = getenv("TMPDIR");
-
-    if (box->stage)
-        return 0;
-    AUTO_FREE char *name =
-        text_format("%s/sandlot-results-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
-
-    if (name && mkdtemp(name))
-        box->stage = TAKE(name);
-    box->stage_fd = box->stage ? open(box->stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    if (box->stage_fd >= 0)
+    if (box->stage.path || stage_begin(&box->stage) == 0)
         return 0;
     return error_set(error, SANDLOT_CODE_INTERNAL_ERROR,
                      "no folder for fetched files can be made below TMPDIR or /tmp: %s; set TMPDIR to another one",
@@ -83,7 +65,7 @@ int box_open_fetched(const struct box *box, size_t index)
     char name[24];
 
     stage_name(index, name);
-    return openat(box->stage_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(box->stage.fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
@@ -232,7 +214,7 @@ static int fetch_native(const struct box *box, struct box_file *file, struct san
     if (from < 0)
         return problem(file, "it cannot be opened in the sandbox", errno, error);
     stage_name(file->index, name);
-    AUTO_CLOSE int to = openat(box->stage_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    AUTO_CLOSE int to = openat(box->stage.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (to < 0 || copy(from, to, cancellation_fd(box->cancellation)) < 0) {
         int reason = errno;
@@ -240,7 +222,7 @@ static int fetch_native(const struct box *box, struct box_file *file, struct san
         if (reason == ENOSPC || reason == EDQUOT)
             return error_set(error, SANDLOT_CODE_NO_SPACE,
                              "there is no room in %s for what is fetched; set TMPDIR to a folder with more",
-                             box->stage);
+                             box->stage.path);
         return problem(file, "it cannot be fetched from the sandbox", reason, error);
     }
     return look_at_fetched(box, file, error);
@@ -298,7 +280,7 @@ static int fill_items(const struct box *box, const struct box_file *files, size_
     for (size_t i = 0; i < count; i++) {
         items[i] = (struct sandlot_transfer_item){.size = sizeof(items[i]),
                                                   .path = absolute(box, files[i].path),
-                                                  .local_path = text_format("%s/%zu", box->stage, files[i].index)};
+                                                  .local_path = text_format("%s/%zu", box->stage.path, files[i].index)};
         if (!items[i].path || !items[i].local_path)
             return error_no_memory(error);
     }

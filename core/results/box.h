@@ -2,15 +2,15 @@
 #ifndef SANDLOT_RESULTS_BOX_H
 #define SANDLOT_RESULTS_BOX_H
 
+#include "base/stage.h"
 #include "operations/files.h"
 #include "results/base.h"
 
 struct box {
     struct sandlot_session *session;
     struct sandlot_cancellation *cancellation;
-    bool native;  /* its files are reached without commands */
-    char *stage;  /* a folder of this machine for bytes that have been fetched; NULL: none yet */
-    int stage_fd; /* of it */
+    bool native;        /* its files are reached without commands */
+    struct stage stage; /* for bytes that have been fetched */
 };
 
 /* 0 or -1. To be cleared in any case; that removes what was fetched. */

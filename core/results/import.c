@@ -240,7 +240,7 @@ static int upload(struct importing *importing, struct sandlot_error *error)
 /* What lay in the working directory before is nobody's work either. */
 static int add_present(struct importing *importing, struct sandlot_error *error)
 {
-    struct box box = {.stage_fd = -1};
+    struct box box = {.stage = NO_STAGE};
     struct nodes present = {0};
     struct nodes more = {0};
     const struct nodes *nodes = &importing->base.manifest.nodes;

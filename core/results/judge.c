@@ -528,7 +528,8 @@ int results_gather(struct sandlot_session *session, const struct sandlot_changes
                    bool needs_folder, struct results *results, struct sandlot_error *error)
 {
     *results = (struct results){.session = session, .how = how, .folder_fd = -1};
-    results->base.fd = results->box.stage_fd = -1;
+    results->base.fd = -1;
+    results->box.stage = NO_STAGE;
     if (sized_read(&results->request, sizeof(results->request), request, sizeof(results->request.size),
                    "sandlot_changes_request", error) < 0 ||
         begin(results, needs_folder, error) < 0)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/stage.h"
 #include "base/text.h"
 
 #include <poll.h>
@@ -242,6 +243,7 @@ int sandlot_collect_garbage(struct sandlot *sandlot,
         .sandlot = sandlot, .each = each, .context = context, .cancel_fd = cancellation_fd(cancellation)};
     AUTO_CLOSE int lock = ledger_lock("gc", sandlot_now_ms() + LOCK_MS, collection.cancel_fd, error);
 
+    stage_sweep();
     if (lock < 0 || ledger_read(&collection.records, &collection.count, error) < 0)
         return -1;
     AUTO_FREE bool *unlisted = calloc(collection.count + 1, sizeof(*unlisted));

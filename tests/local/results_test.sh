@@ -168,6 +168,21 @@ else
     ok "C14 # SKIP no file system of its own can be mounted here"
 fi
 
+# ---- what was fetched does not outlive whoever fetched it ----
+export TMPDIR=$scratch/temporary
+mkdir -p "$TMPDIR/sandlot-stage-killed" "$TMPDIR/sandlot-stage-in-use"
+echo fetched >"$TMPDIR/sandlot-stage-killed/0"
+exec 9<"$TMPDIR/sandlot-stage-in-use" && flock 9
+expect "gc" 0 "*" "*" gc
+check "removes what a killed command has fetched, not what one works with" test "$(ls "$TMPDIR")" = sandlot-stage-in-use
+exec 9<&-
+begin staged
+in_box 'echo more >>a.txt'
+expect "so does the next one that fetches" 0 "*" "*" apply "$id"
+check "and leaves nothing itself" test -z "$(ls "$TMPDIR")"
+end
+unset TMPDIR
+
 # ---- C16, C18 ----
 begin large
 in_box 'd=.; for i in 1 2 3 4 5; do for j in 1 2 3 4 5 6 7 8 9 0; do d=$d/dddddddd; mkdir $d; done; done; cd $d; for i in 1 2 3 4 5; do for j in 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0; do mkdir e && cd e || exit; done; done'

@@ -177,7 +177,7 @@ int state_discard(const struct state *state, int folder_fd, const char *name)
 {
     const int moved = move_to_trash(state, folder_fd, name);
 
-    wake_trash();
+    wake_trash("");
     return moved;
 }
 

@@ -100,6 +100,16 @@ class Sandbox {
         return this.box;
     }
 
+    /** A copy of its disk; a fork that nobody has woken yet is not there before. */
+    async disk() {
+        await (this.changing = this.changing.then(async () => {
+            if (this.box) return;
+            await this.#boot();
+            await this.box.stop();
+        }));
+        return this.box.snapshot();
+    }
+
     async kill() {
         this.status = 'terminating';
         for (const timer of [this.timer, this.hardTimer]) clearTimeout(timer);
@@ -137,7 +147,7 @@ export class Sandboxes {
 
     /** A copy of the disk, which sleeps. */
     async fork(source, config) {
-        const sandbox = new Sandbox(this, source.template, { ...source.config, ...config }, await source.box.snapshot());
+        const sandbox = new Sandbox(this, source.template, { ...source.config, ...config }, await source.disk());
         sandbox.refresh();
         sandbox.status = 'paused';
         this.byId.set(sandbox.id, sandbox);
@@ -150,7 +160,7 @@ export class Sandboxes {
     }
 
     async keep(sandbox, { name = '', description = '', expires_at: expiresAt = never }) {
-        const box = await sandbox.box.snapshot();
+        const box = await sandbox.disk();
         const snapshot = { id: `rootfs-snapshot-${short()}`, sandbox_id: sandbox.id, name, description, created_at: new Date().toISOString(), expires_at: expiresAt, box };
         this.snapshots.set(snapshot.id, snapshot);
         return snapshot;
