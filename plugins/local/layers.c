@@ -20,10 +20,11 @@ bool layer_chain_read(const char *text, struct layer_chain *chain)
     chain->count = 0;
     for (const char *at = text; at && *at;) {
         const size_t length = strcspn(at, " ");
-        char *id = chain->ids[chain->count];
 
         if (chain->count == LAYERS_MOST || length >= LAYER_ID_SIZE)
             return false;
+        char *id = chain->ids[chain->count];
+
         memcpy(id, at, length);
         id[length] = '\0';
         if (!layer_id_valid(id))

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static const struct number {
     {"base_ms", offsetof(struct settings, base_ms), 0, INT64_MAX / 4},
 };
 
-enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
+enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]), TEXT_MAXIMUM = 64 * 1024 };
 
 static const char *const confinements[] = {[CONFINEMENT_FULL] = "full", [CONFINEMENT_LANDLOCK] = "landlock"};
 
@@ -72,6 +73,20 @@ bool fields_add_number(char **text, const char *key, int64_t value)
 
     snprintf(digits, sizeof(digits), "%" PRId64, value);
     return fields_add(text, key, digits);
+}
+
+char *fields_read(int folder_fd, const char *name)
+{
+    AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char *text = fd >= 0 ? malloc(TEXT_MAXIMUM) : NULL;
+    const ssize_t got = text ? read(fd, text, TEXT_MAXIMUM - 1) : -1;
+
+    if (got < 0) {
+        free(text);
+        return NULL;
+    }
+    text[got] = '\0';
+    return text;
 }
 
 char *fields_get(const char *text, const char *key)

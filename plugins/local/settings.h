@@ -97,6 +97,9 @@ bool settings_archive_valid(const char *key);
 bool fields_add(char **text, const char *key, const char *value);
 bool fields_add_number(char **text, const char *key, int64_t value);
 
+/* The text of the file NAME of FOLDER_FD, at most 64 KiB, to be freed; NULL with errno. */
+char *fields_read(int folder_fd, const char *name);
+
 /* The value of KEY, to be freed; NULL if it is not there. */
 char *fields_get(const char *text, const char *key);
 

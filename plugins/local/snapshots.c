@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { NAME_LONGEST = 64, RECORD_MAXIMUM = 64 * 1024, SWEEP_LIMIT_MS = 5000 };
+enum { NAME_LONGEST = 64, SWEEP_LIMIT_MS = 5000 };
 
 static bool is_name(const char *name)
 {
@@ -57,21 +57,6 @@ void snapshots_sweep(struct client *client, struct sandlot_call *call)
 }
 
 /* ---- records ---- */
-
-/* The record NAME of FOLDER, to be freed; NULL with errno. */
-static char *read_record(int folder, const char *name)
-{
-    AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char *text = fd >= 0 ? malloc(RECORD_MAXIMUM) : NULL;
-    const ssize_t got = text ? read(fd, text, RECORD_MAXIMUM - 1) : -1;
-
-    if (got < 0) {
-        free(text);
-        return NULL;
-    }
-    text[got] = '\0';
-    return text;
-}
 
 /* What a box of the RECORD begins with. A folder that a snapshot refers to must still be the same. */
 static enum sandlot_status read_basis(struct sandlot_call *call, const char *record, struct settings *settings)
@@ -217,7 +202,7 @@ enum sandlot_status snapshot_find(struct client *client, struct sandlot_call *ca
     if (basis->lock < 0)
         return status;
     AUTO_CLOSE int folder = openat(client->state_fd, SNAPSHOTS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    AUTO_FREE char *record = folder >= 0 ? read_record(folder, name) : NULL;
+    AUTO_FREE char *record = folder >= 0 ? fields_read(folder, name) : NULL;
 
     if (record)
         return read_basis(call, record, &basis->settings);
@@ -232,7 +217,7 @@ static int is_listed(const struct dirent *entry)
 
 static enum sandlot_status list_one(const struct sandlot_listing *listing, int folder, const char *name)
 {
-    AUTO_FREE char *record = read_record(folder, name);
+    AUTO_FREE char *record = fields_read(folder, name);
     char state[64];
 
     if (!record)

@@ -42,10 +42,10 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*measure)(const struct bench *bench);
-    } parts[] = {{"start", bench_start},      {"execute", bench_execute},     {"files", bench_files},
-                 {"trees", bench_trees},      {"transfers", bench_transfers}, {"derived", bench_derived},
-                 {"server", bench_server},    {"worker", bench_worker},       {"vfs", bench_vfs},
-                 {"bindings", bench_bindings}};
+    } parts[] = {{"start", bench_start},         {"execute", bench_execute},     {"files", bench_files},
+                 {"trees", bench_trees},         {"transfers", bench_transfers}, {"derived", bench_derived},
+                 {"server", bench_server},       {"worker", bench_worker},       {"vfs", bench_vfs},
+                 {"snapshots", bench_snapshots}, {"bindings", bench_bindings}};
 
     bench.sandlot = sandlot_open(NULL, &error);
     if (!bench.sandlot)

@@ -38,6 +38,7 @@ void bench_server(const struct bench *bench);
 void bench_worker(const struct bench *bench);
 void bench_bindings(const struct bench *bench);
 void bench_vfs(const struct bench *bench);
+void bench_snapshots(const struct bench *bench);
 
 /* ---- measuring ---- */
 

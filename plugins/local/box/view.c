@@ -436,9 +436,10 @@ static int new_overlay(const struct view *view, const struct lowers *lowers, con
         return -1;
     snprintf(paths[0], sizeof paths[0], PROC_FDS "/%d/%s", view->folders->storage, upper);
     snprintf(paths[1], sizeof paths[1], PROC_FDS "/%d/%s", view->folders->storage, work);
-    /* Without userxattr an overlay of a user namespace cannot note what was removed. */
-    const struct option options[] = {
-        {"lowerdir", lower}, {"upperdir", paths[0]}, {"workdir", paths[1]}, {"userxattr", NULL}, {NULL, NULL}};
+    /* Without userxattr an overlay of a user namespace cannot note what was removed. Without volatile the end of a box
+     * would wait until all that it wrote is on the disk, and then remove it: no box outlives the machine's power. */
+    const struct option options[] = {{"lowerdir", lower}, {"upperdir", paths[0]}, {"workdir", paths[1]},
+                                     {"userxattr", NULL}, {"volatile", NULL},     {NULL, NULL}};
 
     return new_file_system("overlay", options, MOUNT_HARMLESS);
 }

@@ -15,26 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RECORD_MAXIMUM = 64 * 1024 };
-
 static int open_folder(const struct state *state, const char *name)
 {
     return openat(state->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static char *read_record(int folder_fd, const char *name)
-{
-    AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    AUTO_FREE char *text = fd >= 0 ? malloc(RECORD_MAXIMUM) : NULL;
-    const ssize_t got = text ? read(fd, text, RECORD_MAXIMUM - 1) : -1;
-
-    if (got < 0)
-        return NULL;
-    text[got] = '\0';
-    char *result = text;
-
-    text = NULL;
-    return result;
 }
 
 /* Appends " VALUE " to *TEXT. */
@@ -52,8 +35,20 @@ static bool append(char **text, const char *value)
     return true;
 }
 
-/* What the records of all snapshots say of KEY, each between blanks, to be freed. False: that cannot be told. A file
- * that begins with a dot is one that was not finished: nobody makes one while TIDY. */
+/* Adds what the record NAME says of KEY. False: that cannot be told. */
+static bool collect_one(int folder_fd, const char *name, const char *key, char **found)
+{
+    AUTO_FREE char *record = fields_read(folder_fd, name);
+    AUTO_FREE char *value = record ? fields_get(record, key) : NULL;
+
+    if (record)
+        return !value || append(found, value);
+    /* One that was deleted meanwhile needs nothing. */
+    return faccessat(folder_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+/* What the records of all snapshots say of KEY, each between blanks, to be freed. False: that cannot be told. What
+ * begins with a dot was not finished, and goes if TIDY says that nobody makes one now. */
 static bool collect(const struct state *state, const char *key, bool tidy, char **found)
 {
     AUTO_CLOSE int snapshots = open_folder(state, SNAPSHOTS_FOLDER);
@@ -61,25 +56,15 @@ static bool collect(const struct state *state, const char *key, bool tidy, char 
     bool complete = folder || (snapshots < 0 && errno == ENOENT);
 
     *found = NULL;
-    if (folder)
-        snapshots = -1;
-    for (struct dirent *entry; complete && folder && (entry = readdir(folder));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (*entry->d_name == '.') {
-            if (tidy)
-                unlinkat(dirfd(folder), entry->d_name, 0);
-            continue;
-        }
-        AUTO_FREE char *record = read_record(dirfd(folder), entry->d_name);
-        AUTO_FREE char *value = record ? fields_get(record, key) : NULL;
-
-        /* One that was deleted meanwhile needs nothing. */
-        complete = record ? !value || append(found, value)
-                          : faccessat(dirfd(folder), entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-    }
-    if (folder)
-        closedir(folder);
+    if (!folder)
+        return complete;
+    take_fd(&snapshots);
+    for (const struct dirent *entry; complete && (entry = readdir(folder));)
+        if (*entry->d_name != '.')
+            complete = collect_one(dirfd(folder), entry->d_name, key, found);
+        else if (tidy && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
     return complete;
 }
 
