@@ -832,15 +832,15 @@ void view_make_root(int storage_fd, int skeleton_fd, int places_fd)
                 return;
 }
 
-void view_keep_places(int storage_fd, int places_fd)
+void view_keep_places(int storage_fd, int places_fd, bool (*is_empty)(int folder_fd, const char *name))
 {
     AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
 
     for (const char *const *const *list = place_lists; root >= 0 && *list; list++)
         for (const char *const *name = *list; *name; name++)
-            if (fstatat(root, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode) &&
-                status.st_uid == geteuid())
+            if (fstatat(root, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid() &&
+                is_empty(root, *name))
                 renameat2(root, *name, places_fd, *name, RENAME_NOREPLACE);
 }
 

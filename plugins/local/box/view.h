@@ -59,9 +59,10 @@ int view_give_root(int storage_fd, uid_t uid, gid_t gid);
 /*
  * Keeps in PLACES_FD what view_make_root made in STORAGE_FD for a box of which no process lives: to make and remove
  * folders takes a file system much longer than to rename them. No box ever reaches a place, for something is mounted on
- * it as long as the box lives. Neither this nor the two above allocates memory.
+ * it as long as the box lives. A name that this host's skeleton lacks is no place, and the box may have made something
+ * there itself: hence IS_EMPTY. Neither this nor the two above allocates memory.
  */
-void view_keep_places(int storage_fd, int places_fd);
+void view_keep_places(int storage_fd, int places_fd, bool (*is_empty)(int folder_fd, const char *name));
 
 /* Builds the view, enters it and lets go of everything else. Needs CAP_SYS_ADMIN in the namespaces of the box only. */
 int view_enter(const struct box_request *request, const struct view_folders *found, struct reason *reason);

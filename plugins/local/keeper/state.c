@@ -71,7 +71,7 @@ static void keep_places(const struct state *state, const char *ended)
     AUTO_CLOSE int storage_fd = openat(state->trash_fd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (storage_fd >= 0)
-        view_keep_places(storage_fd, state->places_fd);
+        view_keep_places(storage_fd, state->places_fd, walk_is_empty);
 }
 
 /* Makes the spare folder anew. The lock is held, but not meanwhile. */
@@ -359,12 +359,6 @@ void state_discard_box(const struct state *state, const char *id)
         renameat(state->boxes_fd, id, state->trash_fd, name);
     }
     wake_trash(id);
-}
-
-void state_discard(const struct state *state, int folder_fd, const char *name)
-{
-    if (renameat(folder_fd, name, state->trash_fd, name) == 0)
-        wake_trash("");
 }
 
 static int compare_times(const void *left, const void *right)

@@ -61,9 +61,6 @@ int state_discard(const struct state *state, int folder_fd, const char *name);
 /* Removes the folder of box ID; the space is free soon after. */
 void state_discard_box(const struct state *state, const char *id);
 
-/* Removes the folder NAME of FOLDER_FD; the space is free soon after. */
-void state_discard(const struct state *state, int folder_fd, const char *name);
-
 /* Remembers for a day, and for the last 256 boxes at least, why box ID ended. */
 void state_remember_end(struct state *state, const char *id, const char *reason);
 

@@ -64,6 +64,14 @@ static int open_folder(int parent_fd, const char *name, bool keep_mode)
     return fd;
 }
 
+bool walk_is_empty(int folder_fd, const char *name)
+{
+    AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct folder folder = {.fd = fd};
+
+    return fd >= 0 && !next_name(&folder) && folder.length == 0;
+}
+
 static bool reached(const struct usage *usage, const struct usage *limit)
 {
     return usage->bytes > limit->bytes || usage->entries > limit->entries;

@@ -19,6 +19,9 @@ struct usage {
  * this process may have descriptors, count as all of LIMIT. */
 void walk_measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage);
 
+/* Is NAME of FOLDER_FD an empty folder that can be read? */
+bool walk_is_empty(int folder_fd, const char *name);
+
 /* Removes all that is in the folder TRASH_FD. False if something would not go. */
 bool walk_empty(int trash_fd);
 
