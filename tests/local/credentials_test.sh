@@ -399,6 +399,26 @@ if [ -x /usr/bin/node ]; then
 else
     echo "# Node is not on this machine: not tried"
 fi
+if [ -e /etc/ssl/certs/java/cacerts ] && [ -x /usr/bin/keytool ]; then
+    in_box "keytool -list -cacerts -storepass changeit 2>/dev/null | grep -c trustedCertEntry"
+    check "Java trusts what all others do" is "$out" "$(($(grep -c BEGIN /etc/ssl/certs/ca-certificates.crt) + 1))"
+    "$SANDLOT" -q write --sandbox-id "$box" Saw.java <<'END'
+public class Saw {
+    public static void main(String[] words) throws Exception {
+        java.io.InputStream answer = new java.net.URL("https://api.example/saw").openStream();
+        System.out.println(new String(answer.readAllBytes()));
+    }
+}
+END
+    if in_box "java --list-modules | grep -q jdk.compiler" && [ "$status" = 0 ]; then
+        in_box "java -XX:TieredStopAtLevel=1 Saw.java 2>&1 | grep -v warning"
+        check "and reaches it, knowing no proxy" is "$out" "authorization=bearer x-second=second "
+    else
+        echo "# this Java has no compiler: not tried"
+    fi
+else
+    echo "# Java is not on this machine: not tried"
+fi
 in_box "git clone -q git://code.example/sample.git three && git -C three log --format=%s"
 check "git by its own protocol" is "$out" "The second
 The first"

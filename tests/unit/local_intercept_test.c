@@ -5,6 +5,7 @@
 #include "intercept/intercept.h"
 #include "intercept/mask.h"
 #include "intercept/tls.h"
+#include "intercept/truststore.h"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -344,7 +345,7 @@ static bool make_sides(struct sides *sides, const char *wanted)
     if (!text)
         return false;
     const int fd = file_of(text);
-    const int opened = tls_open(&sides->tls, fd, text, &problem);
+    const int opened = tls_open(&sides->tls, "", &problem) < 0 ? -1 : tls_trust(&sides->tls, fd, &problem);
 
     close(fd);
     free(text);
@@ -430,14 +431,49 @@ static void authorities_must_be_some(void **state)
     struct tls tls;
     (void)state;
 
-    assert_int_equal(tls_open(&tls, -1, "", &problem), -1);
-    assert_non_null(strstr(problem, "ca-certificates"));
-    tls_clear(&tls);
-    const int fd = file_of("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    static const char none[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 
-    assert_int_equal(tls_open(&tls, fd, "", &problem), -1);
+    assert_int_equal(tls_open(&tls, "", &problem), 0);
+    assert_int_equal(tls_trust(&tls, -1, &problem), -1);
+    assert_non_null(strstr(problem, "ca-certificates"));
+    const int fd = file_of(none);
+
+    assert_int_equal(tls_trust(&tls, fd, &problem), -1);
     tls_clear(&tls);
     close(fd);
+    assert_int_equal(tls_open(&tls, none, &problem), -1);
+    assert_non_null(strstr(problem, "upstream_ca"));
+    tls_clear(&tls);
+}
+
+/* As Java reads it: numbers with the highest byte first, what each is, and 20 bytes of a seal. */
+static void java_has_a_file_of_its_own_form(void **state)
+{
+    static const unsigned char head[] = "\xfe\xed\xfe\xed\0\0\0\2\0\0\0\2"
+                                        "\0\0\0\2\0\13authority-0\0\0\0\0\0\0\0\0\0\5X.509";
+    unsigned char bytes[8192];
+    struct authority authority;
+    (void)state;
+
+    assert_int_equal(authority_make(&authority, hosts, COUNT(hosts)), 0);
+    char *text = authority_text(&authority);
+
+    assert_non_null(text);
+    const int machine = file_of(text);
+    const int nothing = file_of("");
+    const int store = truststore_make(text, machine);
+    const long der = i2d_X509(authority.certificate, NULL);
+
+    assert_true(store >= 0);
+    assert_int_equal(lseek(machine, 0, SEEK_CUR), 0);
+    assert_int_equal(read(store, bytes, sizeof(bytes)), 12 + 2 * (sizeof(head) - 1 - 12 + 4 + (size_t)der) + 20);
+    assert_memory_equal(bytes, head, sizeof(head) - 1);
+    assert_int_equal(truststore_make(text, nothing), -1);
+    close(store);
+    close(nothing);
+    close(machine);
+    free(text);
+    authority_clear(&authority);
 }
 
 /* Records that are none, or hold what no client says: an end, and nothing worse. */
@@ -501,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_cut_is_no_end),
         cmocka_unit_test(a_server_must_prove_its_name),
         cmocka_unit_test(authorities_must_be_some),
+        cmocka_unit_test(java_has_a_file_of_its_own_form),
         cmocka_unit_test(hostile_records_fail),
         cmocka_unit_test(memory_may_run_out),
     };

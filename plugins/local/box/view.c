@@ -503,8 +503,13 @@ static int show_authority(const struct view *view)
 {
     if (view->folders->authority < 0)
         return 0;
-    return place(view, "bind", clone_tree(view->folders->authority, "ca-certificates.crt", MOUNT_SYSTEM),
-                 AUTHORITIES_OF_BOX, false);
+    const int folder = view->folders->authority;
+
+    if (place(view, "bind", clone_tree(folder, "ca-certificates.crt", MOUNT_SYSTEM), AUTHORITIES_OF_BOX, false) < 0)
+        return -1;
+    if (faccessat(folder, "cacerts", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    return place(view, "bind", clone_tree(folder, "cacerts", MOUNT_SYSTEM), AUTHORITIES_OF_JAVA, false);
 }
 
 static int link_devices(const struct view *view)

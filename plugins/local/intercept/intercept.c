@@ -21,9 +21,11 @@ struct interception {
 int intercept_open(struct intercept *intercept, const char *bytes, size_t length, const char **problem)
 {
     const char *hosts[CREDENTIALS_MOST];
-    AUTO_CLOSE int authorities = authorities_open();
 
-    *intercept = (struct intercept){.credentials = {.count = 0}};
+    *intercept = (struct intercept){.credentials = {.count = 0}, .authorities_fd = authorities_open()};
+    *problem = "the certificate authorities of this machine cannot be read; install the package ca-certificates";
+    if (intercept->authorities_fd < 0)
+        return -1;
     *problem = "the proxy of the sandbox does not understand what credentials are wanted";
     if (!credentials_read(bytes, length, &intercept->credentials))
         return -1;
@@ -32,7 +34,15 @@ int intercept_open(struct intercept *intercept, const char *bytes, size_t length
     *problem = "the certificates of the sandbox could not be made: out of memory";
     if (authority_make(&intercept->authority, hosts, intercept->credentials.count) < 0)
         return -1;
-    return tls_open(&intercept->tls, authorities, intercept->credentials.authorities, problem);
+    return tls_open(&intercept->tls, intercept->credentials.authorities, problem);
+}
+
+int intercept_trust(struct intercept *intercept)
+{
+    AUTO_CLOSE int authorities = take_fd(&intercept->authorities_fd);
+    const char *problem;
+
+    return tls_trust(&intercept->tls, authorities, &problem);
 }
 
 void intercept_clear(struct intercept *intercept)

@@ -14,6 +14,7 @@ struct intercept {
     struct credentials credentials;
     struct authority authority;
     struct tls tls;
+    int authorities_fd; /* of the machine, until they are loaded */
 };
 
 extern const struct interceptor interceptor;
@@ -23,6 +24,10 @@ extern const struct interceptor interceptor;
  * confined. 0, or -1 with a sentence in *PROBLEM. To be cleared in any case.
  */
 int intercept_open(struct intercept *intercept, const char *bytes, size_t length, const char **problem);
+
+/* Loads the machine's authorities, without which nothing outside is trusted. Later, so that the box is made meanwhile.
+ * 0, or -1: they cannot be read. */
+int intercept_trust(struct intercept *intercept);
 
 void intercept_clear(struct intercept *intercept);
 

@@ -3,10 +3,13 @@
  * descriptors of egress_prepare and the memory file of ../credentials.h as 5, no arguments and no environment. It
  * answers with the certificate of the box's authority, or why it cannot be.
  */
+#include "../authorities.h"
 #include "../protocol.h"
 #include "intercept.h"
+#include "truststore.h"
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/cleanup.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,6 +43,18 @@ static int tell_problem(const struct egress *egress, const char *problem)
     return 1;
 }
 
+/* Tells the keeper whom the box has to trust; where this machine has Java, in a form for that as well. False: it is
+ * gone, or memory is. */
+static bool tell_authority(const struct egress *egress, const struct intercept *intercept)
+{
+    AUTO_FREE char *text = authority_text(&intercept->authority);
+    AUTO_CLOSE int store =
+        text && access(AUTHORITIES_OF_JAVA, F_OK) == 0 ? truststore_make(text, intercept->authorities_fd) : -1;
+
+    return text && protocol_send(egress->control_fd, MESSAGE_AUTHORITY, text, strlen(text), &store, store >= 0,
+                                 egress_now_ms() + ANSWER_MS) == PROTOCOL_OK;
+}
+
 int main(void)
 {
     struct egress egress;
@@ -53,12 +68,8 @@ int main(void)
 
     if (!secrets || intercept_open(&intercept, secrets, length, &problem) < 0)
         return tell_problem(&egress, problem);
-    char *text = authority_text(&intercept.authority);
-
-    if (!text || protocol_send(egress.control_fd, MESSAGE_AUTHORITY, text, strlen(text), NULL, 0,
-                               egress_now_ms() + ANSWER_MS) != PROTOCOL_OK)
+    if (!tell_authority(&egress, &intercept) || intercept_trust(&intercept) < 0)
         return 1;
-    free(text);
     egress.interceptor = &interceptor;
     egress.secrets = &intercept;
     return egress_serve(&egress);

@@ -117,22 +117,29 @@ static int add_authorities(X509_STORE *store, BIO *from)
     return count;
 }
 
-static int trust(X509_STORE *store, int authorities_fd, const char *more, const char **problem)
+static int trust_more(X509_STORE *store, const char *more, const char **problem)
+{
+    BIO *text = BIO_new_mem_buf(more, -1);
+    const bool fine = !*more || add_authorities(store, text) > 0;
+
+    BIO_free(text);
+    *problem = fine ? NULL : "upstream_ca holds no certificate in PEM form";
+    return fine ? 0 : -1;
+}
+
+int tls_trust(const struct tls *tls, int authorities_fd, const char **problem)
 {
     BIO *file = BIO_new_fd(authorities_fd, BIO_NOCLOSE);
-    BIO *text = BIO_new_mem_buf(more, -1);
     /* A buffer: else each byte of a line is read by itself. */
     BIO *buffer = BIO_new(BIO_f_buffer());
+    const bool fine =
+        file && buffer && add_authorities(SSL_CTX_get_cert_store(tls->outside), BIO_push(buffer, file)) > 0;
 
-    *problem = NULL;
-    if (!file || !text || !buffer || add_authorities(store, BIO_push(buffer, file)) <= 0)
-        *problem = "the certificate authorities of this machine cannot be read; install the package ca-certificates";
-    else if (*more && add_authorities(store, text) <= 0)
-        *problem = "upstream_ca holds no certificate in PEM form";
     BIO_free(buffer);
     BIO_free(file);
-    BIO_free(text);
-    return *problem ? -1 : 0;
+    *problem =
+        fine ? NULL : "the certificate authorities of this machine cannot be read; install the package ca-certificates";
+    return fine ? 0 : -1;
 }
 
 static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
@@ -164,7 +171,7 @@ static SSL_CTX *new_context(const SSL_METHOD *method)
     return context;
 }
 
-int tls_open(struct tls *tls, int authorities_fd, const char *more, const char **problem)
+int tls_open(struct tls *tls, const char *more, const char **problem)
 {
     static const unsigned char protocols[] = "\x08http/1.1";
 
@@ -178,7 +185,7 @@ int tls_open(struct tls *tls, int authorities_fd, const char *more, const char *
     /* 0 is success here. */
     if (SSL_CTX_set_alpn_protos(tls->outside, protocols, sizeof(protocols) - 1) != 0)
         return -1;
-    return trust(SSL_CTX_get_cert_store(tls->outside), authorities_fd, more, problem);
+    return trust_more(SSL_CTX_get_cert_store(tls->outside), more, problem);
 }
 
 void tls_clear(struct tls *tls)

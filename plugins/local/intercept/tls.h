@@ -16,10 +16,14 @@ struct tls {
 enum { TLS_REASON_SIZE = 160 };
 
 /*
- * Loads all that is read of the machine: its authorities, PEM, from the descriptor AUTHORITIES_FD, and those of the
- * text MORE ("": none). 0, or -1 with what is wrong in *PROBLEM. To be cleared in any case.
+ * Makes what all connections share, which trusts the authorities of the text MORE, PEM ("": none). 0, or -1 with what
+ * is wrong in *PROBLEM. To be cleared in any case.
  */
-int tls_open(struct tls *tls, int authorities_fd, const char *more, const char **problem);
+int tls_open(struct tls *tls, const char *more, const char **problem);
+
+/* Has it trust the machine's authorities too, PEM, from the descriptor AUTHORITIES_FD: that takes OpenSSL a tenth of a
+ * second. Likewise. */
+int tls_trust(const struct tls *tls, int authorities_fd, const char **problem);
 
 void tls_clear(struct tls *tls);
 

@@ -38,18 +38,25 @@ static int append(int to, int from)
     return got < 0 ? -1 : 0;
 }
 
-int authority_folder(int box_fd, const char *certificate)
+/* The file NAME of FOLDER, which begins with FIRST and goes on with what is read FROM. The box is another user. */
+static int write_file(int folder, const char *name, const char *first, int from)
+{
+    AUTO_CLOSE int to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    return to >= 0 && write_all(to, first, strlen(first)) == 0 && append(to, from) == 0 ? fchmod(to, 0444) : -1;
+}
+
+int authority_folder(int box_fd, const char *certificate, int truststore_fd)
 {
     AUTO_CLOSE int from = authorities_open();
 
     if (from < 0 || (mkdirat(box_fd, "authority", 0700) < 0 && errno != EEXIST))
         return -1;
     AUTO_CLOSE int folder = openat(box_fd, "authority", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    AUTO_CLOSE int to =
-        openat(folder, "ca-certificates.crt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    /* Ours first: programs that look for an authority by its name find it soon. The box is another user. */
-    if (to < 0 || write_all(to, certificate, strlen(certificate)) < 0 || append(to, from) < 0 || fchmod(to, 0444) < 0 ||
+    /* Ours first: programs that look for an authority by its name find it soon. */
+    if (write_file(folder, "ca-certificates.crt", certificate, from) < 0 ||
+        (truststore_fd >= 0 && write_file(folder, "cacerts", "", truststore_fd) < 0) ||
         fchmodat(box_fd, "authority", 0755, 0) < 0)
         return -1;
     return take_fd(&folder);

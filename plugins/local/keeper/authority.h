@@ -3,7 +3,7 @@
 #define SANDLOT_LOCAL_KEEPER_AUTHORITY_H
 
 /* Makes the folder "authority" in the box's folder, with the file ca-certificates.crt that begins with CERTIFICATE,
- * PEM. Opens it (O_PATH); -1 with errno. */
-int authority_folder(int box_fd, const char *certificate);
+ * PEM, and with what TRUSTSTORE_FD holds (-1: nothing) as cacerts. Opens it (O_PATH); -1 with errno. */
+int authority_folder(int box_fd, const char *certificate, int truststore_fd);
 
 #endif

@@ -349,12 +349,15 @@ static int prepare(struct building *building, char *reason, size_t size)
 /* The proxy of a box with credentials, and the folder with the certificates that its programs trust. */
 static int make_authority(struct building *building, uint32_t *status, char *reason, size_t size)
 {
-    AUTO_FREE char *certificate = NULL;
+    struct trusted trusted = {NULL, -1};
 
-    if (!way_prepare(building->keeper, building->box, building->secrets_fd, &certificate, status, reason, size))
+    if (!way_prepare(building->keeper, building->box, building->secrets_fd, &trusted, status, reason, size))
         return -1;
+    AUTO_FREE char *certificate = trusted.certificate;
+    AUTO_CLOSE int truststore = trusted.truststore_fd;
+
     close(take_fd(&building->secrets_fd)); /* nothing of them is in the copy of this process that becomes the box */
-    building->authority_fd = authority_folder(building->folder.fd, certificate);
+    building->authority_fd = authority_folder(building->folder.fd, certificate, truststore);
     if (building->authority_fd >= 0)
         return 0;
     *status = SANDLOT_EXHAUSTED;

@@ -178,14 +178,15 @@ static int hand_over(const struct keeper *keeper, struct way *way)
 }
 
 /* What a prepared proxy says first: the certificate, or a failure. */
-static bool take_certificate(const struct received *message, char **certificate, uint32_t *status, char *reason,
+static bool take_certificate(struct received *message, struct trusted *trusted, uint32_t *status, char *reason,
                              size_t size)
 {
     const size_t head = offsetof(struct failure, message);
 
     if (message->header.kind == MESSAGE_AUTHORITY) {
-        *certificate = strdup(message->body);
-        return *certificate;
+        trusted->certificate = strdup(message->body);
+        trusted->truststore_fd = received_take_fd(message, 0);
+        return trusted->certificate;
     }
     if (message->header.kind == MESSAGE_FAILED && message->header.length == sizeof(struct failure)) {
         memcpy(status, message->body, sizeof(*status));
@@ -194,7 +195,7 @@ static bool take_certificate(const struct received *message, char **certificate,
     return false;
 }
 
-bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **certificate, uint32_t *status,
+bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, struct trusted *trusted, uint32_t *status,
                  char *reason, size_t size)
 {
     struct received message;
@@ -207,7 +208,7 @@ bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **
     if (launch(keeper, &box->way, keeper->credentials_program, secrets_fd) < 0 ||
         protocol_receive(box->way.control_fd, &message, sandlot_now_ms() + PREPARE_MS, -1) != PROTOCOL_OK)
         return false;
-    const bool taken = take_certificate(&message, certificate, status, reason, size);
+    const bool taken = take_certificate(&message, trusted, status, reason, size);
 
     received_clear(&message);
     return taken;

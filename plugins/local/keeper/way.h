@@ -48,12 +48,18 @@ struct way {
 /* Opens the program NAME, which lies beside the keeper's own. -1: it is not there. */
 int way_open_program(const char *name);
 
+/* Whom a box with credentials trusts. */
+struct trusted {
+    char *certificate; /* of its own authority, PEM; to be freed */
+    int truststore_fd; /* a file with all, for Java; -1: none. To be closed */
+};
+
 /*
  * Starts the proxy of a box that is still to be made, for it makes the certificate that the box has to trust.
- * SECRETS_FD is what it is told of credentials (../credentials.h). *CERTIFICATE is to be freed. False with REASON and
+ * SECRETS_FD is what it is told of credentials (../credentials.h). False with REASON and
  * an enum sandlot_status in *STATUS; way_end follows in any case.
  */
-bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, char **certificate, uint32_t *status,
+bool way_prepare(struct keeper *keeper, struct box *box, int secrets_fd, struct trusted *trusted, uint32_t *status,
                  char *reason, size_t size);
 
 /* BOX has LISTENER_FD and the sockets of its GATE: from now on they are looked at, or the proxy that was prepared has
