@@ -293,6 +293,14 @@ static size_t distance(const char *a, const char *b)
     return rows[a_length % 3][b_length];
 }
 
+bool text_is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 const char *text_nearest(const char *name, const char *const *names, size_t count)
 {
     size_t limit = strlen(name) / 3 + 1; /* a third of the letters may be wrong */

@@ -26,6 +26,9 @@ char *text_utf8_replace(const void *bytes, size_t length, size_t *result_length)
  * of others or pass unseen (U+202E, U+200B and the like) as \uNNNN: fit for one line on a terminal. */
 char *text_visible(const char *text);
 
+/* Whether NAME is one of NAMES. */
+bool text_is_one_of(const char *name, const char *const *names, size_t count);
+
 /* The one of NAMES nearest to NAME by edit distance (with transpositions), NULL if none is near enough to suggest. */
 const char *text_nearest(const char *name, const char *const *names, size_t count);
 

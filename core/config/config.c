@@ -165,12 +165,8 @@ static void warn_unknown(const char *file, const char *where, struct json_object
 {
     json_object_object_foreach(table, key, value)
     {
-        bool found = false;
-
         (void)value;
-        for (size_t i = 0; i < count && !found; i++)
-            found = strcmp(key, known[i]) == 0;
-        if (found)
+        if (text_is_one_of(key, known, count))
             continue;
         const char *nearest = text_nearest(key, known, count);
 

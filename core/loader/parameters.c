@@ -335,23 +335,11 @@ static bool is_overridden(const char *const *overrides, const char *name)
 
 static const char *type_found(struct json_object *json)
 {
-    switch (json_object_get_type(json)) {
-    case json_type_boolean:
-        return "a boolean";
-    case json_type_double:
-        return isfinite(json_object_get_double(json)) ? "a float" : "a float that is no number";
-    case json_type_int:
-        return "an integer";
-    case json_type_object:
-        return "a table";
-    case json_type_array:
-        return "an array";
-    case json_type_string:
-        return value_plain_text(json) ? "a string" : "a string with a NUL byte";
-    case json_type_null:
-        break;
-    }
-    return "nothing";
+    if (json_object_is_type(json, json_type_double) && !isfinite(json_object_get_double(json)))
+        return "a float that is no number";
+    if (json_object_is_type(json, json_type_string) && !value_plain_text(json))
+        return "a string with a NUL byte";
+    return config_type_name(json);
 }
 
 static int bind_config_value(const struct binder *binder, const char *name, struct json_object *json)

@@ -64,12 +64,8 @@ static int check_keys(const struct network_table *table, const char *in, struct 
 {
     json_object_object_foreach(object, key, value)
     {
-        bool found = false;
-
         (void)value;
-        for (size_t i = 0; i < count && !found; i++)
-            found = strcmp(key, known[i]) == 0;
-        if (found)
+        if (text_is_one_of(key, known, count))
             continue;
         const char *nearest = text_nearest(key, known, count);
 

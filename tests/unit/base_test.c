@@ -143,6 +143,9 @@ static void test_nearest(void **state)
     }
     memset(endless, 'x', sizeof(endless) - 1);
     assert_null(text_nearest(endless, names, COUNT(names)));
+    assert_true(text_is_one_of(names[COUNT(names) - 1], names, COUNT(names)));
+    assert_false(text_is_one_of(names[COUNT(names) - 1], names, COUNT(names) - 1));
+    assert_false(text_is_one_of("", names, COUNT(names)));
 }
 
 static void test_integers(void **state)
