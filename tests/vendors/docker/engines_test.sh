@@ -141,8 +141,6 @@ terminals() {
     gone "$id"
 }
 
-port_client() { timeout -k 5 "$LIMIT" python3 tests/local/port_rows.py "$1" 127.0.0.1 "$(sed -nE "s/^127\.0\.0\.1:([0-9]+) -> $2\$/\1/p" "$scratch/port.out")" 2>"$scratch/client.err"; }
-
 # relays ID: how many programs in container ID carry a connection, besides the server, which is an nc as well
 relays() { exec_in "$1" -- 'echo $(($(grep -l "^nc$" /proc/[0-9]*/comm | wc -l) - 1))'; }
 no_relay() { [ "$(relays "$1")" = 0 ]; }
@@ -151,6 +149,7 @@ no_relay() { [ "$(relays "$1")" = 0 ]; }
 ports() {
     local forwarder
     made
+    box=$id
     "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$id" server >/dev/null <<'SERVER'
 #!/bin/sh
 case $(dd bs=1 count=1 2>/dev/null) in
@@ -159,21 +158,17 @@ case $(dd bs=1 count=1 2>/dev/null) in
 esac
 SERVER
     exec_in "$id" -- 'chmod 755 server; (nc -ll -p 7001 -e /workspace/server >/dev/null 2>&1 &)'
-    timeout -k 5 "$LIMIT" "$SANDLOT" port "${provider[@]}" "$id" 0:7001 0:7002 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
-    forwarder=$!
-    until_true 60 grep -qs 7002 "$scratch/port.out"
-    check "$engine: a server is reached" port_client echo 7001
-    check "$engine: what is sent after one's own end is answered" port_client half 7001
-    check "$engine: 64 MiB to an echo and back" port_client through 7001
-    check "$engine: a refused connection is ended" port_client refused 7002
+    bytes_forward 7001 7002
+    check "$engine: a server is reached" bytes_client echo 7001
+    check "$engine: what is sent after one's own end is answered" bytes_client half 7001
+    check "$engine: 64 MiB to an echo and back" bytes_client through 7001
+    check "$engine: a refused connection is ended" bytes_client refused 7002
     check "$engine: and it is said what does listen" until_true 60 grep -q 'nothing listens on port 7002 in the sandbox; 7001 does' "$scratch/port.err"
     check "$engine: no program of a connection is left" until_true 60 no_relay "$id"
-    port_client hold 7001 >"$scratch/held" &
+    bytes_client hold 7001 >"$scratch/held" &
     until_true 60 grep -qs held "$scratch/held"
     check "$engine: a connection has a program in the container" test "$(relays "$id")" = 1
-    kill "$forwarder"
-    wait "$forwarder"
-    check "$engine: a signal ends the forwarding" test "$?" = 143
+    bytes_ended
     check "$engine: and the program of a connection that was open" until_true 60 no_relay "$id"
     gone "$id"
 }
