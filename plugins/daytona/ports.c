@@ -4,11 +4,6 @@
 
 #include <stdio.h>
 
-struct http_relay_places *ports_places(void *sandbox)
-{
-    return &((struct sandbox *)sandbox)->places;
-}
-
 static enum sandlot_status read_answer(struct sandlot_call *call, struct json_object *answer,
                                        struct http_relay_place *place)
 {

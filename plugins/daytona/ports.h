@@ -4,9 +4,8 @@
 
 #include "sandbox.h"
 
-/* As the functions of struct http_relay. */
+/* As `find` of struct http_relay. */
 enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *handle, uint16_t port, int64_t ttl_ms,
                                struct http_relay_place *place);
-struct http_relay_places *ports_places(void *sandbox);
 
 #endif

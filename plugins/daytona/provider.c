@@ -37,7 +37,7 @@ static void daytona_close(void *provider)
     free(provider);
 }
 
-HTTP_RELAY(daytona, ports_find, ports_places)
+HTTP_RELAY(daytona, ports_find, struct sandbox, places)
 
 static const struct sandlot_provider daytona_provider = {
     SANDLOT_TABLE(daytona),

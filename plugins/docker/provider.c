@@ -1,14 +1,15 @@
 /*
  * The provider `docker`: containers of an engine that speaks the API of Docker, dockerd or Podman's service. address.c
  * finds it, engine.c talks to it, over ssh.c if it is far away; create.c makes containers, image.c and registry.c what
- * they are made of; program.c starts programs in them, for command.c and terminal.c; files.c moves files; lifecycle.c
- * and snapshots.c do the rest.
+ * they are made of; program.c starts programs in them, for command.c, terminal.c and port.c; files.c moves files;
+ * lifecycle.c and snapshots.c do the rest.
  */
 #include "command.h"
 #include "engine.h"
 #include "files.h"
 #include "lifecycle.h"
 #include "parameters.h"
+#include "port.h"
 #include "sandbox.h"
 #include "snapshots.h"
 #include "terminal.h"
@@ -54,6 +55,7 @@ static const struct sandlot_provider docker_provider = {
     .list_snapshots = snapshots_list,
     .delete_snapshot = snapshots_delete,
     .check = lifecycle_check,
+    .connect_port = port_connect,
 };
 
 #define DOCKER_METADATA(M)                                                                                   \
@@ -61,7 +63,8 @@ static const struct sandlot_provider docker_provider = {
     M(package, "sandlot-provider-docker")                                                                    \
     M(working_dir, "/workspace")                                                                             \
     M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot terminal streaming check network-off network-open") \
+    M(capabilities, "list upload download pause snapshot terminal streaming check ports")                    \
+    M(capabilities, "network-off network-open")                                                              \
     M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH") \
     M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")     \
     M(reads, "~/.docker $DOCKER_CONFIG $DOCKER_CERT_PATH ~/.ssh")                                            \

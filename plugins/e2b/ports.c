@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct http_relay_places *ports_places(void *sandbox)
-{
-    return &((struct sandbox *)sandbox)->places;
-}
-
 /* Of sandboxes that were made without public traffic only the answers to creating and connecting have the token:
  * looking tells no more than that there is one. */
 static enum sandlot_status find_token(struct sandlot_call *call, struct sandbox *sandbox,

@@ -33,7 +33,7 @@ static void e2b_close(void *provider)
     free(provider);
 }
 
-HTTP_RELAY(e2b, ports_find, ports_places)
+HTTP_RELAY(e2b, ports_find, struct sandbox, places)
 
 static const struct sandlot_provider e2b_provider = {
     SANDLOT_TABLE(e2b),

@@ -6,11 +6,6 @@
 
 enum { SECOND_MS = 1000, LONGEST_S = 24 * 60 * 60, REFUSED = 400, GONE = 404, GRANTED = 409, NOT_SET_UP = 501 };
 
-struct http_relay_places *ports_places(void *sandbox)
-{
-    return &((struct sandbox *)sandbox)->places;
-}
-
 /* ---- asking --------------------------------------------------------------------------------------------------------
  */
 

@@ -31,7 +31,7 @@ static void langsmith_close(void *provider)
     free(provider);
 }
 
-HTTP_RELAY(langsmith, ports_find, ports_places)
+HTTP_RELAY(langsmith, ports_find, struct sandbox, places)
 
 static const struct sandlot_provider langsmith_provider = {
     SANDLOT_TABLE(langsmith),         .flags = SANDLOT_STREAMS_OUTPUT,

@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-struct http_relay_places *ports_places(void *sandbox)
-{
-    return &((struct sandbox *)sandbox)->places;
-}
-
 static enum sandlot_status ask(struct sandlot_call *call, const struct sandbox *sandbox, uint16_t port,
                                Modal__SandboxConnectToken **answer)
 {

@@ -51,7 +51,7 @@ static enum sandlot_status modal_get_or_create(struct sandlot_call *call, void *
     return status;
 }
 
-HTTP_RELAY(modal, ports_find, ports_places)
+HTTP_RELAY(modal, ports_find, struct sandbox, places)
 
 static const struct sandlot_provider modal_provider = {
     SANDLOT_TABLE(modal),

@@ -7,11 +7,6 @@
 #include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
-struct http_relay_places *ports_places(void *sandbox)
-{
-    return &((struct sandbox *)sandbox)->places;
-}
-
 /* ---- the tunnel ----------------------------------------------------------------------------------------------------
  */
 

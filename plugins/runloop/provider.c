@@ -37,7 +37,7 @@ static void runloop_close(void *provider)
     free(provider);
 }
 
-HTTP_RELAY(runloop, ports_find, ports_places)
+HTTP_RELAY(runloop, ports_find, struct sandbox, places)
 
 static const struct sandlot_provider runloop_provider = {
     SANDLOT_TABLE(runloop),

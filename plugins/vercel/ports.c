@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-struct http_relay_places *ports_places(void *sandbox)
-{
-    return &((struct sandbox *)sandbox)->places;
-}
-
 static enum sandlot_status no_route(struct sandlot_call *call, const struct sandbox *sandbox, uint16_t port)
 {
     return sandlot_fail(call, SANDLOT_UNSUPPORTED,

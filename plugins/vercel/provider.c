@@ -35,7 +35,7 @@ static void vercel_close(void *provider)
     free(provider);
 }
 
-HTTP_RELAY(vercel, ports_find, ports_places)
+HTTP_RELAY(vercel, ports_find, struct sandbox, places)
 
 static const struct sandlot_provider vercel_provider = {
     SANDLOT_TABLE(vercel),

@@ -57,6 +57,11 @@ void http_relay_places_clear(struct http_relay_places *places)
     pthread_mutex_destroy(&places->lock);
 }
 
+static struct http_relay_places *places_of(const struct http_relay *relay, void *sandbox)
+{
+    return (struct http_relay_places *)((char *)sandbox + relay->places_at);
+}
+
 static int64_t utc_ms(void)
 {
     struct timespec now;
@@ -131,7 +136,7 @@ static enum sandlot_status find_anew(struct sandlot_call *call, const struct htt
 static enum sandlot_status find(struct sandlot_call *call, const struct http_relay *relay, void *provider,
                                 void *sandbox, uint16_t port, struct http_relay_place *place)
 {
-    struct http_relay_places *places = relay->places(sandbox);
+    struct http_relay_places *places = places_of(relay, sandbox);
 
     if (recall(places, port, place))
         return SANDLOT_OK;
@@ -300,7 +305,7 @@ enum sandlot_status http_relay_connect(struct sandlot_call *call, const struct h
 {
     struct exchange exchange = {.call = call,
                                 .connection = connection,
-                                .places = relay->places(sandbox),
+                                .places = places_of(relay, sandbox),
                                 .in = {.limit = HTTP_RELAY_HEAD + BLOCK}};
 
     exchange.answer = (struct sandlot_sink){sizeof(exchange.answer), &exchange, on_answer};

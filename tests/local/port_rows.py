@@ -107,6 +107,13 @@ def both(host, port):
         duplex(connection, b"client", b"server")
 
 
+def through(host, port):
+    """64 MiB to an echo and back."""
+    with dial(host, port) as connection:
+        connection.sendall(b"e")
+        duplex(connection, b"client", b"client")
+
+
 def closing(host, port):
     """The server's half is closed first: that arrives, and what is sent after it does too."""
     with dial(host, port) as connection:

@@ -86,3 +86,33 @@ ports() {
     gone "$box"
     service_empty "nothing is left at the service after: ports"
 }
+
+# ---- ports that carry any bytes: both ends are tests/local/port_rows.py ----------------------------------------------
+
+# bytes_serve PORT: that server in $box
+bytes_serve() {
+    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" rows.py <tests/local/port_rows.py >/dev/null
+    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- "(/usr/bin/python3 rows.py server 127.0.0.1 $1 ready-$1 >/dev/null 2>&1 &)" </dev/null
+    until_true 60 "$SANDLOT" -q read "${provider[@]}" --sandbox-id "$box" "ready-$1" >/dev/null 2>&1
+}
+
+# bytes_forward PORT...: begins to forward them. Sets $forwarder; what is said is in $scratch/port.out and .err.
+bytes_forward() {
+    : >"$scratch/port.out"
+    timeout -k 5 "$LIMIT" "$SANDLOT" port "${provider[@]}" "$box" "${@/#/0:}" >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+}
+
+# bytes_client CASE PORT: a client of port_rows.py
+bytes_client() {
+    timeout -k 5 "$LIMIT" python3 tests/local/port_rows.py "$1" 127.0.0.1 \
+        "$(sed -nE "s/^127\.0\.0\.1:([0-9]+) -> $2\$/\1/p" "$scratch/port.out")" 2>"$scratch/client.err"
+}
+
+# bytes_ended STATUS: the forwarding ends by a signal
+bytes_ended() {
+    kill "$forwarder"
+    wait "$forwarder"
+    check "a signal ends the forwarding" test "$?" = 143
+}

@@ -141,6 +141,38 @@ terminals() {
     gone "$id"
 }
 
+# relays ID: how many programs in container ID carry a connection, besides the server, which is an nc as well
+relays() { exec_in "$1" -- 'echo $(($(grep -l "^nc$" /proc/[0-9]*/comm | wc -l) - 1))'; }
+no_relay() { [ "$(relays "$1")" = 0 ]; }
+
+# Bytes to a server of BusyBox, by BusyBox, in a container without a network.
+ports() {
+    local forwarder
+    made
+    box=$id
+    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$id" server >/dev/null <<'SERVER'
+#!/bin/sh
+case $(dd bs=1 count=1 2>/dev/null) in
+    e) exec cat ;;
+    h) sha256sum | { read -r digest rest; printf %s "$digest"; } ;;
+esac
+SERVER
+    exec_in "$id" -- 'chmod 755 server; (nc -ll -p 7001 -e /workspace/server >/dev/null 2>&1 &)'
+    bytes_forward 7001 7002
+    check "$engine: a server is reached" bytes_client echo 7001
+    check "$engine: what is sent after one's own end is answered" bytes_client half 7001
+    check "$engine: 64 MiB to an echo and back" bytes_client through 7001
+    check "$engine: a refused connection is ended" bytes_client refused 7002
+    check "$engine: and it is said what does listen" until_true 60 grep -q 'nothing listens on port 7002 in the sandbox; 7001 does' "$scratch/port.err"
+    check "$engine: no program of a connection is left" until_true 60 no_relay "$id"
+    bytes_client hold 7001 >"$scratch/held" &
+    until_true 60 grep -qs held "$scratch/held"
+    check "$engine: a connection has a program in the container" test "$(relays "$id")" = 1
+    bytes_ended
+    check "$engine: and the program of a connection that was open" until_true 60 no_relay "$id"
+    gone "$id"
+}
+
 # The conformance kit's table of operations, which needs the capability of a root whom no permission stops.
 kit() {
     "$SANDLOT" plugin check --only operations "$BUILD/builtins/docker.so" "${provider[@]:2}" "${making[@]}" --param capabilities=DAC_OVERRIDE \
@@ -224,7 +256,7 @@ for engine in ${ENGINES:-podman dockerd}; do
     "${engine}_start" "${options[@]}" || continue
     image_import
     provider=(--sandbox docker --param "base_url=unix://$socket")
-    for step in ${STEPS:-walls lives snapshots terminals kit elsewhere}; do "$step"; done
+    for step in ${STEPS:-walls lives snapshots terminals ports kit elsewhere}; do "$step"; done
     [ "$engine" != dockerd ] || by_tls
     by_ssh
     # The table knows root as somebody whom no permission stops, which takes this capability.

@@ -118,6 +118,67 @@ passing_over() { # OF-HOSTCONFIG
     vendor_again
 }
 
+# bare PROGRAM...: a container in which there are, of the programs that can carry a connection, only these; sets $box
+bare() {
+    local making=("${making[@]}")
+    made || return
+    exec_in "mkdir bin && cd bin && ln -s /usr/bin/* . && rm -f python* perl* nc* busybox && for p in $*; do
+        case \$p in nc) ln -s /usr/bin/busybox nc ;; *) ln -s /usr/bin/\$p \$p ;; esac; done" || not_ok "programs: $*" "$out"
+    "$SANDLOT" -q snapshot "${provider[@]}" --name "bare$*" "$id" >/dev/null </dev/null
+    gone "$id"
+    making+=(--param 'environment={"PATH":"/workspace/bin"}' --sandbox-snapshot-name "bare$*")
+    made || return
+    box=$id
+    check "it has no other programs: $*" test "$(exec_in 'for f in python3 perl nc busybox; do command -v $f; done' | tr '\n' ' ')" = "${*/#//workspace/bin/}${*:+ }"
+}
+
+# Connections by whatever program the container has for them.
+relays() { # PROGRAM
+    local forwarder
+    bare "$1" || return
+    bytes_serve 7001
+    bytes_forward 7001 7002
+    check "$1: a server is reached" bytes_client echo 7001
+    check "$1: what is sent after one's own end is answered" bytes_client half 7001
+    [ "$extent" = quick ] && [ "$1" != nc ] || check "$1: 64 MiB each way at once" bytes_client both 7001
+    check "$1: a refused connection is ended" bytes_client refused 7002
+    check "$1: and it is said what does listen" until_true 60 grep -q 'nothing listens on port 7002 in the sandbox; 7001 does' "$scratch/port.err"
+    bytes_ended
+    gone "$box"
+    service_empty "$1: nothing is left"
+}
+
+# What goes wrong ends the connection, is told in one sentence, and the forwarding goes on.
+connections() {
+    local forwarder
+    bare || return
+    bytes_serve 7001
+    bytes_forward 7001
+    bytes_client refused 7001
+    check "a container without a program for it: which it may be" until_true 60 grep -q 'neither python3 nor perl nor BusyBox' "$scratch/port.err"
+    bytes_ended
+    gone "$box"
+    bare python3 || return
+    bytes_serve 7001
+    bytes_forward 7001
+    start_rule '{"status":500,"body":{"message":"no more processes"}}'
+    bytes_client refused 7001
+    check "a refusal is told in the engine's words" until_true 60 grep -q 'no more processes' "$scratch/port.err"
+    start_rule '{"drop":"before"}'
+    check "no answer to the start ends the connection" bytes_client refused 7001
+    start_rule '{"truncate_bytes":3}'
+    check "so does half a frame" bytes_client refused 7001
+    start_rule '{"garbage":true}'
+    check "and what is no frame" bytes_client refused 7001
+    faults '[]'
+    check "the next one works" bytes_client echo 7001
+    gone "$box"
+    bytes_client refused 7001
+    wait "$forwarder"
+    check "a container that has gone ends the forwarding" test "$?" = 3
+    service_empty "nothing is left after the connections"
+}
+
 # The addresses that people write, before anything is sent.
 addresses() {
     local said
@@ -129,7 +190,8 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
 }
 
-for step in streams versions pulls terminals addresses; do part "$step"; done
+for step in streams versions pulls terminals addresses connections; do part "$step"; done
+for program in python3 perl nc busybox; do part relays "$program"; done
 prepare=(passing_over Memory)
 part limits memory_mb
 prepare=(passing_over NanoCpus)

@@ -4,9 +4,9 @@
  *
  *   static enum sandlot_status find(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port,
  *                                   int64_t ttl_ms, struct http_relay_place *place);
- *   static struct http_relay_places *places(void *sandbox) { return &((struct acme_sandbox *)sandbox)->places; }
+ *   struct acme_sandbox { ... struct http_relay_places places; };
  *
- *   HTTP_RELAY(acme, find, places)
+ *   HTTP_RELAY(acme, find, struct acme_sandbox, places)
  *   ... .connect_port = acme_connect_port, .port_url = acme_port_url, and M(capabilities, "ports urls")
  *
  * Such a URL carries HTTP/1 and WebSockets and nothing else. A connection's one request gets the host of the URL and
@@ -22,6 +22,7 @@
 #include <sandlot/sdk/http.h>
 
 #include <pthread.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,7 +52,7 @@ struct http_relay {
      * says what has to be declared when a sandbox is made. */
     enum sandlot_status (*find)(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port, int64_t ttl_ms,
                                 struct http_relay_place *place);
-    struct http_relay_places *(*places)(void *sandbox);
+    size_t places_at; /* where in the handle of a sandbox its struct http_relay_places is */
 };
 
 /* connect_port and port_url of the ABI. */
@@ -61,8 +62,10 @@ enum sandlot_status http_relay_url(struct sandlot_call *call, const struct http_
                                    void *sandbox, uint16_t port, int64_t ttl_ms,
                                    const struct sandlot_port_answer *answer);
 
-#define HTTP_RELAY(prefix, find_, places_)                                                                     \
-    static const struct http_relay prefix##_relay = {find_, places_};                                          \
+/* Defines both, as PREFIX_connect_port and PREFIX_port_url. The handle of a sandbox is a TYPE_, whose MEMBER_ is a
+ * struct http_relay_places. */
+#define HTTP_RELAY(prefix, find_, type_, member_)                                                              \
+    static const struct http_relay prefix##_relay = {find_, offsetof(type_, member_)};                         \
     static enum sandlot_status prefix##_connect_port(struct sandlot_call *call, void *provider, void *sandbox, \
                                                      const struct sandlot_connection *connection)              \
     {                                                                                                          \
