@@ -138,6 +138,24 @@ static struct machine_fact open_network(void)
     return (struct machine_fact){"open_network", strdup("by pasta"), NULL};
 }
 
+/* What local sandboxes trust of the machine, and to which those with credentials add an authority of their own: the
+ * first file that the provider finds too (Debian, Fedora, Alpine). */
+static struct machine_fact authorities(void)
+{
+    static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                         "/etc/ssl/cert.pem"};
+    static const char advice[] = "install the package ca-certificates to give local sandboxes credentials";
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        struct stat status;
+
+        if (access(places[i], R_OK) == 0 && stat(places[i], &status) == 0)
+            return (struct machine_fact){"authorities", strdup(status.st_size > 0 ? places[i] : "an empty file"),
+                                         status.st_size > 0 ? NULL : advice};
+    }
+    return (struct machine_fact){"authorities", strdup("none"), advice};
+}
+
 size_t machine_facts(struct machine_fact *facts)
 {
     size_t count = 0;
@@ -151,6 +169,7 @@ size_t machine_facts(struct machine_fact *facts)
     facts[count++] = overlay();
     facts[count++] = images();
     facts[count++] = open_network();
+    facts[count++] = authorities();
     for (size_t i = 0; i < count; i++)
         if (!facts[i].value)
             facts[i].value = strdup("");

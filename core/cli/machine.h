@@ -10,7 +10,7 @@ struct machine_fact {
     const char *advice; /* what to do about it; NULL: it is fine */
 };
 
-enum { MACHINE_FACTS = 9 };
+enum { MACHINE_FACTS = 10 };
 
 /* Fills at most MACHINE_FACTS facts and returns their number. To be cleared. */
 size_t machine_facts(struct machine_fact *facts);

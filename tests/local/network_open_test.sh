@@ -221,6 +221,13 @@ lacking() {
     refused passt "package passt"
     umount "$(realpath /usr/bin/pasta)"
     by --json doctor
+    check "$who: doctor names the authorities that a box with credentials adds to" \
+        jq -e '.machine.authorities == {value: "/etc/ssl/certs/ca-certificates.crt", advice: null}' <<<"$out"
+    mount --bind /dev/null "$(realpath /etc/ssl/certs/ca-certificates.crt)"
+    by --json doctor
+    check "$who: and tells that there are none" jq -e '.machine.authorities.advice | contains("package ca-certificates")' <<<"$out"
+    umount "$(realpath /etc/ssl/certs/ca-certificates.crt)"
+    by --json doctor
     check "$who: doctor is content with both" jq -e '.machine.open_network.advice == null' <<<"$out"
     by create --network open --param confinement=landlock
     check "$who: landlock alone has no such network" grep -q landlock <<<"$err"
