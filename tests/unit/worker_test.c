@@ -347,7 +347,7 @@ static void use_ids(const struct provider *provider)
     struct bytes taken = {0};
     const struct sandlot_sink sink = SINK(&taken);
     const struct sandlot_label labels[] = {{"k", "v"}, {"empty", ""}, {"third", NULL}};
-    struct sandlot_create request = {sizeof(request), NULL, "snap", "run-1", labels, 2, 1, INT64_MAX, 1, NULL};
+    struct sandlot_create request = {sizeof(request), NULL, "snap", "run-1", labels, 2, 1, INT64_MAX, 1, NULL, NULL, 0};
     const struct sandlot_provider *table = &provider->table;
     struct host_call call;
     struct sandlot_call *at = begin(provider, &call, 60000, -1);
@@ -369,7 +369,7 @@ static void use_ids(const struct provider *provider)
 static void *create(const struct provider *provider, const char *id, const char *snapshot, const char *run_label)
 {
     const struct sandlot_label labels[] = {{"k", "v"}};
-    struct sandlot_create request = {sizeof(request), id, snapshot, run_label, labels, 1, 5, 6, 0, NULL};
+    struct sandlot_create request = {sizeof(request), id, snapshot, run_label, labels, 1, 5, 6, 0, NULL, NULL, 0};
     struct host_call call;
     void *sandbox = NULL;
     struct sandlot_call *at = begin(provider, &call, 60000, -1);
