@@ -116,8 +116,9 @@ $(BUILD)/libsandlot.a: $(CORE_OBJECTS)
 	@rm -f $@
 	$(call quiet,AR  )$(AR) rcs $@ $^
 
+# It stays mapped when its last handle is closed, as Node.js does at its end: threads that wait for jobs run its code.
 $(BUILD)/libsandlot.so.$(VERSION): $(CORE_OBJECTS) core/libsandlot.map
-	$(call quiet,LINK)$(CXX) $(LINK_SHARED) $(SANITIZE) -Wl,-soname,$(SONAME) -Wl,--version-script,core/libsandlot.map $(CXX_RUNTIME) \
+	$(call quiet,LINK)$(CXX) $(LINK_SHARED) $(SANITIZE) -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,--version-script,core/libsandlot.map $(CXX_RUNTIME) \
 	    -o $@ $(CORE_OBJECTS) $(CORE_LIBRARIES)
 
 $(BUILD)/$(SONAME): $(BUILD)/libsandlot.so.$(VERSION)

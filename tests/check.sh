@@ -78,7 +78,7 @@ again='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_
 same_for_user='operations/(large_tree|sparse|round_trips)|mcp/(conformance|inspector|langchain|stdio_client)'
 same_for_root='operations/gnu'
 
-with_sanitizers() { { black_box "$1" && unit "$1"; } | grep -vE "$unsanitized" | leave "$again"; }
+with_sanitizers() { { black_box "$1" && unit "$1" && printf '%s\n' tests/python/python_test.sh tests/javascript/javascript_test.sh; } | grep -vE "$unsanitized" | leave "$again"; }
 as_root() { # what with_sanitizers leaves out; with --all also what the walls and the installation are for root in the build that ships
     { black_box "$1" && unit "$1"; } | grep -E "$unsanitized" | leave "$again|$same_for_root"
     failing_allocators "$1"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the binaries export and load: libsandlot.so only sandlot_*, providers only their entry function, and no library that would
+# What the binaries export and load: libsandlot.so only sandlot_*, and it stays loaded, providers only their entry function, and no library that would
 # cost start-up time or does not belong into the core.
 set -u
 
@@ -19,6 +19,9 @@ missing=$(comm -23 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | sort)
 [ -z "$missing" ] || complain "sandlot.h declares what libsandlot.so does not have: $missing"
 undeclared=$(comm -13 <(echo "$declared") <(exported "$BUILD/libsandlot.so" | grep '^sandlot_' | sort) | tr '\n' ' ')
 [ -z "$undeclared" ] || complain "libsandlot.so exports what sandlot.h does not declare: $undeclared"
+
+# A program that unloads it while one of its threads waits, or is about to, would crash.
+readelf -d "$BUILD/libsandlot.so" | grep -q NODELETE || complain "libsandlot.so can be unloaded under its threads"
 
 shopt -s nullglob
 providers=("$BUILD"/builtins/*.so "$BUILD"/plugins/*.so)
