@@ -51,10 +51,14 @@ if [ "$status" = 0 ]; then
     passes "local passes its life" --only lifecycle "$BUILD/builtins/local.so"
     passes "local passes all operations" --only operations "$BUILD/builtins/local.so"
     check "with no row skipped" test -z "$(grep SKIP "$scratch/tap")"
+    for group in processes ports; do
+        passes "local passes its $group" --only "$group" "$BUILD/builtins/local.so"
+        check "with none skipped" test -z "$(grep SKIP "$scratch/tap")"
+    done
 else
     echo "ok local # SKIP there are no boxes here"
 fi
-for group in table lifecycle execute secrets; do
+for group in table lifecycle execute processes ports secrets; do
     passes "the faulty one without a fault: $group" --only "$group" --param folder="$scratch/boxes" "$faulty"
 done
 passes "without a fault: robustness" --only robustness --cycles 60 --param folder="$scratch/boxes" "$faulty"
@@ -65,7 +69,7 @@ passes "without a fault: robustness" --only robustness --cycles 60 --param folde
         '^ok [0-9]* - lifecycle: all of it # SKIP set CONFORMANCE_FAULTY_KEY$' "$scratch/tap"
     check "nothing fails then" test "$status" = 0
     check "and the result says what is missing" grep -qxF \
-        '# result: incomplete (lifecycle, execute, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
+        '# result: incomplete (lifecycle, execute, processes, ports, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
     check "in the report too" grep -q '^- result: \*\*incomplete\*\* (lifecycle, .* not run: set CONFORMANCE_FAULTY_KEY)$' "$scratch/report.md"
     check "which has a row for each" grep -qxF '| operations | not run: set CONFORMANCE_FAULTY_KEY | | |' "$scratch/report.md"
     exit "$failures"
