@@ -60,6 +60,8 @@ void group_loading(const struct kit *kit); /* the last part of it alone */
 void group_table(const struct kit *kit);
 void group_lifecycle(const struct kit *kit);
 void group_execute(const struct kit *kit);
+void group_processes(const struct kit *kit);
+void group_ports(const struct kit *kit);
 void group_operations(const struct kit *kit);
 void group_robustness(const struct kit *kit);
 void group_secrets(const struct kit *kit);

@@ -19,7 +19,7 @@ static const char usage[] =
     "  --provider NAME    which provider of the file (the first)\n"
     "  --param KEY=VALUE  a parameter of the provider; may be given several times\n"
     "  --static           look at the file only: no sandboxes\n"
-    "  --only GROUP       static, table, lifecycle, execute, operations, robustness or secrets\n"
+    "  --only GROUP       static, table, lifecycle, execute, processes, ports, operations, robustness or secrets\n"
     "  --cycles N         how often to use a sandbox in the search for leaks (300)\n"
     "  --in-process       load the provider into this program, for a debugger\n"
     "  --report FILE      write the summary as Markdown too\n"
@@ -35,8 +35,8 @@ static int complain(const char *what, const char *word)
 
 static bool is_group(const char *name)
 {
-    static const char *const names[] = {"static",     "table",      "lifecycle", "execute",
-                                        "operations", "robustness", "secrets"};
+    static const char *const names[] = {"static", "table",      "lifecycle",  "execute", "processes",
+                                        "ports",  "operations", "robustness", "secrets"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)

@@ -10,5 +10,7 @@ vendor_use docker
 provider=(--sandbox docker --param "base_url=$url" --param image=debian:stable)
 
 vendor_kit
+part kit_group processes
+part kit_group ports
 parts_run
 vendor_sound
