@@ -326,9 +326,10 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
 
     *exchange.response = (struct http_response){.retry_ms = -1};
     if (!request->target)
-        return http_fail(call, client, SANDLOT_INVALID_ARGUMENT,
-                         "%s cannot be asked for a thing whose id is empty, \".\" or \"..\"; check the id",
-                         client->service);
+        return http_fail(
+            call, client, SANDLOT_INVALID_ARGUMENT,
+            "%s cannot be asked for a thing whose id is empty, \".\" or \"..\", or memory is short; check the id",
+            client->service);
     exchange.url = http_absolute(client, request->target);
     if (!exchange.url)
         return out_of_memory(&exchange);

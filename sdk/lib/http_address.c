@@ -118,23 +118,31 @@ void http_learn_password(struct http_client *client, const char *url)
         sdk_secrets_add(&client->secrets, meant);
 }
 
-static bool same_part(CURLU *one, CURLU *other, CURLUPart part)
+static CURLUcode compare(CURLU *one, CURLU *other, CURLUPart part, bool *same)
 {
     CLEANUP(free_part) char *a = NULL;
     CLEANUP(free_part) char *b = NULL;
+    CURLUcode code = curl_url_get(one, part, &a, CURLU_DEFAULT_PORT);
 
-    return curl_url_get(one, part, &a, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-           curl_url_get(other, part, &b, CURLU_DEFAULT_PORT) == CURLUE_OK && strcasecmp(a, b) == 0;
+    if (code == CURLUE_OK)
+        code = curl_url_get(other, part, &b, CURLU_DEFAULT_PORT);
+    *same = *same && code == CURLUE_OK && strcasecmp(a, b) == 0;
+    return code;
 }
 
-bool http_same_origin(const char *one, const char *other)
+int http_same_origin(const char *one, const char *other)
 {
+    static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
     CLEANUP(free_url) CURLU *a = curl_url();
     CLEANUP(free_url) CURLU *b = curl_url();
+    CURLUcode code = a && b ? curl_url_set(a, CURLUPART_URL, one, 0) : CURLUE_OUT_OF_MEMORY;
+    bool same = true;
 
-    return a && b && curl_url_set(a, CURLUPART_URL, one, 0) == CURLUE_OK &&
-           curl_url_set(b, CURLUPART_URL, other, 0) == CURLUE_OK && same_part(a, b, CURLUPART_SCHEME) &&
-           same_part(a, b, CURLUPART_HOST) && same_part(a, b, CURLUPART_PORT);
+    if (code == CURLUE_OK)
+        code = curl_url_set(b, CURLUPART_URL, other, 0);
+    for (size_t i = 0; code == CURLUE_OK && i < sizeof(parts) / sizeof(parts[0]); i++)
+        code = compare(a, b, parts[i], &same);
+    return code == CURLUE_OUT_OF_MEMORY ? -1 : code == CURLUE_OK && same;
 }
 
 char *http_shown_url(const char *url, bool with_scheme)

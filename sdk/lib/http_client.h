@@ -84,7 +84,8 @@ char *http_absolute(const struct http_client *client, const char *target);
 /* Keeps the password in URL, if there is one, out of messages from now on. */
 void http_learn_password(struct http_client *client, const char *url);
 
-bool http_same_origin(const char *one, const char *other);
+/* 1: they have one origin. 0: they have not, or one of them is no URL. -1: out of memory. */
+int http_same_origin(const char *one, const char *other);
 
 /* Is it https? */
 bool http_is_secure(const char *url);

@@ -113,6 +113,7 @@ static bool is_replaced(const char *line, const char *const *by)
 
 static const char unfit[] = "a header of the request has a newline or another character that cannot be sent; "
                             "check keys and parameters";
+static const char no_memory[] = "there is not enough memory for a request; free some";
 
 /* Adds the lines of HEADERS. Those that may not leave the client's origin only go there. */
 static const char *add_lines(struct curl_slist **list, const char *const *headers, const char *const *replaced_by,
@@ -124,7 +125,7 @@ static const char *add_lines(struct curl_slist **list, const char *const *header
         if (foreign && !http_is_header(*headers, "Accept") && !http_is_header(*headers, "Range"))
             continue;
         if (!is_replaced(*headers, replaced_by) && !append(list, *headers))
-            return "there is not enough memory for a request; free some";
+            return no_memory;
     }
     return NULL;
 }
@@ -147,7 +148,7 @@ static const char *add_own(struct curl_slist **list, const struct http_request *
     size_t count = 1;
 
     if (!type_line || !key_line)
-        return "there is not enough memory for a request; free some";
+        return no_memory;
     if (has_body(request) && !request->parts)
         lines[count++] = type_line;
     if (request->idempotency_key)
@@ -156,7 +157,7 @@ static const char *add_own(struct curl_slist **list, const struct http_request *
     struct curl_slist *longer = fault ? NULL : curl_slist_append(*list, lines[0]);
 
     if (!fault && !longer)
-        return "there is not enough memory for a request; free some";
+        return no_memory;
     *list = longer ? longer : *list;
     return fault;
 }
@@ -165,20 +166,21 @@ struct curl_slist *http_headers(struct sandlot_call *call, const struct http_cli
                                 const struct http_request *request, const char *url, enum sandlot_status *status)
 {
     struct curl_slist *list = NULL;
-    bool foreign = !http_same_origin(url, client->base_url);
-    const char *fault = parts_are_fit(request)
-                            ? add_lines(&list, (const char *const *)client->headers, request->headers, foreign)
-                            : unfit;
-
+    const bool relative = *request->target == '/';
+    const int home = http_same_origin(url, client->base_url);
     /* A request that was made for another origin from the beginning has its own headers, but never the client's. */
+    const int own = home || relative ? home : http_same_origin(url, request->target);
+    const char *fault = home < 0 || own < 0 ? no_memory : parts_are_fit(request) ? NULL : unfit;
+
     if (!fault)
-        fault = add_lines(&list, request->headers, NULL,
-                          foreign && (*request->target == '/' || !http_same_origin(url, request->target)));
-    if (!fault && (!foreign || *request->target != '/'))
+        fault = add_lines(&list, (const char *const *)client->headers, request->headers, !home);
+    if (!fault)
+        fault = add_lines(&list, request->headers, NULL, !own);
+    if (!fault && (home || !relative))
         fault = add_own(&list, request);
     if (!fault)
         return list;
     curl_slist_free_all(list);
-    *status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s", fault);
+    *status = sandlot_fail(call, fault == unfit ? SANDLOT_INVALID_ARGUMENT : SANDLOT_INTERNAL, "%s", fault);
     return NULL;
 }

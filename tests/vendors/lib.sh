@@ -355,6 +355,24 @@ says() { grep -q -- "$1" <<<"$out"; } # what they answered last
 # shellcheck disable=SC2034 # of enum sandlot_status
 readonly ok=0 not_found=1 auth=2 invalid=3 unsupported=4
 
+# ---- no memory -------------------------------------------------------------------------------------------------------
+
+# vendor_starved: memory runs out while the provider works, see common/starved.c; at more places where everything is asked for
+vendor_starved() { part starved; }
+starved() {
+    local library=$BUILD/builtins/$vendor.so stride=53
+    [ -e "$library" ] || library=$BUILD/plugins/$vendor.so
+    nm -D "$library" | grep -q __asan && return # it has an allocator of its own
+    [ -z "${SANDLOT_TEST_SLOW:-}" ] || stride=7
+    if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -rdynamic -Iinclude -o "$scratch/starved" tests/vendors/common/starved.c -ldl -lffi 2>"$scratch/err"; then
+        not_ok "the program whose memory runs out is built" "$(cat "$scratch/err")"
+        return
+    fi
+    # It says itself what it found.
+    timeout -k 5 900 "$scratch/starved" "$library" "$vendor" "$url" "$stride" </dev/null || failures=$((failures + 1))
+    service_empty "nothing is left at the service after: memory runs out"
+}
+
 # A provider with sanitizers needs a program that begins with them.
 build_calls() {
     local flags=

@@ -47,6 +47,7 @@ vendor_lifecycle
 vendor_counts 1 3 3 5 4 2 22 21 2 1 4
 vendor_network sandbox0_network
 vendor_faults
+vendor_starved
 vendor_rows
 parts_run
 vendor_sound
