@@ -13,6 +13,7 @@ struct job_arguments {
     bool (*each_change)(void *context, const struct sandlot_change *change);
     bool (*each_applied)(void *context, const struct sandlot_change *change, const struct sandlot_error *problem);
     bool (*each_sandbox)(void *context, const struct sandlot_listed_sandbox *sandbox);
+    bool (*each_volume)(void *context, const struct sandlot_volume_state *volume);
     void *context;
     struct sandlot *sandlot; /* of calls without a session, and what they are about */
     const char *id;

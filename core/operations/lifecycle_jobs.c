@@ -1,4 +1,4 @@
-/* The asynchronous forms of the calls that need no session: lists, pausing, snapshots, forks, leftovers. */
+/* The asynchronous forms of the calls that need no session: lists, pausing, snapshots, forks, volumes, leftovers. */
 #include "operations/jobs.h"
 
 static int run_list(struct sandlot_session *session, const void *request, const struct job_arguments *arguments,
@@ -96,6 +96,38 @@ struct sandlot_job *sandlot_submit_delete_snapshot(struct sandlot *sandlot, cons
                                                    const char *name, struct sandlot_error *error)
 {
     static const struct job_call call = JOB_CALL(sandlot_target, run_delete_snapshot);
+
+    return job_submit(NULL, &call, target, (struct job_arguments){.sandlot = sandlot, .name = name}, error);
+}
+
+static int run_list_volumes(struct sandlot_session *session, const void *request, const struct job_arguments *arguments,
+                            struct sandlot_error *error)
+{
+    (void)session;
+    return sandlot_list_volumes(arguments->sandlot, request, arguments->each_volume, arguments->context, error);
+}
+
+struct sandlot_job *sandlot_submit_list_volumes(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                bool (*each)(void *context, const struct sandlot_volume_state *volume),
+                                                void *context, struct sandlot_error *error)
+{
+    static const struct job_call call = JOB_CALL(sandlot_target, run_list_volumes);
+
+    return job_submit(NULL, &call, target,
+                      (struct job_arguments){.sandlot = sandlot, .each_volume = each, .context = context}, error);
+}
+
+static int run_delete_volume(struct sandlot_session *session, const void *request,
+                             const struct job_arguments *arguments, struct sandlot_error *error)
+{
+    (void)session;
+    return sandlot_delete_volume(arguments->sandlot, request, arguments->name, error);
+}
+
+struct sandlot_job *sandlot_submit_delete_volume(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                 const char *name, struct sandlot_error *error)
+{
+    static const struct job_call call = JOB_CALL(sandlot_target, run_delete_volume);
 
     return job_submit(NULL, &call, target, (struct job_arguments){.sandlot = sandlot, .name = name}, error);
 }

@@ -1153,6 +1153,14 @@ SANDLOT_API int sandlot_list_volumes(struct sandlot *sandlot, const struct sandl
 SANDLOT_API int sandlot_delete_volume(struct sandlot *sandlot, const struct sandlot_target *target, const char *name,
                                       struct sandlot_error *error);
 
+/* Both as jobs; what is given must stay valid until the job is freed. */
+SANDLOT_API struct sandlot_job *sandlot_submit_list_volumes(
+    struct sandlot *sandlot, const struct sandlot_target *target,
+    bool (*each)(void *context, const struct sandlot_volume_state *volume), void *context, struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_delete_volume(struct sandlot *sandlot,
+                                                             const struct sandlot_target *target, const char *name,
+                                                             struct sandlot_error *error);
+
 #ifdef __cplusplus
 }
 #endif

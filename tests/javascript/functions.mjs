@@ -15,7 +15,8 @@ const groups = {
     export_changes: ['Changes', 'export'], apply_changes: ['Changes', 'apply'], show_network: ['Network', 'show'], change_network: ['Network', 'change'],
     read_network_log: ['Network', 'log'], port_url: ['Ports', 'url'], list: ['Sandboxes', 'list'], delete: ['Sandboxes', 'delete'],
     pause: ['Sandboxes', 'pause'], resume: ['Sandboxes', 'resume'], snapshot: ['Sandboxes', 'snapshot'], list_snapshots: ['Sandboxes', 'snapshots'],
-    delete_snapshot: ['Sandboxes', 'deleteSnapshot'], fork: ['Sandboxes', 'fork'], collect_garbage: ['Sandboxes', 'collectGarbage'],
+    delete_snapshot: ['Sandboxes', 'deleteSnapshot'], fork: ['Sandboxes', 'fork'],
+    list_volumes: ['Sandboxes', 'volumes'], delete_volume: ['Sandboxes', 'deleteVolume'], collect_garbage: ['Sandboxes', 'collectGarbage'],
 };
 const alone = {
     call_tool: ['Sandbox', 'tool'], submit_tool: ['Sandbox', 'tool'], can_change_network: ['Network', 'canChange'], has_network_log: ['Network', 'hasLog'],

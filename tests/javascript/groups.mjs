@@ -169,6 +169,24 @@ tests['the sandboxes of a provider: pause, snapshots, forks'] = async () => {
     fs.rmSync(folder, { recursive: true });
 };
 
+tests['volumes outlive their sandbox'] = async () => {
+    const name = `kept-${route}`;
+    const sandboxes = new Sandboxes({ route });
+    const ours = async () => (await sandboxes.volumes()).filter((volume) => volume.name === name);
+    const first = await Sandbox.open({ route, volumes: [`${name}:/kept`] });
+    await first.write('/kept/note', 'x'.repeat(5000));
+    const [found] = await ours();
+    assert.ok(found.bytes >= 5000 && found.limitBytes > 0 && found.usedAt);
+    assert.deepEqual([found.writers, found.readers], [1, 0]);
+    await assert.rejects(sandboxes.deleteVolume(name), code('quota'));
+    await first.close();
+    const second = await Sandbox.open({ route, volumes: [`${name}:/again:ro`] });
+    assert.equal((await second.download('/again/note')).length, 5000);
+    await second.close();
+    await sandboxes.deleteVolume(name);
+    assert.deepEqual(await ours(), []);
+};
+
 let failed = 0;
 const box = await Sandbox.open({ route, network: 'off' });
 const bound = { execute: box.execute.bind(box), processes: box.processes, ports: box.ports };

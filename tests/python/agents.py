@@ -251,7 +251,7 @@ async def providers():
     provider = SandlotProvider()
     told = provider.metadata
     check("metadata before", isinstance(told, SandboxProviderMetadata) and (told.name, told.working_dir) == ("sandlot", "/workspace"))
-    check("metadata: what local can", told.supports_sandbox_id and not told.supports_snapshot_name, told)
+    check("metadata: what local can", told.supports_sandbox_id and told.supports_snapshot_name, told)
     box = provider.get_or_create(sandbox_id=None)  # blocks the loop, as dcode does
     check("made inside a running event loop", box.execute("echo on").output == "on\n")
     again = await SandlotProvider().aget_or_create(sandbox_id=box.id)

@@ -26,7 +26,7 @@ CALLED = {
 }
 PROVIDER = {
     "list": "list", "delete": "delete", "pause": "pause", "resume": "resume", "snapshot": "snapshot", "list_snapshots": "snapshots",
-    "delete_snapshot": "delete_snapshot", "fork": "fork", "collect_garbage": "collect_garbage",
+    "delete_snapshot": "delete_snapshot", "fork": "fork", "list_volumes": "volumes", "delete_volume": "delete_volume", "collect_garbage": "collect_garbage",
 }
 FORWARD = {"forward_port": "port", "forward_descriptor": "fileno", "forward_close": "close"}
 MODULE = {

@@ -178,10 +178,23 @@ async def provider(kind, sandboxes, options):
     check(f"{kind}: it is gone", await sandboxes.snapshots() == [])
     fork = await sandboxes.fork(name)
     check(f"{kind}: a fork", fork != name and fork in [each.id for each in await sandboxes.list()], fork)
+    await raises(f"{kind}: no volumes", "not_supported", sandboxes.volumes())
     await sandboxes.delete(fork)
     await sandboxes.delete(name)
     check(f"{kind}: both are gone", await sandboxes.list() == [])
     check(f"{kind}: nothing is left", await sandboxes.collect_garbage() == [])
+
+
+async def volumes(kind, at_home):
+    with Sandbox(volumes=[f"{kind}-kept:/kept"]) as box:
+        box.write("/kept/note", b"x" * 5000)
+        [found] = [each for each in await at_home.volumes() if each.name == f"{kind}-kept"]
+        check(f"{kind}: a volume", found.bytes >= 5000 and found.limit_bytes and (found.writers, found.readers) == (1, 0), found)
+        await raises(f"{kind}: a volume in use", "quota", at_home.delete_volume(found.name))
+    with Sandbox(volumes=[f"{kind}-kept:/again:ro"]) as box:
+        check(f"{kind}: it outlives its sandbox", len(box.download("/again/note")) == 5000)
+    await at_home.delete_volume(f"{kind}-kept")
+    check(f"{kind}: the volume is gone", f"{kind}-kept" not in [each.name for each in await at_home.volumes()])
 
 
 async def all_of(kind, box, wrap, sandboxes, options):
@@ -191,6 +204,7 @@ async def all_of(kind, box, wrap, sandboxes, options):
     await changes(kind, wrap(box), wrap(box.changes))
     await ports(kind, Both(box, wrap), wrap(box.ports))
     await provider(kind, wrap(sandboxes), options)
+    await volumes(kind, wrap(type(sandboxes)()))
 
 
 class Both:

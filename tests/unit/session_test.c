@@ -938,6 +938,8 @@ static void test_jobs_of_life(void **state)
     ends(sandlot_submit_list_snapshots(sandlot, &target, count_sandbox, &count, NULL), SANDLOT_CODE_OK);
     assert_int_equal(count, 2);
     ends(sandlot_submit_delete_snapshot(sandlot, &target, kept, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_list_volumes(sandlot, &target, NULL, NULL, NULL), SANDLOT_CODE_NOT_SUPPORTED);
+    ends(sandlot_submit_delete_volume(sandlot, &target, "cache", NULL), SANDLOT_CODE_NOT_SUPPORTED);
     ends(sandlot_submit_fork(sandlot, &target, id, &fork, NULL), SANDLOT_CODE_OK);
     assert_int_equal(vendor_count(), 2);
     ends(sandlot_submit_delete(sandlot, &target, fork, NULL), SANDLOT_CODE_OK);

@@ -1,4 +1,4 @@
-// The sandboxes and snapshots of a provider, by the command.
+// The sandboxes, snapshots and volumes of a provider, by the command.
 import { SandlotError } from './errors.js';
 import { each, option } from './options.js';
 import { ask, run } from './program.js';
@@ -48,9 +48,24 @@ export class CommandSandboxes {
         return (await this.#ask('snapshots', [], signal)).snapshots.map((told) => this.#describe(told));
     }
 
-    async deleteSnapshot(name, { signal } = {}) {
-        const { results } = await this.#ask('snapshots', ['delete', '--', name], signal);
+    async #deleteOf(command, name, signal) {
+        const { results } = await this.#ask(command, ['delete', '--', name], signal);
         for (const { error, message } of results) if (error) throw new SandlotError(error, message);
+    }
+
+    async deleteSnapshot(name, { signal } = {}) {
+        await this.#deleteOf('snapshots', name, signal);
+    }
+
+    async volumes({ signal } = {}) {
+        return (await this.#ask('volumes', [], signal)).volumes.map(({ name, bytes, limit_bytes: limitBytes, writers, readers, used_at: used }) => ({
+            ...{ name, bytes, limitBytes, writers, readers },
+            usedAt: time(used),
+        }));
+    }
+
+    async deleteVolume(name, { signal } = {}) {
+        await this.#deleteOf('volumes', name, signal);
     }
 
     async fork(id, { signal } = {}) {

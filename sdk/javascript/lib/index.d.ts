@@ -384,6 +384,21 @@ export interface Listed {
     mine: boolean;
 }
 
+/** Storage of a provider that outlives sandboxes. */
+export interface Volume {
+    name: string;
+    /** null: it could not be counted. */
+    bytes: number | null;
+    /** null: unknown, or none. */
+    limitBytes: number | null;
+    /** Living sandboxes that may write to it, */
+    writers: number;
+    /** and those that may only read it. */
+    readers: number;
+    /** When a sandbox last had it. */
+    usedAt: Date | null;
+}
+
 /** What a dead process had left behind; `problem`: why it is still there. */
 export interface Leftover {
     provider: string;
@@ -405,6 +420,10 @@ export declare class Sandboxes {
     snapshots(options?: Cancellable): Promise<Listed[]>;
     /** One that does not exist (any more) counts as deleted. */
     deleteSnapshot(name: string, options?: Cancellable): Promise<void>;
+    /** All volumes of the provider, which `volumes` of a sandbox makes. */
+    volumes(options?: Cancellable): Promise<Volume[]>;
+    /** With all that it holds; one that does not exist (any more) counts as deleted. */
+    deleteVolume(name: string, options?: Cancellable): Promise<void>;
     /** Makes a second sandbox with the files of one, which stays; returns its id. */
     fork(id: string, options?: Cancellable): Promise<string>;
     /** Deletes what dead processes left behind at any provider. */

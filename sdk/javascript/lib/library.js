@@ -39,6 +39,8 @@ const pointers = [
     'submit_snapshot(sandlot, target, id, name, replace: bool, use, error)',
     'submit_list_snapshots(sandlot, target, each, context, error)',
     'submit_delete_snapshot(sandlot, target, name, error)',
+    'submit_list_volumes(sandlot, target, each, context, error)',
+    'submit_delete_volume(sandlot, target, name, error)',
     'submit_fork(sandlot, target, id, new_id, error)',
     'submit_collect_garbage(sandlot, each, context, error)',
     'forward_open(session, request, error)',

@@ -1,4 +1,4 @@
-// The sandboxes and snapshots of a provider, by the library.
+// The sandboxes, snapshots and volumes of a provider, by the library.
 import { Call, errorAt } from './job.js';
 import { library } from './library.js';
 import { NULL, takeText, textAt } from './memory.js';
@@ -6,10 +6,12 @@ import { runtime } from './runtime.js';
 import { pairs, time } from './words.js';
 import * as shapes from './shapes.js';
 
-const facts = Object.keys(shapes.listedSandbox.places);
-
 function describe(id, provider, state, created, mine) {
     return { id: textAt(id), provider: textAt(provider), state: textAt(state), createdAt: time(created), mine };
+}
+
+function describeVolume(name, counted, bytes, limit, writers, readers, used) {
+    return { name: textAt(name), bytes: counted ? bytes : null, limitBytes: limit || null, writers, readers, usedAt: time(used) };
 }
 
 export class NativeSandboxes {
@@ -36,10 +38,10 @@ export class NativeSandboxes {
         return this.#run(submit, ({ memory }) => [memory.text(id)], undefined, options);
     }
 
-    #list(submit, options) {
+    #list(submit, options, shape = shapes.listedSandbox, make = describe) {
         let found;
         const place = (call) => {
-            found = call.collect(shapes.listedSandbox, facts, describe);
+            found = call.collect(shape, Object.keys(shape.places), make);
             return [found.each, NULL];
         };
         return this.#run(submit, place, () => found.list, options);
@@ -77,6 +79,14 @@ export class NativeSandboxes {
 
     deleteSnapshot(name, options) {
         return this.#about(library().submit_delete_snapshot, name, options);
+    }
+
+    volumes(options) {
+        return this.#list(library().submit_list_volumes, options, shapes.volumeState, describeVolume);
+    }
+
+    deleteVolume(name, options) {
+        return this.#about(library().submit_delete_volume, name, options);
     }
 
     fork(id, options) {

@@ -175,6 +175,14 @@ export class Sandboxes {
         return this.#route.deleteSnapshot(name, options);
     }
 
+    async volumes(options) {
+        return this.#route.volumes(options);
+    }
+
+    async deleteVolume(name, options) {
+        return this.#route.deleteVolume(name, options);
+    }
+
     async fork(id, options) {
         return this.#route.fork(id, options);
     }

@@ -236,6 +236,15 @@ export const target = layout({
     parameters: 'pointer',
     cancellation: 'pointer',
 });
+export const volumeState = layout({
+    name: 'pointer',
+    has_bytes: 'boolean',
+    bytes: 'long',
+    limit_bytes: 'long',
+    writers: 'int',
+    readers: 'int',
+    used_at_ms: 'long',
+});
 export const listedSandbox = layout({
     id: 'pointer',
     provider: 'pointer',

@@ -29,6 +29,7 @@ from sandlot._results import (
     Result,
     SandlotError,
     ToolAnswer,
+    Volume,
 )
 from sandlot._runtime import default_provider, list_providers, tools
 from sandlot._sandboxes import AsyncSandboxes, Sandboxes
@@ -56,6 +57,7 @@ __all__ = [
     "Sandboxes",
     "SandlotError",
     "ToolAnswer",
+    "Volume",
     "default_provider",
     "list_providers",
     "tools",

@@ -33,6 +33,7 @@ class Base:
     network     what it may reach: "off", "allow" or "open"; None: what the configuration says
     allow       with "allow" or None: entries such as "*.example.com", "host:5432", "10.0.0.0/8", "@pypi"
     name        what people call it; the command takes it wherever it takes an id
+    volumes     storage that outlives it: "NAME:/absolute/path", or "NAME:/absolute/path:ro" to read only
     setup_output  called with what the setup script prints, as it comes
     """
 
@@ -51,10 +52,11 @@ class Base:
         network: str | None = None,
         allow: Sequence[str] | None = None,
         name: str | None = None,
+        volumes: Sequence[str] | None = None,
         setup_output: Callable[[bytes], None] | None = None,
     ) -> None:
         made = (provider, sandbox_id, snapshot, setup, scope, parameters, keep, config_file, progress)
-        self._options = (*made, network, allow, name, setup_output)
+        self._options = (*made, network, allow, name, volumes, setup_output)
         self._forwards: list[Callable[[], None]] = []
         self._session: Any = None
         self._owner = 0

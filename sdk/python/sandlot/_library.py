@@ -51,6 +51,7 @@ class SessionOptions(Sized):
         ("network", c_char_p),
         ("allow", ctypes.POINTER(c_char_p)),
         ("name", c_char_p),
+        ("volumes", ctypes.POINTER(c_char_p)),
     ]
 
 
@@ -490,6 +491,22 @@ class ListedSandbox(Sized):
 
 
 EACH_SANDBOX = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(ListedSandbox))
+
+
+class VolumeState(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("has_bytes", c_bool),
+        ("bytes", c_uint64),
+        ("limit_bytes", c_uint64),
+        ("writers", c_uint32),
+        ("readers", c_uint32),
+        ("used_at_ms", c_int64),
+    ]
+
+
+EACH_VOLUME = ctypes.CFUNCTYPE(c_bool, c_void_p, ctypes.POINTER(VolumeState))
 LEFTOVER = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_char_p, ctypes.POINTER(Error))
 
 
@@ -557,6 +574,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "submit_snapshot": (_P, [_P, ctypes.POINTER(Target), c_char_p, c_char_p, c_bool, ctypes.POINTER(_P), _E]),
     "submit_list_snapshots": (_P, [_P, ctypes.POINTER(Target), EACH_SANDBOX, _P, _E]),
     "submit_delete_snapshot": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
+    "submit_list_volumes": (_P, [_P, ctypes.POINTER(Target), EACH_VOLUME, _P, _E]),
+    "submit_delete_volume": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
     "submit_fork": (_P, [_P, ctypes.POINTER(Target), c_char_p, ctypes.POINTER(_P), _E]),
     "submit_collect_garbage": (_P, [_P, LEFTOVER, _P, _E]),
     "job_descriptor": (c_int, [_P]),

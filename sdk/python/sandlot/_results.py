@@ -229,6 +229,23 @@ class Listed:
 
 
 @dataclass(frozen=True)
+class Volume:
+    """Storage of a provider that outlives sandboxes."""
+
+    name: str
+    bytes: int | None
+    """None: it could not be counted."""
+    limit_bytes: int | None
+    """None: unknown, or none."""
+    writers: int
+    """Living sandboxes that may write to it,"""
+    readers: int
+    """and those that may only read it."""
+    used_at: float | None
+    """When a sandbox last had it: seconds since 1970, UTC."""
+
+
+@dataclass(frozen=True)
 class Leftover:
     """What a dead process had left behind."""
 

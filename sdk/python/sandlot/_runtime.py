@@ -43,6 +43,7 @@ def open_session(
     network: str | None,
     allow: Sequence[str] | None,
     name: str | None,
+    volumes: Sequence[str] | None,
     setup_output: Callable[[bytes], None] | None,
 ) -> Call[Any]:
     options = c.SessionOptions(
@@ -57,11 +58,18 @@ def open_session(
     )
     entries = None if allow is None else strings(allow)
     options.allow = entries
+    mounted = None if volumes is None else strings(volumes)
+    options.volumes = mounted
     words = strings([f"{name}={value}" for name, value in (parameters or {}).items()])
     options.parameters = words
     host = runtime(config_file)
     call: Call[Any] = Call(
-        lambda error: library.submit_session_open(host, ctypes.byref(options), error), library.job_session, options, words, entries
+        lambda error: library.submit_session_open(host, ctypes.byref(options), error),
+        library.job_session,
+        options,
+        words,
+        entries,
+        mounted,
     )
     if progress is not None:
         sink = progress

@@ -1,4 +1,4 @@
-"""The sandboxes and snapshots of a provider, without a session in one of them."""
+"""The sandboxes, snapshots and volumes of a provider, without a session in one of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from sandlot import _library as c
 from sandlot._calls import encoded, strings
 from sandlot._jobs import Call, error_at, listing, nothing
 from sandlot._library import library
-from sandlot._results import Leftover, Listed
+from sandlot._results import Leftover, Listed, Volume
 from sandlot._runtime import runtime
 
 _Listing = list[Listed]
 _Leftovers = list[Leftover]
+_Volumes = list[Volume]
 
 
 def _listed(told: c.ListedSandbox) -> Listed:
     state = None if told.state is None else told.state.decode(errors="replace")
     created = told.created_at_ms / 1000 if told.created_at_ms else None
     return Listed(told.id.decode(errors="replace"), told.provider.decode(), state, created, told.mine)
+
+
+def _volume(told: c.VolumeState) -> Volume:
+    used = told.used_at_ms / 1000 if told.used_at_ms else None
+    size = told.bytes if told.has_bytes else None
+    return Volume(told.name.decode(), size, told.limit_bytes or None, told.writers, told.readers, used)
 
 
 class _Target:
@@ -44,10 +51,13 @@ class _Target:
         )
 
     def _listing(self, submit: Any) -> Call[list[Listed]]:
+        return self._each(submit, c.EACH_SANDBOX, _listed)
+
+    def _each(self, submit: Any, kind: Any, made_of: Any) -> Call[list[Any]]:
         host, target = runtime(self._config_file), c.Target(provider=self._provider, parameters=self._words)
         return listing(
-            c.EACH_SANDBOX,
-            _listed,
+            kind,
+            made_of,
             lambda each, error: submit(host, ctypes.byref(target), each, None, error),
             target,
             self._words,
@@ -68,6 +78,9 @@ class _Target:
     def _deleting(self, sandbox_id: str) -> Call[None]:
         return self._call(library.submit_delete, encoded(sandbox_id))
 
+    def _volumes(self) -> Call[_Volumes]:
+        return self._each(library.submit_list_volumes, c.EACH_VOLUME, _volume)
+
     def _garbage(self) -> Call[list[Leftover]]:
         host = runtime(self._config_file)
         found: list[Leftover] = []
@@ -81,7 +94,7 @@ class _Target:
 
 
 class Sandboxes(_Target):
-    """The sandboxes and snapshots of a provider: made with its name (None: "local"), `parameters` and `config_file`.
+    """The sandboxes, snapshots and volumes of a provider: made with its name (None: "local"), `parameters` and `config_file`.
 
         Sandboxes("docker").snapshot(box.id, "ready")
     """
@@ -113,6 +126,14 @@ class Sandboxes(_Target):
     def delete_snapshot(self, name: str) -> None:
         """One that does not exist (any more) counts as deleted."""
         self._call(library.submit_delete_snapshot, encoded(name)).wait()
+
+    def volumes(self) -> _Volumes:
+        """All volumes of the provider, which `volumes=` of a sandbox makes."""
+        return self._volumes().wait()
+
+    def delete_volume(self, name: str) -> None:
+        """With all that it holds; one that does not exist (any more) counts as deleted."""
+        self._call(library.submit_delete_volume, encoded(name)).wait()
 
     def fork(self, sandbox_id: str) -> str:
         """Makes a second sandbox with the files of one, which stays; returns its id."""
@@ -153,6 +174,14 @@ class AsyncSandboxes(_Target):
     async def delete_snapshot(self, name: str) -> None:
         """As `Sandboxes.delete_snapshot`."""
         await self._call(library.submit_delete_snapshot, encoded(name)).wait_async()
+
+    async def volumes(self) -> _Volumes:
+        """As `Sandboxes.volumes`."""
+        return await self._volumes().wait_async()
+
+    async def delete_volume(self, name: str) -> None:
+        """As `Sandboxes.delete_volume`."""
+        await self._call(library.submit_delete_volume, encoded(name)).wait_async()
 
     async def fork(self, sandbox_id: str) -> str:
         """As `Sandboxes.fork`."""
