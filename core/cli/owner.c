@@ -152,7 +152,7 @@ void owner_advise(const char *id, struct sandlot_error *error)
         count = 0;
     const char *near = near_id(id, records, count);
 
-    if (near)
+    if (near && strcmp(near, id) != 0)
         error_append(error, "; did you mean %s?", near);
     else
         error_append(error, "; 'sandlot list --all' prints those there are, and --sandbox NAME asks another provider");

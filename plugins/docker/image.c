@@ -60,10 +60,11 @@ static enum sandlot_status on_line(void *context, struct json_object *line)
     json_find_integer(line, "progressDetail.total", &total, NULL);
     if (error && *error)
         snprintf(pull->error, sizeof(pull->error), "%s", error);
-    if (!what || total <= 0)
+    if (!what || !layer)
         return SANDLOT_OK;
-    snprintf(text, sizeof(text), "pulling the image: %.80s %.40s", what, layer ? layer : "");
-    pull->call->host->progress(pull->call, text, done > 0 ? (uint64_t)done : 0, (uint64_t)total);
+    /* Podman mostly knows no numbers: that something goes on is told all the same. */
+    snprintf(text, sizeof(text), "pulling the image: %.80s %.40s", what, layer);
+    pull->call->host->progress(pull->call, text, done > 0 ? (uint64_t)done : 0, total > 0 ? (uint64_t)total : 0);
     return SANDLOT_OK;
 }
 
@@ -72,7 +73,8 @@ static enum sandlot_status status_of(const char *said)
 {
     if (engine_says(said, "toomanyrequests") || engine_says(said, "rate limit"))
         return SANDLOT_EXHAUSTED;
-    if (engine_says(said, "unauthorized") || engine_says(said, "denied") || engine_says(said, "authentication"))
+    if (engine_says(said, "unauthorized") || engine_says(said, "denied") || engine_says(said, "authentication") ||
+        engine_says(said, "auth credentials"))
         return SANDLOT_AUTH;
     if (engine_says(said, "unknown") || engine_says(said, "not found") || engine_says(said, "not known") ||
         engine_says(said, "invalid reference") || engine_says(said, "no matching manifest"))
@@ -80,14 +82,27 @@ static enum sandlot_status status_of(const char *said)
     return engine_says(said, "no space") ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE;
 }
 
-static enum sandlot_status fail_pull(struct sandlot_call *call, const char *image, const char *said)
+static enum sandlot_status refuse_login(struct sandlot_call *call, const char *image, const char *said,
+                                        const struct registry_login *login)
+{
+    return sandlot_fail(call, SANDLOT_AUTH,
+                        login->header ? "the image %.200s could not be pulled: %.250s; these are the credentials from "
+                                        "%.200s: log in anew with docker login %.100s, or check the image's name"
+                                      : "the image %.200s could not be pulled: %.250s; no credentials came from "
+                                        "%.200s: log in with docker login %.100s, or check the image's name",
+                        image, said, login->origin, login->registry);
+}
+
+static enum sandlot_status fail_pull(struct sandlot_call *call, const char *image, const char *said,
+                                     const struct registry_login *login)
 {
     enum sandlot_status status = status_of(said);
 
+    if (status == SANDLOT_AUTH)
+        return refuse_login(call, image, said, login);
     return sandlot_fail(call, status, "the image %.200s could not be pulled: %.300s; %s", image,
                         *said ? said : "the engine does not say why",
-                        status == SANDLOT_AUTH        ? "log in with docker login, and check the name"
-                        : status == SANDLOT_EXHAUSTED ? "log in with docker login, try later, or free some disk space"
+                        status == SANDLOT_EXHAUSTED ? "log in with docker login, try later, or free some disk space"
                         : status == SANDLOT_INVALID_ARGUMENT ? "check its name and tag"
                                                              : "check that the engine reaches the registry");
 }
@@ -110,11 +125,11 @@ enum sandlot_status image_pull(struct sandlot_call *call, struct docker *docker,
 {
     struct pull pull = {.call = call};
     AUTO_FREE char *target = target_of(docker, image);
-    AUTO_FREE char *header = NULL;
+    AUTO_LOGIN struct registry_login login = {0};
     AUTO_RESPONSE struct http_response response = {0};
     struct attempt attempt;
-    enum sandlot_status status = registry_header(call, image, &header);
-    const char *const headers[] = {header, NULL};
+    enum sandlot_status status = registry_find(call, image, &login);
+    const char *const headers[] = {login.header, NULL};
 
     if (status != SANDLOT_OK || !target)
         return target ? status : engine_no_memory(call);
@@ -122,7 +137,7 @@ enum sandlot_status image_pull(struct sandlot_call *call, struct docker *docker,
     ndjson_init(&pull.reader, call, LONGEST_LINE, on_line, &pull);
     const struct http_request request = {.method = "POST",
                                          .target = target,
-                                         .headers = header ? headers : NULL,
+                                         .headers = login.header ? headers : NULL,
                                          .repeatable = true,
                                          .sink = &pull.reader.sink,
                                          .silence_ms = STALL_MS};
@@ -135,6 +150,6 @@ enum sandlot_status image_pull(struct sandlot_call *call, struct docker *docker,
     if (response.status >= 400) /* it knew before it began to answer */
         http_error_text(response.body ? response.body : "", response.length, pull.error, sizeof(pull.error));
     if (response.status >= 400 || *pull.error)
-        return fail_pull(call, image, pull.error);
+        return fail_pull(call, image, pull.error, &login);
     return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }

@@ -8,6 +8,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/process.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { HELPER_MS = 30 * 1000 };
@@ -212,22 +213,55 @@ static enum sandlot_status ask_helper(struct sandlot_call *call, const char *hel
     return SANDLOT_OK;
 }
 
-enum sandlot_status registry_header(struct sandlot_call *call, const char *image, char **header)
+/* To be freed; HELPER NULL: the file itself says it. */
+static char *make_origin(const char *folder, const char *helper)
 {
-    AUTO_DOCUMENT struct json_object *config = address_config(call);
-    AUTO_FREE char *registry = registry_of(image);
+    char *origin = NULL;
+    int length = helper ? asprintf(&origin, "docker-credential-%s, which %s/config.json names", helper, folder)
+                        : asprintf(&origin, "%s/config.json", folder);
+
+    return length < 0 ? NULL : origin;
+}
+
+/* The helper goes before the file, which may know what the helper does not. */
+static enum sandlot_status look(struct sandlot_call *call, struct json_object *config, struct registry_login *login,
+                                const char **helper)
+{
     enum sandlot_status status = SANDLOT_OK;
 
-    *header = NULL;
-    if (!registry)
-        return engine_no_memory(call);
-    if (!json_object_is_type(config, json_type_object))
-        return SANDLOT_OK;
-    const char *helper = helper_for(config, registry);
-
-    if (helper)
-        status = ask_helper(call, helper, registry, header);
-    if (status == SANDLOT_OK && !*header)
-        *header = from_file(config, registry);
+    *helper = helper_for(config, login->registry);
+    if (*helper)
+        status = ask_helper(call, *helper, login->registry, &login->header);
+    if (status != SANDLOT_OK || login->header)
+        return status;
+    login->header = from_file(config, login->registry);
+    if (login->header)
+        *helper = NULL;
     return status;
+}
+
+enum sandlot_status registry_find(struct sandlot_call *call, const char *image, struct registry_login *login)
+{
+    AUTO_DOCUMENT struct json_object *config = address_config(call);
+    AUTO_FREE char *folder = address_config_folder(call);
+    const char *helper = NULL;
+    enum sandlot_status status = SANDLOT_OK;
+
+    *login = (struct registry_login){.registry = registry_of(image)};
+    if (!login->registry || !folder)
+        return engine_no_memory(call);
+    if (json_object_is_type(config, json_type_object))
+        status = look(call, config, login, &helper);
+    login->origin = make_origin(folder, helper);
+    return status != SANDLOT_OK || login->origin ? status : engine_no_memory(call);
+}
+
+void registry_clear(struct registry_login *login)
+{
+    if (login->header)
+        explicit_bzero(login->header, strlen(login->header));
+    free(login->registry);
+    free(login->header);
+    free(login->origin);
+    *login = (struct registry_login){0};
 }

@@ -165,7 +165,23 @@ static enum sandlot_status set_variables(struct sandlot_call *call, const struct
     return SANDLOT_OK;
 }
 
-/* What the user wants of the pod besides; it has the last word, but for the containers, which are merged. */
+/* What other parameters say of the pod. */
+static enum sandlot_status check_further(struct sandlot_call *call, struct json_object *further)
+{
+    static const struct {
+        const char *key;
+        const char *why;
+    } refused[] = {{"containers", "the sandbox's is described by the other parameters"},
+                   {"activeDeadlineSeconds", "the parameter hard_ttl_s says when the cluster ends it"}};
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+        if (json_object_object_get_ex(further, refused[i].key, NULL))
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "pod_spec may not have %s: %s", refused[i].key,
+                                refused[i].why);
+    return SANDLOT_OK;
+}
+
+/* What the user wants of the pod besides; there it has the last word. */
 static enum sandlot_status set_further(struct sandlot_call *call, const struct parameters *parameters,
                                        struct json_builder *body)
 {
@@ -180,9 +196,10 @@ static enum sandlot_status set_further(struct sandlot_call *call, const struct p
     if (!further || !json_object_is_type(further, json_type_object))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "pod_spec is no table; write it as the API describes a PodSpec");
-    if (json_object_object_get(further, "containers"))
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "pod_spec may not have containers: the sandbox's is described by the other parameters");
+    enum sandlot_status status = check_further(call, further);
+
+    if (status != SANDLOT_OK)
+        return status;
     json_object_object_foreach(further, key, value)
     {
         if (!spec || json_object_object_add(spec, key, json_object_get(value)) != 0)
@@ -195,7 +212,7 @@ enum sandlot_status pod_describe(struct sandlot_call *call, const struct paramet
                                  const struct sandlot_create *request, const char *name, struct json_builder *body)
 {
     AUTO_FREE char *keeper = make_keeper(request->idle_ttl_ms);
-    int64_t hard_s = request->hard_ttl_ms / SECOND_MS;
+    int64_t hard_s = (request->hard_ttl_ms + SECOND_MS - 1) / SECOND_MS;
 
     json_set_string(body, "apiVersion", "v1");
     json_set_string(body, "kind", "Pod");

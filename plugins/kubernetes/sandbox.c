@@ -179,6 +179,7 @@ static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *
 static enum sandlot_status look_for_pod(struct sandlot_call *call, struct kubernetes *kubernetes, const char *name)
 {
     AUTO_DOCUMENT struct json_object *pod = NULL;
+    char reason[400];
     struct api_request get = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
 
     if (!get.target)
@@ -186,10 +187,11 @@ static enum sandlot_status look_for_pod(struct sandlot_call *call, struct kubern
                             name);
     enum sandlot_status status = api_send(call, kubernetes, &get, NULL, &pod);
 
-    return status == SANDLOT_OK && pod_has_ended(pod)
-               ? sandlot_fail(call, SANDLOT_NOT_FOUND, "the pod %.63s has ended; sandlot list shows what is there",
-                              name)
-               : status;
+    if (status != SANDLOT_OK || !pod_has_ended(pod))
+        return status;
+    pod_read(pod, reason, sizeof(reason));
+    return sandlot_fail(call, SANDLOT_NOT_FOUND, "the pod %.63s has ended (%s); sandlot list shows what is there", name,
+                        reason);
 }
 
 /* A claim's end is put off, and that tells what it has. */

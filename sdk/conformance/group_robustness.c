@@ -19,7 +19,8 @@ enum {
     TOLERATED_BYTES = 64,   /* per cycle */
     BREATHING_BYTES = 4096, /* of caches and buffers, per measurement */
     MOMENT_US = 20000,
-    MOMENTS = 100 /* in which a thread whose code has gone runs into it */
+    MOMENTS = 100, /* in which a thread whose code has gone runs into it */
+    REASON = 600
 };
 
 /* ---- many threads ------------------------------------------------------------------------------------------------ */
@@ -28,6 +29,7 @@ struct worker {
     struct sandlot_session *session;
     int number;
     int right;
+    char wrong[REASON]; /* what came of the last that was not */
 };
 
 static void *work(void *argument)
@@ -40,7 +42,10 @@ static void *work(void *argument)
         struct outcome outcome = live_run(worker->session, say("echo %d of %d >own-%d; cat own-%d", i, worker->number,
                                                                worker->number, worker->number));
 
-        worker->right += outcome_is(&outcome, 0, wanted, (size_t)length);
+        if (outcome_is(&outcome, 0, wanted, (size_t)length))
+            worker->right++;
+        else
+            snprintf(worker->wrong, sizeof(worker->wrong), "%s", outcome_shown(&outcome));
         outcome_clear(&outcome);
     }
     return NULL;
@@ -51,6 +56,7 @@ static void check_threads(const char *name, struct sandlot_session **sessions, s
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
     bool started[THREADS];
+    const char *wrong = "";
     int right = 0;
 
     for (int i = 0; i < THREADS; i++) {
@@ -61,9 +67,11 @@ static void check_threads(const char *name, struct sandlot_session **sessions, s
         if (started[i])
             pthread_join(threads[i], NULL);
         right += workers[i].right;
+        wrong = *workers[i].wrong ? workers[i].wrong : wrong;
     }
     tap_check(right == THREADS * CALLS, name, say("%d of %d calls right", THREADS * CALLS, THREADS * CALLS),
-              say("%d", right), "Calls come on any thread: guard what they share.");
+              say("%d%s%s", right, *wrong ? ", and one that was not: " : "", wrong),
+              "Calls come on any thread: guard what they share.");
 }
 
 static void check_many_threads(const struct kit *kit)
@@ -139,27 +147,53 @@ static double own_status(const char *key)
     return value;
 }
 
-/* One use of sandbox ID from attaching to closing; ID NULL: of a new one. False: it went wrong. */
-static bool cycle(const struct live *live, const char *id)
+/* Uses of a sandbox from attaching to closing. */
+struct cycles {
+    const struct live *live;
+    const char *id; /* NULL: of a new one each time */
+    char wrong[REASON];
+};
+
+static bool fail_cycle(struct cycles *cycles, const char *what, const char *why)
 {
-    tap_record("alive", ""); /* many cycles bring no other news */
-    struct sandlot_session *session = id ? live_attach(live, id, NULL) : live_create(live, NULL);
-    bool right = session;
-
-    if (session && sandlot_session_can_execute(session)) {
-        struct outcome outcome = live_run(session, "echo cycle");
-
-        right = outcome_is(&outcome, 0, "cycle\n", 6);
-        outcome_clear(&outcome);
-    }
-    return session && live_close(session, !id, NULL) && right;
+    snprintf(cycles->wrong, sizeof(cycles->wrong), "%s: %s", what, why);
+    return false;
 }
 
-/* Runs COUNT cycles. False: one went wrong. */
-static bool cycles(const struct live *live, const char *id, int count)
+static bool use(struct cycles *cycles, struct sandlot_session *session)
+{
+    if (!sandlot_session_can_execute(session))
+        return true;
+    struct outcome outcome = live_run(session, "echo cycle");
+    bool right = outcome_is(&outcome, 0, "cycle\n", 6) || fail_cycle(cycles, "execute", outcome_shown(&outcome));
+
+    outcome_clear(&outcome);
+    return right;
+}
+
+/* False: it went wrong, and cycles->wrong says how. */
+static bool cycle(struct cycles *cycles)
+{
+    struct sandlot_error error = {0};
+
+    tap_record("alive", ""); /* many cycles bring no other news */
+    struct sandlot_session *session =
+        cycles->id ? live_attach(cycles->live, cycles->id, &error) : live_create(cycles->live, &error);
+    bool right =
+        session ? use(cycles, session) : fail_cycle(cycles, cycles->id ? "attach" : "create", error_shown(&error));
+
+    sandlot_error_clear(&error);
+    if (session && !live_close(session, !cycles->id, &error))
+        right = fail_cycle(cycles, "close", error_shown(&error));
+    sandlot_error_clear(&error);
+    return right;
+}
+
+/* False: one of COUNT went wrong. */
+static bool run_cycles(struct cycles *cycles, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!cycle(live, id))
+        if (!cycle(cycles))
             return false;
     return true;
 }
@@ -189,7 +223,7 @@ static void tell_leaks(const char *what, const struct holdings *at, int third)
             "Free in release what get_or_create stored, and in each call what it allocates; valgrind finds the place.");
 }
 
-static void check_leaks(const struct live *live, const char *what, const char *id, int count)
+static void check_leaks(struct cycles *cycles, const char *what, int count)
 {
     struct holdings at[3];
     int third = count / 3 > 0 ? count / 3 : 1;
@@ -200,11 +234,13 @@ static void check_leaks(const struct live *live, const char *what, const char *i
         if (i == 1 && milliseconds() - begin > LONG_MS)
             tap_remark("%s: two more thirds of %d cycles take about %.0f s; --cycles takes fewer", what, third,
                        2 * (milliseconds() - begin) / 1e3);
-        if (!cycles(live, id, third)) {
+        if (!run_cycles(cycles, third)) {
             tap_check(false, say("%s: cycles", what), say("%d cycles that go well", 3 * third),
-                      say("one of the %s third did not", i == 0   ? "first"
-                                                         : i == 1 ? "second"
-                                                                  : "last"),
+                      say("one of the %s third did not: %s",
+                          i == 0   ? "first"
+                          : i == 1 ? "second"
+                                   : "last",
+                          cycles->wrong),
                       "It goes wrong only after some use: look for what is used up.");
             return;
         }
@@ -237,12 +273,22 @@ static void check_unloading(const struct kit *kit, long threads_before)
             return;
         void *library = dlopen(kit->file, RTLD_NOW | RTLD_LOCAL); /* so that nothing unloads it but unload */
 
-        if (!tap_check(cycle(&live, NULL), i == 0 ? "used, unloaded" : "loaded again", "a sandbox, a command, an end",
-                       "it failed", "Undo in close what open did; keep nothing that outlives the library."))
+        struct cycles cycles = {.live = &live};
+        bool right = cycle(&cycles);
+
+        if (!tap_check(right, i == 0 ? "used, unloaded" : "loaded again", "a sandbox, a command, an end", cycles.wrong,
+                       "Undo in close what open did; keep nothing that outlives the library."))
             i = 2;
         live_end(&live);
         unload(library, threads_before);
     }
+}
+
+static bool go_well(struct cycles *cycles, const char *name, const char *what, int count)
+{
+    bool right = run_cycles(cycles, count);
+
+    return tap_check(right, name, what, cycles->wrong, "See the groups before.");
 }
 
 static void check_many_cycles(const struct kit *kit)
@@ -254,13 +300,13 @@ static void check_many_cycles(const struct kit *kit)
     if (!live_begin(&live, kit, true))
         return;
     struct sandlot_session *session = live_sandbox(&live);
+    struct cycles old = {.live = &live, .id = session ? sandlot_session_id(session) : NULL};
+    struct cycles fresh = {.live = &live};
 
-    if (session && attaches &&
-        tap_check(cycles(&live, sandlot_session_id(session), WARM_UP), "the first cycles", "attach, execute, close",
-                  "one failed", "See the groups before."))
-        check_leaks(&live, "attach, execute, close", sandlot_session_id(session), kit->cycles);
-    if (session && cycles(&live, NULL, 2))
-        check_leaks(&live, "create, execute, delete", NULL, kit->cycles < 3 * CREATIONS ? kit->cycles : 3 * CREATIONS);
+    if (session && attaches && go_well(&old, "the first cycles", "attach, execute, close", WARM_UP))
+        check_leaks(&old, "attach, execute, close", kit->cycles);
+    if (session && go_well(&fresh, "the first creations", "create, execute, delete", 2))
+        check_leaks(&fresh, "create, execute, delete", kit->cycles < 3 * CREATIONS ? kit->cycles : 3 * CREATIONS);
     tap_figure("peak memory of a process with the provider", own_status("VmHWM:") / 1024, "MiB");
     if (session)
         live_close(session, true, NULL);

@@ -168,7 +168,9 @@ check "and in whole lines" is_tap
 check "it costs no more than results" grep -q '^ok [0-9]* - operations: ran to its end' "$scratch/tap"
 check "a failed result has what was expected, what came, and advice" test "$(grep -c '^  expected: ' "$scratch/tap")" = \
     "$(grep -c '^not ok' "$scratch/tap")" -a "$(grep -c '^  advice: ' "$scratch/tap")" = "$(grep -c '^not ok' "$scratch/tap")"
-fault "a crash in this process" "robustness: 8 threads in one sandbox|robustness: 8 threads in two sandboxes|robustness: ran to its end" crash robustness --cycles 9
+fault "a crash in a call of many is told, and ends the group" "robustness: 8 threads in one sandbox" crash robustness --cycles 9
+check "with what became of the call" grep -q "came: '0, and one that was not: provider_crashed: " "$scratch/tap"
+fault "a crash in this process" "robustness: ran to its end" crash robustness --cycles 9 --in-process
 
 # ---- many uses ----
 fault "a descriptor is left" "robustness: attach, execute, close: descriptors|robustness: create, execute, delete: descriptors" descriptor robustness --cycles 60

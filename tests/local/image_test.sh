@@ -3,6 +3,8 @@
 # a hostile one can do; and what is left behind.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/registry.sh
+. "$(dirname "$0")/../registry.sh"
 need_local
 # shellcheck disable=SC2034 # lib.sh uses it
 LIMIT=120
@@ -69,23 +71,8 @@ image_expect "an image in a file" 0 "hello there /srv/app" "*" docker-archive:mi
 image_expect "a second time it is there" 0 "ID=mini" "*" docker-archive:mini.tar -- cat /etc/os-release
 check "and kept once" test "$(kept_count)" = 5
 
-serve() { # by a registry of its own, on a port that is free
-    local port
-    for port in $(shuf -i 20000-60000 -n 20); do
-        cat >registry.yml <<END
-version: 0.1
-storage: {filesystem: {rootdirectory: $images/registry}}
-http: {addr: "127.0.0.1:$port"}
-END
-        : >registry.log
-        docker-registry serve registry.yml >registry.log 2>&1 &
-        registry=$!
-        until grep -q 'listening on' registry.log || ! kill -0 "$registry" 2>/dev/null; do sleep 0.05; done
-        grep -q 'listening on' registry.log && address=127.0.0.1:$port && return 0
-    done
-    return 1
-}
-check "a registry serves" serve
+check "a registry serves" registry_start "$images/registry"
+address=$registry_address
 skopeo copy -q --insecure-policy --dest-tls-verify=false oci:mini:app "docker://$address/team/app:1"
 image_expect "an image from a registry" 0 "hello there" "*" "$address/team/app:1" -- 'echo $GREETING'
 image_expect "by its digest" 0 "hello there" "*" \
@@ -96,8 +83,7 @@ image_expect "the name means another one now" 0 "" "*" "$address/team/app:1" -- 
 check "which was there already" test "$(kept_count)" = "$count"
 image_expect "one that it does not have" 3 "" "could not be fetched.*skopeo login" "$address/team/none:1" -- true
 image_expect "plain HTTP is for loopback alone" 3 "" "HTTP response to HTTPS client" "0.0.0.0:${address##*:}/team/app:1" -- true
-kill "$registry"
-wait "$registry" 2>/dev/null
+registry_stop
 image_expect "a registry that is gone" 3 "" "could not be fetched" "$address/team/app:1" -- true
 
 # ---- what is wrong ----

@@ -215,6 +215,7 @@ async function pull(request) {
     const name = `${request.query.get('fromImage')}:${request.query.get('tag') ?? 'latest'}`;
     const said = request.headers['x-registry-auth'] && JSON.parse(Buffer.from(request.headers['x-registry-auth'], 'base64url').toString());
     const lines = [{ status: `Pulling from ${name}`, id: 'stable' }, { status: 'Downloading', progressDetail: { current: 1, total: 2 }, id: '15821dba738b' }];
+    if (name.includes('private') && !said) fail(500, `Head "https://${name}": no basic auth credentials`);
     if (name.includes('limited')) lines.push({ errorDetail: { message: 'toomanyrequests: slow down' }, error: 'toomanyrequests: slow down' });
     else if (name.includes('private') && said?.password !== 'registry-secret-0123') lines.push({ errorDetail: { message: 'unauthorized: authentication required' }, error: 'unauthorized: authentication required' });
     else if (name.includes('nothing')) fail(404, 'manifest unknown');

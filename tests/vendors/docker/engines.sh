@@ -3,6 +3,8 @@
 #
 # What they are given lets them live in a container too: storage of plain copies, no network but none, limits of processes
 # that an ordinary superuser may set.
+# shellcheck source=tests/registry.sh
+. tests/registry.sh
 engines=$(mktemp -d /tmp/sandlot-engines.XXXXXX) || exit 2 # Podman refuses a folder whose name has more than 50 characters
 engine_pids=()
 ssh_port=
@@ -56,7 +58,8 @@ cgroup_manager = "cgroupfs"
 exit_command_delay = 10
 runtime = "$runtime"
 CONF
-    printf 'unqualified-search-registries = []\n[[registry]]\nlocation = "127.0.0.1:5000"\n' >"$engines/registries.conf"
+    printf 'unqualified-search-registries = []\n[[registry]]\nlocation = "%s"\ninsecure = true\n' "${registry_address:-127.0.0.1:5000}" \
+        >"$engines/registries.conf"
 }
 
 # In a folder of ours, for its watchers leave files where they were started.
@@ -144,12 +147,24 @@ image_import() {
     api GET '/images/localhost%2Fsandlot-test:one/json' | jq -e .Id >/dev/null || not_ok "an image" "$(cat "$engines/import.log")"
 }
 
+# Serves that image at $registry_address as team/app:one, to $registry_user with $registry_password and to nobody else; before any engine
+# starts, for Podman must know that it speaks plain HTTP.
+registry_fill() {
+    local layout=$engines/layout
+    [ -e "$engines/image.tar" ] || image_make "$engines/image.tar"
+    registry_start "$engines/registry" "$registry_user" "$registry_password" &&
+        umoci init --layout "$layout" && umoci new --image "$layout:one" && umoci insert --rootless --image "$layout:one" "$engines/image" / &&
+        skopeo copy -q --insecure-policy --dest-tls-verify=false --dest-creds "$registry_user:$registry_password" \
+            "oci:$layout:one" "docker://$registry_address/team/app:one"
+} >"$engines/registry.log" 2>&1
+
 # Podman's watchers of commands and containers stay for a while: all processes that have our folder among their words.
 ours_running() { grep -lsF -e "$engines/" /proc/[0-9]*/cmdline | sed 's|/proc/||; s|/cmdline||'; }
 
-# Ends the engines, with all that is theirs.
+# Ends the engines and the registry, with all that is theirs.
 engines_stop() {
     local pid name
+    registry_stop
     for name in podman dockerd; do
         socket=$engines/$name.sock
         [ -S "$socket" ] || continue

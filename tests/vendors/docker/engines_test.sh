@@ -181,6 +181,46 @@ kit() {
     grep -A 5 '^not ok' "$scratch/kit" | sed 's/^/# /'
 }
 
+# From a registry that wants to know who asks: by docker's configuration, and by a program for credentials.
+pulls() {
+    local from=$registry_address/team/app:one auth
+    local pulling=(--param "image=$from" --param pull=always)
+    auth() { printf '%s:%s' "$registry_user" "$1" | base64 -w 0; }
+    auths() { printf '{"auths":{"%s":{"auth":"%s"}}}' "$registry_address" "$(auth "$1")" >"$DOCKER_CONFIG/config.json"; }
+    json "$engine: a registry that does not know us" 3 '.error == "auth" and (.message | contains("no credentials came from '"$DOCKER_CONFIG/config.json"'") and
+        contains("docker login '"$registry_address"'"))' create "${provider[@]}" "${pulling[@]}"
+    auths another-password
+    json "$engine: a wrong password is told by where it stands" 3 '.error == "auth" and (.message | contains("credentials from '"$DOCKER_CONFIG/config.json"'"))' \
+        create "${provider[@]}" "${pulling[@]}"
+    auths "$registry_password"
+    run -vv exec "${provider[@]}" "${pulling[@]}" -- 'echo pulled'
+    check "$engine: an image by the credentials of docker login" test "$status:$out" = 0:pulled
+    check "$engine: with progress by layers" grep -Eq 'pulling the image: [A-Z].* [0-9a-f]{12}' "$scratch/err"
+    [ "$engine" = podman ] || check "$engine: and bytes" grep -Eq 'pulling the image: .* [0-9a-f]{12} ([0-9]+)/\1$' "$scratch/err"
+    check "$engine: and without a word of the password" test "$(grep -c -e "$registry_password" -e "$(auth "$registry_password")" "$scratch/err")" = 0
+    expect "$engine: one that the registry does not have" 2 "" "could not be pulled: .*; check its name and tag" \
+        -q create "${provider[@]}" --param "image=$registry_address/team/app:none"
+    by_helper
+    expect "$engine: what is there is not asked for" 0 there "*" -q exec "${provider[@]}" --param "image=$from" -- 'echo there'
+    check "$engine: nothing is left after the pulls" test "$(containers)" = 0
+    rm -f "$DOCKER_CONFIG/config.json"
+}
+
+by_helper() {
+    local helper=$scratch/bin/docker-credential-mine
+    mkdir -p "$scratch/bin"
+    printf '#!/bin/sh\nread -r host\n[ "$1 $host" = "get %s" ] && printf \x27{"Username":"%s","Secret":"%%s"}\x27 "$(cat %q)"\n' \
+        "$registry_address" "$registry_user" "$scratch/secret" >"$helper"
+    chmod +x "$helper"
+    printf '{"credHelpers":{"%s":"mine"}}' "$registry_address" >"$DOCKER_CONFIG/config.json"
+    echo "$registry_password" >"$scratch/secret"
+    PATH=$scratch/bin:$PATH expect "$engine: a helper knows them too" 0 pulled "*" -q exec "${provider[@]}" "${pulling[@]}" -- 'echo pulled'
+    echo another-password >"$scratch/secret"
+    PATH=$scratch/bin:$PATH json "$engine: it is told when it is wrong" 3 '.error == "auth" and (.message | contains("docker-credential-mine, which '"$DOCKER_CONFIG/config.json"'"))' \
+        create "${provider[@]}" "${pulling[@]}"
+    check "$engine: but not the password" test "$(grep -c another-password "$scratch/out" "$scratch/err" | paste -sd ' ')" = "$scratch/out:0 $scratch/err:0"
+}
+
 # In a process of its own, and by what the environment says.
 elsewhere() {
     printf '[sandboxes.providers.docker]\nisolation = "unconfined"\n[sandboxes.providers.docker.params]\nimage = "%s"\n' "$image" >"$config"
@@ -241,6 +281,14 @@ by_ssh() {
     failures=$?
 }
 
+registry_user=puller registry_password=registry-secret-0123
+registry_lacks() {
+    local program
+    for program in docker-registry skopeo umoci; do command -v "$program" >/dev/null || { echo "$program is not installed (make deps)"; return; }; done
+}
+pulls_lack=$(registry_lacks)
+[ -n "$pulls_lack" ] || registry_fill || not_ok "a registry with an image" "$(cat "$engines/registry.log" "$engines/registry/log")"
+
 for engine in ${ENGINES:-podman dockerd}; do
     lacking=$(engine_lacks "$engine")
     if [ -n "$lacking" ]; then
@@ -257,6 +305,7 @@ for engine in ${ENGINES:-podman dockerd}; do
     image_import
     provider=(--sandbox docker --param "base_url=unix://$socket")
     for step in ${STEPS:-walls lives snapshots terminals ports kit elsewhere}; do "$step"; done
+    if [ -z "$pulls_lack" ]; then pulls; else echo "ok $engine: pulls # SKIP $pulls_lack"; fi
     [ "$engine" != dockerd ] || by_tls
     by_ssh
     # The table knows root as somebody whom no permission stops, which takes this capability.

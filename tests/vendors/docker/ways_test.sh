@@ -78,7 +78,7 @@ pulls() {
     expect "never is never" 2 "*" "there is no image" -q create "${provider[@]}" --param image=registry.test/other:one --param pull=never
     expect "a name that no registry has" 2 "*" "could not be pulled" -q create "${provider[@]}" --param image=registry.test/nothing:one
     json "a limit of the registry" 3 '.error == "quota"' create "${provider[@]}" --param image=registry.test/limited:one
-    json "an image that is somebody's" 3 '.error == "auth" and (.message | contains("docker login"))' create "${provider[@]}" --param image=registry.test/private:one
+    json "an image that is somebody's" 3 '.error == "auth" and (.message | contains("docker login registry.test") and contains("no credentials came from '"$DOCKER_CONFIG/config.json"'"))' create "${provider[@]}" --param image=registry.test/private:one
     printf '{"auths":{"registry.test":{"auth":"%s"}}}' "$(printf 'me:%s' "$secret" | base64 -w 0)" >"$DOCKER_CONFIG/config.json"
     run -vv exec "${provider[@]}" --param image=registry.test/private:one -- echo here
     check "with docker's credentials it is ours" test "$status:$out" = 0:here
@@ -90,6 +90,8 @@ pulls() {
     PATH=$scratch/bin:$PATH expect "a helper knows them too" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/private:two -- echo here
     printf '{"credsStore":"mine"}' >"$DOCKER_CONFIG/config.json"
     PATH=$scratch/bin:$PATH expect "as does the store" 0 here "*" -q exec "${provider[@]}" --param image=registry.test/private:three -- echo here
+    printf '{"auths":{"registry.test":{"auth":"%s"}}}' "$(printf 'me:another' | base64 -w 0)" >"$DOCKER_CONFIG/config.json"
+    json "what is refused is told by where it stands" 3 '.error == "auth" and (.message | contains("credentials from '"$DOCKER_CONFIG/config.json"'"))' create "${provider[@]}" --param image=registry.test/private:four
     printf '{"credsStore":"none-of-that-name"}' >"$DOCKER_CONFIG/config.json"
     json "a helper that is not there is a warning" 3 '.error == "auth"' create "${provider[@]}" --param image=registry.test/private:four
     check "which names it" grep -q docker-credential-none-of-that-name "$scratch/err"

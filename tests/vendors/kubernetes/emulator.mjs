@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import tls from 'node:tls';
 import { createEmulator } from '../common/server.mjs';
 import { choose, exec, terminals } from './exec.mjs';
-import { createPod, deletePod, ended, enforce } from './pods.mjs';
+import { checkChange, createPod, deletePod, ended, enforce, watchDeadline } from './pods.mjs';
 import { demand } from './rights.mjs';
 import { Controllers } from './sandboxes.mjs';
 import { refusal } from './status.mjs';
@@ -85,7 +85,11 @@ function read(resource, request) {
 async function patch(resource, request) {
     authorize(request, 'patch', resource);
     if (request.headers['content-type'] !== 'application/merge-patch+json') throw refusal('UnsupportedMediaType', 'the body of the request was in an unknown format');
-    const object = resource.patch(request.params.space, request.params.name, await request.json());
+    const { space, name } = request.params;
+    const wanted = await request.json();
+    if (resource === pods) checkChange(pods.get(space, name), wanted);
+    const object = resource.patch(space, name, wanted);
+    if (resource === pods) watchDeadline(pods, object);
     if (resource === sandboxes) controllers.changedSandbox(object);
     if (resource === claims) controllers.changedClaim(object);
     return { json: visible(object) };

@@ -3,6 +3,7 @@
 import { createBox as createRealBox } from '../common/box.mjs';
 import { createBareBox } from './bare.mjs';
 import { invalid, refusal } from './status.mjs';
+import { mergePatch } from './store.mjs';
 
 const createBox = process.env.EMULATOR_BARE ? createBareBox : createRealBox;
 const START_MS = Number(process.env.EMULATOR_START_MS ?? 0);
@@ -14,12 +15,16 @@ const KNOWN = ['containers', 'volumes', 'restartPolicy', 'terminationGracePeriod
     'imagePullSecrets', 'hostUsers', 'dnsPolicy', 'priorityClassName'];
 const KNOWN_OF_CONTAINER = ['name', 'image', 'command', 'args', 'env', 'workingDir', 'resources', 'securityContext', 'volumeMounts', 'imagePullPolicy'];
 
-const boxes = new Map(); // uid -> {box, main, timers}
+const boxes = new Map(); // uid -> {box, main, begun, timer}
 const kept = new Map(); // name of a volume claim -> the files of the last pod that had it
 export const suspended = new WeakSet(); // pods that go only for a while
 const claimOf = (pod) => pod.spec.volumes?.find((volume) => volume.persistentVolumeClaim)?.persistentVolumeClaim.claimName;
 const now = () => new Date().toISOString().replace(/\.\d+/, '');
 const condition = (type, status, more = {}) => ({ type, status, lastTransitionTime: now(), ...more });
+
+function checkDeadline(name, seconds) {
+    if (seconds !== undefined && !(Number.isInteger(seconds) && seconds > 0 && seconds <= 2147483647)) throw invalid('Pod', name, 'spec.activeDeadlineSeconds', 'must be between 1 and 2147483647');
+}
 
 function check(pod) {
     const { name } = pod.metadata;
@@ -40,10 +45,20 @@ function check(pod) {
         }
         for (const mount of container.volumeMounts ?? []) if (!volumes.has(mount.name)) throw invalid('Pod', name, 'spec.containers[0].volumeMounts', `Not found: "${mount.name}"`);
     }
-    const deadline = spec.activeDeadlineSeconds;
-    if (deadline !== undefined && !(Number.isInteger(deadline) && deadline > 0 && deadline <= 2147483647)) throw invalid('Pod', name, 'spec.activeDeadlineSeconds', 'must be between 1 and 2147483647');
+    checkDeadline(name, spec.activeDeadlineSeconds);
     if (spec.securityContext?.runAsNonRoot && spec.securityContext.runAsUser === 0) throw invalid('Pod', name, 'spec.securityContext', 'runAsUser breaks runAsNonRoot');
     if (spec.runtimeClassName && !CLASSES.includes(spec.runtimeClassName)) throw refusal('Forbidden', `pods "${name}" is forbidden: pod rejected: RuntimeClass "${spec.runtimeClassName}" not found`);
+}
+
+/** Before PATCH: of what a pod is to be, only its end may change, and only to an earlier one. */
+export function checkChange(pod, patch) {
+    const { name } = pod.metadata;
+    const { activeDeadlineSeconds: wanted, ...others } = mergePatch(pod.spec, patch.spec ?? {});
+    const { activeDeadlineSeconds: before, ...former } = pod.spec;
+    checkDeadline(name, wanted);
+    if (JSON.stringify(others) !== JSON.stringify(former)) throw invalid('Pod', name, 'spec', 'Forbidden: pod updates may not change fields other than `spec.containers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions)');
+    if (before !== undefined && wanted === undefined) throw invalid('Pod', name, 'spec.activeDeadlineSeconds', 'must not update from a positive integer to nil value');
+    if (before < wanted) throw invalid('Pod', name, 'spec.activeDeadlineSeconds', 'must be less than or equal to previous value');
 }
 
 /** POST: the pod is there at once, and runs after a while. */
@@ -107,17 +122,25 @@ async function start(pods, pod, container) {
     box.wall = { allows: () => !isolated(pod) };
     if (pod.metadata.deletionTimestamp) return void box.destroy();
     const main = await box.spawn({ argv: [...(container.command ?? ['sh', '-c', 'sleep 1000000']), ...(container.args ?? [])] });
-    const own = { box, main, timers: [] };
+    const own = { box, main, begun: Date.now(), timer: null };
     boxes.set(pod.metadata.uid, own);
     Object.assign(pod.status, { phase: 'Running', podIP: '10.1.2.3', startTime: now() });
     pod.status.conditions = [condition('PodScheduled', 'True'), condition('Ready', 'True')];
     pod.status.containerStatuses = [{ name: container.name, ready: true, state: { running: { startedAt: now() } } }];
     pods.changed(pod);
-    if (pod.spec.activeDeadlineSeconds) {
-        const after = Math.min(pod.spec.activeDeadlineSeconds * 1000, 2 ** 31 - 1);
-        own.timers.push(setTimeout(() => ended(pods, pod, { phase: 'Failed', reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' }), after));
-    }
+    watchDeadline(pods, pod);
     main.done.then(({ code }) => ended(pods, pod, { phase: code === 0 ? 'Succeeded' : 'Failed' }), () => {});
+}
+
+/** Its end counts from when it began to run; to be called again when that was changed. */
+export function watchDeadline(pods, pod) {
+    const own = boxes.get(pod.metadata.uid);
+    const seconds = pod.spec.activeDeadlineSeconds;
+    if (!own || !seconds) return;
+    clearTimeout(own.timer);
+    const left = own.begun + seconds * 1000 - Date.now();
+    own.timer = setTimeout(() => ended(pods, pod, { phase: 'Failed', reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' }),
+        Math.min(Math.max(left, 0), 2 ** 31 - 1));
 }
 
 /** The containers have ended; the object stays. */
@@ -132,7 +155,7 @@ export async function ended(pods, pod, how) {
 async function release(pod) {
     const own = boxes.get(pod.metadata.uid);
     boxes.delete(pod.metadata.uid);
-    for (const timer of own?.timers ?? []) clearTimeout(timer);
+    clearTimeout(own?.timer);
     if (own && suspended.has(pod) && claimOf(pod)) kept.set(claimOf(pod), await own.box.snapshot());
     await own?.box.destroy();
 }

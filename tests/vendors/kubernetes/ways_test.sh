@@ -281,6 +281,37 @@ shapes() {
     json "and is listed so" 0 ".sandboxes[] | select(.id == \"$id\") | .state == \"ended\"" list "${provider[@]}"
 }
 
+# As the cluster's administrator: patched POD JSON ends with 0 if the API takes it
+patched() {
+    "$node" --input-type=module -e "const [, url, pod, body] = process.argv;
+        const headers = { authorization: 'Bearer admin-0123456789abcdef', 'content-type': 'application/merge-patch+json' };
+        const answer = await fetch(url + '/api/v1/namespaces/default/pods/' + pod, { method: 'PATCH', headers, body });
+        console.error((await answer.json()).message ?? ''); process.exit(answer.ok ? 0 : 1);" "$url" "$1" "$2" 2>"$scratch/patched"
+}
+
+# The end that the cluster keeps, whatever becomes of us: it can be put forward, never off.
+deadlines() {
+    local command making=(--param hard_ttl_s=90m)
+    made || return
+    check "the last wall is hard_ttl_s" state_is '.sandboxes[0].pod.spec.activeDeadlineSeconds == 5400'
+    usage "which pod_spec does not move" "activeDeadlineSeconds: the parameter hard_ttl_s" create "${provider[@]}" --param 'pod_spec={"activeDeadlineSeconds":null}'
+    check "nobody puts it off" test "$(patched "$id" '{"spec":{"activeDeadlineSeconds":5401}}' || cat "$scratch/patched")" = \
+        'Pod "'"$id"'" is invalid: spec.activeDeadlineSeconds: must be less than or equal to previous value'
+    "$SANDLOT" --json exec "${provider[@]}" --sandbox-id "$id" -- ': >runs; sleep 3000' >"$scratch/ended" 2>"$scratch/ended.err" </dev/null &
+    command=$!
+    expect "a command runs" 0 "" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'until [ -e runs ]; do sleep 0.1; done'
+    check "it is put forward" patched "$id" '{"spec":{"activeDeadlineSeconds":1}}'
+    wait "$command"
+    status=$? out=$(cat "$scratch/ended") err=$(cat "$scratch/ended.err") ran="the command that ran"
+    cp "$scratch/ended" "$scratch/out"
+    judge_json "which ends what runs" 3 '.error == "sandbox_not_found" and (.message | contains("ended"))'
+    check "by the cluster" state_is '.sandboxes[0].pod.status.reason == "DeadlineExceeded"'
+    json "and it is told why" 3 '.error == "sandbox_not_found" and (.message | contains("DeadlineExceeded") and (contains("did you mean") | not))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    json "as the list says" 0 '.sandboxes[0].state == "ended"' list "${provider[@]}"
+    gone "$id"
+    service_empty "its object goes with delete"
+}
+
 pages() {
     local number
     for number in 1 2 3 4 5; do made || return; done
@@ -360,7 +391,7 @@ terminals() {
 
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
-parts configurations programs watches shapes terminals not_installed
+parts configurations programs watches shapes deadlines terminals not_installed
 prepare=(true)
 part rights
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get)
