@@ -9,7 +9,10 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+enum { MEBIBYTE = 1 << 20 };
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
@@ -38,10 +41,12 @@ static struct json_object *object_of(const struct sandlot_volume_state *volume)
     return object;
 }
 
-/* In mebibytes; what is there at all is not shown as nothing. To be freed. */
+/* In tenths of a mebibyte; what is there at all is not shown as nothing. To be freed. */
 static char *size_text(bool known, uint64_t bytes)
 {
-    return known ? text_format("%.1f MiB", (double)((bytes + 104857) / 104858) / 10) : strdup("-");
+    const uint64_t tenths = (10 * bytes + MEBIBYTE - 1) / MEBIBYTE;
+
+    return known ? text_format("%" PRIu64 ".%" PRIu64 " MiB", tenths / 10, tenths % 10) : strdup("-");
 }
 
 static void add_row(struct table *table, const struct sandlot_volume_state *volume)
