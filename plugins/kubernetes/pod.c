@@ -212,7 +212,7 @@ enum sandlot_status pod_describe(struct sandlot_call *call, const struct paramet
                                  const struct sandlot_create *request, const char *name, struct json_builder *body)
 {
     AUTO_FREE char *keeper = make_keeper(request->idle_ttl_ms);
-    int64_t hard_s = (request->hard_ttl_ms + SECOND_MS - 1) / SECOND_MS;
+    int64_t hard_s = request->hard_ttl_ms / SECOND_MS + (request->hard_ttl_ms % SECOND_MS != 0);
 
     json_set_string(body, "apiVersion", "v1");
     json_set_string(body, "kind", "Pod");

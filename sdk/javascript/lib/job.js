@@ -74,6 +74,8 @@ export class Call {
     /** START makes the job, FINISH what comes of it when it is done. */
     async run(start, finish, signal) {
         try {
+            /* A job may be over before it could be cancelled. */
+            signal?.throwIfAborted();
             this.#job = attempt(start);
             await watch(this.#job, signal);
             return this.#end(finish, signal);
