@@ -111,6 +111,39 @@ pub struct Create {
     pub hard_ttl_ms: i64,
     pub flags: u32,
     pub network: *const Network,
+    pub volumes: *const Volume,
+    pub volume_count: usize,
+}
+
+pub const VOLUME_READ_ONLY: u32 = 1;
+pub const VOLUME_MANY_WRITERS: u32 = 2;
+
+/// Comes in arrays, and so never grows.
+#[repr(C)]
+pub struct Volume {
+    pub name: *const c_char,
+    pub path: *const c_char,
+    pub limit_bytes: u64,
+    pub flags: u32,
+}
+
+#[repr(C)]
+pub struct ListedVolume {
+    pub size: usize,
+    pub name: *const c_char,
+    pub bytes: u64,
+    pub limit_bytes: u64,
+    pub writers: u32,
+    pub readers: u32,
+    pub used_at_ms: i64,
+}
+
+#[repr(C)]
+pub struct VolumeListing {
+    pub size: usize,
+    pub context: *mut c_void,
+    pub add: unsafe extern "C" fn(*const VolumeListing, *const ListedVolume) -> Status,
+    pub next: unsafe extern "C" fn(*const VolumeListing, *const c_char),
 }
 
 #[repr(C)]
@@ -350,6 +383,9 @@ pub struct Provider {
     pub port_url:
         Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, u16, i64, *const PortAnswer) -> Status>,
     pub changes: Option<unsafe extern "C" fn(*mut Call, *mut c_void, *mut c_void, *const Changes) -> Status>,
+    pub list_volumes:
+        Option<unsafe extern "C" fn(*mut Call, *mut c_void, *const c_char, *const VolumeListing) -> Status>,
+    pub delete_volume: Option<OnId>,
 }
 
 // What it points to is static and never written to.
@@ -389,6 +425,8 @@ pub const NOTHING: Provider = Provider {
     connect_port: None,
     port_url: None,
     changes: None,
+    list_volumes: None,
+    delete_volume: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?
