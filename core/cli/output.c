@@ -284,6 +284,11 @@ void table_print(struct table *table)
         output_write(text, length);
     else
         write_error = ENOMEM;
+    table_clear(table);
+}
+
+void table_clear(struct table *table)
+{
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);
     free(table->cells);

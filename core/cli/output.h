@@ -55,4 +55,7 @@ void table_add(struct table *table, const char *const *cells);
 /* Prints and frees it. */
 void table_print(struct table *table);
 
+/* Gives up its cells, as printing it does. */
+void table_clear(struct table *table);
+
 #endif

@@ -1,20 +1,11 @@
 /* sandlot snapshots: those that a provider has, and their end. */
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "cli/command.h"
-#include "cli/context.h"
 #include "cli/deletion.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/kept_listing.h"
 #include "cli/signals.h"
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
-
-/* What is listed, in the form in which it will be printed. */
-struct listing {
-    struct json_object *array; /* with --json */
-    struct table table;        /* without */
-};
 
 static struct json_object *object_of(const struct sandlot_listed_sandbox *snapshot)
 {
@@ -29,7 +20,7 @@ static struct json_object *object_of(const struct sandlot_listed_sandbox *snapsh
 
 static bool add(void *context, const struct sandlot_listed_sandbox *snapshot)
 {
-    struct listing *listing = context;
+    struct kept_listing *listing = context;
     AUTO_FREE char *age = since_text(snapshot->created_at_ms);
 
     if (listing->array) {
@@ -42,40 +33,18 @@ static bool add(void *context, const struct sandlot_listed_sandbox *snapshot)
     return !signals_received();
 }
 
-static void print_list(const struct options *options, struct listing *listing)
+static int ask(struct sandlot *sandlot, const struct sandlot_target *target, struct kept_listing *listing,
+               struct sandlot_error *error)
 {
-    if (!listing->array && listing->table.count == 0) {
-        if (options->verbosity >= 0)
-            progress_line("sandlot: there are no snapshots; 'sandlot snapshot ID' makes one");
-        return;
-    }
-    if (!listing->array) {
-        table_print(&listing->table);
-        return;
-    }
-    struct json_object *object = json_object_new_object();
-
-    json_object_object_add(object, "snapshots", listing->array);
-    output_json(object);
+    return sandlot_list_snapshots(sandlot, target, add, listing, error);
 }
 
 static int list(const struct context *context)
 {
-    const struct options *options = context->options;
-    const struct sandlot_target target = context_target(context);
-    struct listing listing = {.array = options->json ? json_object_new_array() : NULL, .table = {.columns = 3}};
-    struct sandlot_error error = {0};
+    static const struct kept_kind kind = {
+        .what = "snapshots", .advice = "'sandlot snapshot ID' makes one", .columns = 3, .ask = ask};
 
-    progress_begin("Asking '%s' for its snapshots", context->provider);
-    int failed = sandlot_list_snapshots(context_sandlot(context), &target, add, &listing, &error);
-
-    progress_end();
-    if (!failed)
-        print_list(options, &listing);
-    int status = failed ? report_error(options, &error) : 0;
-
-    sandlot_error_clear(&error);
-    return status;
+    return kept_list(context, &kind);
 }
 
 /* ---- delete and both --------------------------------------------------------------------------------------------- */

@@ -1,12 +1,9 @@
 /* sandlot volumes: those that a provider keeps, and their end. */
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/context.h"
 #include "cli/deletion.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/kept_listing.h"
 #include "cli/signals.h"
 
 #include <inttypes.h>
@@ -15,12 +12,6 @@
 enum { MEBIBYTE = 1 << 20 };
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
-
-/* What is listed, in the form in which it will be printed. */
-struct listing {
-    struct json_object *array; /* with --json */
-    struct table table;        /* without */
-};
 
 static struct json_object *number(bool known, uint64_t value)
 {
@@ -63,7 +54,7 @@ static void add_row(struct table *table, const struct sandlot_volume_state *volu
 
 static bool add(void *context, const struct sandlot_volume_state *volume)
 {
-    struct listing *listing = context;
+    struct kept_listing *listing = context;
 
     if (listing->array)
         json_object_array_add(listing->array, object_of(volume));
@@ -72,40 +63,18 @@ static bool add(void *context, const struct sandlot_volume_state *volume)
     return !signals_received();
 }
 
-static void print_list(const struct options *options, struct listing *listing)
+static int ask(struct sandlot *sandlot, const struct sandlot_target *target, struct kept_listing *listing,
+               struct sandlot_error *error)
 {
-    if (!listing->array && listing->table.count == 0) {
-        if (options->verbosity >= 0)
-            progress_line("sandlot: there are no volumes; '--volume NAME:/PATH' makes one with a sandbox");
-        return;
-    }
-    if (!listing->array) {
-        table_print(&listing->table);
-        return;
-    }
-    struct json_object *object = json_object_new_object();
-
-    json_object_object_add(object, "volumes", listing->array);
-    output_json(object);
+    return sandlot_list_volumes(sandlot, target, add, listing, error);
 }
 
 static int list(const struct context *context)
 {
-    const struct options *options = context->options;
-    const struct sandlot_target target = context_target(context);
-    struct listing listing = {.array = options->json ? json_object_new_array() : NULL, .table = {.columns = 5}};
-    struct sandlot_error error = {0};
+    static const struct kept_kind kind = {
+        .what = "volumes", .advice = "'--volume NAME:/PATH' makes one with a sandbox", .columns = 5, .ask = ask};
 
-    progress_begin("Asking '%s' for its volumes", context->provider);
-    int failed = sandlot_list_volumes(context_sandlot(context), &target, add, &listing, &error);
-
-    progress_end();
-    if (!failed)
-        print_list(options, &listing);
-    int status = failed ? report_error(options, &error) : 0;
-
-    sandlot_error_clear(&error);
-    return status;
+    return kept_list(context, &kind);
 }
 
 /* ---- delete and both --------------------------------------------------------------------------------------------- */
