@@ -13,8 +13,11 @@ if all; then exec cat; fi
 base=$(git merge-base HEAD '@{upstream}' 2>/dev/null) || base=HEAD
 changed=$({ git diff --name-only "$base" && git ls-files --others --exclude-standard; } | sort -u)
 headers=$(sed -n 's|.*/\([^/]*\.h\)$|"[^"]*\1"|p; s|^include/\(.*\.h\)$|<\1>|p; s|^sdk/include/\(.*\.h\)$|<\1>|p' <<<"$changed" | paste -sd '|')
-while IFS= read -r -d '' file; do
-    if grep -qxF "${file#./}" <<<"$changed" || { [ -n "$headers" ] && grep -qE "^#include ($headers)" "$file"; }; then
-        printf '%s\0' "$file"
-    fi
-done
+[ -n "$changed" ] || exit 0
+declare -A is_changed
+while IFS= read -r file; do is_changed[$file]=1; done <<<"$changed"
+mapfile -d '' -t files
+{
+    for file in "${files[@]}"; do [ -z "${is_changed[${file#./}]:-}" ] || printf '%s\0' "$file"; done
+    [ -z "$headers" ] || printf '%s\0' "${files[@]}" | xargs -0r grep -lZE "^#include ($headers)" --
+} | sort -zu

@@ -34,15 +34,19 @@ leave() { if $all; then cat; else grep -vE "$1"; fi }
 
 # ---- what there is; what takes longest is first, so that nothing long is left over at the end ----
 
-# All with --all, and when something changed that all stand on; else those that changed, and the two that differ most (HTTP, gRPC).
+# What has changed, a path a line; all there is with --all, in continuous integration, and outside of a checkout.
+all_changed=$(find core include sdk plugins config tests -type f -print0 | { if $all; then cat; else tests/changed_files.sh; fi; } | tr '\0' '\n')
+changed() { grep -qE "^($1)" <<<"$all_changed"; }
+# when PATTERN PROGRAM: the program, if something whose path begins so has changed, for it proves nothing else
+when() { ! changed "$1" || echo "$2"; }
+
+# All when something changed that all stand on; else those that changed, and one.
 vendors() {
-    local changed
-    changed=$({ $all || find core include sdk plugins tests/vendors -type f -print0; } | tests/changed_files.sh | tr '\0' '\n')
     printf '%s\n' tests/vendors/*/*_test.sh |
-        if $all || grep -qE '^(core|include|sdk|tests/vendors/(common/|[^/]*$))' <<<"$changed"; then
+        if changed 'core/|include/|sdk/|tests/vendors/(common/|[^/]*$)'; then
             cat
         else
-            grep -E "/($(sed -nE 's#^(plugins|tests/vendors)/([^/]*)/.*#\2#p' <<<"$changed" | sort -u | paste -sd '|')|runloop|modal)/"
+            grep -E "/($(sed -nE 's#^(plugins|tests/vendors)/([^/]*)/.*#\2#p' <<<"$all_changed" | sort -u | paste -sd '|')|runloop)/"
         fi
 }
 black_box() { # of the build $1
@@ -54,7 +58,14 @@ black_box() { # of the build $1
     done
     printf '%s\n' tests/mcp/*_test.sh tests/cli/*_test.sh
 }
-projects() { printf '%s\n' tests/plugin_project_test.sh tests/python/python_test.sh tests/javascript/javascript_test.sh tests/shipped_plugins_test.sh tests/documented_commands_test.sh tests/examples_test.sh tests/abi/abi_test.sh tests/install_test.sh tests/demo/run.sh; }
+projects() {
+    when 'include/|sdk/|config/|core/cli/plugin' tests/plugin_project_test.sh
+    when 'include/|sdk/|plugins/(deno|e2b|sandbox0|vfs)/|tests/shipped' tests/shipped_plugins_test.sh
+    when 'include/|core/|sdk/python/|tests/python/' tests/python/python_test.sh
+    when 'include/|core/|sdk/javascript/|tests/javascript/' tests/javascript/javascript_test.sh
+    when 'include/|core/|tests/abi/' tests/abi/abi_test.sh
+    printf '%s\n' tests/documented_commands_test.sh tests/examples_test.sh tests/install_test.sh tests/demo/run.sh
+}
 unit() { # of the build $1
     local source
     for source in tests/unit/*_test.c; do
@@ -75,7 +86,7 @@ unsanitized='kill9|attack|allocation|operations/(busybox|routes_agree|gnu|large_
 # The same rows on further routes, and what only a vendor's own folder or tools could change.
 again='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_check_test|vendors/.*/(ways|own|engines)_test|^tests/examples_test'
 # What is the same whoever asks: with sanitizers as root is enough, or as an ordinary user without.
-same_for_user='operations/(large_tree|sparse|round_trips)|mcp/(conformance|inspector|langchain|stdio_client)'
+same_for_user='operations/(large_tree|sparse|round_trips|processes_busybox|processes_derived|results_derived)|cli/kill9|mcp/(conformance|inspector|langchain|stdio_client)'
 same_for_root='operations/gnu'
 
 with_sanitizers() { { black_box "$1" && unit "$1" && printf '%s\n' tests/python/python_test.sh tests/javascript/javascript_test.sh; } | grep -vE "$unsanitized" | leave "$again"; }
@@ -123,7 +134,7 @@ passes+=("${programs[@]}")
 most_alone=0
 [ -z "${CI:-}" ] || most_alone=8
 stage "tests: wall time, processor time, program (as root; \"user\" as an ordinary user; \"sanitize\" with sanitizers)"
-tests/run.sh -j "$(nproc)" -J 12 -a "$most_alone" -r "$results" "${passes[@]}"
+tests/run.sh -j "$((2 * $(nproc)))" -J 16 -a "$most_alone" -r "$results" "${passes[@]}"
 [ -z "$clone" ] || cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 
 if $all; then
