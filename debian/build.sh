@@ -7,7 +7,9 @@ set -eu
 cd "$(dirname "$0")/.."
 umask 022
 folder=$1
-options=${DEB_BUILD_OPTIONS-noautodbgsym parallel=$(nproc)} # no packages of debugging information unless they are asked for
+options=${DEB_BUILD_OPTIONS-noautodbgsym parallel=$(nproc)}
+# No packages of debugging information unless they are asked for, and then none is compiled that would be thrown away.
+case " $options " in *" noautodbgsym "*) export DEB_CFLAGS_STRIP=-g DEB_CXXFLAGS_STRIP=-g ;; esac
 
 # As old as the changelog says, and the same whoever may read them here.
 sources() {
