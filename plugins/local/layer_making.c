@@ -1,5 +1,6 @@
 #include "layer_making.h"
 
+#include "box/places.h"
 #include "keeper/walk.h"
 #include "layer_copy.h"
 #include "sandbox.h"
@@ -255,22 +256,24 @@ static enum sandlot_status copy_place(struct layer_making *making, struct layer_
                                 : status;
 }
 
-static void write_chain(const struct layer_chain *older, const char *id, char *text, size_t size)
+/* NEWEST, unless it is NULL, and then the OLDER ones. */
+static void write_chain(const char *newest, const struct layer_chain *older, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s", id);
+    int used = snprintf(text, size, "%s", newest ? newest : "");
 
     for (size_t i = 0; i < older->count; i++)
-        used += snprintf(text + used, size - (size_t)used, " %s", older->ids[i]);
+        used += snprintf(text + used, size - (size_t)used, "%s%s", used ? " " : "", older->ids[i]);
 }
 
-/* The chains of what begins with layer ID. */
-static void note_chains(struct layer_making *making, const char *id)
+/* The chains of what begins with layer ID; SAME_ROOT: that has nothing for "/". */
+static void note_chains(struct layer_making *making, const char *id, bool same_root)
 {
     static const struct layer_chain none;
     const bool squashed = making->chain.count == LAYERS_MOST;
 
-    write_chain(squashed ? &none : &making->chain, id, making->layers, sizeof(making->layers));
-    write_chain(squashed ? &none : &making->root_chain, id, making->root_layers, sizeof(making->root_layers));
+    write_chain(id, squashed ? &none : &making->chain, making->layers, sizeof(making->layers));
+    write_chain(same_root ? NULL : id, squashed ? &none : &making->root_chain, making->root_layers,
+                sizeof(making->root_layers));
 }
 
 static enum sandlot_status fail_making(const struct layer_making *making)
@@ -377,9 +380,11 @@ static enum sandlot_status make_of_box(struct layer_making *making, uint64_t lef
 
     if (layer < 0 || (copy.uid != geteuid() && fchown(layer, copy.uid, copy.gid) < 0))
         return fail_making(making);
+    copy.is_place = making->settings.rootfs || making->settings.archive ? NULL : places_have;
     enum sandlot_status status = copy_place(making, &copy, layer, storage, LAYER_ROOT);
 
-    note_chains(making, id);
+    copy.is_place = NULL;
+    note_chains(making, id, walk_is_empty(layer, layer_places[LAYER_ROOT]));
     return status == SANDLOT_OK ? fill_layer(making, &copy, layer, storage, id, size) : status;
 }
 

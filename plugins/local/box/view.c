@@ -1,8 +1,10 @@
 #include "view.h"
 
 #include "../authorities.h"
+#include "../keeper/walk.h"
 #include "../protocol.h"
 #include "overlay.h"
+#include "places.h"
 #include "processes.h"
 #include "skeleton.h"
 
@@ -48,8 +50,6 @@ const char *const view_etc[] = {"alternatives",
                                 "terminfo",
                                 NULL};
 
-const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
-
 const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
 
 const char *const view_packages[] = {"/var/lib/dpkg", "/var/lib/rpm", NULL};
@@ -60,12 +60,6 @@ static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "t
 
 /* Where the storage has the folder that is "/" of a box which shows the host's system. */
 #define ROOT "root"
-
-/* What the skeleton has for "/" besides view_system, read-only. */
-static const char *const skeleton_folders[] = {"etc", "dev", "home", "var", SKELETON_EMPTY, NULL};
-
-/* The places in "/" for what is not the skeleton's. */
-static const char *const own_folders[] = {"proc", "run", "tmp", &BOX_WORKSPACE[1], NULL};
 
 enum {
     MOUNT_SYSTEM = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY,
@@ -379,7 +373,11 @@ static int find_lowers(const struct view *view, enum layer_place place, int seed
 
         if (fd < 0)
             return reason_mount(view->reason, "layer", layer_places[place], errno);
-        lowers->fds[lowers->count++] = fd;
+        /* One that has nothing there shows nothing and hides nothing. */
+        if (place != LAYER_ROOT && walk_is_empty(fd, "."))
+            close(fd);
+        else
+            lowers->fds[lowers->count++] = fd;
     }
     if (seed >= 0)
         lowers->fds[lowers->count++] = seed;
@@ -416,10 +414,10 @@ static int show_skeleton(const struct view *view)
     const int skeleton = view->folders->skeleton;
     struct stat status;
 
-    for (const char *const *name = skeleton_folders; *name; name++)
+    for (const char *const *name = places_skeleton; *name; name++)
         if (place(view, "bind", clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, true) < 0)
             return -1;
-    for (const char *const *name = view_system; *name; name++)
+    for (const char *const *name = places_system; *name; name++)
         if (fstatat(skeleton, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
             place(view, "bind", clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, false) < 0)
             return -1;
@@ -433,7 +431,7 @@ static int show_system(const struct view *view)
 
     if (show_skeleton(view) < 0)
         return -1;
-    for (const char *const *name = view_system; *name; name++) {
+    for (const char *const *name = places_system; *name; name++) {
         snprintf(path, sizeof path, "/%s", *name);
         if (show(view, path) < 0)
             return -1;
@@ -847,9 +845,6 @@ static int leave_host(const struct view *view)
     return 0;
 }
 
-/* The names of all places. */
-static const char *const *const place_lists[] = {skeleton_folders, view_system, own_folders, NULL};
-
 /*
  * The place in ROOT_FD for what the skeleton has as NAME, if it has it. That for a link is a file, an empty one that
  * the skeleton has anyway: another name of it costs a fraction of a file that is made, and later removed.
@@ -871,7 +866,7 @@ void view_make_root(int storage_fd, int skeleton_fd, int places_fd)
         return;
     AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    for (const char *const *const *list = place_lists; *list; list++)
+    for (const char *const *const *list = places_all; *list; list++)
         for (const char *const *name = *list; *name; name++)
             if (root < 0 || make_place_ahead(root, skeleton_fd, places_fd, *name) < 0)
                 return;
@@ -882,7 +877,7 @@ void view_keep_places(int storage_fd, int places_fd, bool (*is_empty)(int folder
     AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
 
-    for (const char *const *const *list = place_lists; root >= 0 && *list; list++)
+    for (const char *const *const *list = places_all; root >= 0 && *list; list++)
         for (const char *const *name = *list; *name; name++)
             if (fstatat(root, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid() &&
                 is_empty(root, *name))

@@ -755,15 +755,15 @@ static enum turn_result turn(struct keeper *keeper, struct box *box, const char 
     AUTO_CLOSE int parent = openat(keeper->state.fd, LAYERS_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     AUTO_CLOSE int layer = openat(parent, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     AUTO_FREE char *record = record_with(box, folder, layers);
-    const struct turn turn = {.kept = &box->kept,
-                              .pidfd = box->process.pidfd,
-                              .uid = box->host_uid,
-                              .gid = box->host_gid,
-                              .inside_id = box->inside_id,
-                              .layer_count = box->layer_count,
-                              .storage_fd = storage,
-                              .layer_fd = layer,
-                              .folder_fd = folder};
+    struct turn turn = {.kept = &box->kept,
+                        .pidfd = box->process.pidfd,
+                        .uid = box->host_uid,
+                        .gid = box->host_gid,
+                        .inside_id = box->inside_id,
+                        .layer_count = box->layer_count,
+                        .storage_fd = storage,
+                        .layer_fd = layer,
+                        .folder_fd = folder};
 
     /* Written before, because it must not fail once the box is turned. */
     if (storage < 0 || layer < 0 || !record || state_write(folder, TURN_RECORD, record) < 0)

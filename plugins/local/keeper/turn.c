@@ -1,6 +1,6 @@
 #include "turn.h"
 
-#include "../protocol.h"
+#include "walk.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -28,6 +28,7 @@ enum { WORK_LIMIT_MS = 10000, NAME_SIZE = 48, ATTRIBUTES = 4096 };
 /* What one place is turned with, in the child. */
 struct place {
     enum layer_place which;
+    bool wanted; /* the box has written there */
     int old;
     int overlay;
     bool frozen;
@@ -116,7 +117,7 @@ static int find_lowers(const struct turn *turn, size_t place, struct lowers *low
         return -1;
     for (unsigned number = kept->turned; number > 0; number--) {
         own_name(name, number, place);
-        if (add_lower(turn, lowers, name) < 0)
+        if (faccessat(kept->storage_fd, name, F_OK, 0) == 0 && add_lower(turn, lowers, name) < 0)
             return -1;
     }
     for (size_t i = 0; i < turn->layer_count; i++) {
@@ -195,16 +196,20 @@ static enum turn_result turn_places(const struct turn *turn, struct place places
 {
     static int (*const steps[])(const struct turn *, struct place *) = {freeze, make_overlay, bind_old};
 
+    bool shown = false;
+
     for (size_t step = 0; step < sizeof(steps) / sizeof(*steps); step++)
         for (size_t i = 0; i < KEPT_PLACES; i++)
-            if (steps[step](turn, &places[i]) < 0)
+            if (places[i].wanted && steps[step](turn, &places[i]) < 0)
                 return TURN_NOT;
-    enum turn_result result = show(&places[0]);
+    for (size_t i = 0; i < KEPT_PLACES; i++) {
+        const enum turn_result result = places[i].wanted ? show(&places[i]) : TURN_DONE;
 
-    for (size_t i = 1; i < KEPT_PLACES && result == TURN_DONE; i++)
-        if (show(&places[i]) != TURN_DONE)
-            result = TURN_BROKEN;
-    return result;
+        if (result != TURN_DONE)
+            return shown ? TURN_BROKEN : result;
+        shown = shown || places[i].wanted;
+    }
+    return TURN_DONE;
 }
 
 static _Noreturn void work_and_tell(const struct turn *turn, int keeper_fd)
@@ -212,14 +217,16 @@ static _Noreturn void work_and_tell(const struct turn *turn, int keeper_fd)
     struct outcome outcome = {.result = TURN_NOT};
     struct place places[KEPT_PLACES];
 
+    memcpy(outcome.mounts, turn->kept->mounts, sizeof(outcome.mounts));
+
     for (size_t i = 0; i < KEPT_PLACES; i++)
-        places[i] = (struct place){.which = (enum layer_place)i, .old = -1, .overlay = -1};
+        places[i] = (struct place){.which = (enum layer_place)i, .wanted = turn->wanted[i], .old = -1, .overlay = -1};
     if (enter(turn) == 0)
         outcome.result = turn_places(turn, places);
     for (size_t i = 0; i < KEPT_PLACES; i++)
         if (outcome.result == TURN_NOT)
             undo(turn, &places[i]);
-        else
+        else if (places[i].wanted)
             outcome.mounts[i] = mount_number(places[i].overlay);
     _exit(write(keeper_fd, &outcome, sizeof(outcome)) == sizeof(outcome) ? 0 : 1);
 }
@@ -270,13 +277,13 @@ static bool has_attributes(int folder)
     return length < 0 && errno != ENOTSUP;
 }
 
-static int make_folder(const struct turn *turn, const char *name, mode_t mode)
+static int make_folder(const struct turn *turn, int parent, const char *name, mode_t mode)
 {
-    if (mkdirat(turn->storage_fd, name, 0700) < 0 && errno != EEXIST)
+    if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
         return -1;
-    if (turn->uid != geteuid() && fchownat(turn->storage_fd, name, turn->uid, turn->gid, AT_SYMLINK_NOFOLLOW) < 0)
+    if (turn->uid != geteuid() && fchownat(parent, name, turn->uid, turn->gid, AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
-    return fchmodat(turn->storage_fd, name, mode, 0);
+    return fchmodat(parent, name, mode, 0);
 }
 
 /* The folders of one place: an upper one like that which is there now, and what the child needs. */
@@ -289,23 +296,20 @@ static int make_folders(const struct turn *turn, size_t place)
     if (now < 0 || fstat(now, &status) < 0 || has_attributes(now))
         return -1;
     next_name(name, place);
-    if (make_folder(turn, name, status.st_mode & 07777) < 0)
+    if (make_folder(turn, turn->storage_fd, name, status.st_mode & 07777) < 0)
         return -1;
     work_name(name, turn->kept, place);
-    if (make_folder(turn, name, 0700) < 0)
+    if (make_folder(turn, turn->storage_fd, name, 0700) < 0)
         return -1;
     own_name(name, turn->kept->turned + 1, place);
-    return make_folder(turn, name, 0700) == 0 ? mkdirat(turn->layer_fd, layer_places[place], 0700) : -1;
+    return make_folder(turn, turn->storage_fd, name, 0700);
 }
 
-/* Can the folders change places at all? Not all file systems can. */
+/* Can folders change places at all? Not all file systems can. These two are empty. */
 static bool can_exchange(const struct turn *turn)
 {
-    char names[2][NAME_SIZE];
-
-    work_name(names[0], turn->kept, LAYER_HOME);
-    work_name(names[1], turn->kept, LAYER_TMP);
-    return renameat2(turn->storage_fd, names[0], turn->storage_fd, names[1], RENAME_EXCHANGE) == 0;
+    return renameat2(turn->layer_fd, layer_places[LAYER_HOME], turn->layer_fd, layer_places[LAYER_TMP],
+                     RENAME_EXCHANGE) == 0;
 }
 
 static void remove_folders(const struct turn *turn)
@@ -340,19 +344,22 @@ static enum turn_result finish(const struct turn *turn, const struct outcome *ou
     if (renameat(turn->folder_fd, TURN_RECORD, turn->folder_fd, "record") < 0)
         return TURN_BROKEN;
     for (size_t i = 0; i < KEPT_PLACES; i++)
-        if (move_folder(turn, i) < 0)
+        if (turn->wanted[i] && move_folder(turn, i) < 0)
             return TURN_BROKEN;
     return TURN_DONE;
 }
 
-enum turn_result turn_make(const struct turn *turn)
+enum turn_result turn_make(struct turn *turn)
 {
     struct outcome outcome = {.result = TURN_NOT};
     bool made = turn->kept->storage_fd >= 0;
 
     turn->kept->tries++;
-    for (size_t i = 0; i < KEPT_PLACES && made; i++)
-        made = make_folders(turn, i) == 0;
+    for (size_t i = 0; i < KEPT_PLACES && made; i++) {
+        turn->wanted[i] = !walk_is_empty(turn->storage_fd, layer_places[i]);
+        made = make_folder(turn, turn->layer_fd, layer_places[i], 0700) == 0 &&
+               (!turn->wanted[i] || make_folders(turn, i) == 0);
+    }
     if (made && can_exchange(turn))
         have_done(turn, &outcome);
     const enum turn_result result = finish(turn, &outcome);

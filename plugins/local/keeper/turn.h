@@ -33,11 +33,12 @@ struct turn {
     int pidfd; /* of the box's init */
     uid_t uid; /* whose the storage is, */
     gid_t gid;
-    uid_t inside_id;    /* and what his number is in the box */
-    size_t layer_count; /* how many layers the box began with */
-    int storage_fd;     /* the storage, in the keeper's own mount namespace */
-    int layer_fd;       /* the new layer, without the folders of KEPT_PLACES */
-    int folder_fd;      /* of the box, with its next record, by the name TURN_RECORD */
+    uid_t inside_id;          /* and what his number is in the box */
+    size_t layer_count;       /* how many layers the box began with */
+    int storage_fd;           /* the storage, in the keeper's own mount namespace */
+    int layer_fd;             /* the new layer, without the folders of KEPT_PLACES */
+    int folder_fd;            /* of the box, with its next record, by the name TURN_RECORD */
+    bool wanted[KEPT_PLACES]; /* turn_make finds out: the box has written there */
 };
 
 enum turn_result {
@@ -46,6 +47,7 @@ enum turn_result {
     TURN_BROKEN /* the box is of no use any more */
 };
 
-enum turn_result turn_make(const struct turn *turn);
+/* Only where the box has written anything it gets another overlay, which takes the kernel longest. */
+enum turn_result turn_make(struct turn *turn);
 
 #endif
