@@ -229,7 +229,7 @@ $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
 
 # The client checks a network list with the code that will obey it.
-LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c) plugins/local/keeper/walk.c
+LOCAL_CLIENT := $(wildcard plugins/local/*.c) $(addprefix plugins/local/egress/,address.c host.c policy.c) plugins/local/keeper/walk.c plugins/local/box/places.c
 LOCAL_KEEPER := $(addprefix plugins/local/,authorities.c layers.c protocol.c settings.c) $(addprefix plugins/local/egress/,address.c host.c policy.c) $(wildcard plugins/local/keeper/*.c plugins/local/box/*.c)
 LOCAL_EGRESS := plugins/local/protocol.c $(wildcard plugins/local/egress/*.c)
 # The same with credentials, which alone has the libraries for TLS.

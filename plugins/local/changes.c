@@ -119,13 +119,14 @@ static enum sandlot_status visit_layer(struct layers *layers, int state_fd, cons
     return visit_entries(layers, upper, lower);
 }
 
-/* The layers on disk are the host's to read; those in memory are the box's alone, and all of it may differ. */
+/* The layers on disk are the host's to read; those in memory are the box's alone, and all of it may differ. Takes
+ * STORAGE_UPPER. */
 static enum sandlot_status tell_layers(const struct sandbox *sandbox, struct sandlot_call *call,
                                        const struct sandlot_changes *changes, const char *workspace, bool in_memory,
-                                       const struct layer_chain *chain)
+                                       int storage_upper, const struct layer_chain *chain)
 {
     AUTO_FREE struct layers *layers = calloc(1, sizeof(*layers));
-    AUTO_CLOSE int upper = in_memory ? -1 : open_folder(sandbox->folder_fd, "storage/upper");
+    AUTO_CLOSE int upper = storage_upper;
     AUTO_CLOSE int lower = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (!layers)
@@ -155,6 +156,8 @@ static int64_t base_of(const char *record)
 enum sandlot_status changes_tell(const struct sandbox *sandbox, struct sandlot_call *call,
                                  const struct sandlot_changes *changes)
 {
+    /* Opened first: should it become a layer now, the record that is read then names that. */
+    AUTO_CLOSE int upper = open_folder(sandbox->folder_fd, "storage/upper");
     AUTO_FREE char *record = sandbox_record(sandbox);
     AUTO_FREE char *workspace = record ? fields_get(record, "workspace") : NULL;
     AUTO_FREE char *ids = record ? fields_get(record, "layers") : NULL;
@@ -168,5 +171,6 @@ enum sandlot_status changes_tell(const struct sandbox *sandbox, struct sandlot_c
         return refuse(call, "with confinement = \"landlock\" the workspace is a copy, of which nothing tells what "
                             "changed");
     changes->base(changes, workspace, base_of(record));
-    return tell_layers(sandbox, call, changes, workspace, fields_get_number(record, "in_memory") != 0, &chain);
+    return tell_layers(sandbox, call, changes, workspace, fields_get_number(record, "in_memory") != 0, take_fd(&upper),
+                       &chain);
 }

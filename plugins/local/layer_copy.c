@@ -1,6 +1,7 @@
 #include "layer_copy.h"
 
 #include "file_copy.h"
+#include "keeper/walk.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -309,6 +310,14 @@ static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const 
     return SANDLOT_OK;
 }
 
+/* A place for a mount, in which there never was anything. */
+static bool is_left_out(const struct tree *tree, int from, const char *name, const struct stat *entry, int depth)
+{
+    if (depth > 0 || !tree->copy->is_place || !tree->copy->is_place(name))
+        return false;
+    return S_ISDIR(entry->st_mode) ? walk_is_empty(from, name) : S_ISREG(entry->st_mode) && entry->st_size == 0;
+}
+
 static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const char *name, int depth)
 {
     const size_t before = tree->length;
@@ -323,7 +332,7 @@ static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const
     tree->length = before + (size_t)added;
     if (status == SANDLOT_OK && fstatat(from, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
         status = errno == ENOENT ? SANDLOT_OK : fail_entry(tree, name);
-    else if (status == SANDLOT_OK)
+    else if (status == SANDLOT_OK && !is_left_out(tree, from, name, &entry, depth))
         status = copy_kind(tree, from, to, name, &entry, depth);
     tree->length = before;
     tree->path[before] = '\0';

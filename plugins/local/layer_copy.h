@@ -8,9 +8,10 @@ struct layer_copy {
     struct sandlot_call *call;
     uint32_t uid; /* whose the copy is to be */
     uint32_t gid;
-    uint64_t limit;   /* bytes on disk that may be copied in all */
-    uint64_t bytes;   /* that were; at first 0 */
-    uint64_t sockets; /* that were left out; at first 0 */
+    uint64_t limit;                     /* bytes on disk that may be copied in all */
+    uint64_t bytes;                     /* that were; at first 0 */
+    uint64_t sockets;                   /* that were left out; at first 0 */
+    bool (*is_place)(const char *name); /* at the top what is so called and empty is left out; NULL: nothing is */
 };
 
 /*

@@ -1,5 +1,7 @@
 #include "layer_making.h"
 
+#include "box/places.h"
+#include "keeper/walk.h"
 #include "layer_copy.h"
 #include "sandbox.h"
 
@@ -14,6 +16,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+#define ESTIMATED '?'
 
 enum { LOCK_PAUSE_MS = 5, LOCK_LIMIT_MS = 60000, HOLD_LIMIT_MS = 30000, ID_DIGITS = 13, TEXT_SIZE = 24 };
 
@@ -63,7 +67,10 @@ static enum sandlot_status read_box(struct layer_making *making)
     making->record = sandbox_record(making->sandbox);
     if (!making->record)
         return sandbox_ended(making->sandbox, making->call);
-    if (!settings_read(making->record, &making->settings) || !layer_chain_read(making->settings.layers, &making->chain))
+    const struct settings *settings = &making->settings;
+
+    if (!settings_read(making->record, &making->settings) || !layer_chain_read(settings->layers, &making->chain) ||
+        !layer_chain_read(settings->root_layers ? settings->root_layers : settings->layers, &making->root_chain))
         return sandlot_fail(making->call, SANDLOT_INTERNAL, "the record of the sandbox cannot be read");
     if (making->settings.confinement == CONFINEMENT_LANDLOCK)
         return sandlot_fail(making->call, SANDLOT_UNSUPPORTED,
@@ -91,7 +98,7 @@ enum sandlot_status layer_making_begin(struct client *client, struct sandlot_cal
 {
     enum sandlot_status status = SANDLOT_OK;
 
-    *making = (struct layer_making){.client = client, .call = call, .layers_fd = -1, .snapshots_fd = -1};
+    *making = (struct layer_making){.client = client, .call = call, .hold = -1, .layers_fd = -1, .snapshots_fd = -1};
     making->sandbox = sandbox_open(client, call, id, &status);
     if (!making->sandbox)
         return status;
@@ -105,6 +112,8 @@ enum sandlot_status layer_making_begin(struct client *client, struct sandlot_cal
 
 void layer_making_end(struct layer_making *making)
 {
+    if (making->hold >= 0)
+        close(making->hold); /* with it everything in the box goes on */
     if (making->layers_fd >= 0)
         close(making->layers_fd);
     if (making->snapshots_fd >= 0)
@@ -117,19 +126,65 @@ void layer_making_end(struct layer_making *making)
 
 /* ---- how much there is ---- */
 
-/* What layer ID took when it was made. One without a size is of somebody who was killed, and about to be removed. */
-static uint64_t size_of(int layers_fd, const char *id)
+/* What the file of a size says. One without is of somebody who was killed, and about to be removed. */
+struct size {
+    uint64_t bytes;
+    bool estimated; /* it is no more than that: nobody has counted it */
+};
+
+static struct size read_size(int layers_fd, const char *id)
 {
     char path[NAME_MAX + sizeof("/" SIZE_FILE)];
     char text[TEXT_SIZE] = "";
+    char *end = text;
 
     snprintf(path, sizeof(path), "%s/" SIZE_FILE, id);
     AUTO_CLOSE int fd = openat(layers_fd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-    return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoull(text, NULL, 10) : 0;
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+        return (struct size){0, false};
+    const uint64_t bytes = strtoull(text, &end, 10);
+
+    return (struct size){bytes, *end == ESTIMATED};
 }
 
-static uint64_t size_of_all(int layers_fd)
+/* All at once, for another program may be reading it. */
+static int write_size(int layer, struct size size)
+{
+    char text[TEXT_SIZE];
+    const int length =
+        snprintf(text, sizeof(text), size.estimated ? "%" PRIu64 "%c" : "%" PRIu64, size.bytes, ESTIMATED);
+    AUTO_CLOSE int fd = openat(layer, SIZE_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    return fd >= 0 && write(fd, text, (size_t)length) == length ? renameat(layer, SIZE_FILE ".new", layer, SIZE_FILE)
+                                                                : -1;
+}
+
+static uint64_t count(int folder, const char *name)
+{
+    static const struct usage no_limit = {UINT64_MAX / 2, UINT64_MAX / 2};
+    struct usage used = {0, 0};
+
+    walk_measure(folder, name, &no_limit, &used);
+    return used.bytes;
+}
+
+uint64_t layer_size(int layers_fd, const char *id)
+{
+    struct size size = read_size(layers_fd, id);
+
+    if (!size.estimated)
+        return size.bytes;
+    AUTO_CLOSE int layer = openat(layers_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    size = (struct size){count(layers_fd, id), false};
+    if (layer >= 0)
+        write_size(layer, size); /* if it cannot be noted it is counted again */
+    return size.bytes;
+}
+
+/* What all layers take; COUNTED: not by estimates. */
+static uint64_t size_of_all(int layers_fd, bool counted)
 {
     const int listed = openat(layers_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = listed >= 0 ? fdopendir(listed) : NULL;
@@ -137,19 +192,10 @@ static uint64_t size_of_all(int layers_fd)
 
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (layer_id_valid(entry->d_name))
-            bytes += size_of(layers_fd, entry->d_name);
+            bytes += counted ? layer_size(layers_fd, entry->d_name) : read_size(layers_fd, entry->d_name).bytes;
     if (folder)
         closedir(folder);
     return bytes;
-}
-
-static int write_size(int layer, uint64_t bytes)
-{
-    char text[TEXT_SIZE];
-    const int length = snprintf(text, sizeof(text), "%" PRIu64, bytes);
-    AUTO_CLOSE int fd = openat(layer, SIZE_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-    return fd >= 0 && write(fd, text, (size_t)length) == length ? 0 : -1;
 }
 
 /* ---- copying ---- */
@@ -158,7 +204,7 @@ static int write_size(int layer, uint64_t bytes)
 static const char *folder_of(const struct layer_making *making, enum layer_place place)
 {
     const struct settings *settings = &making->settings;
-    const bool overlay = settings->rootfs || settings->archive || making->chain.count > 0;
+    const bool overlay = settings->rootfs || settings->archive || making->root_chain.count > 0;
 
     if (place != LAYER_ROOT)
         return layer_places[place];
@@ -170,19 +216,21 @@ static bool is_marked(const struct layer_making *making, enum layer_place place)
 {
     const struct settings *settings = &making->settings;
 
-    return making->chain.count > 0 || (place == LAYER_WORKSPACE && settings->workspace) ||
-           (place == LAYER_ROOT && (settings->rootfs || settings->archive));
+    if (place == LAYER_ROOT)
+        return making->root_chain.count > 0 || settings->rootfs || settings->archive;
+    return making->chain.count > 0 || (place == LAYER_WORKSPACE && settings->workspace);
 }
 
 /* Lays the older layers from the last to the first into LAYER, because there would be too many with this one. */
 static enum sandlot_status copy_chain(struct layer_making *making, struct layer_copy *copy, int target,
                                       enum layer_place place)
 {
+    const struct layer_chain *chain = place == LAYER_ROOT ? &making->root_chain : &making->chain;
     enum sandlot_status status = SANDLOT_OK;
 
-    for (size_t i = making->chain.count; i > 0 && status == SANDLOT_OK; i--) {
+    for (size_t i = chain->count; i > 0 && status == SANDLOT_OK; i--) {
         AUTO_CLOSE int layer =
-            openat(making->layers_fd, making->chain.ids[i - 1], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            openat(making->layers_fd, chain->ids[i - 1], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
         status = layer < 0 ? sandlot_fail(making->call, SANDLOT_INTERNAL, "a layer of the sandbox is gone")
                            : layer_copy(copy, layer, layer_places[place], target, true);
@@ -208,16 +256,114 @@ static enum sandlot_status copy_place(struct layer_making *making, struct layer_
                                 : status;
 }
 
-static void note_chain(struct layer_making *making, const char *id)
+/* NEWEST, unless it is NULL, and then the OLDER ones. */
+static void write_chain(const char *newest, const struct layer_chain *older, char *text, size_t size)
 {
-    const size_t older = making->chain.count == LAYERS_MOST ? 0 : making->chain.count;
-    int used = snprintf(making->layers, sizeof(making->layers), "%s", id);
+    int used = snprintf(text, size, "%s", newest ? newest : "");
 
-    for (size_t i = 0; i < older; i++)
-        used += snprintf(making->layers + used, sizeof(making->layers) - (size_t)used, " %s", making->chain.ids[i]);
+    for (size_t i = 0; i < older->count; i++)
+        used += snprintf(text + used, size - (size_t)used, "%s%s", used ? " " : "", older->ids[i]);
 }
 
-static enum sandlot_status copy_box(struct layer_making *making, uint64_t left)
+/* The chains of what begins with layer ID; SAME_ROOT: that has nothing for "/". */
+static void note_chains(struct layer_making *making, const char *id, bool same_root)
+{
+    static const struct layer_chain none;
+    const bool squashed = making->chain.count == LAYERS_MOST;
+
+    write_chain(id, squashed ? &none : &making->chain, making->layers, sizeof(making->layers));
+    write_chain(same_root ? NULL : id, squashed ? &none : &making->root_chain, making->root_layers,
+                sizeof(making->root_layers));
+}
+
+static enum sandlot_status fail_making(const struct layer_making *making)
+{
+    return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s; free some disk space",
+                        strerror(errno));
+}
+
+/* ---- while the box stands still ---- */
+
+/* Asks the keeper about the box that is held. */
+static enum sandlot_status ask(const struct layer_making *making, uint32_t kind, const char *body,
+                               struct received *reply)
+{
+    const int64_t deadline_ms = sandlot_now_ms() + HOLD_LIMIT_MS;
+    enum protocol_result result = protocol_send(making->hold, kind, body, strlen(body), NULL, 0, deadline_ms);
+
+    if (result == PROTOCOL_OK)
+        result = protocol_receive(making->hold, reply, deadline_ms, -1);
+    return result == PROTOCOL_OK ? SANDLOT_OK : client_broken(making->call, result, "the keeper of local sandboxes");
+}
+
+/* Ends the hold, and hears whether the box has lived all the time: the files of one that ended were being removed. */
+static enum sandlot_status release(const struct layer_making *making)
+{
+    struct received reply;
+    enum sandlot_status status = ask(making, MESSAGE_RELEASE, "", &reply);
+
+    if (status != SANDLOT_OK)
+        return status;
+    if (reply.header.kind == MESSAGE_FAILED)
+        status = client_failure(making->call, &reply);
+    received_clear(&reply);
+    return status;
+}
+
+static bool is_refusal(const struct received *reply)
+{
+    struct failure failure = {0};
+
+    memcpy(&failure, reply->body, reply->header.length < sizeof(failure) ? reply->header.length : sizeof(failure));
+    return failure.status == SANDLOT_UNSUPPORTED;
+}
+
+/* Has the keeper make what the box has written a part of the layer ID; *DONE: it has. */
+static enum sandlot_status turn_box(const struct layer_making *making, const char *id, bool *done)
+{
+    struct received reply;
+    enum sandlot_status status = ask(making, MESSAGE_TURN, id, &reply);
+
+    *done = false;
+    if (status != SANDLOT_OK)
+        return status;
+    *done = reply.header.kind == MESSAGE_DONE;
+    if (!*done && !is_refusal(&reply))
+        status = client_failure(making->call, &reply);
+    received_clear(&reply);
+    return status;
+}
+
+/* Has the box written anything but in "/"? */
+static bool has_written(int storage)
+{
+    for (int place = 0; place < LAYER_ROOT; place++)
+        if (!walk_is_empty(storage, layer_places[place]))
+            return true;
+    return false;
+}
+
+/* All but "/", which is a part already. What is turned takes SIZE. */
+static enum sandlot_status fill_layer(struct layer_making *making, struct layer_copy *copy, int layer, int storage,
+                                      const char *id, struct size size)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    bool done = false;
+
+    size.bytes += copy->bytes;
+    if (making->chain.count < LAYERS_MOST && has_written(storage)) {
+        if (write_size(layer, size) < 0)
+            return fail_making(making);
+        status = turn_box(making, id, &done);
+    }
+    for (int place = 0; place < LAYER_ROOT && status == SANDLOT_OK && !done; place++)
+        status = copy_place(making, copy, layer, storage, (enum layer_place)place);
+    if (status == SANDLOT_OK && !done && write_size(layer, (struct size){copy->bytes, false}) < 0)
+        status = fail_making(making);
+    return status;
+}
+
+static enum sandlot_status make_of_box(struct layer_making *making, uint64_t left, struct size size)
 {
     struct layer_copy copy = {
         .call = making->call, .uid = making->sandbox->uid, .gid = making->sandbox->gid, .limit = left};
@@ -233,60 +379,51 @@ static enum sandlot_status copy_box(struct layer_making *making, uint64_t left)
     AUTO_CLOSE int layer = openat(making->layers_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (layer < 0 || (copy.uid != geteuid() && fchown(layer, copy.uid, copy.gid) < 0))
-        return sandlot_fail(making->call, SANDLOT_UNAVAILABLE,
-                            "the snapshot could not be made: %s; free some disk space", strerror(errno));
-    enum sandlot_status status = SANDLOT_OK;
+        return fail_making(making);
+    copy.is_place = making->settings.rootfs || making->settings.archive ? NULL : places_have;
+    enum sandlot_status status = copy_place(making, &copy, layer, storage, LAYER_ROOT);
 
-    for (int place = 0; place < LAYER_PLACES && status == SANDLOT_OK; place++)
-        status = copy_place(making, &copy, layer, storage, (enum layer_place)place);
-    making->bytes = copy.bytes;
-    if (status == SANDLOT_OK && write_size(layer, copy.bytes) < 0)
-        status = sandlot_fail(making->call, SANDLOT_UNAVAILABLE,
-                              "the snapshot could not be made: %s; free some disk "
-                              "space",
-                              strerror(errno));
-    note_chain(making, id);
-    return status;
+    copy.is_place = NULL;
+    note_chains(making, id, walk_is_empty(layer, layer_places[LAYER_ROOT]));
+    return status == SANDLOT_OK ? fill_layer(making, &copy, layer, storage, id, size) : status;
 }
 
-/* ---- while the box stands still ---- */
-
-/* Ends the HOLD, and hears whether the box has lived all the time: the files of one that ended were being removed. */
-static enum sandlot_status release(struct layer_making *making, int hold)
+static enum sandlot_status fail_full(const struct layer_making *making, uint64_t used, uint64_t limit)
 {
-    const int64_t deadline_ms = sandlot_now_ms() + HOLD_LIMIT_MS;
-    struct received reply;
-    enum protocol_result result = protocol_send(hold, MESSAGE_RELEASE, NULL, 0, NULL, 0, deadline_ms);
+    return sandlot_fail(making->call, SANDLOT_EXHAUSTED,
+                        "snapshots and forks take %" PRIu64 " MiB already, and may take %" PRIu64
+                        "; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
+                        used >> 20, limit >> 20);
+}
 
-    if (result == PROTOCOL_OK)
-        result = protocol_receive(hold, &reply, deadline_ms, -1);
-    if (result != PROTOCOL_OK)
-        return client_broken(making->call, result, "the keeper of local sandboxes");
-    const enum sandlot_status status =
-        reply.header.kind == MESSAGE_FAILED ? client_failure(making->call, &reply) : SANDLOT_OK;
+/* The box stands still; it has written at most MOST bytes. Counted is only where estimates do not fit into LIMIT. */
+static enum sandlot_status make_within(struct layer_making *making, uint64_t limit, uint64_t most)
+{
+    struct size size = {most, true};
+    uint64_t used = size_of_all(making->layers_fd, false);
 
-    received_clear(&reply);
-    return status;
+    if (used >= limit || most > limit - used) {
+        used = size_of_all(making->layers_fd, true);
+        size = (struct size){count(making->sandbox->folder_fd, "storage"), false};
+    }
+    if (used >= limit)
+        return fail_full(making, used, limit);
+    if (making->chain.count < LAYERS_MOST && size.bytes > limit - used)
+        return fail_full(making, used + size.bytes, limit);
+    return make_of_box(making, limit - used, size);
 }
 
 enum sandlot_status layer_make(struct layer_making *making, uint64_t limit)
 {
-    const uint64_t used = size_of_all(making->layers_fd);
     struct received reply;
-    int connection;
-
-    if (used >= limit)
-        return sandlot_fail(making->call, SANDLOT_EXHAUSTED,
-                            "snapshots and forks take %" PRIu64 " MiB already, and may take %" PRIu64
-                            "; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
-                            used >> 20, limit >> 20);
     enum sandlot_status status =
-        client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true, &reply, &connection);
-    AUTO_CLOSE int hold = connection; /* everything goes on with its end */
+        client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true, &reply, &making->hold);
 
     if (status != SANDLOT_OK)
         return status;
+    const uint64_t most = strtoull(reply.body, NULL, 10);
+
     received_clear(&reply);
-    status = copy_box(making, limit - used);
-    return status == SANDLOT_OK ? release(making, hold) : status;
+    status = make_within(making, limit, most);
+    return status == SANDLOT_OK ? release(making) : status;
 }

@@ -14,22 +14,31 @@ struct layer_making {
     struct settings settings;                 /* the same, read; base_ms says since when its changes are kept */
     char *network;                            /* what the box may reach now; NULL: nothing was asked */
     struct layer_chain chain;                 /* that the box lies on */
+    struct layer_chain root_chain;            /* and its "/" */
+    int hold;                                 /* the connection that keeps the box still; -1: none yet */
     int layers_fd;                            /* the folder of layers, locked: nothing in it is removed */
     int snapshots_fd;                         /* the folder of snapshots, locked: one is made at a time */
     bool made;                                /* a layer was begun */
     char layers[LAYERS_MOST * LAYER_ID_SIZE]; /* the chain with the one that was made */
-    uint64_t bytes;                           /* of that, on disk */
+    char root_layers[LAYERS_MOST * LAYER_ID_SIZE];
 };
 
 /* Prepares a layer of box ID. To be ended in any case, an error is told to the host. */
 enum sandlot_status layer_making_begin(struct client *client, struct sandlot_call *call, const char *id,
                                        struct layer_making *making);
 
-/* Makes it while the box stands still; all layers together take at most LIMIT bytes. */
+/*
+ * Makes it while the box stands still; all layers together take at most LIMIT bytes. Where nothing runs in the box what
+ * it has written becomes the layer as it is (keeper/turn.h), so that this takes the same time however much it is. Else
+ * it is copied.
+ */
 enum sandlot_status layer_make(struct layer_making *making, uint64_t limit);
 
 /* Lets go of all. A layer that nobody has recorded by now is one that the keeper may remove. */
 void layer_making_end(struct layer_making *making);
+
+/* How many bytes layer ID takes on the disk. It may have to be counted. */
+uint64_t layer_size(int layers_fd, const char *id);
 
 /* Opens the folder of layers, and locks it against the removal of any for as long as the descriptor is open. -1 with
  * *STATUS, told to the host. */

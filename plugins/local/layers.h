@@ -21,6 +21,10 @@ enum {
 enum layer_place { LAYER_WORKSPACE, LAYER_HOME, LAYER_TMP, LAYER_ROOT, LAYER_PLACES };
 extern const char *const layer_places[LAYER_PLACES];
 
+/*
+ * "/" has no chain like the other places: a layer has all that its box has written there, and so covers the earlier
+ * layers of the same box. A record says which layers count for it (root_layers).
+ */
 struct layer_chain {
     char ids[LAYERS_MOST][LAYER_ID_SIZE]; /* the newest first */
     size_t count;

@@ -362,6 +362,7 @@ static void take_basis(struct settings *settings, const struct settings *basis)
     settings->rootfs = basis->rootfs;
     settings->archive = basis->archive;
     settings->layers = basis->layers;
+    settings->root_layers = basis->root_layers;
     settings->start_dir = basis->start_dir;
     settings->shell = basis->shell;
     settings->environment = basis->environment;

@@ -28,13 +28,17 @@ enum message_kind {
     MESSAGE_DELETE,     /* body: the id */
     MESSAGE_LIST,       /* answered by one MESSAGE_LISTED per box, then MESSAGE_DONE */
     MESSAGE_KEEP,       /* the id of the box that this connection created has been noted: it outlives the connection */
-    MESSAGE_NETWORK,  /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
-                         MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form, the
-                         first time with the box's listener, and each time with all sockets of its gate */
-    MESSAGE_HOLD,     /* body: a box's id: all that runs in it is stopped until MESSAGE_RELEASE, or the end of the
-                         connection; answered by MESSAGE_DONE, and by MESSAGE_FAILED too if the box ends meanwhile */
-    MESSAGE_RELEASE,  /* answered by MESSAGE_DONE: the box that this connection held has lived all the time */
-    MESSAGE_SWEEP,    /* removes the layers that nobody needs; answered by MESSAGE_DONE */
+    MESSAGE_NETWORK, /* body: a box's id, a line feed, and its policy in the text form of egress/policy.h; answered by
+                        MESSAGE_DONE.  The keeper hands it on to the box's sandlot-egress in the same form, the
+                        first time with the box's listener, and each time with all sockets of its gate */
+    MESSAGE_HOLD,    /* body: a box's id: all that runs in it is stopped until MESSAGE_RELEASE, or the end of the
+                        connection; answered by MESSAGE_DONE, whose body says how many bytes the box may have written at
+                        most, and by MESSAGE_FAILED too if the box ends meanwhile */
+    MESSAGE_TURN,    /* body: the id of a layer, which the client has begun: what the box that this connection holds has
+                        written becomes part of that as it is (keeper/turn.h); answered by MESSAGE_DONE, or, when that
+                        cannot be and nothing has changed, by MESSAGE_FAILED with SANDLOT_UNSUPPORTED */
+    MESSAGE_RELEASE, /* answered by MESSAGE_DONE: the box that this connection held has lived all the time */
+    MESSAGE_SWEEP,   /* removes the layers that nobody needs; answered by MESSAGE_DONE */
     MESSAGE_UNPACKED, /* the box that this connection created has unpacked its archive: it ends, and what it unpacked
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     MESSAGE_VOLUMES,  /* answered by one MESSAGE_LISTED per volume, then MESSAGE_DONE */
@@ -59,6 +63,8 @@ enum message_kind {
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
     MESSAGE_SOCKET_IS,   /* with an unconnected TCP socket of the box's network namespace */
     MESSAGE_LISTENER,    /* to the keeper, with BOX_WAYS descriptors or the first of them */
+    MESSAGE_STORAGE,   /* to the keeper: KEPT_PLACES numbers of mounts as uint64_t, and the descriptor of its storage in
+                          the box's mount namespace (box/overlay.h) */
     MESSAGE_AUTHORITY, /* to the keeper, from a proxy with credentials: the certificate that the box has to trust, PEM;
                           and a memory file with all that Java is to trust, where this machine has Java */
     /* from both */
@@ -75,7 +81,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 7u
+#define PROTOCOL_VERSION 8u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

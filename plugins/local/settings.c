@@ -75,6 +75,32 @@ bool fields_add_number(char **text, const char *key, int64_t value)
     return fields_add(text, key, digits);
 }
 
+/* Is the first word of LINE, as long as LENGTH, one of KEYS? */
+static bool is_key(const char *line, size_t length, const char *keys)
+{
+    for (const char *key = keys; *key; key += strspn(key, " ")) {
+        const size_t size = strcspn(key, " ");
+
+        if (size == length && strncmp(line, key, size) == 0)
+            return true;
+        key += size;
+    }
+    return false;
+}
+
+char *fields_without(const char *text, const char *keys)
+{
+    char *result = malloc(strlen(text) + 1);
+    char *out = result;
+
+    for (const char *line = text, *end; result && (end = strchr(line, '\n')); line = end + 1)
+        if (!is_key(line, strcspn(line, "="), keys))
+            out = mempcpy(out, line, (size_t)(end + 1 - line));
+    if (result)
+        *out = '\0';
+    return result;
+}
+
 char *fields_read(int folder_fd, const char *name)
 {
     AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -157,6 +183,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "archive", settings->archive);
     if (settings->layers)
         fine = fine && fields_add(&text, "layers", settings->layers);
+    if (settings->root_layers)
+        fine = fine && fields_add(&text, "root_layers", settings->root_layers);
     if (settings->show)
         fine = fine && fields_add(&text, "show", settings->show);
     if (settings->volumes)
@@ -317,6 +345,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
     settings->layers = fields_get(text, "layers");
+    settings->root_layers = fields_get(text, "root_layers");
     settings->show = fields_get(text, "show");
     settings->volumes = fields_get(text, "volumes");
     settings->start_dir = fields_get(text, "start_dir");
@@ -326,7 +355,8 @@ static bool read_words(const char *text, struct settings *settings)
     settings->credentials = fields_get(text, "credentials");
     struct layer_chain chain;
 
-    return layer_chain_read(settings->layers, &chain) && (!settings->start_dir || *settings->start_dir == '/') &&
+    return layer_chain_read(settings->layers, &chain) && layer_chain_read(settings->root_layers, &chain) &&
+           (!settings->start_dir || *settings->start_dir == '/') &&
            (!settings->workspace || *settings->workspace == '/') && (!settings->rootfs || *settings->rootfs == '/') &&
            (!settings->archive || settings_archive_valid(settings->archive));
 }
@@ -351,6 +381,7 @@ void settings_clear(struct settings *settings)
     free(settings->rootfs);
     free(settings->archive);
     free(settings->layers);
+    free(settings->root_layers);
     free(settings->show);
     free(settings->volumes);
     free(settings->start_dir);

@@ -14,6 +14,7 @@ struct settings {
     char *rootfs;      /* absolute host folder, NULL: the host's system folders */
     char *archive;     /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
     char *layers;      /* ids of layers (layers.h), the newest first, that lie above all these; NULL: none */
+    char *root_layers; /* which of them lie below "/" too (layers.h); NULL: all */
     char *show;        /* folders of the host that it sees read-only, as settings_shown reads them; NULL: none */
     char *volumes;     /* as settings_volumes reads them; NULL: none */
     char *start_dir;   /* where commands start that say nothing, made if it is not there; NULL: the workspace */
@@ -96,6 +97,9 @@ bool settings_archive_valid(const char *key);
  */
 bool fields_add(char **text, const char *key, const char *value);
 bool fields_add_number(char **text, const char *key, int64_t value);
+
+/* TEXT without the lines of the keys in KEYS, which blanks separate; to be freed, NULL: out of memory. */
+char *fields_without(const char *text, const char *keys);
 
 /* The text of the file NAME of FOLDER_FD, at most 64 KiB, to be freed; NULL with errno. */
 char *fields_read(int folder_fd, const char *name);

@@ -86,12 +86,12 @@ static char *write_basis(const struct layer_making *making)
 
     clock_gettime(CLOCK_REALTIME, &now);
     settings.layers = (char *)(uintptr_t)making->layers;
+    settings.root_layers = (char *)(uintptr_t)making->root_layers;
     settings.run_label[0] = '\0';
     AUTO_FREE char *text = settings_write(&settings);
     static const char *const copied[] = {"workspace_device", "workspace_inode"};
 
-    if (!text || !fields_add_number(&text, "created_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) ||
-        !fields_add_number(&text, "bytes", (int64_t)making->bytes))
+    if (!text || !fields_add_number(&text, "created_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000))
         return NULL;
     for (size_t i = 0; settings.workspace && i < sizeof(copied) / sizeof(*copied); i++)
         if (!fields_add_number(&text, copied[i], fields_get_number(making->record, copied[i])))
@@ -215,14 +215,23 @@ static int is_listed(const struct dirent *entry)
     return is_name(entry->d_name);
 }
 
-static enum sandlot_status list_one(const struct sandlot_listing *listing, int folder, const char *name)
+/* What it has that no older snapshot has: its newest layer. */
+static uint64_t size_of(int layers, const char *record)
+{
+    AUTO_FREE char *ids = fields_get(record, "layers");
+    struct layer_chain chain;
+
+    return layers >= 0 && layer_chain_read(ids, &chain) && chain.count > 0 ? layer_size(layers, chain.ids[0]) : 0;
+}
+
+static enum sandlot_status list_one(const struct sandlot_listing *listing, int layers, int folder, const char *name)
 {
     AUTO_FREE char *record = fields_read(folder, name);
     char state[64];
 
     if (!record)
         return SANDLOT_OK; /* it was deleted meanwhile */
-    snprintf(state, sizeof(state), "kept, %.1f mib", (double)fields_get_number(record, "bytes") / (1 << 20));
+    snprintf(state, sizeof(state), "kept, %.1f mib", (double)size_of(layers, record) / (1 << 20));
     const struct sandlot_listed listed = {
         .size = sizeof(listed), .id = name, .state = state, .created_at_ms = fields_get_number(record, "created_ms")};
 
@@ -236,12 +245,14 @@ enum sandlot_status snapshots_list(struct client *client, struct sandlot_call *c
     const int state_fd = client_state(client, call, &status);
     AUTO_CLOSE int folder =
         state_fd < 0 ? -1 : openat(state_fd, SNAPSHOTS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int layers =
+        folder < 0 ? -1 : openat(state_fd, LAYERS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct dirent **entries = NULL;
     const int count = folder < 0 ? 0 : scandirat(folder, ".", &entries, is_listed, alphasort);
 
     for (int i = 0; i < count; i++) {
         if (status == SANDLOT_OK)
-            status = list_one(listing, folder, entries[i]->d_name);
+            status = list_one(listing, layers, folder, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);

@@ -1,12 +1,15 @@
-/* What a snapshot of many files costs, and a box that begins with one: as much as any other, however many files there
- * are. */
+/*
+ * What a snapshot and a fork cost, and a box that begins with one: as much as any other, however much there is. Only a
+ * box in which something runs is copied.
+ */
 #include "bench.h"
 
 #include <stdlib.h>
 
-enum { LIVES = 25, COPIES = 1 };
+enum { LIVES = 25, FORKS = 9, LARGE = 3 };
 
 #define NAME "sandlot-bench"
+#define MANY "rm -rf many && mkdir many && cd many && seq 20000 | split -l 1 -a 4 -"
 
 struct life {
     struct sandlot *sandlot;
@@ -26,13 +29,27 @@ static void once_life(void *context)
     close_box(session);
 }
 
-/* A box with many files. */
+/* A box, what is written in it before each turn, and what a turn has made of it. */
 struct original {
     struct sandlot *sandlot;
     struct sandlot_session *session;
+    const char *change;
+    char *fork;
 };
 
 static const struct sandlot_target target = {.size = sizeof(target), .provider = "local"};
+
+static void change(void *context)
+{
+    struct original *original = context;
+    struct sandlot_error error = {0};
+
+    if (original->fork && sandlot_delete(original->sandlot, &target, original->fork, &error) < 0)
+        give_up("delete: %s", error.message);
+    free(original->fork);
+    original->fork = NULL;
+    in_box(original->session, original->change);
+}
 
 static void once_snapshot(void *context)
 {
@@ -46,11 +63,33 @@ static void once_snapshot(void *context)
     free(use);
 }
 
+static void once_fork(void *context)
+{
+    struct original *original = context;
+    struct sandlot_error error = {0};
+
+    if (sandlot_fork(original->sandlot, &target, sandlot_session_id(original->session), &original->fork, &error) < 0)
+        give_up("fork: %s", error.message);
+}
+
 static void once_copy(void *context)
 {
     const struct original *original = context;
 
-    in_box(original->session, "rm -rf copy && cp -a many copy");
+    in_box(original->session, "cp --reflink=never large copy");
+}
+
+static struct original begin(const struct bench *bench, const char *change)
+{
+    return (struct original){
+        .sandlot = bench->sandlot, .session = open_box(bench->sandlot, "local", NULL), .change = change};
+}
+
+static void end(struct original *original)
+{
+    original->change = "true";
+    change(original);
+    close_box(original->session);
 }
 
 static void compare_lives(const struct bench *bench)
@@ -64,23 +103,45 @@ static void compare_lives(const struct bench *bench)
         "%.2f ms and %.2f ms", turns[0].median_us / 1e3, turns[1].median_us / 1e3);
 }
 
+/* Each turn with 20,000 files that are in no layer yet. */
+static void compare_forks(const struct bench *bench)
+{
+    struct original empty = begin(bench, "true");
+    struct original full = begin(bench, MANY);
+    struct contender turns[] = {{.once = once_fork, .context = &full, .prepare = change},
+                                {.once = once_fork, .context = &empty, .prepare = change}};
+
+    compete(turns, 2, FORKS);
+    row("fork of a box that has written 20,000 files", turns[0].median_us / 1e3, 5, "ms", "with its answer");
+    row("the same / fork of an empty box", turns[0].median_us / turns[1].median_us, 2, "x", "%.2f ms and %.2f ms",
+        turns[0].median_us / 1e3, turns[1].median_us / 1e3);
+    end(&full);
+    end(&empty);
+}
+
+static void compare_large(const struct bench *bench)
+{
+    struct original original = begin(bench, "rm -f copy large && head -c 1G /dev/zero >large");
+    struct contender turns[] = {{.once = once_copy, .context = &original, .prepare = change},
+                                {.once = once_snapshot, .context = &original, .prepare = change}};
+
+    compete(turns, 2, LARGE);
+    row("snapshot of 1 GiB / cp of it", turns[1].median_us / turns[0].median_us, 1, "x", "%.1f ms and %.0f ms",
+        turns[1].median_us / 1e3, turns[0].median_us / 1e3);
+    end(&original);
+}
+
 void bench_snapshots(const struct bench *bench)
 {
-    struct original original = {bench->sandlot, open_box(bench->sandlot, "local", NULL)};
+    struct original original = begin(bench, MANY);
     struct sandlot_error error = {0};
 
-    in_box(original.session, "mkdir many && cd many && seq 20000 | split -l 1 -a 4 -");
+    change(&original);
     once_snapshot(&original);
     compare_lives(bench);
-    struct contender turns[] = {{.once = once_snapshot, .context = &original},
-                                {.once = once_copy, .context = &original}};
-
-    /* Not in turns: the copy would be in the snapshot. */
-    compete(turns, 1, COPIES);
-    compete(turns + 1, 1, COPIES);
-    row("snapshot of 20,000 files / cp -a and rm -r of them", turns[0].median_us / turns[1].median_us, 1.5, "x",
-        "%.0f ms and %.0f ms", turns[0].median_us / 1e3, turns[1].median_us / 1e3);
+    end(&original);
+    compare_forks(bench);
+    if (!getenv("NOLARGE")) compare_large(bench);
     if (sandlot_delete_snapshot(bench->sandlot, &target, NAME, &error) < 0)
         give_up("delete: %s", error.message);
-    close_box(original.session);
 }

@@ -29,8 +29,7 @@
 #include <sys/wait.h>
 
 enum {
-    USER_INSIDE = 1000, /* who a box believes to be, unless it is to believe itself root */
-    OWN_PROCESSES = 8,  /* of a box, beside its commands', that the kernel counts with them */
+    OWN_PROCESSES = 8, /* of a box, beside its commands', that the kernel counts with them */
     KEPT_MAXIMUM = 16 + BOX_MOUNTS + LAYERS_MOST,
     STACK_USED = 128 * 1024, /* more than setting up uses */
     PATHS = 3
@@ -49,7 +48,7 @@ struct birth {
 
 static unsigned inside_id(const struct box_request *request)
 {
-    return request->settings->fake_root ? 0 : USER_INSIDE;
+    return request->settings->fake_root ? 0 : BOX_USER;
 }
 
 /* ---- the maps of the user namespace ---- */

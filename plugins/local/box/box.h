@@ -46,7 +46,8 @@ struct box_request {
     const int *layer_fds; /* O_PATH folders with what layer_places names, the newest first, already readable for
                              host_uid: what lies above the seeds; at most LAYERS_MOST */
     size_t layer_count;
-    int skeleton_fd; /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
+    uint32_t root_layers; /* a bit for each that "/" lies on too, 1 for the first */
+    int skeleton_fd;      /* O_PATH folder from skeleton_open, whose entries "/" shows where there is no rootfs_fd */
     const struct box_mount *mounts; /* at most BOX_MOUNTS */
     size_t mount_count;
     int authority_fd; /* O_PATH folder with the ca-certificates.crt that its programs are to trust; 0 or -1: they trust
@@ -71,6 +72,9 @@ enum box_exit {
     BOX_EXIT_IDLE_TTL = 41, /* unused for idle_ttl_ms */
     BOX_EXIT_HARD_TTL = 42  /* hard_ttl_ms are over */
 };
+
+/* Who a box believes to be, unless it is to believe itself root (fake_root). */
+enum { BOX_USER = 1000 };
 
 /* What init and its supervisors need beside the `processes` of the settings: add it to a pids cgroup's limit. */
 enum { BOX_EXTRA_PROCESSES = 96 };

@@ -2,6 +2,7 @@
 
 #include "../network_link.h"
 #include "box.h"
+#include "places.h"
 #include "view.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -95,7 +96,7 @@ static int add_system(struct layout *layout)
 {
     char path[64];
 
-    for (const char *const *name = view_system; *name; name++) {
+    for (const char *const *name = places_system; *name; name++) {
         snprintf(path, sizeof(path), "/%s", *name);
         if (add_host(layout, path) < 0)
             return -1;

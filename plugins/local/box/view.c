@@ -1,6 +1,11 @@
 #include "view.h"
 
 #include "../authorities.h"
+#include "../keeper/walk.h"
+#include "../protocol.h"
+#include "overlay.h"
+#include "places.h"
+#include "processes.h"
 #include "skeleton.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -45,8 +50,6 @@ const char *const view_etc[] = {"alternatives",
                                 "terminfo",
                                 NULL};
 
-const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
-
 const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", "tty", NULL};
 
 const char *const view_packages[] = {"/var/lib/dpkg", "/var/lib/rpm", NULL};
@@ -58,14 +61,7 @@ static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "t
 /* Where the storage has the folder that is "/" of a box which shows the host's system. */
 #define ROOT "root"
 
-/* What the skeleton has for "/" besides view_system, read-only. */
-static const char *const skeleton_folders[] = {"etc", "dev", "home", "var", SKELETON_EMPTY, NULL};
-
-/* The places in "/" for what is not the skeleton's. */
-static const char *const own_folders[] = {"proc", "run", "tmp", &BOX_WORKSPACE[1], NULL};
-
 enum {
-    MOUNT_HARMLESS = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
     MOUNT_SYSTEM = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY,
     MOUNT_DEVICE = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY,
     MOUNT_KERNEL = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
@@ -347,32 +343,11 @@ static int clone_tree(int folder_fd, const char *path, uint64_t attributes)
     return take_fd(&tree);
 }
 
-struct option {
-    const char *key;
-    const char *value; /* NULL: a flag */
-};
-
-/* A new file system of TYPE, not yet anywhere. OPTIONS end with a NULL key. */
-static int new_file_system(const char *type, const struct option *options, unsigned attributes)
-{
-    AUTO_CLOSE int context = fsopen(type, FSOPEN_CLOEXEC);
-
-    if (context < 0)
-        return -1;
-    for (; options->key; options++)
-        if (fsconfig(context, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, options->key, options->value,
-                     0) < 0)
-            return -1;
-    if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-        return -1;
-    return fsmount(context, FSMOUNT_CLOEXEC, attributes);
-}
-
 static int new_memory(const char *size, const char *inodes, const char *mode, unsigned attributes)
 {
     const struct option options[] = {{"size", size}, {"nr_inodes", inodes}, {"mode", mode}, {NULL, NULL}};
 
-    return new_file_system("tmpfs", options, attributes);
+    return file_system_new("tmpfs", options, attributes);
 }
 
 /*
@@ -387,61 +362,35 @@ static int settle(int tree, int target)
     return 0;
 }
 
-/* What an overlay lies over: the folders of PLACE in the box's layers, and then the SEED, which may be -1. */
-struct lowers {
-    int fds[LAYERS_MOST + 1];
-    size_t count;
-};
-
+/* What an overlay of PLACE lies over: the folders of the box's layers, and then the SEED, which may be -1. */
 static int find_lowers(const struct view *view, enum layer_place place, int seed, struct lowers *lowers)
 {
     lowers->count = 0;
     for (size_t i = 0; i < view->request->layer_count; i++) {
-        lowers->fds[i] = openat(view->folders->layers[i], layer_places[place], O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (lowers->fds[i] < 0)
+        if (place == LAYER_ROOT && !(view->request->root_layers & UINT32_C(1) << i))
+            continue;
+        const int fd = openat(view->folders->layers[i], layer_places[place], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0)
             return reason_mount(view->reason, "layer", layer_places[place], errno);
-        lowers->count++;
+        /* One that has nothing there shows nothing and hides nothing. */
+        if (place != LAYER_ROOT && walk_is_empty(fd, "."))
+            close(fd);
+        else
+            lowers->fds[lowers->count++] = fd;
     }
     if (seed >= 0)
         lowers->fds[lowers->count++] = seed;
     return 0;
 }
 
-/* An option of the kernel has room for 255 bytes: so the folders are named by their numbers alone, from PROC_FDS on. */
-#define PROC_FDS "/proc/self/fd"
-enum { OPTION_SIZE = 256 };
-
-static int name_lowers(const struct lowers *lowers, char text[OPTION_SIZE])
-{
-    int used = 0;
-
-    for (size_t i = 0; i < lowers->count; i++) {
-        used += snprintf(text + used, OPTION_SIZE - (size_t)used, "%s%d", i ? ":" : "", lowers->fds[i]);
-        if (used >= OPTION_SIZE) {
-            errno = E2BIG;
-            return -1;
-        }
-    }
-    return chdir(PROC_FDS);
-}
-
 /* An overlay over LOWERS, whose changes go to the folders UPPER and WORK of the storage, which are made if need be. */
 static int new_overlay(const struct view *view, const struct lowers *lowers, const char *upper, const char *work)
 {
-    char lower[OPTION_SIZE];
-    char paths[2][64];
-
-    if (name_lowers(lowers, lower) < 0 || (mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
+    if (chdir(PROC_FDS) < 0 || (mkdirat(view->folders->storage, upper, 0700) < 0 && errno != EEXIST) ||
         (mkdirat(view->folders->storage, work, 0700) < 0 && errno != EEXIST))
         return -1;
-    snprintf(paths[0], sizeof paths[0], PROC_FDS "/%d/%s", view->folders->storage, upper);
-    snprintf(paths[1], sizeof paths[1], PROC_FDS "/%d/%s", view->folders->storage, work);
-    /* Without userxattr an overlay of a user namespace cannot note what was removed. Without volatile the end of a box
-     * would wait until all that it wrote is on the disk, and then remove it: no box outlives the machine's power. */
-    const struct option options[] = {{"lowerdir", lower}, {"upperdir", paths[0]}, {"workdir", paths[1]},
-                                     {"userxattr", NULL}, {"volatile", NULL},     {NULL, NULL}};
-
-    return new_file_system("overlay", options, MOUNT_HARMLESS);
+    return overlay_new(lowers, view->folders->storage, upper, work);
 }
 
 /* ---- the parts ---- */
@@ -465,10 +414,10 @@ static int show_skeleton(const struct view *view)
     const int skeleton = view->folders->skeleton;
     struct stat status;
 
-    for (const char *const *name = skeleton_folders; *name; name++)
+    for (const char *const *name = places_skeleton; *name; name++)
         if (place(view, "bind", clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, true) < 0)
             return -1;
-    for (const char *const *name = view_system; *name; name++)
+    for (const char *const *name = places_system; *name; name++)
         if (fstatat(skeleton, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
             place(view, "bind", clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, false) < 0)
             return -1;
@@ -482,7 +431,7 @@ static int show_system(const struct view *view)
 
     if (show_skeleton(view) < 0)
         return -1;
-    for (const char *const *name = view_system; *name; name++) {
+    for (const char *const *name = places_system; *name; name++) {
         snprintf(path, sizeof path, "/%s", *name);
         if (show(view, path) < 0)
             return -1;
@@ -567,7 +516,7 @@ static int make_devices(const struct view *view)
         if (place(view, "bind", clone_tree(AT_FDCWD, path, MOUNT_DEVICE), path, false) < 0)
             return -1;
     }
-    if (place(view, "devpts", new_file_system("devpts", terminals, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev/pts",
+    if (place(view, "devpts", file_system_new("devpts", terminals, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), "/dev/pts",
               true) < 0)
         return -1;
     if (make_memory(view) < 0)
@@ -606,7 +555,7 @@ static int make_proc(const struct view *view)
 {
     const struct option none = {NULL, NULL};
 
-    if (place(view, "proc", new_file_system("proc", &none, MOUNT_KERNEL), "/proc", true) < 0)
+    if (place(view, "proc", file_system_new("proc", &none, MOUNT_KERNEL), "/proc", true) < 0)
         return -1;
     for (const char *const *name = proc_read_only; *name; name++)
         if (cover(view, *name, false) < 0)
@@ -665,7 +614,7 @@ static int show_folder(const struct view *view, int folder, const char *path)
     snprintf(layers, sizeof layers, "/proc/self/fd/%d:/proc/self/fd/%d", folder, nothing);
     const struct option options[] = {{"lowerdir", layers}, {"userxattr", NULL}, {NULL, NULL}};
 
-    const int overlay = new_file_system("overlay", options, MOUNT_SYSTEM);
+    const int overlay = file_system_new("overlay", options, MOUNT_SYSTEM);
 
     if (overlay < 0)
         return reason_set(
@@ -745,6 +694,95 @@ static int make_start_folder(const struct view *view)
     return !path || folder >= 0 ? 0 : reason_mount(view->reason, "the working directory", path, errno);
 }
 
+/* ---- what is kept for later ---- */
+
+/* A copy of the mount of FOLDER alone, without what is mounted below it. */
+static int clone_folder(int folder, uint64_t attributes)
+{
+    AUTO_CLOSE int tree = open_tree(folder, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    struct mount_attr change = {.attr_set = attributes};
+
+    if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &change, sizeof change) < 0)
+        return -1;
+    return take_fd(&tree);
+}
+
+static int put(int tree, int target)
+{
+    return target < 0 || tree < 0 ? -1
+                                  : move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+static bool keep_folder(int kept, int folder, const char *name)
+{
+    AUTO_CLOSE int tree = clone_folder(folder, MOUNT_SYSTEM);
+
+    if (tree < 0 || mkdirat(kept, name, 0700) < 0)
+        return false;
+    AUTO_CLOSE int target = openat(kept, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return put(tree, target) == 0;
+}
+
+/* The mount at PATH, if nothing that the box could change leads there. */
+static bool find_mount(const struct view *view, const char *path, uint64_t *id)
+{
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+    AUTO_CLOSE int fd = (int)syscall(SYS_openat2, view->root, path, &how, sizeof how);
+    struct statx status;
+
+    if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) < 0 || !(status.stx_mask & STATX_MNT_ID))
+        return false;
+    *id = status.stx_mnt_id;
+    return true;
+}
+
+/* Does something that the box is given lie in one of its own places, and so on the mount there? */
+static bool is_covered(const struct box_request *request)
+{
+    for (size_t i = 0; i < request->mount_count; i++)
+        for (size_t place = 0; place < KEPT_PLACES; place++)
+            if (strncmp(request->mounts[i].path, kept_paths[place], strlen(kept_paths[place])) == 0)
+                return true;
+    return false;
+}
+
+/* Covered by /proc, which comes next, and closed with all else before the box begins. Where this fails nothing is
+ * missing but a faster way to make snapshots. */
+static int keep_storage(const struct view *view)
+{
+    const struct box_request *request = view->request;
+    char name[KEPT_NAME_SIZE];
+
+    if (request->settings->in_memory || request->settings->unpacks || is_covered(request))
+        return -1;
+    AUTO_CLOSE int target = make_place(view, "/proc", true);
+    AUTO_CLOSE int kept = clone_folder(view->folders->storage, MOUNT_HARMLESS);
+
+    if (put(kept, target) < 0 ||
+        (view->folders->workspace >= 0 && !keep_folder(kept, view->folders->workspace, KEPT_SEED)))
+        return -1;
+    for (size_t i = 0; i < request->layer_count; i++) {
+        kept_name(name, i);
+        if (!keep_folder(kept, view->folders->layers[i], name))
+            return -1;
+    }
+    return take_fd(&kept);
+}
+
+/* Hands the keeper, and nobody else, what was KEPT. */
+static void send_storage(const struct view *view, int kept)
+{
+    uint64_t mounts[KEPT_PLACES];
+    bool found = kept >= 0;
+
+    for (size_t i = 0; i < KEPT_PLACES && found; i++)
+        found = find_mount(view, kept_paths[i], &mounts[i]);
+    if (found)
+        protocol_send(view->request->keeper_fd, MESSAGE_STORAGE, mounts, sizeof mounts, &kept, 1, processes_now_ms());
+}
+
 /* A folder of the storage: no overlay, which some places for the storage cannot carry, and which costs memory. */
 static int new_root(const struct view *view)
 {
@@ -807,9 +845,6 @@ static int leave_host(const struct view *view)
     return 0;
 }
 
-/* The names of all places. */
-static const char *const *const place_lists[] = {skeleton_folders, view_system, own_folders, NULL};
-
 /*
  * The place in ROOT_FD for what the skeleton has as NAME, if it has it. That for a link is a file, an empty one that
  * the skeleton has anyway: another name of it costs a fraction of a file that is made, and later removed.
@@ -831,7 +866,7 @@ void view_make_root(int storage_fd, int skeleton_fd, int places_fd)
         return;
     AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    for (const char *const *const *list = place_lists; *list; list++)
+    for (const char *const *const *list = places_all; *list; list++)
         for (const char *const *name = *list; *name; name++)
             if (root < 0 || make_place_ahead(root, skeleton_fd, places_fd, *name) < 0)
                 return;
@@ -842,7 +877,7 @@ void view_keep_places(int storage_fd, int places_fd, bool (*is_empty)(int folder
     AUTO_CLOSE int root = openat(storage_fd, ROOT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
 
-    for (const char *const *const *list = place_lists; root >= 0 && *list; list++)
+    for (const char *const *const *list = places_all; root >= 0 && *list; list++)
         for (const char *const *name = *list; *name; name++)
             if (fstatat(root, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid() &&
                 is_empty(root, *name))
@@ -866,10 +901,15 @@ int view_enter(const struct box_request *request, const struct view_folders *fou
     umask(0);
     if (request->settings->in_memory && keep_in_memory(&view, &folders) < 0)
         return -1;
-    if (make_root(&view) < 0 || (folders.rootfs < 0 && show_system(&view) < 0) || show_authority(&view) < 0 ||
-        make_proc(&view) < 0 || make_devices(&view) < 0 || make_private_folders(&view) < 0 ||
-        make_workspace(&view) < 0 || show_folders(&view) < 0 || make_start_folder(&view) < 0 || leave_host(&view) < 0)
+    if (make_root(&view) < 0)
         return -1;
+    const int kept = keep_storage(&view);
+
+    if ((folders.rootfs < 0 && show_system(&view) < 0) || show_authority(&view) < 0 || make_proc(&view) < 0 ||
+        make_devices(&view) < 0 || make_private_folders(&view) < 0 || make_workspace(&view) < 0 ||
+        show_folders(&view) < 0 || make_start_folder(&view) < 0 || leave_host(&view) < 0)
+        return -1;
+    send_storage(&view, kept);
     umask(022);
     return 0;
 }

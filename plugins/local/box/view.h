@@ -11,9 +11,6 @@
 /* The entries of the host's /etc that a box may read, ended by NULL. None of them holds a secret. */
 extern const char *const view_etc[];
 
-/* Entries of "/": /usr, and what belongs to it, which are links on most systems and folders on others. */
-extern const char *const view_system[];
-
 extern const char *const view_devices[];
 
 /* What the machine knows of its packages: builds ask dpkg-query and rpm for it. Absolute, ended by NULL. */

@@ -106,8 +106,8 @@ struct building {
     int memory_events_fd;
     int network_fd;
     int layers[LAYERS_MOST];
-    size_t layer_count;
-    char *show; /* what the paths of `mounts` lie in, */
+    uint32_t root_layers; /* a bit for each of them */
+    char *show;           /* what the paths of `mounts` lie in, */
     char *volumes;
     bool volume_in_use; /* why it could not be prepared */
     struct box_mount mounts[BOX_MOUNTS];
@@ -126,7 +126,7 @@ static void clear_building(struct building *building)
             close(fds[i]);
     for (size_t i = 0; i < building->mount_count; i++)
         close(building->mounts[i].fd);
-    for (size_t i = 0; i < building->layer_count; i++)
+    for (size_t i = 0; i < building->box->layer_count; i++)
         close(building->layers[i]);
     free(building->show);
     free(building->volumes);
@@ -158,7 +158,8 @@ static int open_mounts(struct building *building, char *reason, size_t size)
 /* Opens what the box begins with of other boxes' files. */
 static int open_layers(struct building *building, char *reason, size_t size)
 {
-    const struct box *box = building->box;
+    const char *root_layers = building->settings->root_layers;
+    struct box *box = building->box;
     struct layer_chain chain;
 
     if (!box->layers)
@@ -175,7 +176,9 @@ static int open_layers(struct building *building, char *reason, size_t size)
 
         if (fd < 0)
             return -1;
-        building->layers[building->layer_count++] = fd;
+        building->layers[box->layer_count++] = fd;
+        if (!root_layers || strstr(root_layers, chain.ids[i]))
+            building->root_layers |= UINT32_C(1) << i;
     }
     return 0;
 }
@@ -299,6 +302,8 @@ static int prepare(struct building *building, char *reason, size_t size)
         }
         building->gid = box->host_uid;
     }
+    box->host_gid = building->gid;
+    box->inside_id = settings->fake_root ? 0 : BOX_USER;
     /* Without copy-on-write the client copies the folder. */
     if (settings->workspace && !box->landlock) {
         building->workspace_fd = seed_open(settings->workspace, box->host_uid, building->gid, reason, size);
@@ -380,7 +385,8 @@ static int start(struct building *building, char *reason, size_t size)
         .workspace_fd = building->workspace_fd,
         .rootfs_fd = building->rootfs_fd,
         .layer_fds = building->layers,
-        .layer_count = building->layer_count,
+        .layer_count = box->layer_count,
+        .root_layers = building->root_layers,
         .skeleton_fd = building->skeleton_fd,
         .mounts = building->mounts,
         .mount_count = building->mount_count,
@@ -444,7 +450,7 @@ static int write_record(const struct building *building)
 }
 
 /* What init has sent before it stood: the gauges if they are wanted, and of a box with a network the BOX_WAYS. */
-static void receive_descriptors(const struct box *box, int gauges[BOX_GAUGES], int ways[BOX_WAYS])
+static void receive_descriptors(struct box *box, int gauges[BOX_GAUGES], int ways[BOX_WAYS])
 {
     struct received message;
 
@@ -453,6 +459,10 @@ static void receive_descriptors(const struct box *box, int gauges[BOX_GAUGES], i
             gauges[i] = received_take_fd(&message, i);
         for (size_t i = 0; message.header.kind == MESSAGE_LISTENER && i < BOX_WAYS; i++)
             ways[i] = received_take_fd(&message, i);
+        if (message.header.kind == MESSAGE_STORAGE && message.header.length == sizeof(box->kept.mounts)) {
+            memcpy(box->kept.mounts, message.body, sizeof(box->kept.mounts));
+            box->kept.storage_fd = received_take_fd(&message, 0);
+        }
         received_clear(&message);
     }
 }
@@ -573,6 +583,8 @@ static void discard(struct keeper *keeper, struct box *box)
         close(box->keeper_fd);
     if (box->process.pidfd >= 0)
         close(box->process.pidfd);
+    if (box->kept.storage_fd >= 0)
+        close(box->kept.storage_fd);
     free(box->layers);
     free(box);
 }
@@ -640,6 +652,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     strcpy(box->run_label, settings->run_label);
     box->process = (struct box_process){-1, -1};
     box->keeper_fd = -1;
+    box->kept.storage_fd = -1;
     gate_prepare(&box->gate, -1, -1);
     int built = build(&building, reason, size, status);
 
@@ -715,6 +728,72 @@ int boxes_change_network(struct keeper *keeper, struct box *box, const char *pol
     }
     change_gate(box, box->way.policy, policy, &sockets);
     return way_change(keeper, &box->way, &sockets, copy);
+}
+
+/* The record of BOX with LAYERS, and without them for "/"; NULL: it cannot be read. */
+static char *record_with(const struct box *box, int folder_fd, const char *layers)
+{
+    AUTO_FREE char *record = fields_read(folder_fd, "record");
+    AUTO_FREE char *root_layers = record ? fields_get(record, "root_layers") : NULL;
+    char *text = record ? fields_without(record, "layers root_layers") : NULL;
+
+    if (!root_layers)
+        root_layers = strdup(box->layers ? box->layers : "");
+    if (!text || !root_layers)
+        free(text);
+    else if (fields_add(&text, "layers", layers) && fields_add(&text, "root_layers", root_layers))
+        return text;
+    return NULL;
+}
+
+/* LAYERS: what the box lies on then, which is taken over. */
+static enum turn_result turn(struct keeper *keeper, struct box *box, const char *id, char *layers)
+{
+    AUTO_FREE char *taken = layers;
+    AUTO_CLOSE int folder = openat(keeper->state.boxes_fd, box->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int storage = openat(folder, "storage", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int parent = openat(keeper->state.fd, LAYERS_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int layer = openat(parent, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FREE char *record = record_with(box, folder, layers);
+    struct turn turn = {.kept = &box->kept,
+                        .pidfd = box->process.pidfd,
+                        .uid = box->host_uid,
+                        .gid = box->host_gid,
+                        .inside_id = box->inside_id,
+                        .layer_count = box->layer_count,
+                        .storage_fd = storage,
+                        .layer_fd = layer,
+                        .folder_fd = folder};
+
+    /* Written before, because it must not fail once the box is turned. */
+    if (storage < 0 || layer < 0 || !record || state_write(folder, TURN_RECORD, record) < 0)
+        return TURN_NOT;
+    const enum turn_result result = turn_make(&turn);
+
+    if (result == TURN_NOT) {
+        unlinkat(folder, TURN_RECORD, 0);
+        return result;
+    }
+    free(box->layers);
+    box->layers = taken;
+    taken = NULL;
+    guard_forget(box->guarded);
+    return result;
+}
+
+enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id)
+{
+    struct layer_chain chain;
+    char *layers = NULL;
+
+    if (!layer_id_valid(id) || !layer_chain_read(box->layers, &chain) || chain.count == LAYERS_MOST ||
+        asprintf(&layers, "%s%s%s", id, box->layers ? " " : "", box->layers ? box->layers : "") < 0)
+        return TURN_NOT;
+    const enum turn_result result = turn(keeper, box, id, layers);
+
+    if (result == TURN_BROKEN)
+        boxes_end(box, "its files could not be kept for a snapshot, which broke it; the machine is short of memory");
+    return result;
 }
 
 /* Why BOX ended, for those who look for it later. */

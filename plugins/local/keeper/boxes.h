@@ -8,6 +8,7 @@
 #include "network.h"
 #include "outside.h"
 #include "state.h"
+#include "turn.h"
 #include "way.h"
 
 #include <stdbool.h>
@@ -35,6 +36,10 @@ struct box {
     struct box_process process;
     int keeper_fd; /* the keeper's end of the box's socketpair */
     uid_t host_uid;
+    gid_t host_gid;
+    uid_t inside_id;    /* who its user is in it */
+    struct kept kept;   /* for turning what it writes into layers, */
+    size_t layer_count; /* of which it began with so many */
     struct guarded *guarded;
     struct box_volume volumes[VOLUMES_MOST];
     size_t volume_count;
@@ -85,6 +90,9 @@ void boxes_end(struct box *box, const char *reason);
 /* Gives BOX another network policy, and notes it. Returns like way_change; what -1 is about stands in REASON if it is
  * not that the way out has ended. */
 int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size);
+
+/* Makes what BOX, which stands still, has written a part of the layer ID, which it then lies on. */
+enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id);
 
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
 void boxes_bury(struct keeper *keeper, struct box *box);

@@ -397,6 +397,32 @@ void guard_remove(struct guarded *guarded)
     pthread_mutex_unlock(&guard.lock);
 }
 
+uint64_t guard_estimate(struct guarded *guarded)
+{
+    const struct usage now_free = free_now();
+
+    pthread_mutex_lock(&guard.lock);
+    const struct watched *storage = &guarded->watched[0];
+    const uint64_t most = guarded->busy
+                              ? UINT64_MAX
+                              : storage->used.bytes + fallen(storage->free_then.bytes, now_free.bytes) + NOISE_BYTES;
+
+    pthread_mutex_unlock(&guard.lock);
+    return most;
+}
+
+void guard_forget(struct guarded *guarded)
+{
+    const struct usage now_free = free_now();
+
+    pthread_mutex_lock(&guard.lock);
+    if (!guarded->busy) { /* else what is found now is what the next look corrects */
+        guarded->watched[0].used = (struct usage){0, 0};
+        guarded->watched[0].free_then = now_free;
+    }
+    pthread_mutex_unlock(&guard.lock);
+}
+
 enum guard_verdict guard_take(struct guarded *guarded)
 {
     pthread_mutex_lock(&guard.lock);

@@ -41,6 +41,13 @@ struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64
 /* Ends that. NULL is fine. */
 void guard_remove(struct guarded *guarded);
 
+/* How many bytes the box has in its storage at most, unless others have freed space meanwhile; UINT64_MAX: that cannot
+ * be told now. */
+uint64_t guard_estimate(struct guarded *guarded);
+
+/* What the box had in its storage is no longer there. */
+void guard_forget(struct guarded *guarded);
+
 /* What was found since the last call. */
 enum guard_verdict guard_take(struct guarded *guarded);
 

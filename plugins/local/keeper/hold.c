@@ -2,16 +2,25 @@
 
 #include "proc.h"
 
-#include <poll.h>
 #include <sandlot/provider.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
     HOLD_LIMIT_MS = 5000,
     ROUND_LIMIT_MS = 200, /* then all goes on for a moment: whoever waits for a child of vfork(2) cannot be stopped */
-    LOOK_MS = 1
+    LEAVE_LIMIT_MS = 5,   /* for what is just ending: a command has told its end before its supervisor is gone */
+    FIRST_PAUSE_US = 20,
+    LONGEST_PAUSE_US = 1000
 };
+
+/* Waits a moment, each time longer. */
+static void wait_a_moment(long *pause_us)
+{
+    nanosleep(&(struct timespec){0, *pause_us * 1000}, NULL);
+    *pause_us = *pause_us * 2 < LONGEST_PAUSE_US ? *pause_us * 2 : LONGEST_PAUSE_US;
+}
 
 static bool note(struct hold *hold, pid_t pid, int64_t start_time)
 {
@@ -41,6 +50,31 @@ static bool is_still(char state)
     return state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0';
 }
 
+static bool is_alive(pid_t pid)
+{
+    const char state = proc_status(pid).state;
+
+    return state != 'Z' && state != 'X' && state != '\0';
+}
+
+/* Is there nothing but init? What has ended without being waited for has no files any more. */
+static bool is_idle(const struct members *members)
+{
+    for (size_t i = 1; i < members->count; i++)
+        if (is_alive(members->pids[i]))
+            return false;
+    return true;
+}
+
+static void await_leaving(struct members *members, pid_t init)
+{
+    const int64_t end_ms = sandlot_now_ms() + LEAVE_LIMIT_MS;
+    long pause_us = FIRST_PAUSE_US;
+
+    for (members_find(members, init); !is_idle(members) && sandlot_now_ms() < end_ms; members_find(members, init))
+        wait_a_moment(&pause_us);
+}
+
 /* Stops what still runs. How many processes that were; -1: out of memory. */
 static int stop_running(struct hold *hold, const struct members *members)
 {
@@ -62,36 +96,39 @@ static int stop_running(struct hold *hold, const struct members *members)
 }
 
 /* One round; false with *AGAIN: another one may do better. */
-static bool stop_all(struct hold *hold, pid_t init, bool *again)
+static bool stop_all(struct hold *hold, pid_t init, struct members *members, bool *again)
 {
-    static struct members members; /* large, and this is the keeper's main thread alone */
     const int64_t end_ms = sandlot_now_ms() + ROUND_LIMIT_MS;
+    long pause_us = FIRST_PAUSE_US;
 
-    *again = true;
     for (;;) {
-        members_find(&members, init);
-        const int running = stop_running(hold, &members);
+        members_find(members, init);
+        const int running = stop_running(hold, members);
 
-        *again = running >= 0 && members.count < MOST_MEMBERS;
+        *again = running >= 0 && members->count < MOST_MEMBERS;
+        hold->idle = is_idle(members);
         if (running == 0 && *again)
             return true;
         if (!*again || sandlot_now_ms() >= end_ms)
             return false;
-        poll(NULL, 0, LOOK_MS);
+        wait_a_moment(&pause_us);
     }
 }
 
 bool hold_begin(struct hold *hold, pid_t init)
 {
+    static struct members members; /* large, and this is the keeper's main thread alone */
     const int64_t end_ms = sandlot_now_ms() + HOLD_LIMIT_MS;
+    long pause_us = LONGEST_PAUSE_US;
     bool again = true;
 
     *hold = (struct hold){0};
+    await_leaving(&members, init);
     while (again && sandlot_now_ms() < end_ms) {
-        if (stop_all(hold, init, &again))
+        if (stop_all(hold, init, &members, &again))
             return true;
         hold_end(hold);
-        poll(NULL, 0, LOOK_MS);
+        wait_a_moment(&pause_us);
     }
     return false;
 }

@@ -17,6 +17,7 @@ struct hold {
     struct held_process *processes;
     size_t count;
     size_t capacity;
+    bool idle; /* there is no process but init */
 };
 
 /* Stops INIT and all below it; waits until nothing of that runs. False: it was not possible in time, and all goes on.

@@ -7,6 +7,7 @@
 #include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sandlot/provider.h>
 #include <signal.h>
 #include <string.h>
@@ -155,9 +156,24 @@ static void hold_box(const struct keeper *keeper, struct connection *connection,
         fail(connection, SANDLOT_UNAVAILABLE,
              "the processes of sandbox %s could not be stopped for a moment; the machine is busy, try again", id);
     else {
+        char most[24];
+
         connection->held = box;
-        answer(connection, MESSAGE_DONE, NULL, 0);
+        snprintf(most, sizeof(most), "%" PRIu64, guard_estimate(box->guarded));
+        answer(connection, MESSAGE_DONE, most, strlen(most));
     }
+}
+
+static void turn_box(struct keeper *keeper, const struct connection *connection, const char *id)
+{
+    const enum turn_result result =
+        connection->held && connection->hold.idle ? boxes_turn(keeper, connection->held, id) : TURN_NOT;
+
+    if (result == TURN_DONE)
+        answer(connection, MESSAGE_DONE, NULL, 0);
+    else if (result == TURN_NOT)
+        fail(connection, SANDLOT_UNSUPPORTED, "the files of the sandbox have to be copied");
+    /* Of one that is broken its end tells. */
 }
 
 static void release_box(struct connection *connection)
@@ -338,6 +354,9 @@ static void handle(struct keeper *keeper, struct connection *connection, struct 
         break;
     case MESSAGE_HOLD:
         hold_box(keeper, connection, message->body);
+        break;
+    case MESSAGE_TURN:
+        turn_box(keeper, connection, message->body);
         break;
     case MESSAGE_RELEASE:
         release_box(connection);
