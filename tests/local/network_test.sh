@@ -446,6 +446,40 @@ drive confinement=landlock network= create
 check "and takes none" is "$status" 0
 drive delete "$out"
 
+# ---- where the kernel gives no gate ----
+
+# without WORD: an installation whose keeper runs where the kernel lacks this
+without() {
+    installation "without.$1" "$names"
+    usual_driver=("${driver[@]}")
+    driver=("$BUILD/tests/local/without" "$1" -- "${driver[@]}")
+    drive "network=host example.com 0" create
+    box=$out
+    driver=("${usual_driver[@]}")
+}
+heeding="what is on the list is reached by programs that heed http_proxy, and by no others: "
+without network_namespaces
+check "where no gate can be made a box is made, and that is told" says "$heeding"
+check "with what to do" says "raise the sysctl user.max_net_namespaces"
+drive network-show "$box"
+check "who asks later is told too" prints "$heeding"
+check "the proxy is the only way" is "$(rows "$box" host)$(direct "$box" http)" "host	200http	unknown"
+drive network "$box" ""
+drive network-show "$box"
+check "without a list nothing is the matter" is "$out" "off"
+drive network "$box" "host example.com 0"
+check "and with the next one it is told" says "$heeding"
+drive delete "$box"
+without rtnetlink
+check "where the kernel has no such devices the advice is to load them" says "modprobe veth"
+drive delete "$box"
+installation doctor "$names"
+"$BUILD/tests/local/without" rtnetlink -- "$SANDLOT" --json doctor >"$scratch/out" 2>/dev/null
+check "doctor says so" jq -e '.local.works and (.machine.listed_network.advice | contains("modprobe veth"))' "$scratch/out"
+installation doctor.content "$names"
+"$SANDLOT" --json doctor >"$scratch/out" 2>/dev/null
+check "or that all is well" jq -e '.machine.listed_network == {value: "for all programs", advice: null}' "$scratch/out"
+
 # ---- deadlines ----
 
 installation hurried "$names

@@ -82,10 +82,6 @@ const struct box *boxes_with_volume(const struct keeper *keeper, const char *nam
  * later; NULL: nobody will. */
 void boxes_end(struct box *box, const char *reason);
 
-/* Gives BOX another network policy, and notes it. Returns like way_change; what -1 is about stands in REASON if it is
- * not that the way out has ended. */
-int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size);
-
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
 void boxes_bury(struct keeper *keeper, struct box *box);
 
