@@ -21,6 +21,8 @@ struct trial {
     double create_ms;
     double execute_ms;
     double delete_ms;
+    bool has_list;   /* it was given a list of hosts, */
+    char *list_note; /* and what is the matter with that; NULL: nothing */
 };
 
 static double now_ms(void)
@@ -48,6 +50,28 @@ static void try_command(const struct context *context, struct sandlot_session *s
     sandlot_result_clear(&result);
 }
 
+static void take_note(void *context, const struct sandlot_network_state *state)
+{
+    struct trial *trial = context;
+
+    trial->has_list = true;
+    trial->list_note = state->note ? strdup(state->note) : NULL;
+}
+
+/* What a list of hosts would do; nobody is asked for that one. Where the configuration leaves no place for a list there
+ * is nothing to tell. */
+static void try_list(const struct context *context, struct sandlot_session *session, struct trial *trial)
+{
+    const char *const allow[] = {"example.com", NULL};
+    const struct sandlot_network_change change = {
+        .size = sizeof(change), .allow = allow, .cancellation = context->cancellation};
+    struct sandlot_error error = {0};
+
+    if (sandlot_change_network(session, &change, &error) == 0)
+        sandlot_show_network(session, take_note, trial, context->cancellation, &error);
+    sandlot_error_clear(&error);
+}
+
 static void try_local(const struct context *context, struct trial *trial)
 {
     struct sandlot_session_options request = {
@@ -60,6 +84,7 @@ static void try_local(const struct context *context, struct trial *trial)
     trial->create_ms = now_ms() - begin;
     if (session) {
         try_command(context, session, trial);
+        try_list(context, session, trial);
         begin = now_ms();
         sandlot_session_close(session, error_is_set(&trial->error) ? NULL : &trial->error);
         trial->delete_ms = now_ms() - begin;
@@ -195,14 +220,24 @@ static void print_text(const struct context *context, const struct trial *trial,
     print_providers(context);
 }
 
+/* How programs of a local sandbox get to what is on its list. */
+static struct machine_fact listed_network(const struct trial *trial)
+{
+    return (struct machine_fact){"listed_network",
+                                 strdup(trial->list_note ? "for programs that know the proxy" : "for all programs"),
+                                 trial->list_note};
+}
+
 static int examine(const struct context *context)
 {
     struct trial trial = {0};
-    struct machine_fact facts[MACHINE_FACTS];
+    struct machine_fact facts[MACHINE_FACTS + 1];
 
     try_local(context, &trial);
     size_t count = machine_facts(facts);
 
+    if (trial.has_list)
+        facts[count++] = listed_network(&trial);
     if (context->options->json)
         print_json(context, &trial, facts, count);
     else
@@ -211,6 +246,7 @@ static int examine(const struct context *context)
     int status = error_is_set(&trial.error) ? FAILED_STATUS : 0;
 
     sandlot_error_clear(&trial.error);
+    free(trial.list_note);
     return context_status(status);
 }
 

@@ -225,6 +225,7 @@ static enum sandlot_status check_settings(struct sandlot_call *call, struct loca
 static enum sandlot_status equip(struct sandlot_call *call, const struct sandbox *box, const struct settings *settings)
 {
     sandbox_log_limits(box, call, settings->cpus > 0);
+    network_warn(box, call);
     if (settings->confinement != CONFINEMENT_LANDLOCK || !settings->workspace)
         return SANDLOT_OK;
     return sandbox_copy_workspace(box, call, settings->workspace, (uint64_t)settings->disk_mb << 20);

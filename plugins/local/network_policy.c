@@ -214,11 +214,32 @@ static enum sandlot_status tell(const struct sandbox *sandbox, struct sandlot_ca
     return SANDLOT_OK;
 }
 
+/* What is the matter with the list of SANDBOX, to be freed; NULL: nothing. */
+static char *lacks_gate(const struct sandbox *sandbox)
+{
+    AUTO_FREE char *why = read_file(sandbox, "network.gate");
+    char *note = NULL;
+
+    if (!why || asprintf(&note, "what is on the list is reached by programs that heed http_proxy, and by no others: %s",
+                         why) < 0)
+        return NULL;
+    return note;
+}
+
+void network_warn(const struct sandbox *sandbox, struct sandlot_call *call)
+{
+    AUTO_FREE char *note = lacks_gate(sandbox);
+
+    if (note)
+        call->host->log(call, SANDLOT_LOG_WARNING, note);
+}
+
 enum sandlot_status network_show(const struct sandbox *sandbox, struct sandlot_call *call,
                                  const struct sandlot_network_view *view)
 {
     const bool ended = faccessat(sandbox->folder_fd, "network.ended", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    const char *note = ended ? "its proxy has ended, so nothing leaves it any more; create another sandbox" : NULL;
+    AUTO_FREE char *lack = lacks_gate(sandbox);
+    const char *note = ended ? "its proxy has ended, so nothing leaves it any more; create another sandbox" : lack;
     AUTO_FREE char *text = read_file(sandbox, "network");
 
     if (text)
@@ -283,6 +304,7 @@ enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot
         return sandbox_ended(sandbox, call);
     received_clear(&reply);
     close(fd);
+    network_warn(sandbox, call);
     return SANDLOT_OK;
 }
 

@@ -22,6 +22,9 @@ enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot
 enum sandlot_status network_show(const struct sandbox *sandbox, struct sandlot_call *call,
                                  const struct sandlot_network_view *view);
 
+/* Tells the host of a list that holds for SANDBOX, but that some of its programs have no way to. */
+void network_warn(const struct sandbox *sandbox, struct sandlot_call *call);
+
 enum sandlot_status network_log(const struct sandbox *sandbox, struct sandlot_call *call, uint64_t after,
                                 const struct sandlot_network_log *log);
 

@@ -39,6 +39,7 @@ void bench_worker(const struct bench *bench);
 void bench_bindings(const struct bench *bench);
 void bench_vfs(const struct bench *bench);
 void bench_snapshots(const struct bench *bench);
+void bench_network(const struct bench *bench);
 
 /* ---- measuring ---- */
 

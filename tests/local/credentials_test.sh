@@ -52,39 +52,8 @@ cd - >/dev/null || exit 2
 
 # What pip, npm and git ask for.
 files=$servers/files
-mkdir -p "$files/simple/sandlot-sample" "$files/npm" "$servers/git"
-make_packages() {
-    "$python" - "$files" <<'END'
-import base64, hashlib, io, json, sys, tarfile, zipfile
-folder = sys.argv[1]
-wheel = "sandlot_sample-1.0-py3-none-any.whl"
-entries = {"sandlot_sample.py": "print('the wheel')\n", "sandlot_sample-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: x\n"
-           "Root-Is-Purelib: true\nTag: py3-none-any\n",
-           "sandlot_sample-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: sandlot-sample\nVersion: 1.0\n"}
-record = "".join(f"{name},,\n" for name in [*entries, "sandlot_sample-1.0.dist-info/RECORD"])
-with zipfile.ZipFile(f"{folder}/simple/sandlot-sample/{wheel}", "w") as made:
-    for name, text in [*entries.items(), ("sandlot_sample-1.0.dist-info/RECORD", record)]:
-        made.writestr(name, text)
-with open(f"{folder}/simple/sandlot-sample/index", "w") as index:
-    index.write(f'<!DOCTYPE html><html><body><a href="{wheel}">{wheel}</a></body></html>')
-data = io.BytesIO()
-with tarfile.open(fileobj=data, mode="w:gz") as made:
-    for name, text in (("package.json", '{"name":"sandlot-sample","version":"1.0.0","main":"index.js"}'),
-                       ("index.js", "console.log('the package');\n")):
-        entry = tarfile.TarInfo("package/" + name)
-        entry.size = len(text)
-        made.addfile(entry, io.BytesIO(text.encode()))
-with open(f"{folder}/npm/sandlot-sample-1.0.0.tgz", "wb") as package:
-    package.write(data.getvalue())
-digest = "sha512-" + base64.b64encode(hashlib.sha512(data.getvalue()).digest()).decode()
-address = "https://pkg.example/files/npm/sandlot-sample-1.0.0.tgz"
-with open(f"{folder}/npm/lock", "w") as lock:
-    json.dump({"name": "x", "version": "1.0.0", "lockfileVersion": 3, "packages": {
-        "": {"name": "x", "version": "1.0.0", "dependencies": {"sandlot-sample": "1.0.0"}},
-        "node_modules/sandlot-sample": {"version": "1.0.0", "resolved": address, "integrity": digest}}}, lock)
-END
-}
-make_packages
+mkdir -p "$servers/git"
+"$python" "$here/sample_packages.py" "$files" https://pkg.example/files/npm/
 git -c init.defaultBranch=main init -q --bare "$servers/git/sample.git"
 mkdir "$scratch/clone"
 git -c init.defaultBranch=main init -q "$scratch/clone"

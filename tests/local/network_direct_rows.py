@@ -101,7 +101,7 @@ def dial(host, port, first=b"ping", wrapped_for=None, literal=False):
     except ConnectionRefusedError:
         return "refused"
     except OSError as error:
-        return "unreachable" if error.errno == 101 else "closed"
+        return "unreachable" if error.errno in (101, 113) else "closed"
 
 
 def http(host, port=80, said=None, **named):
@@ -124,8 +124,8 @@ def own_server():
             return one.recv(9).decode() + " " + dial("tcp.example", 2222)
 
 
-def udp(place):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+def udp(place, family=socket.AF_INET):
+    with socket.socket(family, socket.SOCK_DGRAM) as one:
         try:
             one.connect(place)
             one.settimeout(60)
@@ -205,7 +205,20 @@ ROWS = {
     "own-server": own_server,
     "flood": flood,
 }
+ROWS_6 = {
+    "network-6": lambda: dial("fd00:5::7", 5432, literal=True),
+    "address-6": lambda: dial("2600:5::7", 5432, literal=True),
+    "port-6": lambda: http("fd00:5::7", literal=True),
+    "beside-6": lambda: dial("2600:5::8", 5432, literal=True),
+    "other-6": lambda: dial("fd00:6::7", 5432, literal=True),
+    "metadata-6": lambda: http("fd00:ec2::254", literal=True),
+    "translated-6": lambda: http("64:ff9b::7f00:1", literal=True),
+    "loopback-6": lambda: http("::1", literal=True),
+    "gate-6": lambda: http("fd73:616e:646c::1", literal=True),
+    "link-6": lambda: dial("fe80::1%listed", 5432, literal=True),
+    "udp-6": lambda: udp(("fd00:5::7", 53), socket.AF_INET6),
+}
 
 names = sys.argv[1:] or list(ROWS)
 for one_name in names:
-    print(one_name, ROWS[one_name](), sep="\t", flush=True)
+    print(one_name, (ROWS | ROWS_6)[one_name](), sep="\t", flush=True)

@@ -91,13 +91,15 @@ dial 198.51.100.2:80 $(port closed)
 dial 10.0.0.5:5432 $(port echo)
 dial 127.0.0.1:80 $(port http)
 dial 10.0.0.1:80 $(port http)
-dial 169.254.169.254:80 $(port http)"
+dial 169.254.169.254:80 $(port http)
+dial fd00:5::7:5432 $(port echo)
+dial 2600:5::7:5432 $(port echo)"
 installation usual "$names"
 
 list="host example.com 0,below wild.example 0,host xn--mnchen-3ya.example 0,host tcp.example 2222,host loop.example 0"
 list+=",host private.example 0,host metadata.example 0,host mapped.example 0,host mixed.example 0,host nowhere.example 0"
 list+=",host closed.example 0,host nat64.example 0,host 6to4.example 0,host zero.example 0,host link.example 0"
-list+=",host multicast.example 0,host own.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
+list+=",cidr fd00:5::/64 5432,cidr 2600:5::7/128 5432,host multicast.example 0,host own.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
 
 rows() { "${driver[@]}" "$library" exec "$1" "python3 - ${*:2}" <"$here/network_rows.py" 2>"$scratch/err"; }
 
@@ -345,6 +347,15 @@ route -1
 own-server mine ping
 flood 1500 False 403 200
 ROWS
+if [ -e /proc/net/if_inet6 ]; then
+    result=$(direct "$box" network-6 address-6 port-6 beside-6 other-6 metadata-6 translated-6 loopback-6 gate-6 link-6 udp-6)
+    for row in "network-6	ping" "address-6	ping" "port-6	403" "beside-6	unreachable" "other-6	unreachable" "metadata-6	unreachable" \
+        "translated-6	unreachable" "loopback-6	refused" "gate-6	403" "link-6	unreachable" "udp-6	refused"; do
+        check "without a proxy, $row" has "$result" "$row"
+    done
+else
+    echo "ok addresses of version 6 # SKIP this kernel has none"
+fi
 check "nothing of what was refused there has come to a server" is "$(grep -ciE 'denied|evil' "$servers/seen")" 0
 drive network-log "$box"
 check "the log has what the address stood for" prints "allowed example.com 80 rule=example.com reason=- "
@@ -445,6 +456,40 @@ check "and an open network" says "landlock"
 drive confinement=landlock network= create
 check "and takes none" is "$status" 0
 drive delete "$out"
+
+# ---- where the kernel gives no gate ----
+
+# without WORD: an installation whose keeper runs where the kernel lacks this
+without() {
+    installation "without.$1" "$names"
+    usual_driver=("${driver[@]}")
+    driver=("$BUILD/tests/local/without" "$1" -- "${driver[@]}")
+    drive "network=host example.com 0" create
+    box=$out
+    driver=("${usual_driver[@]}")
+}
+heeding="what is on the list is reached by programs that heed http_proxy, and by no others: "
+without network_namespaces
+check "where no gate can be made a box is made, and that is told" says "$heeding"
+check "with what to do" says "raise the sysctl user.max_net_namespaces"
+drive network-show "$box"
+check "who asks later is told too" prints "$heeding"
+check "the proxy is the only way" is "$(rows "$box" host)$(direct "$box" http)" "host	200http	unknown"
+drive network "$box" ""
+drive network-show "$box"
+check "without a list nothing is the matter" is "$out" "off"
+drive network "$box" "host example.com 0"
+check "and with the next one it is told" says "$heeding"
+drive delete "$box"
+without rtnetlink
+check "where the kernel has no such devices the advice is to load them" says "modprobe veth"
+drive delete "$box"
+installation doctor "$names"
+"$BUILD/tests/local/without" rtnetlink -- "$SANDLOT" --json doctor >"$scratch/out" 2>/dev/null
+check "doctor says so" jq -e '.local.works and (.machine.listed_network.advice | contains("modprobe veth"))' "$scratch/out"
+installation doctor.content "$names"
+"$SANDLOT" --json doctor >"$scratch/out" 2>/dev/null
+check "or that all is well" jq -e '.machine.listed_network == {value: "for all programs", advice: null}' "$scratch/out"
 
 # ---- deadlines ----
 

@@ -1,10 +1,12 @@
 /*
  * without CALL... -- PROGRAM ARGUMENT...: runs PROGRAM where the kernel does not have these system calls (ENOSYS), as
  * an old one, an emulator or a debugging tool would. CALL: landlock, pidfd_open; or user_namespaces, which are refused
- * as the filter of a container engine does it.
+ * as the filter of a container engine does it; network_namespaces, of which unshare(2) makes no more (ENOSPC);
+ * rtnetlink, of which the kernel has none (EPROTONOSUPPORT).
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,6 +51,39 @@ static int take_user_namespaces(void)
     return install(&filter);
 }
 
+/* Those that come with a process, by clone(2), are others. */
+static int take_network_namespaces(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWNET, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSPC),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    return install(&filter);
+}
+
+static int take_rtnetlink(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 5),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_ROUTE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPROTONOSUPPORT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    return install(&filter);
+}
+
 static int take_away(long call)
 {
     struct sock_filter code[] = {
@@ -61,14 +97,27 @@ static int take_away(long call)
     return call < 0 ? -1 : install(&filter);
 }
 
+static int take(const char *word)
+{
+    static const struct {
+        const char *word;
+        int (*take)(void);
+    } others[] = {{"user_namespaces", take_user_namespaces},
+                  {"network_namespaces", take_network_namespaces},
+                  {"rtnetlink", take_rtnetlink}};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (strcmp(word, others[i].word) == 0)
+            return others[i].take();
+    return take_away(number_of(word));
+}
+
 int main(int argument_count, char **arguments)
 {
     int i = 1;
 
     for (; i < argument_count && strcmp(arguments[i], "--") != 0; i++) {
-        bool namespaces = strcmp(arguments[i], "user_namespaces") == 0;
-
-        if ((namespaces ? take_user_namespaces() : take_away(number_of(arguments[i]))) < 0)
+        if (take(arguments[i]) < 0)
             return 2;
     }
     if (i + 1 < argument_count)

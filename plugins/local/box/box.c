@@ -235,16 +235,12 @@ static int start_loopback(const struct birth *birth, struct reason *reason)
     return 0;
 }
 
-/* Hands the keeper what leads out of the box. The listener tells it the box that connects, too. */
-static int send_ways(const struct birth *birth, struct reason *reason)
+/* Hands the keeper the listener that programs take for a proxy. It tells the box that connects, too. */
+static int send_listener(const struct birth *birth, struct reason *reason)
 {
     AUTO_CLOSE int listener = loopback_listen(BOX_PROXY_PORT);
-    AUTO_CLOSE int network = birth->has_network ? -1 : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    AUTO_CLOSE int user = birth->has_network ? -1 : open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
-    const int fds[BOX_WAYS] = {listener, network, user};
-    const size_t count = network >= 0 && user >= 0 ? BOX_WAYS : 1;
 
-    if (listener >= 0 && protocol_send(birth->request->keeper_fd, MESSAGE_LISTENER, NULL, 0, fds, count,
+    if (listener >= 0 && protocol_send(birth->request->keeper_fd, MESSAGE_LISTENER, NULL, 0, &listener, 1,
                                        processes_now_ms()) == PROTOCOL_OK)
         return 0;
     return reason_set(reason, "the listener of the box's proxy cannot be made: %s; raise the limit of open files",
@@ -414,7 +410,8 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
     unshare(CLONE_NEWCGROUP);
     if (sethostname("sandlot", strlen("sandlot")) < 0)
         return reason_set(reason, "the box's host name cannot be set: %s; AppArmor may forbid it", strerror(errno));
-    if (start_loopback(birth, reason) < 0 || send_ways(birth, reason) < 0 || view_enter(request, &folders, reason) < 0)
+    if (start_loopback(birth, reason) < 0 || send_listener(birth, reason) < 0 ||
+        view_enter(request, &folders, reason) < 0)
         return -1;
     fill_setup(request, OWN_PROCESSES, setup);
     point_to_proxy(&setup->profile);
@@ -687,6 +684,8 @@ static int start(const struct box_request *request, struct box_process *process,
     close(take_fd(&theirs));
     birth.sync = ours;
     process->pid = pid;
+    if (request->born)
+        request->born(request->context, pid, birth.has_network);
     if (process->pidfd < 0 || attend_birth(&birth, process, reason) < 0) {
         end_process(process);
         return reason_set(reason, "the box's process cannot be watched: %s", strerror(errno));

@@ -63,6 +63,10 @@ struct box_request {
     const struct seccomp_program *filter; /* from walls_filter_new, made once for all boxes */
     const struct box_groups *groups;      /* NULL: none */
     int64_t deadline_ms;                  /* CLOCK_MONOTONIC: the box must stand by then */
+    /* Called when the first process, PID, is in its namespaces, long before the box stands. AHEAD: its network is
+     * network_fd. */
+    void (*born)(void *context, pid_t pid, bool ahead);
+    void *context;
 };
 
 /* How init exits by itself. Anything else: it was killed. */
@@ -96,10 +100,6 @@ enum { BOX_PROXY_PORT = 3128 };
  * all in one MESSAGE_GAUGES. What this kernel lacks is /dev/null.
  */
 enum box_gauge { BOX_GAUGE_SEGMENTS, BOX_GAUGE_MESSAGES, BOX_GAUGE_SEMAPHORES, BOX_GAUGE_SOCKETS, BOX_GAUGES };
-
-/* What leads out of a box with a network, all in one MESSAGE_LISTENER: the listener that its programs take for a proxy,
- * and unless its network namespace was made ahead that and the user namespace to which it belongs. */
-enum box_way { BOX_WAY_LISTENER, BOX_WAY_NETWORK, BOX_WAY_USER, BOX_WAYS };
 
 struct box_process {
     pid_t pid;

@@ -1,10 +1,10 @@
 #include "boxes.h"
 
 #include "../box/skeleton.h"
-#include "../egress/policy.h"
 #include "../protocol.h"
 #include "authority.h"
 #include "proc.h"
+#include "reach.h"
 #include "seed.h"
 #include "snapshots.h"
 #include "volumes.h"
@@ -280,11 +280,6 @@ static void limit_processors(pid_t pid, double cpus)
     sched_setaffinity(pid, sizeof(allowed), &allowed);
 }
 
-static bool is_open(const char *policy)
-{
-    return policy && strcmp(policy, POLICY_OPEN) == 0;
-}
-
 /* The users, folders, sockets and groups of a box, before it is started. */
 static int prepare(struct building *building, char *reason, size_t size)
 {
@@ -346,7 +341,7 @@ static int prepare(struct building *building, char *reason, size_t size)
         return -1;
     building->memory_events_fd = cgroups_memory_events(&keeper->cgroups, box->id);
     /* One that is to be open belongs to the box. */
-    if (!box->landlock && !is_open(settings->network))
+    if (!box->landlock && !reach_is_open(settings->network))
         building->network_fd = network_take();
     return 0;
 }
@@ -369,6 +364,14 @@ static int make_authority(struct building *building, uint32_t *status, char *rea
     snprintf(reason, size, "the certificates of the sandbox could not be written: %s; free some disk space",
              strerror(errno));
     return -1;
+}
+
+static void take_birth(void *context, pid_t pid, bool ahead)
+{
+    struct building *building = context;
+
+    if (!building->box->landlock)
+        reach_born(building->box, pid, ahead ? take_fd(&building->network_fd) : -1, building->settings->network);
 }
 
 static int start(struct building *building, char *reason, size_t size)
@@ -399,6 +402,8 @@ static int start(struct building *building, char *reason, size_t size)
         .filter = building->keeper->filter,
         .groups = &groups,
         .deadline_ms = sandlot_now_ms() + START_LIMIT_MS,
+        .born = take_birth,
+        .context = building,
     };
     int started = -1;
 
@@ -449,67 +454,22 @@ static int write_record(const struct building *building)
     return state_write(building->folder.fd, "record", text);
 }
 
-/* What init has sent before it stood: the gauges if they are wanted, and of a box with a network the BOX_WAYS. */
-static void receive_descriptors(struct box *box, int gauges[BOX_GAUGES], int ways[BOX_WAYS])
+/* What init has sent before it stood: the gauges if they are wanted, and of a box with a network the listener. */
+static void receive_descriptors(struct box *box, int gauges[BOX_GAUGES], int *listener_fd)
 {
     struct received message;
 
     while (protocol_receive(box->keeper_fd, &message, 0, -1) == PROTOCOL_OK) {
         for (size_t i = 0; message.header.kind == MESSAGE_GAUGES && i < BOX_GAUGES; i++)
             gauges[i] = received_take_fd(&message, i);
-        for (size_t i = 0; message.header.kind == MESSAGE_LISTENER && i < BOX_WAYS; i++)
-            ways[i] = received_take_fd(&message, i);
+        if (message.header.kind == MESSAGE_LISTENER)
+            *listener_fd = received_take_fd(&message, 0);
         if (message.header.kind == MESSAGE_STORAGE && message.header.length == sizeof(box->kept.mounts)) {
             memcpy(box->kept.mounts, message.body, sizeof(box->kept.mounts));
             box->kept.storage_fd = received_take_fd(&message, 0);
         }
         received_clear(&message);
     }
-}
-
-static bool is_list(const char *policy)
-{
-    return policy && *policy && !is_open(policy);
-}
-
-/* Opens the gate of BOX for what is on the list AFTER, or closes it. Where that fails programs that know the proxy go
- * on as before; others find nothing, as without a list. */
-static void change_gate(struct box *box, const char *before, const char *after, struct gate_sockets *sockets)
-{
-    if (gate_change(&box->gate, is_list(before) ? before : NULL, is_list(after) ? after : NULL, sockets) == 0)
-        return;
-    dprintf(STDERR_FILENO, "sandbox %s: programs that know no proxy reach nothing, for its gate cannot be made: %s\n",
-            box->id, strerror(errno));
-}
-
-static int begin_proxy(struct building *building, int listener_fd)
-{
-    const char *policy = building->settings->network;
-    char *copy = policy ? strdup(policy) : NULL;
-    struct gate_sockets sockets;
-
-    if (policy && !copy) {
-        close(listener_fd);
-        return -1;
-    }
-    change_gate(building->box, NULL, policy, &sockets);
-    return way_begin(building->keeper, building->box, listener_fd, &sockets, copy);
-}
-
-/* The box's way out, of which its programs know by their variables; and if everything is open that of its packets. */
-static int begin_way(struct building *building, int ways[BOX_WAYS], char *reason, size_t size)
-{
-    struct box *box = building->box;
-    const int listener_fd = take_fd(&ways[BOX_WAY_LISTENER]);
-
-    /* Of one that was made ahead init sends nothing: it is the machine's, and the keeper's already. */
-    if (ways[BOX_WAY_NETWORK] < 0)
-        ways[BOX_WAY_NETWORK] = take_fd(&building->network_fd);
-    outside_prepare(&box->outside, box, take_fd(&ways[BOX_WAY_NETWORK]), take_fd(&ways[BOX_WAY_USER]));
-    gate_prepare(&box->gate, box->outside.network_fd, box->outside.user_fd);
-    if (listener_fd < 0 || begin_proxy(building, listener_fd) < 0)
-        return -1;
-    return is_open(building->settings->network) ? outside_open(building->keeper, &box->outside, reason, size) : 0;
 }
 
 /* Has the guard watch the box, and the volumes that it writes to. Takes over GAUGES. */
@@ -535,12 +495,12 @@ static int enrol(struct building *building, char *reason, size_t size)
     struct box *box = building->box;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = box};
     int gauges[BOX_GAUGES] = {-1, -1, -1, -1};
-    int ways[BOX_WAYS] = {-1, -1, -1};
+    int listener_fd = -1;
 
-    receive_descriptors(box, gauges, ways);
+    receive_descriptors(box, gauges, &listener_fd);
     box->guarded = watch(building, gauges);
     /* First what takes the descriptors, so that they are closed with the box. */
-    if (!box->landlock && begin_way(building, ways, reason, size) < 0)
+    if (!box->landlock && reach_begin(keeper, box, listener_fd, building->settings->network, reason, size) < 0)
         return -1;
     if (!box->guarded || write_record(building) < 0)
         return -1;
@@ -566,9 +526,7 @@ static void discard(struct keeper *keeper, struct box *box)
     guard_remove(box->guarded);
     for (size_t i = 0; i < box->volume_count; i++)
         volumes_used(&keeper->state, box->volumes[i].name);
-    gate_end(&box->gate);
-    way_end(&box->way);
-    outside_end(&box->outside);
+    reach_end(box);
     if (!cgroups_remove(&keeper->cgroups, box->id)) {
         struct remains *remains = calloc(1, sizeof(*remains));
 
@@ -688,46 +646,6 @@ void boxes_end(struct box *box, const char *reason)
     }
     /* When its pid 1 dies, the kernel kills everything in the box. */
     syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
-}
-
-/* Opens the network of BOX. First its gate goes, which has the same addresses; where the network cannot be opened it
- * comes back. */
-static int open_outside(struct keeper *keeper, struct box *box, char *reason, size_t size)
-{
-    struct gate_sockets sockets;
-
-    change_gate(box, box->way.policy, NULL, &sockets);
-    if (outside_open(keeper, &box->outside, reason, size) == 0)
-        return 0;
-    if (is_list(box->way.policy)) {
-        char *copy = strdup(box->way.policy);
-
-        change_gate(box, NULL, box->way.policy, &sockets);
-        way_change(keeper, &box->way, &sockets, copy);
-    }
-    return -1;
-}
-
-int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size)
-{
-    AUTO_CLOSE int folder = openat(keeper->state.boxes_fd, box->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    char *copy = strdup(policy);
-    struct gate_sockets sockets;
-
-    *reason = '\0';
-    if (is_open(policy) && !box->way.dead && open_outside(keeper, box, reason, size) < 0) {
-        free(copy);
-        return -1;
-    }
-    if (!is_open(policy))
-        outside_close(&box->outside);
-    /* Noted first: what cannot be noted is not put in force. */
-    if (!copy || folder < 0 || box->way.dead || state_write(folder, "network", policy) < 0) {
-        free(copy);
-        return -1;
-    }
-    change_gate(box, box->way.policy, policy, &sockets);
-    return way_change(keeper, &box->way, &sockets, copy);
 }
 
 /* The record of BOX with LAYERS, and without them for "/"; NULL: it cannot be read. */

@@ -87,10 +87,6 @@ const struct box *boxes_with_volume(const struct keeper *keeper, const char *nam
  * later; NULL: nobody will. */
 void boxes_end(struct box *box, const char *reason);
 
-/* Gives BOX another network policy, and notes it. Returns like way_change; what -1 is about stands in REASON if it is
- * not that the way out has ended. */
-int boxes_change_network(struct keeper *keeper, struct box *box, const char *policy, char *reason, size_t size);
-
 /* Makes what BOX, which stands still, has written a part of the layer ID, which it then lies on. */
 enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id);
 

@@ -259,36 +259,40 @@ static int take_result(struct gate *gate, struct received *message, struct gate_
     return error ? -1 : 0;
 }
 
-static int have_done(struct gate *gate, const struct work *work, struct gate_sockets *sockets)
+/* 0, or an errno. */
+static int start_maker(struct gate *gate, const struct work *work)
 {
-    struct received message;
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return -1;
-    AUTO_CLOSE int ours = pair[0];
+        return errno;
     AUTO_CLOSE int theirs = pair[1];
-    const pid_t pid = _Fork(); /* the keeper has threads: thread.h */
 
-    if (pid == 0)
+    gate->maker_fd = pair[0];
+    gate->maker_pid = _Fork(); /* the keeper has threads: thread.h */
+    if (gate->maker_pid == 0)
         work_and_tell(work, theirs);
-    close(take_fd(&theirs));
-    const bool told = pid > 0 && protocol_receive(ours, &message, sandlot_now_ms() + WORK_LIMIT_MS, -1) == PROTOCOL_OK;
+    if (gate->maker_pid > 0)
+        return 0;
+    const int error = errno;
 
-    if (pid > 0) {
-        kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    if (told)
-        return take_result(gate, &message, sockets);
-    errno = EIO;
-    return -1;
+    close(take_fd(&gate->maker_fd));
+    return error;
+}
+
+static void end_maker(struct gate *gate)
+{
+    if (gate->maker_fd < 0)
+        return;
+    kill(gate->maker_pid, SIGKILL);
+    while (waitpid(gate->maker_pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    close(take_fd(&gate->maker_fd));
 }
 
 void gate_prepare(struct gate *gate, int network_fd, int user_fd)
 {
-    *gate = (struct gate){network_fd, user_fd, -1};
+    *gate = (struct gate){network_fd, user_fd, -1, -1, -1, 0};
 }
 
 static bool prepare_work(struct work *work, const char *before, const char *after)
@@ -301,29 +305,56 @@ static bool prepare_work(struct work *work, const char *before, const char *afte
     return true;
 }
 
-int gate_change(struct gate *gate, const char *before, const char *after, struct gate_sockets *sockets)
+void gate_begin(struct gate *gate, const char *before, const char *after)
 {
     struct work work = {.gate = gate};
-    int result = -1;
 
-    sockets->count = 0;
-    errno = ENOMEM;
-    if (prepare_work(&work, gate->fd >= 0 ? before : NULL, after)) {
-        const bool needed = work.port_count > 0 || gate->fd >= 0;
-
-        errno = ENOENT;
-        result = !needed ? 0 : gate->network_fd < 0 ? -1 : have_done(gate, &work, sockets);
-    }
-    const int error = errno;
-
+    gate->error = 0;
+    if (!prepare_work(&work, gate->fd >= 0 ? before : NULL, after))
+        gate->error = ENOMEM;
+    else if (work.port_count > 0 || gate->fd >= 0)
+        gate->error = gate->network_fd < 0 ? ENOENT : start_maker(gate, &work);
     policy_clear(&work.before);
     policy_clear(&work.after);
-    errno = error;
-    return result;
+}
+
+int gate_take(struct gate *gate, struct gate_sockets *sockets)
+{
+    struct received message;
+
+    sockets->count = 0;
+    errno = gate->error;
+    if (gate->maker_fd < 0)
+        return gate->error ? -1 : 0;
+    const bool told = protocol_receive(gate->maker_fd, &message, sandlot_now_ms() + WORK_LIMIT_MS, -1) == PROTOCOL_OK;
+
+    end_maker(gate);
+    if (told)
+        return take_result(gate, &message, sockets);
+    errno = EIO;
+    return -1;
+}
+
+const char *gate_problem(int error)
+{
+    switch (error) {
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT:
+        return "this kernel has no devices of the kind veth; modprobe veth, or use a kernel with CONFIG_VETH";
+    case ENOSPC:
+    case EUSERS:
+        return "no more network namespaces can be made; raise the sysctl user.max_net_namespaces, or delete sandboxes";
+    case EPERM:
+    case EACCES:
+        return "network namespaces, or devices in them, are forbidden; let AppArmor or the outer container allow them";
+    default:
+        return "its gate could not be made; keeper.log in the state folder of local sandboxes says why";
+    }
 }
 
 void gate_end(struct gate *gate)
 {
+    end_maker(gate);
     if (gate->fd >= 0)
         close(take_fd(&gate->fd));
 }

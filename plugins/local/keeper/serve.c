@@ -2,6 +2,7 @@
 
 #include "../protocol.h"
 #include "hold.h"
+#include "reach.h"
 #include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -230,7 +231,7 @@ static void change_network(struct keeper *keeper, struct connection *connection,
         fail(connection, SANDLOT_NOT_FOUND, "sandbox %.64s was not found; `sandlot list` shows what there is", body);
         return;
     }
-    switch (boxes_change_network(keeper, box, policy, reason, sizeof(reason))) {
+    switch (reach_change(keeper, box, policy, reason, sizeof(reason))) {
     case 1:
         answer(connection, MESSAGE_DONE, NULL, 0);
         break;
