@@ -110,7 +110,30 @@ bytes_client() {
         "$(sed -nE "s/^127\.0\.0\.1:([0-9]+) -> $2\$/\1/p" "$scratch/port.out")" 2>"$scratch/client.err"
 }
 
-# bytes_ended STATUS: the forwarding ends by a signal
+# bytes_rows NAME CASE...: to the server at port 7001, which is forwarded, and to port 7002, where none is
+bytes_rows() {
+    local name=$1 row
+    check "$name: a server is reached" bytes_client echo 7001
+    check "$name: what is sent after one's own end is answered" bytes_client half 7001
+    for row in "${@:2}"; do check "$name: 64 MiB, $row" bytes_client "$row" 7001; done
+    check "$name: a refused connection is ended" bytes_client refused 7002
+    check "$name: and it is said what does listen" until_true 60 grep -q 'nothing listens on port 7002 in the sandbox; 7001 does' "$scratch/port.err"
+}
+
+# bytes_held COUNT [ID]: a connection that is held has a program in the sandbox, which the end of the forwarding ends. COUNT tells
+# how many there are; $while_held is called meanwhile.
+bytes_held() {
+    check "no program of a connection is left" until_true 60 counts_to 0 "$@"
+    bytes_client hold 7001 >"$scratch/held" &
+    until_true 60 grep -qs held "$scratch/held"
+    check "a connection has a program in the sandbox" counts_to 1 "$@"
+    ${while_held:-true}
+    bytes_ended
+    check "and the program of a connection that was open ends" until_true 60 counts_to 0 "$@"
+}
+counts_to() { [ "$("${@:2}")" = "$1" ]; }
+
+# bytes_ended: the forwarding ends by a signal
 bytes_ended() {
     kill "$forwarder"
     wait "$forwarder"
