@@ -115,8 +115,13 @@ static void *serve(void *argument)
     char *bytes = malloc(MUCH + 1);
     size_t length = 0;
 
-    for (ssize_t got = 1; bytes && got > 0 && length<MUCH; length += got> 0 ? (size_t)got : 0)
-        got = read(fd, bytes + length, MUCH + 1 - length);
+    while (bytes && length <= MUCH) {
+        ssize_t got = read(fd, bytes + length, MUCH + 1 - length);
+
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
     for (size_t at = 0; bytes && at < length;) {
         ssize_t sent = write(fd, bytes + at, length - at);
 
