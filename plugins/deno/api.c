@@ -120,6 +120,15 @@ static char *console_url(struct sandlot_call *call, const struct deno *deno)
     return strdup(variable ? variable : "https://console.deno.com");
 }
 
+char *api_port_url(const struct deno *deno, const char *name)
+{
+    const char *url = deno->parameters.base_url;
+    bool plain = url && strncmp(url, "http://", 7) == 0;
+    char *made;
+
+    return asprintf(&made, "http%s://%s", plain ? "" : "s", name) < 0 ? NULL : made;
+}
+
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
 static bool is_region(const char *text)

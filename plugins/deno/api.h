@@ -64,6 +64,10 @@ enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char 
                                                         const struct sandlot_listing *listing,
                                                         struct json_object *item));
 
+/* The URL of a port that has the name NAME, to be freed: as safe as that of the API, which in tests is on this machine.
+ */
+char *api_port_url(const struct deno *deno, const char *name);
+
 /* Milliseconds since 1970. */
 int64_t api_utc_ms(void);
 

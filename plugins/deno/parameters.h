@@ -13,6 +13,7 @@
     P(table, volumes, "", optional, "volumes to mount: folder in the sandbox = volume")                              \
     P(array, allow_net, "", optional, "hosts that can be reached: HOST, *.HOST, HOST:PORT; [] none; not given: all") \
     P(table, secrets, "", secret, "what Deno puts into requests: VARIABLE = {hosts = [...], value = ...}")           \
+    P(boolean, public_ports, "false", optional, "ports may get URLs, which are public while the sandbox lives")      \
     P(string, org, "", optional, "organization, for a personal token; default: DENO_DEPLOY_ORG")                     \
     P(string, base_url, "", optional, "address of sandboxes, may hold {region}; default: DENO_SANDBOX_ENDPOINT")     \
     P(string, console_url, "", optional, "address of lists and volumes; default: base_url, DENO_DEPLOY_ENDPOINT")

@@ -1,12 +1,13 @@
 /*
  * The provider `deno`: sandboxes of Deno Deploy, over a WebSocket for each and a few HTTP requests. create.c makes one,
- * sandbox.c keeps it alive and the lines to it, command.c, upload.c and download.c use them, lifecycle.c does the rest;
- * line.c and api.c talk.
+ * sandbox.c keeps it alive and the lines to it, command.c, upload.c and download.c use them, ports.c finds URLs,
+ * lifecycle.c does the rest; line.c and api.c talk.
  */
 #include "command.h"
 #include "create.h"
 #include "download.h"
 #include "lifecycle.h"
+#include "ports.h"
 #include "sandbox.h"
 #include "upload.h"
 
@@ -44,6 +45,8 @@ static enum sandlot_status deno_get_or_create(struct sandlot_call *call, void *p
     return status;
 }
 
+HTTP_RELAY(deno, ports_find, struct sandbox, places)
+
 static const struct sandlot_provider deno_provider = {
     SANDLOT_TABLE(deno),
     .flags = SANDLOT_STREAMS_OUTPUT,
@@ -58,18 +61,21 @@ static const struct sandlot_provider deno_provider = {
     .snapshot = lifecycle_snapshot,
     .list_snapshots = lifecycle_list_snapshots,
     .delete_snapshot = lifecycle_delete_snapshot,
+    .connect_port = deno_connect_port,
+    .port_url = deno_port_url,
 };
 
-#define DENO_METADATA(M)                                                                                            \
-    M(description, "Sandboxes of Deno Deploy")                                                                      \
-    M(working_dir, WORKING_DIR)                                                                                     \
-    M(snapshot_name, "yes")                                                                                         \
-    M(capabilities, "list upload download snapshot streaming network-off network-open network-hosts network-ports") \
-    M(credentials, DENO_CREDENTIALS)                                                                                \
-    M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN")           \
-    M(environment, HTTP_ENVIRONMENT)                                                                                \
-    M(project, "DENO_DEPLOY_ORG")                                                                                   \
-    M(package, "sandlot-provider-deno")                                                                             \
-    M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")                  \
+#define DENO_METADATA(M)                                                                                  \
+    M(description, "Sandboxes of Deno Deploy")                                                            \
+    M(working_dir, WORKING_DIR)                                                                           \
+    M(snapshot_name, "yes")                                                                               \
+    M(capabilities, "list upload download snapshot streaming ports urls")                                 \
+    M(capabilities, "network-off network-open network-hosts network-ports")                               \
+    M(credentials, DENO_CREDENTIALS)                                                                      \
+    M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN") \
+    M(environment, HTTP_ENVIRONMENT)                                                                      \
+    M(project, "DENO_DEPLOY_ORG")                                                                         \
+    M(package, "sandlot-provider-deno")                                                                   \
+    M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")        \
     M(inside, "It lives for half an hour after its last use.")
 SANDLOT_ENTRY_POINT(deno, DENO_METADATA, DENO_PARAMETERS);

@@ -292,6 +292,7 @@ struct sandbox *sandbox_new(struct deno *deno, struct http_client *client, const
     sandbox->idle = line;
     snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
     pthread_mutex_init(&sandbox->lock, NULL);
+    http_relay_places_init(&sandbox->places);
     return sandbox;
 }
 
@@ -305,6 +306,7 @@ void sandbox_release(void *provider, void *handle)
     while (sandbox->idle)
         line_free(take_idle(sandbox));
     pthread_mutex_destroy(&sandbox->lock);
+    http_relay_places_clear(&sandbox->places);
     free(sandbox);
 }
 

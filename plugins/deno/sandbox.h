@@ -8,6 +8,8 @@
 #include "api.h"
 #include "line.h"
 
+#include <sandlot/sdk/http_relay.h>
+
 #define WORKING_DIR "/home/app"
 
 /* How long a sandbox lives. Milliseconds since 1970. */
@@ -27,6 +29,7 @@ struct sandbox {
     struct lifetime lifetime;
     char root[64]; /* what it has booted from; "" for Deno's own image */
     bool known;    /* lifetime and root are */
+    struct http_relay_places places;
 };
 
 /* A handle with a first LINE, which is taken over also if there is not enough memory (then NULL). */

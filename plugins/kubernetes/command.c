@@ -16,7 +16,7 @@
 
 enum { HOLD_MS = 50 * 1000 }; /* gateways cut what is silent for a minute */
 
-static enum sandlot_status explain(struct sandlot_call *call, const struct exec_status *status)
+enum sandlot_status command_explain(struct sandlot_call *call, const struct exec_status *status)
 {
     bool no_shell = strstr(status->why, "not found in $PATH") || strstr(status->why, "no such file");
 
@@ -47,7 +47,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     if (status == SANDLOT_OK)
         status = exec_finish(call, &exec, output);
     if (status == SANDLOT_OK && !exec.status.ran)
-        status = explain(call, &exec.status);
+        status = command_explain(call, &exec.status);
     exec_free(&exec);
     return status;
 }
@@ -135,4 +135,15 @@ void command_clean_up(struct sandlot_call *call, void *handle, const char *scrip
     const struct remote_channel channel = channel_of(handle);
 
     remote_clean_up(call, &channel, script);
+}
+
+void command_kill(struct sandlot_call *call, struct sandbox *sandbox, const char *mark)
+{
+    char script[512];
+
+    snprintf(script, sizeof(script),
+             "for i in 1 2 3 4 5; do n=; for f in $(grep -lz '^SANDLOT_JOB=%s$' /proc/[0-9]*/environ 2>/dev/null); do "
+             "f=${f#/proc/}; kill -9 \"${f%%%%/*}\" 2>/dev/null && n=1; done; [ \"$n\" ] || break; done",
+             mark);
+    command_clean_up(call, sandbox, script);
 }

@@ -11,6 +11,12 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
 /* See clean_up of staged_upload.h. */
 void command_clean_up(struct sandlot_call *call, void *handle, const char *script);
 
+/* Kills all that has SANDLOT_JOB=MARK among its variables. */
+void command_kill(struct sandlot_call *call, struct sandbox *sandbox, const char *mark);
+
+/* Fails the call for a program that could not be run. */
+enum sandlot_status command_explain(struct sandlot_call *call, const struct exec_status *status);
+
 /* What the user wants every command to see, as "NAME=value" with those of EXTRA behind, ended by NULL; to be freed with
  * command_free_variables. NULL: told. */
 char **command_variables(struct sandlot_call *call, const struct sandbox *sandbox, const char *const *extra);

@@ -167,11 +167,17 @@ enum sandlot_status exec_send(struct sandlot_call *call, struct exec *exec, enum
     return status;
 }
 
+enum sandlot_status exec_post(struct sandlot_call *call, struct exec *exec, void *piece, size_t length)
+{
+    *(unsigned char *)piece = EXEC_INPUT;
+    return websocket_post(call, exec->socket, WEBSOCKET_BINARY, piece, length + 1);
+}
+
 enum sandlot_status exec_end_input(struct sandlot_call *call, struct exec *exec)
 {
     static const unsigned char end[] = {EXEC_CLOSE, EXEC_INPUT};
 
-    return exec->half_close ? websocket_send(call, exec->socket, WEBSOCKET_BINARY, end, sizeof(end)) : SANDLOT_OK;
+    return exec->half_close ? websocket_post(call, exec->socket, WEBSOCKET_BINARY, end, sizeof(end)) : SANDLOT_OK;
 }
 
 static enum sandlot_status closed(struct sandlot_call *call, const struct exec *exec, int code)

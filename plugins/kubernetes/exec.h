@@ -47,7 +47,11 @@ enum sandlot_status exec_open(struct sandlot_call *call, struct kubernetes *kube
 enum sandlot_status exec_send(struct sandlot_call *call, struct exec *exec, enum exec_channel channel,
                               const void *bytes, size_t length);
 
-/* Ends the standard input, where the protocol can. */
+/* The same without waiting, for bytes both ways at once; see websocket_post. LENGTH bytes of input, EXEC_PIECE at most,
+ * stand behind the first one of PIECE, which is not theirs. */
+enum sandlot_status exec_post(struct sandlot_call *call, struct exec *exec, void *piece, size_t length);
+
+/* Ends the standard input, where the protocol can; what is taken next sends it. */
 enum sandlot_status exec_end_input(struct sandlot_call *call, struct exec *exec);
 
 /*

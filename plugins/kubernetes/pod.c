@@ -11,7 +11,7 @@ enum { SECOND_MS = 1000, LABEL_MAXIMUM = 63, GRACE_S = 1 };
 /*
  * The container's first process waits for its end, which comes at once, unlike with `sleep`, which as the first process
  * ignores SIGTERM; it takes leave of processes that nobody waits for, as any shell does; and it ends itself when nobody
- * has used the sandbox for so many minutes, which no object of Kubernetes would.
+ * has used the sandbox for so many minutes, which no object of Kubernetes would. A connection to a port is a use.
  */
 static char *make_keeper(int64_t idle_ms)
 {
@@ -24,7 +24,8 @@ static char *make_keeper(int64_t idle_ms)
                     "trap 'exit 0' TERM INT; f=" POD_USED "; : >\"$f\"\n"
                     "while :; do sleep 30 & wait $!\n"
                     "[ -e \"$f\" ] || : >\"$f\"\n"
-                    "if [ \"$(find \"$f\" -mmin +%lld 2>/dev/null)\" ]; then exit 0; fi; done",
+                    "if [ \"$(find \"$f\" -mmin +%lld 2>/dev/null)\" ]; then\n"
+                    "if grep -qs '" POD_CONNECTED "' /proc/[0-9]*/environ; then : >\"$f\"; else exit 0; fi; fi; done",
                     (long long)minutes) < 0
                ? NULL
                : script;

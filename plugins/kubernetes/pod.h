@@ -11,6 +11,8 @@
 #define POD_NETWORK_KEY "sandlot-network"
 #define POD_USED "/tmp/.sandlot-last-used" /* its time says when the sandbox was used last */
 
+#define POD_CONNECTED "SANDLOT_CONNECTION=" /* a variable of programs that carry connections */
+
 /* The body of the request that makes pod NAME. BODY is to be finished by the caller. */
 enum sandlot_status pod_describe(struct sandlot_call *call, const struct parameters *parameters,
                                  const struct sandlot_create *request, const char *name, struct json_builder *body);

@@ -1,11 +1,12 @@
 /*
  * The provider `kubernetes`: pods of a cluster, or claims on the warm pools of agent-sandbox. cluster.c finds the
  * cluster, access.c the way into it, api.c and watch.c talk, pod.c, policy.c and claim.c make, sandbox.c holds what is
- * made, exec.c runs programs there, command.c, upload.c and download.c are what they are for.
+ * made, exec.c runs programs there, command.c, upload.c, download.c and port.c are what they are for.
  */
 #include "command.h"
 #include "files.h"
 #include "lifecycle.h"
+#include "port.h"
 #include "sandbox.h"
 #include "terminal.h"
 
@@ -58,14 +59,15 @@ static const struct sandlot_provider kubernetes_provider = {
     .pause = lifecycle_pause,
     .resume = lifecycle_resume,
     .check = kubernetes_check,
+    .connect_port = port_connect,
 };
 
-#define KUBERNETES_METADATA(M)                                                                      \
-    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox")                   \
-    M(package, "sandlot-provider-kubernetes")                                                       \
-    M(working_dir, "/workspace")                                                                    \
-    M(capabilities, "list upload download pause terminal streaming check network-off network-open") \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                    \
-    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                           \
+#define KUBERNETES_METADATA(M)                                                                            \
+    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox")                         \
+    M(package, "sandlot-provider-kubernetes")                                                             \
+    M(working_dir, "/workspace")                                                                          \
+    M(capabilities, "list upload download pause terminal streaming check ports network-off network-open") \
+    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                          \
+    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                                 \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
 SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

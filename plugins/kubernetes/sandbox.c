@@ -297,8 +297,8 @@ static char *pod_of(struct sandbox *sandbox)
     return pod;
 }
 
-/* While it is used its end is put off. That this fails shows soon enough. */
-static void renew(struct sandlot_call *call, struct sandbox *sandbox)
+/* That this fails shows soon enough. */
+void sandbox_use(struct sandlot_call *call, struct sandbox *sandbox)
 {
     struct attempt attempt;
 
@@ -332,7 +332,7 @@ enum sandlot_status sandbox_exec(struct sandlot_call *call, struct sandbox *sand
 {
     struct attempt attempt;
 
-    renew(call, sandbox);
+    sandbox_use(call, sandbox);
     attempt_begin(&attempt, call, 0);
     enum sandlot_status status = start(&attempt.call, sandbox, words, input, terminal, exec);
 

@@ -34,4 +34,7 @@ bool sandbox_is_claim(const char *id, const char **name);
 enum sandlot_status sandbox_exec(struct sandlot_call *call, struct sandbox *sandbox, const char *const *words,
                                  bool input, bool terminal, struct exec *exec);
 
+/* For what lasts: puts off the sandbox's end while it is used, when that is due. */
+void sandbox_use(struct sandlot_call *call, struct sandbox *sandbox);
+
 #endif

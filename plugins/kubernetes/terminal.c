@@ -208,18 +208,6 @@ static enum sandlot_status start(struct sandlot_call *call, struct terminal *ter
     return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }
 
-/* Whoever goes leaves nothing running. */
-static void kill_all(struct sandlot_call *call, const struct terminal *terminal)
-{
-    char script[512];
-
-    snprintf(script, sizeof(script),
-             "for i in 1 2 3 4 5; do n=; for f in $(grep -lz '^SANDLOT_JOB=%s$' /proc/[0-9]*/environ 2>/dev/null); do "
-             "f=${f#/proc/}; kill -9 \"${f%%%%/*}\" 2>/dev/null && n=1; done; [ \"$n\" ] || break; done",
-             terminal->mark);
-    command_clean_up(call, terminal->sandbox, script);
-}
-
 static enum sandlot_status judge(struct sandlot_call *call, const struct terminal *terminal,
                                  struct sandlot_exit *result)
 {
@@ -253,7 +241,7 @@ static enum sandlot_status run(struct sandlot_call *call, struct terminal *termi
     if (status == SANDLOT_OK)
         status = judge(call, terminal, result);
     else
-        kill_all(call, terminal);
+        command_kill(call, terminal->sandbox, terminal->mark); /* whoever goes leaves nothing running */
     exec_free(&terminal->exec);
     if (timed_out) {
         result->exit_code = 124;

@@ -41,6 +41,7 @@ struct websocket {
     int reads_left; /* of the look at hand */
     int fragments;  /* of the message at hand */
     bool broken;    /* without a word */
+    bool posting;   /* what was posted has not gone yet */
     bool out_of_memory;
 };
 
@@ -273,8 +274,9 @@ static enum sandlot_status drain(struct sandlot_call *call, struct websocket *so
     return socket->broken ? unusable(call, socket) : SANDLOT_OK;
 }
 
-enum sandlot_status websocket_send(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
-                                   const void *bytes, size_t length)
+/* Puts a message behind those that wait. Called and left with the lock held. */
+static enum sandlot_status queue(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
+                                 const void *bytes, size_t length)
 {
     uint8_t opcode = kind == WEBSOCKET_PING   ? WSLAY_PING
                      : kind == WEBSOCKET_TEXT ? WSLAY_TEXT_FRAME
@@ -285,16 +287,54 @@ enum sandlot_status websocket_send(struct sandlot_call *call, struct websocket *
 
     if (!sendable)
         return fail(call, socket, SANDLOT_INVALID_ARGUMENT, "the message to send is no text, or no ping");
-    pthread_mutex_lock(&socket->lock);
     int queued = wslay_event_queue_msg(socket->context, &message);
-    enum sandlot_status status;
 
     if (queued == WSLAY_ERR_NOMEM)
-        status = fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory for a message");
-    else
-        status = queued == 0 ? drain(call, socket) : unusable(call, socket);
+        return fail(call, socket, SANDLOT_INTERNAL, "there is not enough memory for a message");
+    return queued == 0 ? SANDLOT_OK : unusable(call, socket);
+}
+
+enum sandlot_status websocket_send(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
+                                   const void *bytes, size_t length)
+{
+    pthread_mutex_lock(&socket->lock);
+    enum sandlot_status status = queue(call, socket, kind, bytes, length);
+
+    if (status == SANDLOT_OK)
+        status = drain(call, socket);
     pthread_mutex_unlock(&socket->lock);
     return status;
+}
+
+enum sandlot_status websocket_post(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
+                                   const void *bytes, size_t length)
+{
+    pthread_mutex_lock(&socket->lock);
+    enum sandlot_status status = queue(call, socket, kind, bytes, length);
+
+    if (status == SANDLOT_OK)
+        flush(socket);
+    socket->posting = wslay_event_want_write(socket->context);
+    pthread_mutex_unlock(&socket->lock);
+    return status;
+}
+
+/* What was posted has gone, and nobody has heard of it yet. */
+static bool has_posted(struct websocket *socket)
+{
+    bool gone = socket->posting && !wslay_event_want_write(socket->context);
+
+    socket->posting = socket->posting && !gone;
+    return gone;
+}
+
+bool websocket_is_posting(struct websocket *socket)
+{
+    pthread_mutex_lock(&socket->lock);
+    bool posting = !has_posted(socket) && socket->posting;
+
+    pthread_mutex_unlock(&socket->lock);
+    return posting;
 }
 
 /* Reads what is there, or a part of it. False: nothing to hand out yet. */
@@ -347,12 +387,13 @@ enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocke
                                       struct websocket_message *message)
 {
     struct pollfd wake = {wake_fd, POLLIN, 0};
+    bool ready;
 
     *message = (struct websocket_message){0};
     pthread_mutex_lock(&socket->lock);
     free(socket->shown_message);
     socket->shown_message = NULL;
-    while (!look(socket)) {
+    while (!(ready = look(socket)) && !has_posted(socket)) {
         short events = awaited(socket);
 
         pthread_mutex_unlock(&socket->lock);
@@ -364,7 +405,7 @@ enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocke
             return SANDLOT_OK;
         pthread_mutex_lock(&socket->lock);
     }
-    enum sandlot_status status = hand_out(call, socket, message);
+    enum sandlot_status status = ready ? hand_out(call, socket, message) : SANDLOT_OK;
 
     pthread_mutex_unlock(&socket->lock);
     return status;

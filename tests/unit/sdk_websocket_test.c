@@ -20,6 +20,7 @@ static struct test_call call;
 static atomic_int pongs;
 static atomic_int masked;
 static atomic_int goodbyes;
+static atomic_bool listens;
 static char seen[4096];
 
 /* ---- the server's side ------------------------------------------------------------------------------------------- */
@@ -94,7 +95,8 @@ static unsigned char read_frame(struct peer *peer, char *bytes, size_t *length)
     return head[0];
 }
 
-static void echo(struct peer *peer)
+/* Says what it hears, or, unless ANSWERS, nothing. */
+static void echo(struct peer *peer, bool answers)
 {
     char *bytes = malloc(4000000);
     size_t length;
@@ -106,11 +108,10 @@ static void echo(struct peer *peer)
             send_frame(peer, 0x88, bytes, length);
             break;
         }
-        if ((first & 15) == 10) {
+        if ((first & 15) == 10)
             pongs++;
-            continue;
-        }
-        send_frame(peer, (first & 15) == 9 ? 0x8a : first, bytes, length);
+        else if (answers)
+            send_frame(peer, (first & 15) == 9 ? 0x8a : first, bytes, length);
     }
     free(bytes);
 }
@@ -186,7 +187,7 @@ static void handle(struct peer *peer)
         peer_answer(peer, 429, "Retry-After: 7\r\n", "{\"message\":\"too many\"}");
     } else if (strcmp(peer->target, "/named") == 0) {
         shake(peer, "X-Box-Id: box 1\r\n");
-        echo(peer);
+        echo(peer, true);
     } else if (strcmp(peer->target, "/no-socket") == 0) {
         peer_answer(peer, 200, "", "hello");
     } else if (strcmp(peer->target, "/kept") == 0) {
@@ -200,11 +201,16 @@ static void handle(struct peer *peer)
     } else if (strcmp(peer->target, "/endless") == 0) {
         while (peer_print(peer, "HTTP/1.1 101 x%0500d", 0))
             continue;
+    } else if (strcmp(peer->target, "/listening") == 0) {
+        shake(peer, "");
+        while (!listens)
+            peer_sleep(peer, 10);
+        echo(peer, false);
     } else if (strcmp(peer->target, "/other-protocol") == 0) {
         shake(peer, "Sec-WebSocket-Protocol: c\r\n");
     } else {
         shake(peer, *peer_header(peer, "Sec-WebSocket-Protocol") ? "Sec-WebSocket-Protocol: b\r\n" : "");
-        echo(peer);
+        echo(peer, true);
     }
 }
 
@@ -216,6 +222,7 @@ static int set_up(void **state)
 
     (void)state;
     pongs = masked = goodbyes = 0;
+    listens = false;
     test_call_open(&call, 120000);
     assert_int_equal(http_client_open(&call.call, &options, &client), SANDLOT_OK);
     return 0;
@@ -275,6 +282,48 @@ static void test_echo(void **state)
     websocket_close(&call.call, socket, 1000, "bye");
     assert_int_equal(goodbyes, 1);
     free(bytes);
+}
+
+enum { POSTED = 3000000, POSTS = 20 }; /* more than any connection holds */
+
+static struct websocket *post_much(const char *target)
+{
+    char *bytes = calloc(1, POSTED);
+    struct websocket *socket = open_at(target, 0);
+
+    assert_non_null(bytes);
+    assert_false(websocket_is_posting(socket));
+    for (int i = 0; i < POSTS; i++) {
+        memset(bytes, 'a' + i, POSTED);
+        assert_int_equal(websocket_post(&call.call, socket, WEBSOCKET_BINARY, bytes, POSTED), SANDLOT_OK);
+    }
+    assert_true(websocket_is_posting(socket));
+    free(bytes);
+    return socket;
+}
+
+/* One thread, and an echo that reads nothing while nobody takes what it says. */
+static void test_posting(void **state)
+{
+    struct websocket *socket = post_much("/echo");
+    struct websocket_message message;
+
+    (void)state;
+    for (int came = 0; came < POSTS; came += message.kind != WEBSOCKET_NOTHING) {
+        assert_int_equal(websocket_receive(&call.call, socket, -1, &message), SANDLOT_OK);
+        if (message.kind == WEBSOCKET_NOTHING)
+            continue;
+        assert_int_equal(message.length, POSTED);
+        assert_int_equal(((const char *)message.bytes)[POSTED - 1], 'a' + came);
+    }
+    assert_false(websocket_is_posting(socket));
+    websocket_close(&call.call, socket, 1000, "");
+    socket = post_much("/listening"); /* what has gone is told */
+    listens = true;
+    assert_int_equal(websocket_receive(&call.call, socket, -1, &message), SANDLOT_OK);
+    assert_int_equal(message.kind, WEBSOCKET_NOTHING);
+    assert_false(websocket_is_posting(socket));
+    websocket_free(socket);
 }
 
 static void test_protocols(void **state)
@@ -534,10 +583,19 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        EACH(test_echo),       EACH(test_protocols),          EACH(test_fragments_and_close),
-        EACH(test_bad_frames), EACH(test_handshakes),         EACH(test_answers),
-        EACH(test_time),       EACH(test_goodbye_to_silence), EACH(test_flood),
-        EACH(test_endless),    EACH(test_two_threads),        EACH(test_kept_connections_stay),
+        EACH(test_echo),
+        EACH(test_posting),
+        EACH(test_protocols),
+        EACH(test_fragments_and_close),
+        EACH(test_bad_frames),
+        EACH(test_handshakes),
+        EACH(test_answers),
+        EACH(test_time),
+        EACH(test_goodbye_to_silence),
+        EACH(test_flood),
+        EACH(test_endless),
+        EACH(test_two_threads),
+        EACH(test_kept_connections_stay),
     };
 
     server_open(&server, handle, NULL);

@@ -8,6 +8,7 @@
 #   port_making  options that make a sandbox whose ports are so
 #   port_prepare a function that is called once the emulator runs; empty: none is needed
 #   port_undeclared  what is said where port 8080 is refused because nobody declared it; empty: all ports have URLs
+#   port_renamed not empty: each question gets another URL
 #   port_stale   a function that makes the header of sandbox $1 a wrong one, after which its servers are gone; empty: none does
 
 vendor_ports() { part ports; }
@@ -29,6 +30,8 @@ passes() {
     if [ "$status" = 0 ] && [ "$out" = "$3" ]; then ok "$1"; else not_ok "$1" "wanted: $3
 $(show)"; fi
 }
+
+is_port_host() { if [ -n "${port_renamed:-}" ]; then [[ http://$1 =~ $port_url ]]; else [ "$1" = "$port_host" ]; fi; }
 
 port_address() {
     json "the URL of a port" 0 ".id == \"$box\" and .port == 3000 and (.url | test(\"${port_url//ID/$box}\")) and .header == $1 and .public == $2" \
@@ -59,7 +62,7 @@ ports() {
     passes "a request reaches the server as it is" get '200 GET /a/b?c=%20d'
     passes "a second request is a connection of its own" twice 'close GET /two'
     port_client headers
-    check "the Host is that of the URL" grep -qxF "host: $port_host" "$scratch/out"
+    check "the Host is that of the URL" is_port_host "$(sed -n 's/^host: //p' "$scratch/out")"
     check "other headers are kept" grep -qx 'x-own: kept' "$scratch/out"
     check "one request a connection is announced" grep -qx 'connection: close' "$scratch/out"
     passes "an upload in chunks" upload same
@@ -110,7 +113,30 @@ bytes_client() {
         "$(sed -nE "s/^127\.0\.0\.1:([0-9]+) -> $2\$/\1/p" "$scratch/port.out")" 2>"$scratch/client.err"
 }
 
-# bytes_ended STATUS: the forwarding ends by a signal
+# bytes_rows NAME CASE...: to the server at port 7001, which is forwarded, and to port 7002, where none is
+bytes_rows() {
+    local name=$1 row
+    check "$name: a server is reached" bytes_client echo 7001
+    check "$name: what is sent after one's own end is answered" bytes_client half 7001
+    for row in "${@:2}"; do check "$name: 64 MiB, $row" bytes_client "$row" 7001; done
+    check "$name: a refused connection is ended" bytes_client refused 7002
+    check "$name: and it is said what does listen" until_true 60 grep -q 'nothing listens on port 7002 in the sandbox; 7001 does' "$scratch/port.err"
+}
+
+# bytes_held COUNT [ID]: a connection that is held has a program in the sandbox, which the end of the forwarding ends. COUNT tells
+# how many there are; $while_held is called meanwhile.
+bytes_held() {
+    check "no program of a connection is left" until_true 60 counts_to 0 "$@"
+    bytes_client hold 7001 >"$scratch/held" &
+    until_true 60 grep -qs held "$scratch/held"
+    check "a connection has a program in the sandbox" counts_to 1 "$@"
+    ${while_held:-true}
+    bytes_ended
+    check "and the program of a connection that was open ends" until_true 60 counts_to 0 "$@"
+}
+counts_to() { [ "$("${@:2}")" = "$1" ]; }
+
+# bytes_ended: the forwarding ends by a signal
 bytes_ended() {
     kill "$forwarder"
     wait "$forwarder"

@@ -7,9 +7,10 @@ import * as schema from '../node_modules/@deno/sandbox/esm/schema.js';
 import { RpcFailure, remoteError } from './errors.mjs';
 import { methods as files } from './files.mjs';
 import { methods as processes } from './processes.mjs';
+import { methods as exposing } from './sandboxes.mjs';
 
 const WAITING = 2 << 20; // unsent bytes at which a command is made to wait
-const METHODS = { ...files, ...processes };
+const METHODS = { ...files, ...processes, ...exposing };
 const STREAM = '$sandbox.stream.';
 
 export class Connection {

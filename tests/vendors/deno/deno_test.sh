@@ -37,6 +37,15 @@ deno_network() {
     gone "$id"
 }
 
+port_url='^http://[a-z0-9-]+[.]localhost:' port_header='' port_making=() port_prepare=let_ports_be_public port_stale='' port_undeclared='' port_renamed=true
+let_ports_be_public() {
+    box=$("$SANDLOT" -q create "${provider[@]}" </dev/null)
+    expect "a port may not become public unasked" 1 "" "public_ports=true" port "${provider[@]}" "$box" 3000 --url
+    check "and has not" state_is '.exposed == []'
+    gone "$box"
+    provider+=(--param public_ports=true)
+}
+vendor_ports
 vendor_lifecycle
 vendor_counts 1 1 1 1 1 1 1 1 1 2 2
 vendor_network deno_network

@@ -5,6 +5,7 @@
 // EMULATOR_PAGE: longest page of volumes and snapshots. EMULATOR_MOST: how many sandboxes there may be. EMULATOR_LOSE=1: the
 // answer to the first creation is lost. EMULATOR_MUTE_KILL=1: what is killed dies, but the answer does not come.
 
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator } from '../common/server.mjs';
 import { Connection } from './connection.mjs';
 import { failure } from './errors.mjs';
@@ -45,10 +46,11 @@ async function upgrade(request, accept) {
     new Connection(socket, sandbox);
 }
 
+sandboxes.names.edge = await createEdge(sandboxes.admit);
 await createEmulator({
     name: 'deno',
     before: authenticate,
     routes: [...sandboxes.routes, ...volumes.routes],
     upgrade,
-    state: () => ({ sandboxes: sandboxes.running().map((one) => one.state), volumes: [...volumes.volumes.values()], snapshots: [...volumes.snapshots.values()] }),
+    state: () => ({ exposed: [...sandboxes.names.keys()], sandboxes: sandboxes.running().map((one) => one.state), volumes: [...volumes.volumes.values()], snapshots: [...volumes.snapshots.values()] }),
 });

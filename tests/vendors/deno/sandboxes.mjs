@@ -144,6 +144,33 @@ async function kill(request) {
     return { status: 200, body: '' };
 }
 
+// ---- ports: a name is asked for, and the sandbox told which port to serve there; everybody gets in --------------------------
+
+export const names = new Map(); // first label -> {sandbox, port}
+
+async function expose(request) {
+    const sandbox = find(request, request.params.id);
+    if (Object.keys(await request.json()).length > 0) throw failure(400, 'INVALID_REQUEST', 'nothing but an empty object');
+    const label = `${LETTERS[10 + randomInt(20)]}${Date.now().toString(36)}-${randomInt(1e9)}`;
+    names.set(label, { sandbox });
+    return { json: { domain: `${label}.localhost:${names.edge}` } };
+}
+
+export const methods = {
+    exposeHttp({ sandbox }, { domain, port }) {
+        const name = names.get(domain.split('.')[0]);
+        if (name?.sandbox !== sandbox) throw new Error(`${domain} is not of this sandbox`);
+        if (port === undefined) throw new Error('only ports are served');
+        name.port = port;
+        return null;
+    },
+};
+
+export function admit(label) {
+    const { sandbox, port } = names.get(label) ?? {};
+    return sandbox?.status === 'running' && port ? { box: sandbox.box, port } : null;
+}
+
 /** Those that have ended are in it too. */
 function list(request) {
     const wanted = [...request.query].map(([name, value]) => [/^labels\[(.*)\]$/.exec(name)?.[1], value]);
@@ -154,5 +181,6 @@ function list(request) {
 export const routes = [
     ['DELETE', '/api/v3/sandbox/:id', kill],
     ['PATCH', '/api/v3/sandbox/:id', extend],
+    ['POST', '/api/v3/sandbox/:id/expose/http', expose],
     ['GET', '/api/v2/sandboxes', list],
 ];

@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as cases from '../common/cases.mjs';
 import { refused, same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [url, what] = process.argv.slice(2);
 const KEY = 'ddo_5e1f0c77a2b94d0e_emulated';
@@ -72,6 +73,14 @@ async function life() {
     await test('extend', async () => same(Math.abs(await box.extendTimeout('20m') - Date.now() - 1200000) < 60000, true));
     await commands(box);
     await files(box);
+    await test('the URL of a port', async () => {
+        await box.spawn('/run/agent/node', { args: ['-e', "require('http').createServer((request, response) => response.end('from the box')).listen(3000)"] });
+        const url = await box.exposeHttp({ port: 3000 });
+        let answer;
+        do answer = await askPort(url.replace('https:', 'http:'));
+        while (answer.status === 502);
+        return same([url.startsWith('https://'), answer], [true, { status: 200, text: 'from the box' }]);
+    });
     await test('a second connection', async () => {
         const second = await connect(box.id);
         const { stdoutText } = await shell(second, 'echo $GREETING');

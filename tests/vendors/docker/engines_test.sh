@@ -143,7 +143,6 @@ terminals() {
 
 # relays ID: how many programs in container ID carry a connection, besides the server, which is an nc as well
 relays() { exec_in "$1" -- 'echo $(($(grep -l "^nc$" /proc/[0-9]*/comm | wc -l) - 1))'; }
-no_relay() { [ "$(relays "$1")" = 0 ]; }
 
 # Bytes to a server of BusyBox, by BusyBox, in a container without a network.
 ports() {
@@ -159,17 +158,8 @@ esac
 SERVER
     exec_in "$id" -- 'chmod 755 server; (nc -ll -p 7001 -e /workspace/server >/dev/null 2>&1 &)'
     bytes_forward 7001 7002
-    check "$engine: a server is reached" bytes_client echo 7001
-    check "$engine: what is sent after one's own end is answered" bytes_client half 7001
-    check "$engine: 64 MiB to an echo and back" bytes_client through 7001
-    check "$engine: a refused connection is ended" bytes_client refused 7002
-    check "$engine: and it is said what does listen" until_true 60 grep -q 'nothing listens on port 7002 in the sandbox; 7001 does' "$scratch/port.err"
-    check "$engine: no program of a connection is left" until_true 60 no_relay "$id"
-    bytes_client hold 7001 >"$scratch/held" &
-    until_true 60 grep -qs held "$scratch/held"
-    check "$engine: a connection has a program in the container" test "$(relays "$id")" = 1
-    bytes_ended
-    check "$engine: and the program of a connection that was open" until_true 60 no_relay "$id"
+    bytes_rows "$engine" through
+    bytes_held relays "$id"
     gone "$id"
 }
 

@@ -223,6 +223,14 @@ before_half_close() {
     check "v4: as it was" cmp "$scratch/big" "$scratch/back"
     head -c 2500000 "$scratch/big" | "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" - piped 2>"$scratch/err"
     expect "v4: what comes by a pipe, in pieces" 0 "$(head -c 2500000 "$scratch/big" | sha256sum)" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sha256sum <piped'
+    local forwarder box=$id
+    bytes_serve 7001
+    bytes_forward 7001
+    check "v4: a server is reached" bytes_client echo 7001
+    ! bytes_client half 7001
+    check "v4: one's own end cannot be told, and is the end of a connection that is silent" test "$?" = 0
+    check "v4: of its program, too" until_true 60 counts_to 0 carriers
+    bytes_ended
 }
 
 # ---- watches ---------------------------------------------------------------------------------------------------------
@@ -325,6 +333,7 @@ pages() {
 
 claims=(--sandbox kubernetes --param "base_url=$url")
 warm_sandboxes() {
+    local forwarder box
     provider=(--sandbox kubernetes --param "base_url=$url")
     until_true 20 state_is '.boxes | length == 3 and all(.status.conditions[0].status == "True")'
     expect "a claim, a command, an end" 0 "here" "*" -v exec "${provider[@]}" -- 'echo here'
@@ -343,6 +352,11 @@ warm_sandboxes() {
     expect "a file goes up" 0 "*" "*" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/bytes" bytes
     expect "and down" 0 "*" "*" -q download "${provider[@]}" --sandbox-id "$id" bytes "$scratch/back"
     check "as it was" cmp "$scratch/bytes" "$scratch/back"
+    box=$id
+    bytes_serve 7001
+    bytes_forward 7001
+    check "a server is reached" bytes_client echo 7001
+    bytes_ended
     calls_url=$url
     check "pause" calls "$ok" pause "$id"
     check "its pod is gone" state_is "[.boxes[] | select(.spec.operatingMode == \"Suspended\")] | length == 1 and all(.[0].status.conditions[]; .type != \"Ready\" or .status == \"False\")"
@@ -389,9 +403,45 @@ terminals() {
     check "nothing is shown before" test "$(grep -c 'SANDLOT_JOB\|stty' "$screen")" = 0
 }
 
+# ---- ports -----------------------------------------------------------------------------------------------------------
+
+carriers() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- 'grep -ls SANDLOT_CONNECTIO[N]= /proc/[0-9]*/environ | wc -l' </dev/null; }
+
+# A pod that is to end when nobody has used it for a minute, and was used last two hours ago. (A command is a use when it begins.)
+stays_while_connected() {
+    expect "an open connection is a use of the pod" 0 "renewed" "*" -q exec "${provider[@]}" --sandbox-id "$box" -- \
+        'touch -d "2 hours ago" /tmp/.sandlot-last-used; until [ "$(find /tmp/.sandlot-last-used -mmin -5)" ]; do sleep 1; done; echo renewed'
+}
+connections() {
+    local forwarder box while_held making=(--param ttl_s=60)
+    made || return
+    box=$id
+    bytes_serve 7001
+    bytes_forward 7001 7002
+    bytes_rows "by v5" both
+    requests_reset
+    bytes_client echo 7001
+    check "one request each" test "$(requests_count)" = 1
+    [ -z "${SANDLOT_TEST_SLOW:-}" ] || while_held=stays_while_connected
+    bytes_held carriers
+    bytes_forward 7001
+    faults '[{"path":"/exec","action":{"status":500,"body":{"kind":"Status","status":"Failure","message":"no more processes"}},"times":8}]'
+    bytes_client refused 7001
+    check "a refusal is told in the words of Kubernetes" until_true 60 grep -q 'no more processes' "$scratch/port.err"
+    faults '[{"path":"/exec","action":{"drop":"before"}}]'
+    check "no answer ends the connection" bytes_client refused 7001
+    faults '[]'
+    check "and the next one is carried" bytes_client echo 7001
+    gone "$box"
+    until_true 60 state_is '.sandboxes == []'
+    check "a pod that has gone ends the connection" bytes_client refused 7001
+    wait "$forwarder"
+    check "and the forwarding" test "$?" = 3
+}
+
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
-parts configurations programs watches shapes deadlines terminals not_installed
+parts configurations programs watches shapes deadlines terminals connections not_installed
 prepare=(true)
 part rights
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get)

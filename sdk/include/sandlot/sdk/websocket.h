@@ -29,7 +29,7 @@ extern "C" {
 struct websocket;
 
 enum websocket_kind {
-    WEBSOCKET_NOTHING = 0, /* receive only: the wake-up came first */
+    WEBSOCKET_NOTHING = 0, /* receive only: the wake-up came first, or what was posted has gone */
     WEBSOCKET_TEXT = 1,
     WEBSOCKET_BINARY = 2,
     WEBSOCKET_CLOSED = 3, /* receive only: the other side has closed */
@@ -65,6 +65,14 @@ const char *websocket_protocol(const struct websocket *socket);
 /* Sends one message and returns when it is on its way; text must be UTF-8, a ping is at most 125 bytes. */
 enum sandlot_status websocket_send(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
                                    const void *bytes, size_t length);
+
+/* The same for one thread that carries bytes both ways: sends what goes at once, the rest in websocket_receive, which
+ * returns WEBSOCKET_NOTHING when all of it has gone. */
+enum sandlot_status websocket_post(struct sandlot_call *call, struct websocket *socket, enum websocket_kind kind,
+                                   const void *bytes, size_t length);
+
+/* Whether something of that is still to go: then it is no time to post more. */
+bool websocket_is_posting(struct websocket *socket);
 
 /* Waits for a message, or until WAKE_FD (-1: none) is readable; it is never read from. SANDLOT_UNAVAILABLE: the
  * connection has broken. */
