@@ -3,6 +3,7 @@ import { SandlotError } from './errors.js';
 import { zeroed } from './layout.js';
 import { library } from './library.js';
 import { copy, fieldsAt, Memory, textAt } from './memory.js';
+import { readable } from './watch.js';
 
 const errorBytes = 16; // struct sandlot_error: a code and a message, and no size
 
@@ -31,18 +32,17 @@ export function attempt(start) {
     return made;
 }
 
-function watch(job, signal) {
-    const c = library();
-    return new Promise((resolve) => {
-        const cancel = () => c.job_cancel(job);
-        const handle = c.koffi.node.poll(c.job_descriptor(job), { readable: true }, () => {
-            handle.close();
-            signal?.removeEventListener('abort', cancel);
-            resolve();
-        });
-        if (signal?.aborted) cancel();
-        signal?.addEventListener('abort', cancel);
-    });
+/** Resolves when JOB has ended, which an abort of SIGNAL asks of it. */
+async function ended(job, signal) {
+    const cancel = () => library().job_cancel(job);
+    const end = readable(library().job_descriptor(job));
+    if (signal?.aborted) cancel();
+    signal?.addEventListener('abort', cancel);
+    try {
+        await end;
+    } finally {
+        signal?.removeEventListener('abort', cancel);
+    }
 }
 
 export class Call {
@@ -77,7 +77,7 @@ export class Call {
             /* A job may be over before it could be cancelled. */
             signal?.throwIfAborted();
             this.#job = attempt(start);
-            await watch(this.#job, signal);
+            await ended(this.#job, signal);
             return this.#end(finish, signal);
         } finally {
             if (this.#job) library().job_free(this.#job);

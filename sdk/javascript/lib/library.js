@@ -80,6 +80,8 @@ function describe(koffi, library) {
     for (const name of texts) functions[name] = library.func(`sandlot_${name}`, 'void *', ['void *']);
     for (const name of clearing) functions[name] = library.func(`sandlot_${name}`, 'void', ['void *']);
     for (const name of asking) functions[name] = library.func(`sandlot_${name}`, 'bool', ['void *']);
+    const c = koffi.load(null);
+    const callback = (result, ...parameters) => koffi.pointer(koffi.proto(result, parameters)); // without a name, which two copies of this package would both claim
     return {
         ...functions,
         version: library.func('sandlot_version', 'str', []),
@@ -92,19 +94,22 @@ function describe(koffi, library) {
         forward_port: library.func('sandlot_forward_port', 'uint16_t', ['void *']),
         list_providers: library.func('sandlot_list_providers', 'int', ['void *', 'void *', 'void *', 'void *']),
         koffi,
-        output: koffi.pointer(koffi.proto('bool sandlot_output(void *context, void *bytes, size_t length)')),
-        each: koffi.pointer(koffi.proto('bool sandlot_each(void *context, void *item)')),
-        bytes: koffi.pointer(koffi.proto('void sandlot_bytes(void *context, void *bytes, size_t length)')),
-        log: koffi.pointer(koffi.proto('bool sandlot_log(void *context, uint64_t offset, void *bytes, size_t length)')),
-        applied: koffi.pointer(koffi.proto('bool sandlot_applied(void *context, void *change, void *problem)')),
-        tell: koffi.pointer(koffi.proto('void sandlot_tell(void *context, void *state)')),
-        window: koffi.pointer(koffi.proto('void sandlot_window(void *context, void *rows, void *columns)')),
-        leftover: koffi.pointer(koffi.proto('void sandlot_leftover(void *context, void *provider, void *id, void *problem)')),
-        progress: koffi.pointer(koffi.proto('void sandlot_progress(void *context, void *what, uint64_t done, uint64_t total)')),
-        free: koffi.load(null).func('void free(void *memory)'),
-        memcpy: koffi.load(null).func('void *memcpy(void *to, void *from, size_t length)'),
-        strlen: koffi.load(null).func('size_t strlen(void *text)'),
-        memfd_create: koffi.load(null).func('int memfd_create(str name, unsigned int flags)'),
+        output: callback('bool', 'void *', 'void *', 'size_t'),
+        each: callback('bool', 'void *', 'void *'),
+        bytes: callback('void', 'void *', 'void *', 'size_t'),
+        log: callback('bool', 'void *', 'uint64_t', 'void *', 'size_t'),
+        applied: callback('bool', 'void *', 'void *', 'void *'),
+        tell: callback('void', 'void *', 'void *'),
+        window: callback('void', 'void *', 'void *', 'void *'),
+        leftover: callback('void', 'void *', 'void *', 'void *', 'void *'),
+        progress: callback('void', 'void *', 'void *', 'uint64_t', 'uint64_t'),
+        free: c.func('void free(void *memory)'),
+        memcpy: c.func('void *memcpy(void *to, void *from, size_t length)'),
+        strlen: c.func('size_t strlen(void *text)'),
+        memfd_create: c.func('int memfd_create(str name, unsigned int flags)'),
+        epoll_create1: c.func('int epoll_create1(int flags)'),
+        epoll_ctl: c.func('int epoll_ctl(int epoll, int operation, int descriptor, void *event)'),
+        epoll_wait: c.func('int epoll_wait(int epoll, void *events, int most, int timeout)'),
     };
 }
 
