@@ -1,6 +1,8 @@
 // The functions of libsandlot.so by koffi, which not every program has installed: then there is no library here.
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { codeOf } from './errors.js';
+/** @typedef {Record<string, any>} Library  what C has, for which nobody has types */
 
 const pointers = [
     'submit_session_open(sandlot, options, error)',
@@ -56,31 +58,37 @@ const clearing = [
 ];
 const asking = ['session_can_execute', 'can_change_network', 'has_network_log'];
 
-/* A parameter is a pointer where no other type is said. */
+/**
+ * A parameter is a pointer where no other type is said.
+ * @type {(library: Library, signature: string) => [string, any]}
+ */
 function pointerFunction(library, signature) {
     const [name, parameters] = signature.slice(0, -1).split('(');
     const types = parameters.split(', ').map((parameter) => parameter.split(': ')[1] ?? 'void *');
     return [name, library.func(`sandlot_${name}`, 'void *', types)];
 }
 
-/** Where koffi may be: beside this package, or, where that is a link to a folder elsewhere, in the program's own packages. */
+/** @type {() => Library | null} Where koffi may be: beside this package, or, where that is a link to a folder elsewhere, in the program's own packages. */
 function loadKoffi() {
     for (const from of [import.meta.url, path.join(process.cwd(), 'package.json'), process.argv[1] ?? import.meta.url]) {
         try {
             return createRequire(from)('koffi');
         } catch (problem) {
-            if (problem.code !== 'MODULE_NOT_FOUND') throw problem;
+            if (codeOf(problem) !== 'MODULE_NOT_FOUND') throw problem;
         }
     }
     return null;
 }
 
+/** @type {(koffi: Library, library: Library) => Library} */
 function describe(koffi, library) {
+    /** @type {Library} */
     const functions = Object.fromEntries(pointers.map((signature) => pointerFunction(library, signature)));
     for (const name of texts) functions[name] = library.func(`sandlot_${name}`, 'void *', ['void *']);
     for (const name of clearing) functions[name] = library.func(`sandlot_${name}`, 'void', ['void *']);
     for (const name of asking) functions[name] = library.func(`sandlot_${name}`, 'bool', ['void *']);
     const c = koffi.load(null);
+    /** @type {(result: string, ...parameters: string[]) => unknown} */
     const callback = (result, ...parameters) => koffi.pointer(koffi.proto(result, parameters)); // without a name, which two copies of this package would both claim
     return {
         ...functions,
@@ -113,6 +121,7 @@ function describe(koffi, library) {
     };
 }
 
+/** @type {() => { library: Library, missing?: undefined } | { missing: string }} */
 function load() {
     const koffi = loadKoffi();
     if (!koffi) return { missing: 'the package koffi is not installed: npm install koffi' };
@@ -120,10 +129,11 @@ function load() {
     try {
         return { library: describe(koffi, koffi.load(name)) };
     } catch (problem) {
-        return { missing: `${name} cannot be used (${problem.message}); install Sandlot, or set SANDLOT_LIBRARY to where it is` };
+        return { missing: `${name} cannot be used (${problem instanceof Error ? problem.message : problem}); install Sandlot, or set SANDLOT_LIBRARY to where it is` };
     }
 }
 
+/** @type {ReturnType<typeof load> | undefined} */
 let loaded;
 
 /** Why there is no library; null where there is one. */
@@ -134,5 +144,6 @@ export function whyNot() {
 
 /** The library, where whyNot says nothing. */
 export function library() {
-    return loaded.library;
+    const { library } = /** @type {{ library: Library }} */ (loaded);
+    return library;
 }

@@ -7,21 +7,23 @@ const [eventBytes, dataAt] = process.arch === 'x64' ? [12, 4] : [16, 8]; // of s
 const most = 64;
 const events = Buffer.alloc(most * eventBytes);
 const event = Buffer.alloc(eventBytes);
+/** @type {Map<number, () => void>} */
 const waiting = new Map();
 let epoll = -1;
+/** @type {any} */
 let handle;
 
 function tell() {
     const count = library().epoll_wait(epoll, events, most, 0);
     for (let at = 0; at < count; at++) {
         const descriptor = events.readInt32LE(at * eventBytes + dataAt);
-        waiting.get(descriptor)();
+        waiting.get(descriptor)?.();
         waiting.delete(descriptor);
     }
     if (!waiting.size) handle.unref();
 }
 
-/** Resolves when DESCRIPTOR, which nobody else waits for, is readable; the process lives until then. */
+/** @type {(descriptor: number) => Promise<void>} Resolves when DESCRIPTOR, which nobody else waits for, is readable; the process lives until then. */
 export function readable(descriptor) {
     const c = library();
     if (!handle) {
