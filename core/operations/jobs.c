@@ -27,6 +27,7 @@ struct sandlot_job {
     void *ended_context;
     bool may_tell; /* the end has come: whoever asks to be told is told at once */
     bool is_over;  /* its thread has left it */
+    bool is_freed; /* by its owner, who needs its thread no more: that frees it */
     pthread_cond_t over;
     /* What the kinds of work need and make. */
     struct sandlot_session *session; /* in: of execute and close; out: of open */
@@ -42,19 +43,29 @@ struct sandlot_job {
     struct job_arguments arguments;
 };
 
+/* Has the thread written that the job has ended? What it wrote is gone then. */
+static bool read_done(const struct sandlot_job *job)
+{
+    uint64_t ends;
+    ssize_t length;
+
+    do
+        length = read(job->done_fd, &ends, sizeof(ends));
+    while (length < 0 && errno == EINTR);
+    return length > 0;
+}
+
 /*
  * A program that another thread starts has a copy of every descriptor until its exec, and epoll(7) watches a file until
  * its last copy is closed: it would go on telling of a job that is no more. An eventfd that was read is not readable.
  */
-static void close_done(const struct sandlot_job *job)
+static void close_done(struct sandlot_job *job)
 {
-    uint64_t ends;
-
     if (job->done_fd < 0)
         return;
-    while (read(job->done_fd, &ends, sizeof(ends)) < 0 && errno == EINTR)
-        continue;
+    read_done(job);
     close(job->done_fd);
+    job->done_fd = -1;
 }
 
 static void free_job(struct sandlot_job *job)
@@ -90,16 +101,22 @@ static void run_job(void *argument)
         ended(job->ended_context);
     pthread_mutex_lock(&job->telling);
     job->is_over = true;
+    bool is_freed = job->is_freed;
+
     pthread_cond_signal(&job->over);
     pthread_mutex_unlock(&job->telling);
+    if (is_freed)
+        free_job(job);
 }
 
-static void wait_until_over(struct sandlot_job *job)
+/*
+ * With the lock: does the thread use nothing any more that is the owner's, nor the descriptor? Whoever was woken by
+ * that is often faster than the thread that wrote to it; waiting for its last steps too would cost two switches between
+ * them in every call.
+ */
+static bool is_left(const struct sandlot_job *job)
 {
-    pthread_mutex_lock(&job->telling);
-    while (!job->is_over)
-        pthread_cond_wait(&job->over, &job->telling);
-    pthread_mutex_unlock(&job->telling);
+    return job->is_over || (!job->ended && read_done(job));
 }
 
 /*
@@ -301,17 +318,15 @@ enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int timeout_ms,
 {
     struct pollfd done = {job->done_fd, POLLIN, 0};
     int64_t deadline_ms = timeout_ms < 0 ? 0 : sandlot_now_ms() + timeout_ms;
-    int ready;
+    enum sandlot_job_state state;
 
-    do {
+    while ((state = job->state) == SANDLOT_JOB_RUNNING) {
         int64_t left = deadline_ms - sandlot_now_ms();
+        int ready = poll(&done, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
 
-        ready = poll(&done, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
-    } while (ready < 0 && errno == EINTR);
-    if (ready <= 0)
-        return SANDLOT_JOB_RUNNING;
-    enum sandlot_job_state state = job->state;
-
+        if (ready == 0 || (ready < 0 && errno != EINTR))
+            return state;
+    }
     if (state == SANDLOT_JOB_FAILED)
         error_set(error, job->error.code, "%s", job->error.message ? job->error.message : "it failed");
     return state;
@@ -342,9 +357,20 @@ void sandlot_job_free(struct sandlot_job *job)
 {
     if (!job)
         return;
-    sandlot_job_cancel(job);
-    wait_until_over(job);
-    if (job->opened)
-        sandlot_session_close(job->opened, NULL);
-    free_job(job);
+    if (job->state == SANDLOT_JOB_RUNNING)
+        sandlot_job_cancel(job);
+    pthread_mutex_lock(&job->telling);
+    while (!is_left(job))
+        pthread_cond_wait(&job->over, &job->telling);
+    struct sandlot_session *unclaimed = job->opened;
+    const bool is_over = job->is_over;
+
+    job->is_freed = true;
+    if (!is_over)
+        close_done(job);
+    pthread_mutex_unlock(&job->telling);
+    if (unclaimed)
+        sandlot_session_close(unclaimed, NULL);
+    if (is_over)
+        free_job(job);
 }

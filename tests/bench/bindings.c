@@ -92,9 +92,12 @@ void bench_bindings(const struct bench *bench)
     struct sandlot_session *session = open_box(bench->sandlot, NULL, NULL);
 
     in_box(session, "echo small >small.txt");
-    if (access("/usr/bin/python3", X_OK) == 0)
+    if (access("/usr/bin/python3", X_OK) == 0) {
         measure(session, "Python: read of a small file, above the C call", MOST_PYTHON_US, "/usr/bin/python3",
                 "tests/bench/binding.py");
+        measure(session, "Python: the same awaited in asyncio's event loop", MOST_PYTHON_US, "/usr/bin/python3",
+                "tests/bench/binding_asyncio.py");
+    }
     if (bench->node && getenv("NODE_PATH"))
         measure(session, "JavaScript: read of a small file, above the C call", MOST_JAVASCRIPT_US, bench->node,
                 "tests/bench/binding.mjs");

@@ -113,6 +113,14 @@ tests['providers, and what does not exist'] = async (box) => {
     assert.equal((await box.execute('echo still here')).text, 'still here\n');
 };
 
+/* As where two packages of one program each bring their own. */
+tests['two copies of the package in one program'] = async (box) => {
+    const again = await import('sandlot-again');
+    const other = await again.Sandbox.open({ sandboxId: box.id, route });
+    assert.equal((await other.execute('echo both')).text, (await box.execute('echo both')).text);
+    await other.close();
+};
+
 /* Whoever looks for leftovers next deletes it, or it is gone already. */
 tests['a box does not survive the process that made it'] = async (box) => {
     const program = `import { Sandbox } from 'sandlot'; const box = await Sandbox.open({ route: '${route}' }); console.log(box.id); setInterval(() => {}, 1000);`;

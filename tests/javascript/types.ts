@@ -14,6 +14,8 @@ for await (const piece of box.processes.follow(await box.processes.start('true',
 const mode: 'off' | 'allow' | 'open' | null = (await box.network.show()).mode;
 const port: number = (await box.ports.forward(80)).port;
 const risks: (string | null)[] = (await box.changes.apply(['a'], { dryRun: true })).map(({ risk }) => risk);
+await using own: Sandbox = await Sandbox.open();
+const ends: AsyncDisposable[] = [own, await own.ports.forward(80), new SandlotSandbox(own)];
 const fork: string = await new Sandboxes({ provider: 'docker', parameters: { cpus: 2 } }).fork(box.id);
 
 // @ts-expect-error a path is wanted
@@ -21,4 +23,4 @@ await box.read();
 // @ts-expect-error there is no such route
 await Sandbox.open({ route: 'other' });
 
-export { backend, code, fork, mode, names, next, port, risks, text };
+export { backend, code, ends, fork, mode, names, next, port, risks, text };

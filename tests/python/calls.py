@@ -118,6 +118,15 @@ def lives():
         check("nor delete it", box.execute("echo alive").text == "alive\n")
 
 
+def killed():
+    program = "import time; from sandlot import Sandbox; box = Sandbox(); box.open(); print(box.id, flush=True); time.sleep(3000)"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as child:
+        name = child.stdout.readline().strip()
+        child.kill()
+    subprocess.run([os.environ["SANDLOT"], "gc"], check=True, capture_output=True)
+    raises("a box whose program was killed goes with gc", "sandbox_not_found", Sandbox(sandbox_id=name).open)
+
+
 def interrupted():
     with Sandbox() as box:
         timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
@@ -160,6 +169,7 @@ with Sandbox() as shared:
     files(shared)
     transfers(shared)
 lives()
+killed()
 interrupted()
 asyncio.run(asynchronous())
 left_open = Sandbox()

@@ -27,10 +27,12 @@ cp -R sdk/python "$scratch/python"
 mkdir "$scratch/plugins" && ln -s "$BUILD/tests/plugins/fake.so" "$scratch/plugins/" # on this machine, without walls, for what local cannot
 printf '[sandboxes.providers.fake]\nisolation = "none"\n' >"$scratch/fake.toml"
 # A library with sanitizers wants theirs in the interpreter, whose own memory is nobody's leak.
+echo leak:bin/python3 >"$scratch/others"
 sanitizer=$(ldd "$SANDLOT_LIBRARY" | awk '$1 ~ /^libasan/ { print $3 }')
 runs() { # PROGRAM
-    env ${sanitizer:+LD_PRELOAD="$sanitizer" ASAN_OPTIONS=detect_leaks=0} PYTHONPATH="$scratch/python" SANDLOT_PLUGIN_PATH="$scratch/plugins" \
-        SANDLOT_TEST_FAKE="$scratch/fake.toml" "$python" "tests/python/$1" || failed=1
+    env ${sanitizer:+LD_PRELOAD="$sanitizer" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS="suppressions=$scratch/others:print_suppressions=0"} \
+        PYTHONPATH="$scratch/python" SANDLOT_PLUGIN_PATH="$scratch/plugins" SANDLOT_TEST_FAKE="$scratch/fake.toml" \
+        "$python" ${sanitizer:+tests/python/leaks.py} "tests/python/$1" || failed=1
 }
 runs calls.py
 runs groups.py

@@ -4,8 +4,12 @@ import { formatNumber, newFile } from './export.js';
 import { each, needsLibrary } from './options.js';
 import { ask, complaint, run } from './program.js';
 
+/** @import { Change, Changes } from './index.js' */
+
+/** @type {(told: string | undefined) => number} */
 const mode = (told) => (told ? parseInt(told, 8) : 0);
 
+/** @type {(told: any) => Change} */
 function describe(told) {
     return {
         ...{ path: told.path, kind: told.kind, type: told.type, linkTarget: told.link_target, risk: told.risk },
@@ -14,28 +18,33 @@ function describe(told) {
     };
 }
 
+/** @implements {Changes} */
 export class CommandChanges {
     #options;
 
-    /** OPTIONS that name the sandbox. */
+    /** @param {string[]} options that name the sandbox */
     constructor(options) {
         this.#options = options;
     }
 
+    /** @type {Changes['importFolder']} */
     async importFolder(folder, { exclude = [], signal } = {}) {
         await ask(['import', '--json', ...this.#options, ...each('--exclude', exclude), '--', folder], { signal });
     }
 
+    /** @param {string[]} paths @param {AbortSignal} [signal] */
     #diff(paths, signal) {
         return ask(['diff', '--json', ...this.#options, '--', ...paths], { signal });
     }
 
+    /** @type {Changes['list']} */
     async list(paths = [], { folder, signal } = {}) {
         if (folder !== undefined) throw needsLibrary('folder');
         const { changes } = await this.#diff(paths, signal);
         return changes.map(describe);
     }
 
+    /** @type {Changes['export']} */
     async export(local, { format = 'patch', paths = [], folder, signal } = {}) {
         if (folder !== undefined) throw needsLibrary('folder');
         formatNumber(format);
@@ -43,6 +52,7 @@ export class CommandChanges {
         await newFile(local, (beside) => ask([...words, '--output', beside, '--', ...paths], { signal }));
     }
 
+    /** @type {Changes['apply']} */
     async apply(paths = [], { folder, force = [], allowRisky = false, dryRun = false, applied, signal } = {}) {
         const choices = [...each('--force', force), ...(allowRisky ? ['--risky'] : []), ...(dryRun ? ['--dry-run'] : [])];
         const place = paths.length ? (folder ?? (await this.#diff([], signal)).base) : folder; // the command wants it before the paths
@@ -50,9 +60,10 @@ export class CommandChanges {
         const { status, output, said } = await run(['apply', '--json', ...this.#options, ...words], { signal });
         if (!output.length) throw complaint(status, said);
         const answer = JSON.parse(output.toString());
+        /** @type {Change[]} */
         const changes = (answer.applied ?? []).map(describe);
         changes.forEach((change) => applied?.(change, null));
-        answer.left_out?.forEach((told) => applied?.(describe(told), new SandlotError(told.error, told.reason)));
+        answer.left_out?.forEach((/** @type {any} */ told) => applied?.(describe(told), new SandlotError(told.error, told.reason)));
         if (answer.error) throw new SandlotError(answer.error, answer.message);
         return changes;
     }

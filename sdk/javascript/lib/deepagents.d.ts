@@ -1,7 +1,7 @@
 import type { OpenOptions, Sandbox } from './index.js';
 
-type FileError = 'file_not_found' | 'permission_denied' | 'is_directory' | 'invalid_path';
-type FileInfo = { path: string; is_dir: boolean; size?: number; modified_at?: string };
+export type FileError = 'file_not_found' | 'permission_denied' | 'is_directory' | 'invalid_path';
+export type FileInfo = { path: string; is_dir: boolean; size?: number; modified_at?: string };
 
 /** A sandbox as `createDeepAgent({ backend })` takes it. Failures that a model can mend are answers with `error`. */
 export declare class SandlotSandbox {
@@ -12,6 +12,7 @@ export declare class SandlotSandbox {
     readonly id: string;
     readonly box: Sandbox;
     close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
     execute(command: string): Promise<{ output: string; exitCode: number | null; truncated: boolean }>;
     read(
         path: string,

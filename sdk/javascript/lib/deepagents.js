@@ -3,8 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import { SandlotError } from './errors.js';
 import { binaryType } from './media.js';
 import { Sandbox } from './sandbox.js';
+/**
+ * @import * as Api from './deepagents.js'
+ * @import { OpenOptions, Sandbox as Box } from './index.js'
+ */
 
-/** The four codes that the framework knows for single files, for those of ours. Others are no fate of a file, and are thrown. */
+/** @type {Record<string, Api.FileError>} The four codes that the framework knows for single files, for those of ours. Others are no fate of a file, and are thrown. */
 const fileErrors = {
     file_not_found: 'file_not_found',
     path_not_found: 'file_not_found',
@@ -15,15 +19,21 @@ const fileErrors = {
     not_a_directory: 'invalid_path',
 };
 
-/** What the framework looks for in a message, where ours has other words. */
+/** @type {Record<string, string>} What the framework looks for in a message, where ours has other words. */
 const phrases = { not_a_directory: 'not a directory', multiple_occurrences: 'multiple times' };
 
+/** @type {(problem: SandlotError) => string} */
 function explain({ code, message }) {
     const phrase = phrases[code];
     return phrase && !message.includes(phrase) ? `${message} (${phrase})` : message;
 }
 
-/** What ANSWER makes; or { error }, for the model, who can mend it. */
+/**
+ * What ANSWER makes; or { error }, for the model, who can mend it.
+ * @template T
+ * @param {() => Promise<T>} answer
+ * @returns {Promise<T | { error: string }>}
+ */
 async function told(answer) {
     try {
         return await answer();
@@ -33,6 +43,7 @@ async function told(answer) {
     }
 }
 
+/** @type {(move: () => Promise<unknown>) => Promise<Api.FileError | null>} */
 async function fileError(move) {
     try {
         await move();
@@ -43,17 +54,21 @@ async function fileError(move) {
     }
 }
 
+/** @type {(entry: { path: string, isDirectory: boolean }) => Api.FileInfo} */
 const shown = ({ path, isDirectory }) => ({ path: isDirectory ? `${path}/` : path, is_dir: isDirectory });
 
+/** @implements {Api.SandlotSandbox} */
 export class SandlotSandbox {
     #box;
     #timeout;
 
+    /** @param {Box} box @param {{ timeout?: number | null }} options */
     constructor(box, { timeout = 1800 } = {}) {
         this.#box = box;
         this.#timeout = timeout;
     }
 
+    /** @param {OpenOptions & { timeout?: number | null }} options */
     static async open(options = {}) {
         return new SandlotSandbox(await Sandbox.open(options), options);
     }
@@ -70,12 +85,18 @@ export class SandlotSandbox {
         return this.#box.close();
     }
 
+    [Symbol.asyncDispose]() {
+        return this.close();
+    }
+
+    /** @type {Api.SandlotSandbox['execute']} */
     async execute(command) {
         const answer = await told(() => this.#box.execute(command, { timeout: this.#timeout }));
-        if (answer.error !== undefined) return { output: `Error: ${answer.error}`, exitCode: null, truncated: false };
+        if ('error' in answer) return { output: `Error: ${answer.error}`, exitCode: null, truncated: false };
         return { output: answer.text, exitCode: answer.exitCode, truncated: answer.truncated };
     }
 
+    /** @type {Api.SandlotSandbox['read']} */
     read(path, offset = 0, limit = 500) {
         return told(async () => {
             const page = await this.#box.read(path, { offset, limit });
@@ -86,6 +107,7 @@ export class SandlotSandbox {
         });
     }
 
+    /** @type {Api.SandlotSandbox['readRaw']} */
     readRaw(path) {
         return told(async () => {
             const bytes = await this.#box.download(path);
@@ -96,6 +118,7 @@ export class SandlotSandbox {
         });
     }
 
+    /** @type {Api.SandlotSandbox['write']} */
     write(path, content) {
         return told(async () => {
             await this.#box.write(path, content);
@@ -103,10 +126,12 @@ export class SandlotSandbox {
         });
     }
 
+    /** @type {Api.SandlotSandbox['edit']} */
     edit(path, before, after, replaceAll = false) {
         return told(async () => ({ path, occurrences: await this.#box.edit(path, before, after, { replaceAll }) }));
     }
 
+    /** @type {Api.SandlotSandbox['delete']} */
     delete(path) {
         return told(async () => {
             await this.#box.remove(path);
@@ -114,6 +139,7 @@ export class SandlotSandbox {
         });
     }
 
+    /** @type {Api.SandlotSandbox['ls']} */
     ls(path) {
         return told(async () => {
             const entries = await this.#box.ls(path);
@@ -121,21 +147,28 @@ export class SandlotSandbox {
         });
     }
 
+    /** @type {Api.SandlotSandbox['glob']} */
     glob(pattern, path) {
         return told(async () => ({ files: (await this.#box.glob(pattern, path)).entries.map(shown) }));
     }
 
+    /** @type {Api.SandlotSandbox['grep']} */
     grep(text, path, glob, maxCount) {
         return told(() => this.#box.grep(text, path ?? undefined, { glob: glob ?? undefined, maxCount: maxCount ?? 0 }));
     }
 
+    /** @type {Api.SandlotSandbox['uploadFiles']} */
     uploadFiles(files) {
+        /** @type {(file: [string, Uint8Array]) => Promise<{ path: string, error: Api.FileError | null }>} */
         const upload = async ([path, content]) => ({ path, error: await fileError(() => this.#box.upload(path, content)) });
         return Promise.all(files.map(upload));
     }
 
+    /** @type {Api.SandlotSandbox['downloadFiles']} */
     downloadFiles(paths) {
+        /** @type {(path: string) => Promise<{ path: string, content: Uint8Array | null, error: Api.FileError | null }>} */
         const download = async (path) => {
+            /** @type {Uint8Array | null} */
             let content = null;
             const error = await fileError(async () => (content = new Uint8Array(await this.#box.download(path))));
             return { path, content, error };

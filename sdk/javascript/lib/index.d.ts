@@ -215,6 +215,7 @@ export interface Forward {
     readonly port: number;
     /** Ends all its connections; the end of the sandbox does it too. */
     close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Servers in a living sandbox. */
@@ -360,6 +361,8 @@ export declare class Sandbox {
     detach(): Promise<void>;
     /** Deletes the sandbox if it was made here. A second time it does nothing. */
     close(): Promise<void>;
+    /** What `await using` does at the end of its block: `close`. */
+    [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface Provider {
@@ -406,9 +409,12 @@ export interface Leftover {
     problem: SandlotError | null;
 }
 
+/** What a provider is reached with, without a sandbox of it. */
+export type SandboxesOptions = Pick<OpenOptions, 'provider' | 'parameters' | 'configFile' | 'route'>;
+
 /** The sandboxes and snapshots of a provider ("local" without). */
 export declare class Sandboxes {
-    constructor(options?: Pick<OpenOptions, 'provider' | 'parameters' | 'configFile' | 'route'>);
+    constructor(options?: SandboxesOptions);
     list(options?: Cancellable): Promise<Listed[]>;
     /** One that does not exist (any more) counts as deleted. */
     delete(id: string, options?: Cancellable): Promise<void>;

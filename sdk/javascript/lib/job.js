@@ -3,27 +3,33 @@ import { SandlotError } from './errors.js';
 import { zeroed } from './layout.js';
 import { library } from './library.js';
 import { copy, fieldsAt, Memory, textAt } from './memory.js';
+import { readable } from './watch.js';
+/**
+ * @import { Fields, Shape, Struct } from './layout.js'
+ * @import { Address } from './memory.js'
+ * @typedef {(error: Buffer) => any} Start  makes a job, or fills in why there is none
+ */
 
 const errorBytes = 16; // struct sandlot_error: a code and a message, and no size
 
-/** What a struct sandlot_error says that is BYTES. */
+/** @type {(bytes: Buffer) => SandlotError} What a struct sandlot_error says that is BYTES. */
 function errorIn(bytes) {
     return new SandlotError(library().code_name(bytes.readInt32LE()), textAt(bytes.readBigUInt64LE(8)) ?? 'it failed');
 }
 
-/** The error that C shows at ADDRESS, which stays C's; null for NULL. */
+/** @type {(address: Address) => SandlotError | null} The error that C shows at ADDRESS, which stays C's; null for NULL. */
 export function errorAt(address) {
     return address ? errorIn(copy(address, errorBytes)) : null;
 }
 
-/** Throws what a function of the library has filled in. */
+/** @type {(error: Buffer) => never} Throws what a function of the library has filled in. */
 function raise(error) {
     const problem = errorIn(error);
     library().error_clear(error);
     throw problem;
 }
 
-/** Calls START with an error to be filled in; what it returns, unless that is nothing. */
+/** @type {(start: Start) => any} Calls START with an error to be filled in; what it returns, unless that is nothing. */
 export function attempt(start) {
     const error = zeroed(errorBytes);
     const made = start(error);
@@ -31,26 +37,35 @@ export function attempt(start) {
     return made;
 }
 
-function watch(job, signal) {
-    const c = library();
-    return new Promise((resolve) => {
-        const cancel = () => c.job_cancel(job);
-        const handle = c.koffi.node.poll(c.job_descriptor(job), { readable: true }, () => {
-            handle.close();
-            signal?.removeEventListener('abort', cancel);
-            resolve();
-        });
-        if (signal?.aborted) cancel();
-        signal?.addEventListener('abort', cancel);
-    });
+/** The fruit of a call that has none. */
+export function nothing() {}
+
+/** @type {(job: any, signal?: AbortSignal) => Promise<void>} Resolves when JOB has ended, which an abort of SIGNAL asks of it. */
+async function ended(job, signal) {
+    const cancel = () => library().job_cancel(job);
+    const end = readable(library().job_descriptor(job));
+    if (signal?.aborted) cancel();
+    signal?.addEventListener('abort', cancel);
+    try {
+        await end;
+    } finally {
+        signal?.removeEventListener('abort', cancel);
+    }
 }
 
 export class Call {
     memory = new Memory();
+    /** @type {any} */
     #job = null;
+    /** @type {{ thrown: unknown } | null} */
     #problem = null;
 
-    /** A callback, whose first exception ends the call and is thrown in its place. */
+    /**
+     * A callback, whose first exception ends the call and is thrown in its place.
+     * @param {unknown} type
+     * @param {(...values: any[]) => unknown} called
+     * @param {boolean} [otherwise]
+     */
     callback(type, called, otherwise) {
         return this.memory.callback(type, (...values) => {
             if (this.#problem) return otherwise;
@@ -64,20 +79,43 @@ export class Call {
         });
     }
 
-    /** A callback that gets structs of SHAPE, whose fields NAMES MAKE makes something of: a list of that. */
-    collect(shape, names, make, type = library().each) {
-        const list = [];
-        const receive = (_context, item) => (list.push(make(...fieldsAt(shape, item, ...names))), true);
-        return { list, each: this.callback(type, receive, false) };
+    /**
+     * A callback that gets bytes as they come, for SINK; NULL for none.
+     * @param {unknown} type
+     * @param {((piece: Buffer) => void) | undefined} sink
+     */
+    sink(type, sink) {
+        if (!sink) return 0n;
+        return this.callback(type, (_context, bytes, length) => (sink(copy(bytes, length)), true), false);
     }
 
-    /** START makes the job, FINISH what comes of it when it is done. */
+    /**
+     * A callback that gets structs of SHAPE, of which MAKE makes something: a list of that.
+     * @template {Fields} F
+     * @template T
+     * @param {Shape<F>} shape
+     * @param {(told: Struct<F>) => T} make
+     */
+    collect(shape, make, type = library().each) {
+        /** @type {T[]} */
+        const list = [];
+        const each = this.callback(type, (_context, item) => (list.push(make(fieldsAt(shape, item))), true), false);
+        return { list, each };
+    }
+
+    /**
+     * START makes the job, FINISH what comes of it when it is done.
+     * @template T
+     * @param {Start} start
+     * @param {(job: any) => T} finish
+     * @param {AbortSignal} [signal]
+     */
     async run(start, finish, signal) {
         try {
             /* A job may be over before it could be cancelled. */
             signal?.throwIfAborted();
             this.#job = attempt(start);
-            await watch(this.#job, signal);
+            await ended(this.#job, signal);
             return this.#end(finish, signal);
         } finally {
             if (this.#job) library().job_free(this.#job);
@@ -85,14 +123,19 @@ export class Call {
         }
     }
 
+    /**
+     * @template T
+     * @param {(job: any) => T} finish
+     * @param {AbortSignal} [signal]
+     */
     #end(finish, signal) {
         const error = zeroed(errorBytes);
         const state = library().job_wait(this.#job, 0, error);
         if (this.#problem || (state !== 0 && signal?.aborted)) {
             library().error_clear(error);
-            throw this.#problem ? this.#problem.thrown : signal.reason;
+            throw this.#problem ? this.#problem.thrown : signal?.reason;
         }
         if (state !== 0) raise(error);
-        return finish?.(this.#job);
+        return finish(this.#job);
     }
 }

@@ -1,6 +1,8 @@
 // The functions of libsandlot.so by koffi, which not every program has installed: then there is no library here.
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { codeOf } from './errors.js';
+/** @typedef {Record<string, any>} Library  what C has, for which nobody has types */
 
 const pointers = [
     'submit_session_open(sandlot, options, error)',
@@ -56,30 +58,38 @@ const clearing = [
 ];
 const asking = ['session_can_execute', 'can_change_network', 'has_network_log'];
 
-/* A parameter is a pointer where no other type is said. */
+/**
+ * A parameter is a pointer where no other type is said.
+ * @type {(library: Library, signature: string) => [string, any]}
+ */
 function pointerFunction(library, signature) {
     const [name, parameters] = signature.slice(0, -1).split('(');
     const types = parameters.split(', ').map((parameter) => parameter.split(': ')[1] ?? 'void *');
     return [name, library.func(`sandlot_${name}`, 'void *', types)];
 }
 
-/** Where koffi may be: beside this package, or, where that is a link to a folder elsewhere, in the program's own packages. */
+/** @type {() => Library | null} Where koffi may be: beside this package, or, where that is a link to a folder elsewhere, in the program's own packages. */
 function loadKoffi() {
     for (const from of [import.meta.url, path.join(process.cwd(), 'package.json'), process.argv[1] ?? import.meta.url]) {
         try {
             return createRequire(from)('koffi');
         } catch (problem) {
-            if (problem.code !== 'MODULE_NOT_FOUND') throw problem;
+            if (codeOf(problem) !== 'MODULE_NOT_FOUND') throw problem;
         }
     }
     return null;
 }
 
+/** @type {(koffi: Library, library: Library) => Library} */
 function describe(koffi, library) {
+    /** @type {Library} */
     const functions = Object.fromEntries(pointers.map((signature) => pointerFunction(library, signature)));
     for (const name of texts) functions[name] = library.func(`sandlot_${name}`, 'void *', ['void *']);
     for (const name of clearing) functions[name] = library.func(`sandlot_${name}`, 'void', ['void *']);
     for (const name of asking) functions[name] = library.func(`sandlot_${name}`, 'bool', ['void *']);
+    const c = koffi.load(null);
+    /** @type {(result: string, ...parameters: string[]) => unknown} */
+    const callback = (result, ...parameters) => koffi.pointer(koffi.proto(result, parameters)); // without a name, which two copies of this package would both claim
     return {
         ...functions,
         version: library.func('sandlot_version', 'str', []),
@@ -92,22 +102,26 @@ function describe(koffi, library) {
         forward_port: library.func('sandlot_forward_port', 'uint16_t', ['void *']),
         list_providers: library.func('sandlot_list_providers', 'int', ['void *', 'void *', 'void *', 'void *']),
         koffi,
-        output: koffi.pointer(koffi.proto('bool sandlot_output(void *context, void *bytes, size_t length)')),
-        each: koffi.pointer(koffi.proto('bool sandlot_each(void *context, void *item)')),
-        bytes: koffi.pointer(koffi.proto('void sandlot_bytes(void *context, void *bytes, size_t length)')),
-        log: koffi.pointer(koffi.proto('bool sandlot_log(void *context, uint64_t offset, void *bytes, size_t length)')),
-        applied: koffi.pointer(koffi.proto('bool sandlot_applied(void *context, void *change, void *problem)')),
-        tell: koffi.pointer(koffi.proto('void sandlot_tell(void *context, void *state)')),
-        window: koffi.pointer(koffi.proto('void sandlot_window(void *context, void *rows, void *columns)')),
-        leftover: koffi.pointer(koffi.proto('void sandlot_leftover(void *context, void *provider, void *id, void *problem)')),
-        progress: koffi.pointer(koffi.proto('void sandlot_progress(void *context, void *what, uint64_t done, uint64_t total)')),
-        free: koffi.load(null).func('void free(void *memory)'),
-        memcpy: koffi.load(null).func('void *memcpy(void *to, void *from, size_t length)'),
-        strlen: koffi.load(null).func('size_t strlen(void *text)'),
-        memfd_create: koffi.load(null).func('int memfd_create(str name, unsigned int flags)'),
+        output: callback('bool', 'void *', 'void *', 'size_t'),
+        each: callback('bool', 'void *', 'void *'),
+        bytes: callback('void', 'void *', 'void *', 'size_t'),
+        log: callback('bool', 'void *', 'uint64_t', 'void *', 'size_t'),
+        applied: callback('bool', 'void *', 'void *', 'void *'),
+        tell: callback('void', 'void *', 'void *'),
+        window: callback('void', 'void *', 'void *', 'void *'),
+        leftover: callback('void', 'void *', 'void *', 'void *', 'void *'),
+        progress: callback('void', 'void *', 'void *', 'uint64_t', 'uint64_t'),
+        free: c.func('void free(void *memory)'),
+        memcpy: c.func('void *memcpy(void *to, void *from, size_t length)'),
+        strlen: c.func('size_t strlen(void *text)'),
+        memfd_create: c.func('int memfd_create(str name, unsigned int flags)'),
+        epoll_create1: c.func('int epoll_create1(int flags)'),
+        epoll_ctl: c.func('int epoll_ctl(int epoll, int operation, int descriptor, void *event)'),
+        epoll_wait: c.func('int epoll_wait(int epoll, void *events, int most, int timeout)'),
     };
 }
 
+/** @type {() => { library: Library, missing?: undefined } | { missing: string }} */
 function load() {
     const koffi = loadKoffi();
     if (!koffi) return { missing: 'the package koffi is not installed: npm install koffi' };
@@ -115,10 +129,11 @@ function load() {
     try {
         return { library: describe(koffi, koffi.load(name)) };
     } catch (problem) {
-        return { missing: `${name} cannot be used (${problem.message}); install Sandlot, or set SANDLOT_LIBRARY to where it is` };
+        return { missing: `${name} cannot be used (${problem instanceof Error ? problem.message : problem}); install Sandlot, or set SANDLOT_LIBRARY to where it is` };
     }
 }
 
+/** @type {ReturnType<typeof load> | undefined} */
 let loaded;
 
 /** Why there is no library; null where there is one. */
@@ -129,5 +144,6 @@ export function whyNot() {
 
 /** The library, where whyNot says nothing. */
 export function library() {
-    return loaded.library;
+    const { library } = /** @type {{ library: Library }} */ (loaded);
+    return library;
 }

@@ -1,6 +1,7 @@
 // What kind of bytes a file has that is no text, by its name.
 import path from 'node:path';
 
+/** @type {Record<string, string>} */
 const types = {
     '.png': 'image/png',
     '.jpg': 'image/jpeg',
@@ -17,7 +18,10 @@ const types = {
     '.gz': 'application/gzip',
 };
 
-/** Never one of text: whoever reads the file gets bytes. */
+/**
+ * Never one of text: whoever reads the file gets bytes.
+ * @param {string} name
+ */
 export function binaryType(name) {
     return types[path.extname(name).toLowerCase()] ?? 'application/octet-stream';
 }

@@ -1,26 +1,41 @@
 // What a call of the library points to, kept where it is until the call has ended; and what the library points to, copied.
 import { fields, make, zeroed } from './layout.js';
 import { library } from './library.js';
+/** @import { Fields, Shape, Struct, Values } from './layout.js' */
 
 export const NULL = 0n;
 
 export class Memory {
+    /** @type {ArrayBufferView[]} */
     #kept = [];
+    /** @type {bigint[]} */
     #callbacks = [];
 
-    /** The address of BYTES, which stay there; never NULL, also if there are none. */
+    /**
+     * The address of BYTES, which stay there; never NULL, also if there are none.
+     * @param {Uint8Array | BigUint64Array | Int32Array} bytes
+     * @returns {bigint}
+     */
     at(bytes) {
         const kept = bytes.length ? bytes : zeroed(1);
         this.#kept.push(kept);
         return library().koffi.address(kept);
     }
 
+    /**
+     * @template {Fields} F
+     * @param {Shape<F>} shape
+     * @param {{ [K in keyof F]?: Values[F[K]] | null }} [values]
+     */
     struct(shape, values) {
         const bytes = make(shape, values);
         return { shape, bytes, address: this.at(bytes) };
     }
 
-    /** TEXT (undefined or null: none) as C has it. */
+    /**
+     * TEXT (undefined or null: none) as C has it.
+     * @param {string | null | undefined} text
+     */
     text(text) {
         if (text === undefined || text === null) return NULL;
         const bytes = Buffer.from(`${text}\0`);
@@ -28,13 +43,21 @@ export class Memory {
         return this.at(bytes);
     }
 
-    /** An array of texts that ends with NULL. */
+    /**
+     * An array of texts that ends with NULL.
+     * @param {string[] | undefined} words
+     */
     texts(words) {
         if (!words) return NULL;
         return this.at(BigUint64Array.from([...words.map((word) => this.text(word)), NULL]));
     }
 
-    /** A function that C calls, from any thread; it runs in the event loop. */
+    /**
+     * A function that C calls, from any thread; it runs in the event loop.
+     * @param {unknown} type
+     * @param {(...values: any[]) => unknown} called
+     * @returns {bigint}
+     */
     callback(type, called) {
         const address = library().koffi.register(called, type);
         this.#callbacks.push(address);
@@ -48,29 +71,59 @@ export class Memory {
     }
 }
 
-/** A copy of LENGTH bytes at ADDRESS. */
+/** @typedef {bigint | null} Address  of what C has; null and 0: NULL */
+
+/**
+ * A copy of LENGTH bytes at ADDRESS.
+ * @param {Address} address
+ * @param {number | bigint} length
+ */
 export function copy(address, length) {
-    const bytes = Buffer.allocUnsafe(address ? length : 0);
+    const bytes = Buffer.allocUnsafe(address ? Number(length) : 0);
     if (bytes.length) library().memcpy(bytes, address, length);
     return bytes;
 }
 
-/** The text at ADDRESS; null for NULL. */
+/**
+ * The text at ADDRESS, which is there.
+ * @param {Address} address
+ */
+export function wordAt(address) {
+    return copy(address, library().strlen(address)).toString();
+}
+
+/**
+ * The text at ADDRESS; null for NULL.
+ * @param {Address} address
+ */
 export function textAt(address) {
-    return address ? copy(address, Number(library().strlen(address))).toString() : null;
+    return address ? wordAt(address) : null;
 }
 
-/** The fields of a struct that C has at ADDRESS: those that are named, and no more, for it may be longer than SHAPE. */
-export function fieldsAt(shape, address, ...names) {
-    return fields(shape, copy(address, shape.size), names);
+/**
+ * The fields of a struct that C has at ADDRESS: those that SHAPE has, for it may be longer.
+ * @template {Fields} F
+ * @param {Shape<F>} shape
+ * @param {Address} address
+ */
+export function fieldsAt(shape, address) {
+    return fields(shape, copy(address, shape.size));
 }
 
-/** The same of one that was made here. */
-export function fieldsOf(struct, ...names) {
-    return fields(struct.shape, struct.bytes, names);
+/**
+ * The same of one that was made here.
+ * @template {Fields} F
+ * @param {{ shape: Shape<F>, bytes: Buffer }} struct
+ * @returns {Struct<F>}
+ */
+export function fieldsOf(struct) {
+    return fields(struct.shape, struct.bytes);
 }
 
-/** The texts of a list at ADDRESS that ends with NULL; none for NULL. */
+/**
+ * The texts of a list at ADDRESS that ends with NULL; none for NULL.
+ * @param {Address} address
+ */
 export function textsAt(address) {
     const found = [];
     for (let at = BigInt(address ?? 0); at; at += 8n) {
@@ -81,9 +134,12 @@ export function textsAt(address) {
     return found;
 }
 
-/** The text that a call has put into CELL, a BigUint64Array; it is freed. */
-export function takeText(cell) {
-    const text = textAt(cell[0]);
-    library().free(cell[0]);
+/**
+ * The text at ADDRESS that a call has made; it is freed.
+ * @param {Address} address
+ */
+export function takeText(address) {
+    const text = wordAt(address);
+    library().free(address);
     return text;
 }

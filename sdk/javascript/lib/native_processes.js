@@ -1,16 +1,25 @@
 // Background processes by the library.
-import { Call } from './job.js';
+import { Call, nothing } from './job.js';
 import { library } from './library.js';
 import { copy, fieldsOf, NULL, textAt } from './memory.js';
-import { inText, milliseconds, pairs, time } from './words.js';
+import { Log } from './results.js';
+import { milliseconds, pairs, time } from './words.js';
 import * as shapes from './shapes.js';
 
+/**
+ * @import { Process, Processes } from './index.js'
+ * @import { Start } from './job.js'
+ * @import { StructOf } from './layout.js'
+ * @import { NativeSession } from './native.js'
+ * @typedef {{ from?: number, most?: number, wait?: number, errors?: boolean, news?: boolean, log?: boolean, signal?: AbortSignal }} Question
+ */
+
+/** @type {Process['state'][]} */
 const states = ['running', 'exited', 'lost'];
 const pieceBytes = 1 << 20; // that one question of a follower brings at most
-const facts = Object.keys(shapes.process.places);
 
-function describe(...values) {
-    const told = Object.fromEntries(facts.map((name, at) => [name, values[at]]));
+/** @type {(told: StructOf<typeof shapes.process>) => Process} */
+function describe(told) {
     return {
         id: told.id,
         command: textAt(told.command) ?? '',
@@ -27,13 +36,16 @@ function describe(...values) {
     };
 }
 
+/** @implements {Processes} */
 export class NativeProcesses {
     #session;
 
+    /** @param {NativeSession} session */
     constructor(session) {
         this.#session = session;
     }
 
+    /** @type {Processes['start']} */
     start(command, { timeout = null, workingDir, environment, input = false, separateErrors = false, logBytes = 0, signal } = {}) {
         const call = new Call();
         const { memory } = call;
@@ -47,26 +59,33 @@ export class NativeProcesses {
             separate_errors: separateErrors,
         });
         const id = Buffer.alloc(16);
+        /** @type {Start} */
         const start = (error) => library().submit_start_process(this.#session.session, request.address, memory.at(id), error);
         return this.#session.run(call, start, () => id.toString('latin1', 0, id.indexOf(0)), signal);
     }
 
+    /** @type {Processes['list']} */
     list({ signal } = {}) {
         const call = new Call();
-        const { list, each } = call.collect(shapes.process, facts, describe);
+        const { list, each } = call.collect(shapes.process, describe);
+        /** @type {Start} */
         const start = (error) => library().submit_list_processes(this.#session.session, each, null, error);
         return this.#session.run(call, start, () => list, signal);
     }
 
     /* What there is from a byte on, or with a wait what comes; without LOG only how the process is. */
+    /** @param {string} id @param {Question} question */
     #look(id, { from = 0, most = 0, wait = 0, errors = false, news = false, log = true, signal }) {
         const call = new Call();
         const { memory } = call;
+        /** @type {Buffer[]} */
         const pieces = [];
+        /** @type {number | null} */
         let begun = null;
+        /** @type {(_context: any, offset: bigint, bytes: bigint, length: bigint) => boolean} */
         const receive = (_context, offset, bytes, length) => {
             begun ??= Number(offset);
-            pieces.push(copy(bytes, Number(length)));
+            pieces.push(copy(bytes, length));
             return true;
         };
         const request = memory.struct(shapes.follow, {
@@ -75,21 +94,24 @@ export class NativeProcesses {
         });
         const next = new BigUint64Array(1);
         const told = memory.struct(shapes.process);
+        /** @type {Start} */
         const start = (error) =>
             library().submit_follow_process(this.#session.session, request.address, memory.at(next), told.address, error);
         const finish = () => {
-            const process = describe(...fieldsOf(told, ...facts));
+            const process = describe(fieldsOf(told));
             library().process_clear(told.address);
             return { content: Buffer.concat(pieces), start: begun ?? Number(next[0]), next: Number(next[0]), process };
         };
         return this.#session.run(call, start, finish, signal);
     }
 
+    /** @type {Processes['log']} */
     async log(id, { start = 0, most = 0, errors, signal } = {}) {
         const { process, ...log } = await this.#look(id, { from: start, most, errors, signal });
-        return inText({ ...log, state: process.state, exitCode: process.exitCode }, 'content');
+        return new Log({ ...log, state: process.state, exitCode: process.exitCode });
     }
 
+    /** @type {Processes['follow']} */
     async *follow(id, { start = 0, errors = false, signal } = {}) {
         for (let from = start, all = false; !all; ) {
             const { content, next, process } = await this.#look(id, { from, most: pieceBytes, wait: -1, errors, news: true, signal });
@@ -99,23 +121,27 @@ export class NativeProcesses {
         }
     }
 
+    /** @type {Processes['wait']} */
     async wait(id, { timeout = null, signal } = {}) {
         const wait = timeout === 0 ? 0 : milliseconds(timeout);
         return (await this.#look(id, { wait, log: false, signal })).process;
     }
 
+    /** @type {Processes['signal']} */
     signal(id, name, { grace = 5, signal } = {}) {
         const call = new Call();
         const { memory } = call;
         const request = memory.struct(shapes.signal, { id: memory.text(id), name: memory.text(name), grace_ms: milliseconds(grace) });
-        return this.#session.run(call, (error) => library().submit_signal_process(this.#session.session, request.address, error), undefined, signal);
+        return this.#session.run(call, (error) => library().submit_signal_process(this.#session.session, request.address, error), nothing, signal);
     }
 
+    /** @type {Processes['write']} */
     write(id, content, { close = false, signal } = {}) {
         const call = new Call();
         const { memory } = call;
         const bytes = Buffer.from(content);
         const taken = new BigUint64Array(1);
+        /** @type {Start} */
         const start = (error) =>
             library().submit_write_process(
                 ...[this.#session.session, memory.text(id), memory.at(bytes), bytes.length, close, memory.at(taken), error],

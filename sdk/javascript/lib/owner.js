@@ -1,7 +1,8 @@
 // Who owns a box of the route by the command: a `sandlot mcp`, which deletes it when its input ends, however this process ends.
 import readline from 'node:readline';
 import { SandlotError } from './errors.js';
-import { start } from './program.js';
+import { start, unref } from './program.js';
+/** @typedef {{ result?: any, error?: { message: string }, code?: string }} Answer */
 
 const initialize = {
     method: 'initialize',
@@ -13,9 +14,10 @@ export class Owner {
     #child;
     #ended;
     #said = '';
+    /** @type {((answer: Answer) => void) | null} */
     #waiting = null;
 
-    /** Makes a box with the options WORDS; its id, or what is the matter. */
+    /** @type {(words: string[], signal?: AbortSignal) => Promise<{ owner: Owner, id: string }>} Makes a box with the options WORDS. */
     static async open(words, signal) {
         const owner = new Owner(words);
         const cancel = () => owner.#child.kill('SIGTERM');
@@ -36,20 +38,24 @@ export class Owner {
         }
     }
 
+    /** @param {string[]} words */
     constructor(words) {
-        this.#child = start(['mcp', ...words], ['pipe', 'pipe', 'pipe']);
+        this.#child = start(['mcp', ...words]);
+        /** @type {Promise<Answer | number>} */
         this.#ended = new Promise((resolve) => this.#child.once('close', resolve).once('error', resolve));
-        this.#child.stdin.on('error', () => {}); // its end is told by #ended
         this.#child.stderr.on('data', (piece) => (this.#said = (this.#said + piece).slice(-4000)));
         readline.createInterface({ input: this.#child.stdout }).on('line', (line) => this.#waiting?.(JSON.parse(line)));
-        for (const handle of [this.#child, this.#child.stdin, this.#child.stdout, this.#child.stderr]) handle.unref();
+        unref(this.#child);
     }
 
+    /** @param {object} request */
     async #request(request) {
+        /** @type {Promise<Answer>} */
         const answered = new Promise((resolve) => (this.#waiting = resolve));
         this.#child.ref();
         this.#child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, ...request })}\n`);
-        const answer = await Promise.race([answered, this.#ended]);
+        const told = await Promise.race([answered, this.#ended]);
+        const answer = typeof told === 'number' ? null : told; // a number is how it has ended
         this.#child.unref();
         if (answer?.result) return answer.result;
         const code = answer?.code === 'ENOENT' || this.#child.exitCode === 2 ? 'usage' : 'provider_error';

@@ -4,8 +4,10 @@ import { library } from './library.js';
 import { Memory } from './memory.js';
 import * as shapes from './shapes.js';
 
+/** @type {Map<string, any>} */
 const runtimes = new Map();
 
+/** @param {string} [configFile] */
 export function runtime(configFile) {
     const key = configFile ?? '';
     if (!runtimes.has(key)) {
