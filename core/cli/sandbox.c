@@ -78,7 +78,7 @@ static void set_farewell(const struct context *context, const struct sandlot_ses
 struct sandlot_session *sandbox_open(const struct context *context, bool keep, int *status)
 {
     const struct options *options = context->options;
-    AUTO_FREE struct setup_output *setup = calloc(1, sizeof(*setup));
+    AUTO_FREE struct setup_output *setup = malloc(sizeof(*setup));
     struct sandlot_session_options request = {.size = sizeof(request),
                                               .provider = context->provider,
                                               .sandbox_id = options->sandbox_id,
@@ -97,8 +97,11 @@ struct sandlot_session *sandbox_open(const struct context *context, bool keep, i
                                               .volumes = options->volumes};
     struct sandlot_error error = {0};
 
-    if (setup)
+    if (setup) { /* not all of it: to clear what most commands never fill takes a page fault for each of its pages */
         setup->live = options->verbosity >= 1;
+        setup->length = 0;
+        setup->cut = false;
+    }
     set_farewell(context, NULL);
     progress_begin(options->sandbox_id ? "Attaching to the %s sandbox" : "Starting %s sandbox", context->provider);
     struct sandlot_session *session = sandlot_session_open(context_sandlot(context), &request, &error);

@@ -29,7 +29,7 @@ struct offer {
     char *package;        /* of a built-in that is not installed, where that has one of its own */
     atomic_bool told;     /* its duplicates were warned about */
     pthread_mutex_t lock; /* of what follows, and of the entry until it is read */
-    bool unread;          /* the library of a built-in, which is read when somebody asks for it */
+    bool unread;          /* a library of Sandlot's own, which is read when somebody asks for it */
 };
 
 struct registry {
@@ -45,6 +45,7 @@ struct registry {
     size_t variable_folders;       /* so many of them, the first ones, are of SANDLOT_PLUGIN_PATH */
     size_t folder;                 /* that is being scanned */
     char *builtins;                /* the folder of the built-ins */
+    char *own_plugins;             /* that of the plugins that come with Sandlot, which is one of `folders` too */
     enum registry_source scanning; /* what a folder that is being scanned holds */
 };
 
@@ -251,10 +252,11 @@ static bool find_folders(struct registry *registry)
         return false;
     registry->variable_folders = registry->folder_count;
     registry->builtins = builtins_folder();
-    return registry->builtins && add_folder(registry, text_format("%s/providers", data)) &&
+    registry->own_plugins = registry->builtins ? builtins_own_plugins(registry->builtins) : NULL;
+    return registry->own_plugins && add_folder(registry, text_format("%s/providers", data)) &&
            add_folder(registry, strdup("/usr/local/lib/sandlot/providers")) &&
            add_folder(registry, strdup("/usr/lib/sandlot/providers")) &&
-           add_folder(registry, builtins_own_plugins(registry->builtins));
+           add_folder(registry, strdup(registry->own_plugins));
 }
 
 static bool is_offered(const struct registry *registry, const char *name)
@@ -267,17 +269,19 @@ static bool is_offered(const struct registry *registry, const char *name)
 
 /*
  * Most commands want one provider, and to read what a file says costs more than most of what they do besides. So a file
- * that is named after a built-in which nothing else provides is read when somebody asks for it.
+ * in a folder of Sandlot's own that is named after a provider of Sandlot's own, which nothing else provides, is read
+ * when somebody asks for it.
  */
 static bool put_off(void *context, const char *path)
 {
     struct registry *registry = context;
     AUTO_FREE char *name = file_stem(path);
+    const struct builtin *own = name ? builtin_find(name) : NULL;
 
-    if (!name || !builtin_find(name) || is_offered(registry, name))
+    if (!own || (own->ships && registry->scanning == REGISTRY_PLUGIN) || is_offered(registry, name))
         return false;
     char *copy = strdup(path);
-    struct offer *offer = copy ? add_offer(registry, REGISTRY_BUILTIN, name) : NULL;
+    struct offer *offer = copy ? add_offer(registry, registry->scanning, name) : NULL;
 
     if (!offer) {
         free(copy);
@@ -292,8 +296,10 @@ static bool scan(struct registry *registry)
 {
     registry->scanning = REGISTRY_PLUGIN;
     for (size_t i = 0; i < registry->folder_count; i++) {
+        const bool is_own = strcmp(registry->folders[i], registry->own_plugins) == 0;
+
         registry->folder = i;
-        if (!discovery_scan(registry->folders[i], NULL, add_library, registry))
+        if (!discovery_scan(registry->folders[i], is_own ? put_off : NULL, add_library, registry))
             return false;
     }
     registry->scanning = REGISTRY_BUILTIN;
@@ -577,8 +583,8 @@ static bool resolve(const struct registry *registry, struct offer *offer)
     return true;
 }
 
-/* What the library of a built-in says of that. */
-static bool read_builtin(struct registry_entry *entry)
+/* What the library that is named after ENTRY says of it. */
+static bool read_own(struct registry_entry *entry)
 {
     struct library library CLEANUP(library_clear) = {0};
 
@@ -598,7 +604,7 @@ static bool settle(const struct registry *registry, struct offer *offer)
 
     pthread_mutex_lock(&offer->lock);
     if (offer->unread) {
-        settled = read_builtin(&offer->entry) && resolve(registry, offer);
+        settled = read_own(&offer->entry) && resolve(registry, offer);
         offer->unread = !settled;
     }
     pthread_mutex_unlock(&offer->lock);
@@ -665,6 +671,7 @@ void registry_free(struct registry *registry)
     free(registry->ignored);
     free(registry->folders);
     free(registry->builtins);
+    free(registry->own_plugins);
     free(registry);
 }
 

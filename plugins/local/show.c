@@ -417,7 +417,8 @@ enum sandlot_status show_judge(struct client *client, struct sandlot_call *call,
     enum sandlot_status status = SANDLOT_OK;
 
     *list = NULL;
-    find_homes(&judge);
+    if (count > 0) /* a box that is shown none need not wait for the lookup of its user */
+        find_homes(&judge);
     if (count > SHOWN_MOST)
         status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "show: %zu folders are too many; name at most %d", count,
                               SHOWN_MOST);

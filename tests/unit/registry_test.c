@@ -121,29 +121,40 @@ static void test_builtin_table(void **state)
     demolish(&world);
 }
 
-/* The folder of the built-ins beside this program, emptied again by the caller. */
-static char *builtin_file(const char *name)
+/* FILE of the folder FOLDER beside this program, both of which hold what comes with Sandlot, emptied again by the
+ * caller: "builtins" and "plugins". */
+static char *own_file(const char *folder, const char *file)
 {
     AUTO_FREE char *program = path_of_this_program();
 
-    return text_format("%s/builtins/%s", program, name);
+    return text_format("%s/%s/%s", program, folder, file);
 }
 
-static void plant_builtin(const char *file, const char *name)
+static void plant_own(const char *folder, const char *file, const char *name)
 {
-    AUTO_FREE char *target = builtin_file(file);
+    AUTO_FREE char *target = own_file(folder, file);
 
-    plant("builtin.so", name);
-    AUTO_FREE char *command = text_format("cp '%s' '%s'", support_path("builtin.so"), target);
+    plant("own.so", name);
+    AUTO_FREE char *command = text_format("cp '%s' '%s'", support_path("own.so"), target);
 
     assert_int_equal(system(command), 0);
 }
 
-static void remove_builtin(const char *file)
+static void plant_builtin(const char *file, const char *name)
 {
-    AUTO_FREE char *target = builtin_file(file);
+    plant_own("builtins", file, name);
+}
+
+static void remove_own(const char *folder, const char *file)
+{
+    AUTO_FREE char *target = own_file(folder, file);
 
     assert_int_equal(unlink(target), 0);
+}
+
+static void remove_builtin(const char *file)
+{
+    remove_own("builtins", file);
 }
 
 /* An installed built-in: its note outweighs the table. A plugin and then a config entry shadow it. */
@@ -182,24 +193,48 @@ static void test_three_sources(void **state)
     remove_builtin("sandbox0.so");
 }
 
-/* A built-in that is alone with its name is read when it is asked for, and what is wrong shows then. */
-static void test_builtin_read_late(void **state)
+/* What comes with Sandlot in FOLDER and is alone with its name is read when it is asked for, and what is wrong shows
+ * then. */
+static void check_read_late(const char *folder, enum registry_source source)
 {
-    (void)state;
     use_folders();
-    plant_builtin("sandbox0.so", "sandbox0");
-    plant_builtin("e2b.so", "not__e2b");
+    plant_own(folder, "sandbox0.so", "sandbox0");
+    plant_own(folder, "e2b.so", "not__e2b");
     struct world world = build("");
 
+    assert_int_equal(find(&world, "sandbox0")->source, source);
     assert_string_equal(find(&world, "sandbox0")->working_dir, "/home/two");
-    assert_string_equal(find(&world, "e2b")->working_dir, "/home/user"); /* of the table */
     assert_contains(find(&world, "e2b")->problem, "e2b.so cannot be used: it does not provide what it is named after");
     demolish(&world);
     world = build("");
-    remove_builtin("sandbox0.so");
+    remove_own(folder, "sandbox0.so");
     assert_contains(find(&world, "sandbox0")->problem, "sandbox0.so cannot be used: it cannot be opened");
     demolish(&world);
-    remove_builtin("e2b.so");
+    remove_own(folder, "e2b.so");
+}
+
+static void test_read_late(void **state)
+{
+    (void)state;
+    check_read_late("builtins", REGISTRY_BUILTIN);
+    check_read_late("plugins", REGISTRY_PLUGIN);
+}
+
+/* A plugin among Sandlot's own that is named after what comes as a built-in is read at once: only its note says whether
+ * it is one at all. */
+static void test_stranger_among_own_plugins(void **state)
+{
+    (void)state;
+    use_folders();
+    plant_builtin("docker.so", "sandbox0");
+    plant_own("plugins", "docker.so", "stranger");
+    struct world world = build("");
+
+    assert_int_equal(find(&world, "stranger")->source, REGISTRY_PLUGIN);
+    assert_int_equal(find(&world, "docker")->source, REGISTRY_BUILTIN);
+    demolish(&world);
+    remove_own("plugins", "docker.so");
+    remove_builtin("docker.so");
 }
 
 /* A broken plugin with a built-in's name fails; it does not let the built-in through (contract 6.2). */
@@ -589,7 +624,7 @@ static void test_credentials(void **state)
     environment_free(environment);
 }
 
-/* Runs the tests in a copy of this program that lies beside a folder `builtins`. */
+/* Runs the tests in a copy of this program that lies beside folders `builtins` and `plugins`. */
 static int run_moved(const char *program)
 {
     char folder[] = "/tmp/sandlot-registry-XXXXXX";
@@ -598,8 +633,8 @@ static int run_moved(const char *program)
     if (!mkdtemp(folder))
         return 1;
     setenv("SANDLOT_TEST_PLUGINS", plugins, 0);
-    AUTO_FREE char *copy =
-        text_format("mkdir '%s/builtins' && cp /proc/%d/exe '%s/test'", folder, (int)getpid(), folder);
+    AUTO_FREE char *copy = text_format("mkdir '%s/builtins' '%s/plugins' && cp /proc/%d/exe '%s/test'", folder, folder,
+                                       (int)getpid(), folder);
     AUTO_FREE char *run = text_format("'%s/test' moved", folder);
     AUTO_FREE char *clean = text_format("rm -rf '%s'", folder);
     int status = system(copy) == 0 ? system(run) : -1;
@@ -610,14 +645,23 @@ static int run_moved(const char *program)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        SUPPORTED_TEST(test_builtin_table),    SUPPORTED_TEST(test_builtin_read_late),
-        SUPPORTED_TEST(test_three_sources),    SUPPORTED_TEST(test_broken_plugin_shadows),
-        SUPPORTED_TEST(test_untrusted_folder), SUPPORTED_TEST(test_duplicates),
-        SUPPORTED_TEST(test_tried_out),        SUPPORTED_TEST(test_twins),
-        SUPPORTED_TEST(test_folders),          SUPPORTED_TEST(test_listing),
-        SUPPORTED_TEST(test_class_path),       SUPPORTED_TEST(test_fields),
-        SUPPORTED_TEST(test_partial_override), SUPPORTED_TEST(test_isolation),
-        SUPPORTED_TEST(test_unknown),          SUPPORTED_TEST(test_dependencies),
+        SUPPORTED_TEST(test_builtin_table),
+        SUPPORTED_TEST(test_read_late),
+        SUPPORTED_TEST(test_stranger_among_own_plugins),
+        SUPPORTED_TEST(test_three_sources),
+        SUPPORTED_TEST(test_broken_plugin_shadows),
+        SUPPORTED_TEST(test_untrusted_folder),
+        SUPPORTED_TEST(test_duplicates),
+        SUPPORTED_TEST(test_tried_out),
+        SUPPORTED_TEST(test_twins),
+        SUPPORTED_TEST(test_folders),
+        SUPPORTED_TEST(test_listing),
+        SUPPORTED_TEST(test_class_path),
+        SUPPORTED_TEST(test_fields),
+        SUPPORTED_TEST(test_partial_override),
+        SUPPORTED_TEST(test_isolation),
+        SUPPORTED_TEST(test_unknown),
+        SUPPORTED_TEST(test_dependencies),
         SUPPORTED_TEST(test_credentials),
     };
     AUTO_FREE char *program = path_of_this_program();
