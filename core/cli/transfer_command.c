@@ -21,9 +21,7 @@ struct outcome {
     bool told;    /* of a problem */
     bool changed; /* a file is in the sandbox */
     const struct sandlot_transfer_item *items;
-    /* Of each item whose path is a folder, which takes it by its name: 1 and the place of its result; NULL: folders do
-     * not take files. */
-    size_t *places;
+    size_t *places; /* of each item whose path is a folder, which takes it by its name: 1 and the place of its result */
     bool has_folders;
     bool second_round;          /* into those folders */
     struct sandlot_error first; /* of the files for which that is not so */
@@ -66,8 +64,8 @@ static void on_done(void *context, size_t index, const char *path, const struct 
 {
     struct outcome *outcome = context;
 
-    if (problem && problem->code == SANDLOT_CODE_IS_DIRECTORY && outcome->places && !outcome->second_round &&
-        is_local_file(outcome->items[index].local_path)) {
+    if (problem && problem->code == SANDLOT_CODE_IS_DIRECTORY && outcome->direction == TRANSFER_UPLOAD &&
+        !outcome->second_round && is_local_file(outcome->items[index].local_path)) {
         json_object_array_add(outcome->results, NULL);
         outcome->places[index] = json_object_array_length(outcome->results);
         outcome->has_folders = true;
@@ -199,7 +197,7 @@ static int transfer(const struct context *context, struct sandlot_session *sessi
                               .direction = direction,
                               .results = json_object_new_array(),
                               .items = items,
-                              .places = upload ? places : NULL};
+                              .places = places};
     struct sandlot_transfer_request request = {.size = sizeof(request),
                                                .items = items,
                                                .count = count,
