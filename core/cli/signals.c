@@ -47,9 +47,9 @@ static void on_signal(int number)
     _exit(128 + number);
 }
 
-/* Writing to a pipe without reader then fails with EPIPE. Ignoring the signal would do too, but programs that we start
- * would inherit that. */
-static void on_broken_pipe(int number)
+/* Writing to a pipe without reader then fails with EPIPE, and beyond the limit of a file's size with EFBIG. Ignoring the
+ * signals would do too, but programs that we start would inherit that. */
+static void on_failed_write(int number)
 {
     (void)number;
 }
@@ -66,15 +66,15 @@ void signals_set_farewell(const char *text)
 void signals_install(struct sandlot_cancellation *cancellation)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction broken_pipe = {.sa_handler = on_broken_pipe, .sa_flags = SA_RESTART};
-
+    struct sigaction failed_write = {.sa_handler = on_failed_write, .sa_flags = SA_RESTART};
     sigset_t all;
 
     sigemptyset(&all);
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
         sigaddset(&all, ending[i]);
     to_cancel = cancellation;
-    sigaction(SIGPIPE, &broken_pipe, NULL);
+    sigaction(SIGPIPE, &failed_write, NULL);
+    sigaction(SIGXFSZ, &failed_write, NULL);
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
         struct sigaction action = {.sa_handler = on_signal, .sa_mask = all};
         struct sigaction old;

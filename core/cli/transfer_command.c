@@ -21,12 +21,14 @@ struct outcome {
     bool told;    /* of a problem */
     bool changed; /* a file is in the sandbox */
     const struct sandlot_transfer_item *items;
-    bool *into_folder; /* of each item: its path is a folder, which takes it by its name; NULL in the second round */
+    size_t *places; /* of each item whose path is a folder, which takes it by its name: 1 and the place of its result */
     bool has_folders;
+    bool second_round;          /* into those folders */
     struct sandlot_error first; /* of the files for which that is not so */
 };
 
-static void add_result(struct outcome *outcome, const char *path, const struct sandlot_error *problem, uint64_t bytes)
+static void add_result(struct outcome *outcome, size_t index, const char *path, const struct sandlot_error *problem,
+                       uint64_t bytes)
 {
     struct json_object *result = json_object_new_object();
 
@@ -35,7 +37,10 @@ static void add_result(struct outcome *outcome, const char *path, const struct s
     json_object_object_add(result, "bytes", json_object_new_int64((int64_t)bytes));
     if (problem)
         json_object_object_add(result, "message", json_text(problem->message));
-    json_object_array_add(outcome->results, result);
+    if (outcome->second_round)
+        json_object_array_put_idx(outcome->results, outcome->places[index] - 1, result);
+    else
+        json_object_array_add(outcome->results, result);
 }
 
 /* A name in a sandbox may hold line ends, so that one file looks like several. */
@@ -59,9 +64,10 @@ static void on_done(void *context, size_t index, const char *path, const struct 
 {
     struct outcome *outcome = context;
 
-    if (problem && problem->code == SANDLOT_CODE_IS_DIRECTORY && outcome->into_folder &&
-        is_local_file(outcome->items[index].local_path)) {
-        outcome->into_folder[index] = true;
+    if (problem && problem->code == SANDLOT_CODE_IS_DIRECTORY && outcome->direction == TRANSFER_UPLOAD &&
+        !outcome->second_round && is_local_file(outcome->items[index].local_path)) {
+        json_object_array_add(outcome->results, NULL);
+        outcome->places[index] = json_object_array_length(outcome->results);
         outcome->has_folders = true;
         return;
     }
@@ -69,7 +75,7 @@ static void on_done(void *context, size_t index, const char *path, const struct 
         error_set(&outcome->first, problem->code, "%s", problem->message);
     outcome->changed = outcome->changed || (!problem && outcome->direction == TRANSFER_UPLOAD);
     if (outcome->options->json)
-        add_result(outcome, path, problem, bytes);
+        add_result(outcome, index, path, problem, bytes);
     else if (problem) {
         progress_line("sandlot: %s", problem->message);
         outcome->told = true;
@@ -147,16 +153,17 @@ static int upload_into_folders(struct sandlot_session *session, struct sandlot_t
                                struct sandlot_transfer_item *items, char **paths, struct sandlot_error *error)
 {
     struct outcome *outcome = request->context;
-    const bool *into_folder = TAKE(outcome->into_folder);
     size_t count = 0;
 
+    outcome->second_round = true;
     for (size_t i = 0; i < request->count; i++) {
-        if (!into_folder[i])
+        if (!outcome->places[i])
             continue;
         char *path = path_in_folder(items[i].path, items[i].local_path);
 
         free(paths[i]);
         paths[i] = path;
+        outcome->places[count] = outcome->places[i];
         items[count] = items[i];
         items[count++].path = path ? path : "";
     }
@@ -182,15 +189,15 @@ static int transfer(const struct context *context, struct sandlot_session *sessi
     size_t count = options->argument_count / 2;
     AUTO_FREE struct sandlot_transfer_item *items = calloc(count, sizeof(*items));
     AUTO_FREE char **paths = calloc(count, sizeof(*paths));
-    AUTO_FREE bool *into_folder = calloc(count, sizeof(*into_folder));
+    AUTO_FREE size_t *places = calloc(count, sizeof(*places));
 
-    if (!items || !paths || !into_folder)
+    if (!items || !paths || !places)
         return error_no_memory(error);
     struct outcome outcome = {.options = options,
                               .direction = direction,
                               .results = json_object_new_array(),
                               .items = items,
-                              .into_folder = upload ? into_folder : NULL};
+                              .places = places};
     struct sandlot_transfer_request request = {.size = sizeof(request),
                                                .items = items,
                                                .count = count,

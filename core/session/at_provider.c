@@ -1,15 +1,14 @@
 /* Calls to a provider that need no session: delete with patience, list over all pages, find by label. */
 #include "session/session.h"
 
-#include "base/cleanup.h"
 #include "base/error.h"
+#include "session/paging.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6, MOST_PAGES = 10000 };
+enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6 };
 
 static enum sandlot_status delete_once(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
                                        struct sandlot_error *error)
@@ -54,16 +53,11 @@ int session_delete_at_provider(struct provider *provider, const char *id, int64_
 typedef enum sandlot_status (*list_function)(struct sandlot_call *call, void *provider, const char *cursor,
                                              const struct sandlot_listing *listing);
 
-/* One listing over all its pages. */
-struct pages {
+struct listing {
+    struct paging paging; /* first */
     list_function list;
-    const char *what; /* is listed */
-    struct sandlot_listing listing;
-    char *cursor; /* of the next page; NULL: none */
     enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox);
     void *context;
-    bool stopped;   /* EACH has had enough */
-    bool no_memory; /* there is a next page, but its cursor could not be kept */
 };
 
 /* What every provider of ABI 1 tells of a sandbox. */
@@ -71,79 +65,49 @@ struct pages {
 
 static enum sandlot_status add(const struct sandlot_listing *listing, const struct sandlot_listed *sandbox)
 {
-    struct pages *pages = listing->context;
+    struct listing *asked = listing->context;
 
     if (!sandbox || sandbox->size < SMALLEST_LISTED || !sandbox->id || !*sandbox->id)
         return SANDLOT_INTERNAL; /* a listing that leaves ids out is not to be trusted with what to delete */
-    enum sandlot_status status = pages->each(pages->context, sandbox);
+    enum sandlot_status status = asked->each(asked->context, sandbox);
 
-    pages->stopped = pages->stopped || status != SANDLOT_OK;
+    asked->paging.stopped = asked->paging.stopped || status != SANDLOT_OK;
     return status;
 }
 
 static void next(const struct sandlot_listing *listing, const char *cursor)
 {
-    struct pages *pages = listing->context;
-
-    free(pages->cursor);
-    pages->cursor = cursor ? strdup(cursor) : NULL;
-    pages->no_memory = cursor && !pages->cursor;
+    paging_next(listing->context, cursor);
 }
 
-static int list_page(struct provider *provider, struct pages *pages, int64_t deadline_ms, int cancel_fd,
-                     struct sandlot_error *error)
+static enum sandlot_status list_page(struct paging *paging, struct sandlot_call *call, struct provider *provider,
+                                     const char *cursor)
 {
-    AUTO_FREE char *cursor = TAKE(pages->cursor);
-    struct host_call call;
-    char what[32];
+    const struct listing *asked = (struct listing *)paging;
+    const struct sandlot_listing listing = {sizeof(listing), paging, add, next};
 
-    host_call_init(&call, provider->entry->name, provider->environment, deadline_ms, cancel_fd);
-    snprintf(what, sizeof(what), "cannot list %s", pages->what);
-    enum sandlot_status status = pages->list(&call.call, provider->instance, cursor, &pages->listing);
-    int failed = pages->stopped ? 0 : host_call_error(&call, status, what, true, error);
-
-    host_call_clear(&call);
-    return !failed && pages->no_memory ? error_no_memory(error) : failed;
-}
-
-static int list_pages(struct provider *provider, struct pages *pages, int64_t deadline_ms, int cancel_fd,
-                      struct sandlot_error *error)
-{
-    int result = 0;
-    int page = 0;
-
-    pages->listing = (struct sandlot_listing){sizeof(pages->listing), pages, add, next};
-    do
-        result = list_page(provider, pages, deadline_ms, cancel_fd, error);
-    while (result == 0 && !pages->stopped && pages->cursor && ++page < MOST_PAGES);
-    free(pages->cursor);
-    if (page == MOST_PAGES)
-        return error_set(error, SANDLOT_CODE_PROVIDER_ERROR,
-                         "%s: the list of %s has no end (%d pages); report this to the provider's author",
-                         provider->entry->name, pages->what, MOST_PAGES);
-    return result;
+    return asked->list(call, provider->instance, cursor, &listing);
 }
 
 int session_list_at_provider(struct provider *provider,
                              enum sandlot_status (*each)(void *context, const struct sandlot_listed *sandbox),
                              void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error)
 {
-    struct pages pages = {.list = provider->table.list, .what = "sandboxes", .each = each, .context = context};
+    struct listing listing = {{.what = "sandboxes", .page = list_page}, provider->table.list, each, context};
 
     if (!provider->table.list)
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: this provider cannot list its sandboxes",
                          provider->entry->name);
-    return list_pages(provider, &pages, deadline_ms, cancel_fd, error);
+    return paging_run(&listing.paging, provider, deadline_ms, cancel_fd, error);
 }
 
 int session_list_snapshots_at_provider(struct provider *provider,
                                        enum sandlot_status (*each)(void *context, const struct sandlot_listed *item),
                                        void *context, int64_t deadline_ms, int cancel_fd, struct sandlot_error *error)
 {
-    struct pages pages = {
-        .list = provider->table.list_snapshots, .what = "snapshots", .each = each, .context = context};
+    struct listing listing = {{.what = "snapshots", .page = list_page}, provider->table.list_snapshots, each, context};
 
-    return list_pages(provider, &pages, deadline_ms, cancel_fd, error);
+    return paging_run(&listing.paging, provider, deadline_ms, cancel_fd, error);
 }
 
 struct label_search {

@@ -123,6 +123,7 @@ static int check_foreign(const struct tool *tool, const char *name, struct json_
 static int error_type(const struct tool_property *property, struct json_object *value, struct sandlot_error *error)
 {
     static const char *const wanted[] = {[PROPERTY_PATH] = "a string",
+                                         [PROPERTY_WORD] = "a string",
                                          [PROPERTY_TEXT] = "a string",
                                          [PROPERTY_INTEGER] = "a whole number",
                                          [PROPERTY_BOOLEAN] = "true or false"};
@@ -145,8 +146,9 @@ static int read_text(const struct tool_property *property, struct json_object *v
         return error_type(property, value, error);
     to->text = json_object_get_string(value);
     to->length = (size_t)json_object_get_string_len(value);
-    if (property->type == PROPERTY_PATH && strlen(to->text) != to->length)
-        return error_set(error, SANDLOT_CODE_INVALID_PATH, "%s must not contain a NUL character.", property->name);
+    if (property->type != PROPERTY_TEXT && strlen(to->text) != to->length)
+        return error_set(error, property->type == PROPERTY_PATH ? SANDLOT_CODE_INVALID_PATH : SANDLOT_CODE_USAGE,
+                         "%s must not contain a NUL character.", property->name);
     if (!property->choices)
         return 0;
     struct buffer list = {0};
@@ -238,6 +240,7 @@ static int read_value(const struct tool_property *property, struct json_object *
     to->given = true;
     switch (property->type) {
     case PROPERTY_PATH:
+    case PROPERTY_WORD:
     case PROPERTY_TEXT:
         return read_text(property, value, to, error);
     case PROPERTY_INTEGER:

@@ -247,6 +247,13 @@ static int send_input(const struct work *work, const char *id, struct sandlot_er
     return forgive_end(failed, &why, error);
 }
 
+/* A list would hide from the model that nothing of this was done. */
+static bool is_for_one(const struct work *work)
+{
+    return argument(work->arguments, "input")->given || argument(work->arguments, "close_input")->flag ||
+           argument(work->arguments, "signal")->given || argument(work->arguments, "offset")->given;
+}
+
 int tool_process(const struct work *work, struct reply *reply, struct sandlot_error *error)
 {
     const struct argument *id = argument(work->arguments, "id");
@@ -259,7 +266,10 @@ int tool_process(const struct work *work, struct reply *reply, struct sandlot_er
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
                          "This sandbox only serves files: commands cannot be run in it.");
     if (!id->given || id->length == 0)
-        return reply_with_list(work, reply, error);
+        return is_for_one(work)
+                   ? error_set(error, SANDLOT_CODE_USAGE,
+                               "process needs id to know for which one this is. Without arguments it lists them all.")
+                   : reply_with_list(work, reply, error);
     if (send_signal(work, id->text, error) < 0 || send_input(work, id->text, error) < 0)
         return -1;
     output_init(&news.output, SANDLOT_DEFAULT_OUTPUT_LIMIT);

@@ -75,7 +75,7 @@ const struct tool tool_table[TOOLS] = {
                        "(*.py) matches names at any depth, one with a slash (src/**/*.{c,h}) paths below the search "
                        "directory. Names with a leading dot need a pattern with one.",
                    .properties = {{.name = "pattern",
-                                   .type = PROPERTY_PATH,
+                                   .type = PROPERTY_WORD,
                                    .required = true,
                                    .description = "Of *, ?, [ab], [!a], **, {a,b}"},
                                   {.name = "path", .type = PROPERTY_PATH, .description = SEARCH_PATH}},
@@ -90,7 +90,7 @@ const struct tool tool_table[TOOLS] = {
                         "files are skipped.",
          .properties = {{.name = "pattern", .type = PROPERTY_TEXT, .required = true, .description = "Literal text"},
                         {.name = "path", .type = PROPERTY_PATH, .description = SEARCH_PATH},
-                        {.name = "glob", .type = PROPERTY_PATH, .description = "Only files matching this, as in glob"},
+                        {.name = "glob", .type = PROPERTY_WORD, .description = "Only files matching this, as in glob"},
                         {.name = "output_mode",
                          .type = PROPERTY_TEXT,
                          .description = "What to show",
@@ -113,7 +113,7 @@ const struct tool tool_table[TOOLS] = {
              "carry over. Long output is cut and saved to a file. For servers and long "
              "work set background, then use process. To read, search or edit files prefer the other tools.",
          .properties =
-             {{.name = "command", .type = PROPERTY_PATH, .required = true, .description = "Shell command line"},
+             {{.name = "command", .type = PROPERTY_WORD, .required = true, .description = "Shell command line"},
               {.name = "timeout",
                .type = PROPERTY_INTEGER,
                .description = "Seconds; 0: no limit",
@@ -130,7 +130,7 @@ const struct tool tool_table[TOOLS] = {
          .title = "Process",
          .description = "Output of a background process inside the sandbox since the last look, and its state. "
                         "Without id: all.",
-         .properties = {{.name = "id", .type = PROPERTY_PATH, .description = "Such as p1"},
+         .properties = {{.name = "id", .type = PROPERTY_WORD, .description = "Such as p1"},
                         {.name = "wait",
                          .type = PROPERTY_INTEGER,
                          .description = "Seconds",
@@ -175,6 +175,7 @@ static void add_string(struct buffer *json, const char *name, const char *value)
 static void add_property(struct buffer *json, const struct tool_property *property)
 {
     static const char *const types[] = {[PROPERTY_PATH] = "string",
+                                        [PROPERTY_WORD] = "string",
                                         [PROPERTY_TEXT] = "string",
                                         [PROPERTY_INTEGER] = "integer",
                                         [PROPERTY_BOOLEAN] = "boolean"};

@@ -25,6 +25,7 @@ enum { TOOLS = TOOL_DELETE + 1, TOOL_PROPERTIES = 6, TOOL_TIMEOUT_MAXIMUM = 3600
 
 enum property_type {
     PROPERTY_PATH, /* text without NUL */
+    PROPERTY_WORD, /* the same, and no path */
     PROPERTY_TEXT,
     PROPERTY_INTEGER,
     PROPERTY_BOOLEAN

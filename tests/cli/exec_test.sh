@@ -74,6 +74,10 @@ run_to /dev/full
 status=$?
 check "full disk: status 1" test "$status" = 1
 check "full disk: says so" grep -q "No space left" "$scratch/err"
+(ulimit -f 64 && exec "$SANDLOT" exec -- head -c 3000000 /dev/zero >"$scratch/limited" 2>"$scratch/err")
+status=$?
+check "a file that may not grow: status 1, says so" test "$status$(grep -c "File too large" "$scratch/err")" = 11
+check "and no sandbox stays" test "$("$SANDLOT" list --json | jq -c .sandboxes)" = "[]"
 "$SANDLOT" exec -- echo x >&- 2>"$scratch/err"
 status=$?
 check "closed standard output: status 1" test "$status" = 1

@@ -299,6 +299,13 @@ say "$(call 8 process '{"id":"p2","signal":"TERM","input":"x"}')" "$(call 9 proc
 hear '.id == 9'
 hear '.id == 8'
 said "what has ended can be sent anything" '.[] | select(.id == 8).result | .isError == false and .content[0].text == "[p2 failed with exit code 137]"'
+calls=9
+for each in '"input":"x"' '"close_input":true' '"signal":"TERM"' '"offset":0'; do
+    calls=$((calls + 1))
+    say "$(call "$calls" process "{$each}")"
+    hear ".id == $calls"
+    said "$each without an id" '.[-1].result | .isError and (.content[0].text | contains("needs id"))'
+done
 said "an unknown process" '.[] | select(.id == 9).result | .isError and (.content[0].text | contains("p1, p2"))'
 ended
 nothing_left "nothing is left of the processes"

@@ -590,6 +590,9 @@ rows_transfer() {
     in_box_is "T08 the bad one was not moved" '[ ! -e ../outside ] && [ ! -e outside ]'
     transfer_row T09 one /workspace/t/new/parents/file
     op 0 '.results | length == 1 and .[0].path == "/workspace/t/dir/one"' "T10 into a directory" upload "$scratch/t/one" /workspace/t/dir
+    op 1 '[.results[] | [.path, .error]] == [["/workspace/t/dir/one",null],["/workspace/t/g3",null],["/workspace/t/g4","file_not_found"],["/workspace/t/dir/two",null]]' \
+        "T10 the results stay in the order given" \
+        upload "$scratch/t/one" /workspace/t/dir "$scratch/t/two" /workspace/t/g3 "$scratch/t/missing" /workspace/t/g4 "$scratch/t/two" /workspace/t/dir
     same "T10 under its name" /workspace/t/dir/one one
     denied op 1 '.results[0].error == "permission_denied"' "T11 into a directory without permission" upload "$scratch/t/one" /workspace/t/locked/x
     transfer_row T12 empty /workspace/t/empty

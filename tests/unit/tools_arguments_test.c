@@ -125,6 +125,7 @@ static void test_texts(void **state)
     expect_wrong("read_file", "{\"file_path\":\"a\\u0000b\"}", "file_path must not contain a NUL character");
     assert_int_equal(error.code, SANDLOT_CODE_INVALID_PATH);
     expect_wrong("execute", "{\"command\":\"a\\u0000b\"}", "command must not contain a NUL character");
+    assert_int_equal(error.code, SANDLOT_CODE_USAGE);
 }
 
 static void test_aliases(void **state)
