@@ -57,6 +57,7 @@ static const struct {
     {NAME, ".yarnrc*", "settings of a package manager, which can run programs"},
     {FOLDER, ".yarn", "a package manager runs it"},
     {NAME, ".pnpmfile*", "a package manager runs it"},
+    {NAME, "binding.gyp", "a package manager runs it"},
     {NAME, "setup.py", "a package manager runs it"},
     {NAME, "conftest.py", "pytest runs it by itself"},
     {NAME, "*.pth", "Python runs it when it starts"},

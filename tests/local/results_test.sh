@@ -81,6 +81,14 @@ check "C10: a pipe is listed" change pipe '.type == "fifo" and .risk != null'
 check "C10: a set-user-id file" change setuid '.new_mode == "0755"'
 in_box 'printf %s "{\"scripts\":{\"a\":\"c\"},\"dependencies\":{\"x\":\"1\"}}" >package.json'
 json "C9: scripts are not" 0 '.changes[] | select(.path == "package.json") | .risk | contains("scripts")' diff "$id"
+in_box 'cp package.json kept; (printf "{\"scripts\":["; yes {}, | head -c 8000000 | tr -d "\n"; printf "{}]}") >package.json'
+"$SANDLOT" -q diff "$id" --stat >"$scratch/out"
+check "C9: one that is larger than any counts as different" grep -q "^! .*package.json.*scripts" "$scratch/out"
+mebibytes=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$SANDLOT" -q diff "$id" --stat)
+check "C9: and is not read into memory" test "$mebibytes" -lt 800
+in_box 'mv kept package.json'
 json "risks are left out, status 1" 1 '(.applied | all(.type == "directory")) and (.left_out | length > 5) and .error == "permission_denied"' apply "$id"
 check "and nothing was written" test ! -e "$base/in"
 expect "--dry-run tells" 1 "*" "" apply "$id" --dry-run --risky

@@ -31,6 +31,7 @@ static void every_row_of_the_table_is_a_risk(void **state)
                                         "hidden/HEAD",
                                         ".hg/hgrc",
                                         "usercustomize.py",
+                                        "native/binding.gyp",
                                         ".Rprofile",
                                         ".yarn/releases/yarn.cjs",
                                         "GEMINI.md",
