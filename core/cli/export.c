@@ -3,12 +3,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/results_command.h"
+#include "operations/local_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static bool to_file(void *context, const void *bytes, size_t length)
 {
     struct file *file = context;
 
-    if (path_write_all(file->fd, bytes, length) < 0)
+    if (local_write(file->fd, bytes, length) < 0)
         file->reason = errno;
     return !file->reason;
 }

@@ -254,11 +254,16 @@ static int check(const struct options *options, enum transfer_direction directio
                            options->arguments[options->argument_count - 1]);
     for (size_t i = 0; i < options->argument_count; i++) {
         bool local = (i % 2 == 0) == upload;
+        bool to_output = local && !upload && strcmp(options->arguments[i], "-") == 0;
 
         if (local && !*options->arguments[i])
             return usage_error(options->command, "a local path is empty");
-        if (local && !upload && options->json && strcmp(options->arguments[i], "-") == 0)
+        if (to_output && options->json)
             return usage_error(options->command, "--json and a download to standard output exclude each other");
+        if (to_output && isatty(STDOUT_FILENO) == 1)
+            return usage_error(options->command,
+                               "the bytes of a sandbox would go to your terminal as they are: name a file, redirect "
+                               "them, or look at them with 'sandlot read'");
     }
     return 0;
 }

@@ -3,8 +3,8 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/text.h"
+#include "operations/local_file.h"
 #include "results/beneath.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static int copy_all(int from, int to)
     ssize_t got = -1;
 
     while (buffer && ((got = read(from, buffer, BUFFER)) > 0 || (got < 0 && errno == EINTR)))
-        if (got > 0 && path_write_all(to, buffer, (size_t)got) < 0)
+        if (got > 0 && local_write(to, buffer, (size_t)got) < 0)
             return -1;
     return got < 0 ? -1 : 0;
 }

@@ -2,9 +2,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "operations/derived/contents.h"
+#include "operations/local_file.h"
 #include "operations/native/open.h"
 #include "results/beneath.h"
 
@@ -183,7 +183,7 @@ static int copy(int from, int to, int cancel_fd)
     ssize_t got = -1;
 
     while (buffer && ((got = read(from, buffer, BUFFER)) > 0 || (got < 0 && errno == EINTR))) {
-        if (got > 0 && path_write_all(to, buffer, (size_t)got) < 0)
+        if (got > 0 && local_write(to, buffer, (size_t)got) < 0)
             return -1;
         if (cancellation_check(cancel_fd, NULL) < 0) {
             errno = ECANCELED;

@@ -15,7 +15,10 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TOGETHER = 256 }; /* files that are fetched at once */
+enum {
+    TOGETHER = 256,               /* files that are fetched at once */
+    PACKAGE_MAXIMUM = 1024 * 1024 /* of a package.json that is understood, which takes some 250 times its length */
+};
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
 
@@ -347,8 +350,7 @@ static const char *script_risk(struct results *results, struct change *change)
         return NULL;
     if (is_file(change->before) && results->folder_fd >= 0)
         before = results_old_bytes(results, change, &before_length, NULL);
-    after =
-        change->after->bytes <= RESULTS_PATCH_MAXIMUM ? results_new_bytes(results, change, &after_length, NULL) : NULL;
+    after = change->after->bytes <= PACKAGE_MAXIMUM ? results_new_bytes(results, change, &after_length, NULL) : NULL;
     bool differ =
         !after || (is_file(change->before) && !before) || risk_of_scripts(before, before_length, after, after_length);
 

@@ -4,7 +4,7 @@
 #include "results/import.h"
 
 #include "base/error.h"
-#include "base/path.h"
+#include "operations/local_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static bool write_out(void *context, const void *bytes, size_t length)
 {
     struct descriptor *descriptor = context;
 
-    if (path_write_all(descriptor->fd, bytes, length) < 0)
+    if (local_write(descriptor->fd, bytes, length) < 0)
         descriptor->reason = errno;
     return !descriptor->reason;
 }

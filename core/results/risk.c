@@ -21,7 +21,9 @@ static const struct {
     const char *pattern; /* fnmatch(3), without regard to case */
     const char *reason;
 } table[] = {
-    {FOLDER, ".git", "in a repository's own folder, whose hooks and settings run programs"},
+    {FOLDER, "*.git", "in a repository's own folder, whose hooks and settings run programs"},
+    {NAME, "HEAD", "git takes a folder with it for a repository, whose settings run programs"},
+    {FOLDER, ".hg", "in a repository's own folder, whose hooks and settings run programs"},
     {NAME, ".gitattributes", "tells git which programs to run on files"},
     {NAME, ".gitmodules", "tells git where to fetch further code"},
     {NAME, ".bashrc", "a shell runs it when it starts"},
@@ -53,11 +55,15 @@ static const struct {
     {NAME, "lefthook*", "git runs it at a commit"},
     {NAME, ".npmrc", "settings of a package manager, which can run programs"},
     {NAME, ".yarnrc*", "settings of a package manager, which can run programs"},
+    {FOLDER, ".yarn", "a package manager runs it"},
     {NAME, ".pnpmfile*", "a package manager runs it"},
+    {NAME, "binding.gyp", "a package manager runs it"},
     {NAME, "setup.py", "a package manager runs it"},
     {NAME, "conftest.py", "pytest runs it by itself"},
     {NAME, "*.pth", "Python runs it when it starts"},
     {NAME, "sitecustomize.py", "Python runs it when it starts"},
+    {NAME, "usercustomize.py", "Python runs it when it starts"},
+    {NAME, ".Rprofile", "R runs it when it starts"},
     {NAME, "build.rs", "cargo runs it when it builds"},
     {FOLDER, ".cargo", "settings of cargo, which can run programs"},
     {FOLDER, ".mvn", "settings of Maven, which can run programs"},
@@ -69,6 +75,8 @@ static const struct {
     {FOLDER, ".cursor", "steers agents that work in this folder"},
     {NAME, ".mcp.json", "steers agents that work in this folder"},
     {FOLDER, ".gemini", "steers agents that work in this folder"},
+    {NAME, "GEMINI.md", "steers agents that work in this folder"},
+    {NAME, ".cursorrules", "steers agents that work in this folder"},
 };
 
 static bool part_matches(const char *pattern, const char *part, size_t length)
@@ -120,8 +128,10 @@ bool risk_in_repository(const char *path)
     return matches(FOLDER, ".git", path);
 }
 
+/* By its names: a ".." behind a name leads to wherever a link of that name does, so it counts as one that leads out. */
 bool risk_leads_out(const char *path, const char *target)
 {
+    bool down = false;
     long depth = 0;
 
     if (*target == '/' || !*target)
@@ -129,14 +139,12 @@ bool risk_leads_out(const char *path, const char *target)
     for (const char *at = path; *at; at++)
         depth += *at == '/';
     for (const char *part = target; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
-        size_t length = strcspn(part, "/");
+        const size_t length = strcspn(part, "/");
+        const bool up = length == 2 && part[0] == '.' && part[1] == '.';
 
-        if (length == 2 && part[0] == '.' && part[1] == '.')
-            depth--;
-        else if (length > 0 && !(length == 1 && part[0] == '.'))
-            depth++;
-        if (depth < 0)
+        if (up && (down || --depth < 0))
             return true;
+        down = down || (length > 0 && !up && !(length == 1 && *part == '.'));
     }
     return false;
 }

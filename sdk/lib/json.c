@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEEPEST = 64, LONGEST_KEY = 255, MOST_ELEMENTS = 100000 };
+enum { DEEPEST = 64, LONGEST_KEY = 255, MOST_ELEMENTS = 100000, MOST_VALUES = 1000000 };
 
 /* One step of a path. */
 struct step {
@@ -296,18 +296,36 @@ static void no_document(struct json_error *error, size_t length, struct json_tok
                  json_tokener_get_parse_end(tokener));
 }
 
+/* Each value takes some 200 bytes of memory, however short it is: 16 MiB of "{}," would be 4 GiB. */
+static bool has_too_many(const char *text, size_t length)
+{
+    size_t values = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; length > MOST_VALUES && i < length; i++)
+        if (text[i] == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += text[i] == '\\';
+        else
+            values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return values > MOST_VALUES;
+}
+
 struct json_object *json_read_document(const char *text, size_t length, struct json_error *error)
 {
     struct json_tokener *tokener = json_tokener_new_ex(DEEPEST);
     bool cut = length > 0 && memchr(text, '\0', length); /* json-c would stop there, whatever follows */
 
     error = error ? error : &(struct json_error){{0}};
-    if (!tokener || length > INT32_MAX || cut || is_only_blanks(text, length)) {
+    const bool large = length > INT32_MAX || has_too_many(text, length);
+
+    if (!tokener || large || cut || is_only_blanks(text, length)) {
         snprintf(error->text, sizeof(error->text), "%s",
-                 !tokener             ? "does not fit into memory"
-                 : length > INT32_MAX ? "is too large to be read"
-                 : cut                ? "is not JSON: there is a NUL in it"
-                                      : "is empty where JSON was expected");
+                 !tokener ? "does not fit into memory"
+                 : large  ? "is too large to be read"
+                 : cut    ? "is not JSON: there is a NUL in it"
+                          : "is empty where JSON was expected");
         if (tokener)
             json_tokener_free(tokener);
         return NULL;

@@ -238,6 +238,8 @@ test_terminal() {
     check "invalid bytes give valid JSON" is "97 65533 65533 98 0 99 65533" "$(jq -r '.output | explode | map(tostring) | join(" ")' <<<"$answer")"
     if command -v script >/dev/null; then
         shown=$(TERM=xterm script -qec "'$SANDLOT' exec -q --sandbox-id $id -- \"printf 'be\\033]52;c;ZXZpbA==\\007fore\\033P+q\\033\\\\\\\\after\\033[31mred\\033[0m'\"" /dev/null </dev/null)
+        in_box "$id" -- "printf 'red\\033]52;c;ZXZpbA==\\007' >osc" >/dev/null
+        shown+=$(TERM=xterm script -qec "'$SANDLOT' download -q --sandbox-id $id osc -" /dev/null </dev/null)
         check "a terminal gets no clipboard write" bash -c '! grep -q "ZXZpbA\|]52;" <<<"$1" && grep -q red <<<"$1"' - "$shown"
     fi
 }

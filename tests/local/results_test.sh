@@ -64,12 +64,15 @@ end
 # ---- C4, C5, C8, C9, C10 ----
 begin risks
 in_box 'chmod +x tool; ln -s /etc/passwd out; ln -s ../x up; ln -s src/b.txt in; rm a.txt; ln -s tool a.txt
+    mkdir -p sub bare/objects bare/refs; ln -s .. sub/parent; ln -s sub/parent/../x through; echo "ref: x" >bare/HEAD
     mkdir -p .git/hooks && echo x >.git/hooks/pre-commit; mkfifo pipe; echo s >setuid; chmod 4755 setuid
     printf %s "{\"scripts\":{\"a\":\"b\"},\"dependencies\":{\"x\":\"1\"}}" >package.json'
 json "C4 to C10: what to look at" 0 true diff "$id"
 check "C4: an execute bit is a change of mode" change tool '.kind == "mode" and .old_mode == "0644" and .new_mode == "0755" and .risk != null'
 check "C5: a link out by an absolute target" change out '.type == "symlink" and .link_target == "/etc/passwd" and (.risk | contains("leads out"))'
 check "C5: a link out by .." change up '.risk | contains("leads out")'
+check "C5: a link out by another link" change through '.risk | contains("leads out")'
+check "C8: what makes a folder a repository" change bare/HEAD '.risk | contains("repository")'
 check "C5: a link within" change in '.risk == "a symbolic link"'
 check "C5: a file became a link" change a.txt '.kind == "type" and .type == "symlink"'
 check "C8: what lies in .git comes first" test "$(jq -r '.changes[0].path' <"$scratch/out")" = .git
@@ -78,12 +81,20 @@ check "C10: a pipe is listed" change pipe '.type == "fifo" and .risk != null'
 check "C10: a set-user-id file" change setuid '.new_mode == "0755"'
 in_box 'printf %s "{\"scripts\":{\"a\":\"c\"},\"dependencies\":{\"x\":\"1\"}}" >package.json'
 json "C9: scripts are not" 0 '.changes[] | select(.path == "package.json") | .risk | contains("scripts")' diff "$id"
-json "risks are left out, status 1" 1 '.applied == [] and (.left_out | length > 5) and .error == "permission_denied"' apply "$id"
+in_box 'cp package.json kept; (printf "{\"scripts\":["; yes {}, | head -c 8000000 | tr -d "\n"; printf "{}]}") >package.json'
+"$SANDLOT" -q diff "$id" --stat >"$scratch/out"
+check "C9: one that is larger than any counts as different" grep -q "^! .*package.json.*scripts" "$scratch/out"
+mebibytes=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$SANDLOT" -q diff "$id" --stat)
+check "C9: and is not read into memory" test "$mebibytes" -lt 800
+in_box 'mv kept package.json'
+json "risks are left out, status 1" 1 '(.applied | all(.type == "directory")) and (.left_out | length > 5) and .error == "permission_denied"' apply "$id"
 check "and nothing was written" test ! -e "$base/in"
 expect "--dry-run tells" 1 "*" "" apply "$id" --dry-run --risky
 check "and writes nothing" test ! -e "$base/in"
 json "C5, C8, C10: --risky leaves out what is never taken over" 1 \
-    '(.left_out | map(.path) | sort) == [".git",".git/hooks",".git/hooks/pre-commit","out","pipe","up"]' apply "$id" --risky
+    '(.left_out | map(.path) | sort) == [".git",".git/hooks",".git/hooks/pre-commit","out","pipe","through","up"]' apply "$id" --risky
 check "C5: the link within is there" test "$(readlink "$base/in")" = src/b.txt
 check "C5: and the one that was a file" test "$(readlink "$base/a.txt")" = tool
 check "C4: the bit is there" test -x "$base/tool"
@@ -140,9 +151,12 @@ check "apply to a copy: the same" cmp -s "$scratch/box" "$scratch/folder"
 check "and the folder below the box is untouched" grep -qx one "$base/a.txt"
 in_box 'truncate -s 100M large'
 expect "C11: too large for a patch, by name" 1 "" "'large' is larger than 64 MiB" export "$id"
+expect "C11: nor does what it has no blocks for fill this disk" 0 "*" "*" apply "$id" "$(mkdir "$scratch/holes" && echo "$scratch/holes")" large
+check "C11: its holes stay holes" test "$(stat -c '%s %b' "$scratch/holes/large")" = "104857600 0"
 json "C11: which the list has all the same" 0 '.changes[] | select(.path == "large") | .new_bytes == 104857600' diff "$id"
 expect "C11: a tar takes it" 0 "*" "*" export "$id" --output "$scratch/work.tar" large
 check "C11: whole" test "$(tar -tvf "$scratch/work.tar" large | awk '{print $3}')" = 104857600
+check "C11: with holes" test "$(stat -c %b "$scratch/work.tar")" -lt 1000
 check "the tar begins with its list" test "$(tar -tf "$scratch/work.tar" | head -n 1)" = SANDLOT-CHANGES.json
 in_box 'rm large'
 
@@ -159,7 +173,7 @@ end
 if [ "$(id -u)" = 0 ] && mkdir "$scratch/small" && mount -t tmpfs -o size=512k sandlot "$scratch/small" 2>/dev/null; then
     begin full
     cp -R "$base/." "$scratch/small"
-    in_box 'head -c 300000 /dev/zero >1.bin; head -c 300000 /dev/zero >2.bin'
+    in_box "yes | head -c 300000 >1.bin; cp 1.bin 2.bin"
     json "C14: a full disk stops it, and it says what was written" 1 '.error == "no_space" and (.applied | map(.path) == ["1.bin"])' apply "$id" "$scratch/small"
     check "C14: whole files only" test "$(find "$scratch/small" -name "*.bin" -o -name ".sandlot-*" | wc -l)" = 1
     umount "$scratch/small"

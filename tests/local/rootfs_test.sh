@@ -121,6 +121,21 @@ set_type "$scratch/hard.tar" 1
 tar -P -C "$tree" -rf "$scratch/hard.tar" .
 archive_expect "a hard link to a file outside is an error" 2 "" "Cannot hard link" hard.tar -- true
 
+# Its own folders as links: what is made and mounted there must not be made and mounted on this machine.
+linked() {
+    rm -rf "$scratch/linked" && cp -R "$tree" "$scratch/linked" && mkdir -p "$scratch/linked$outside" "$outside/sys" || return 1
+    for name in "$@"; do rm -rf "$scratch/linked/${name:?}" && ln -s "$outside" "$scratch/linked/$name" || return 1; done
+    chmod -R go+rX "$scratch/linked"
+}
+for name in proc dev; do
+    linked "$name"
+    archive_expect "a root file system whose /$name is a link" 3 "" "has a link at /$name" linked -- true
+done
+linked run
+archive_expect "another link leads nowhere but into it" 0 "*" "*" linked -- 'echo x >/run/x || true'
+check "nothing is made behind it on this machine" test ! -e "$outside/shm" -a ! -e "$outside/x" -a ! -e "$outside/fd"
+rmdir "$outside/sys"
+
 mkdir "$scratch/through"
 ln -s "$outside" "$scratch/through/door"
 tar -C "$scratch/through" -cf "$scratch/through.tar" door

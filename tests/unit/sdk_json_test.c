@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+enum { MANY = 1000002 }; /* characters: with so many commas it is more than is read */
+
 static void check_built(struct json_builder *builder, const char *wanted)
 {
     size_t length = 99;
@@ -126,6 +128,19 @@ static void test_documents(void **state)
             print_error("%s: %s\n", bad[i].text, error.text);
         assert_non_null(strstr(error.text, bad[i].error));
     }
+    char *many = malloc(MANY);
+
+    assert_non_null(many);
+    memset(many, ',', MANY);
+    many[0] = '[';
+    assert_null(json_read_document(many, MANY, &error));
+    assert_string_equal(error.text, "is too large to be read");
+    many[0] = many[MANY - 1] = '"';
+    struct json_object *text = json_read_document(many, MANY, NULL);
+
+    assert_non_null(text);
+    json_object_put(text);
+    free(many);
     memset(deep, '[', sizeof(deep));
     assert_null(json_read_document(deep, sizeof(deep), NULL));
     assert_null(json_read_document("\"a\0b\"", 5, NULL));

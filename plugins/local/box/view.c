@@ -330,12 +330,12 @@ static int place(const struct view *view, const char *type, int tree, const char
     return reason_mount(view->reason, type, path, errno);
 }
 
-/* A copy of the mount at PATH of FOLDER_FD with all below it, with ATTRIBUTES set everywhere before anybody can see it.
- * Of a link it is the link itself. */
+/* A copy of the mount at PATH ("": the very one) of FOLDER_FD with all below it, with ATTRIBUTES set everywhere before
+ * anybody can see it. Of a link it is the link itself. */
 static int clone_tree(int folder_fd, const char *path, uint64_t attributes)
 {
-    AUTO_CLOSE int tree =
-        open_tree(folder_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+    AUTO_CLOSE int tree = open_tree(
+        folder_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
     struct mount_attr change = {.attr_set = attributes};
 
     if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change) < 0)
@@ -463,14 +463,15 @@ static int show_authority(const struct view *view)
 
 static int link_devices(const struct view *view)
 {
-    static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
-                                           {"/proc/self/fd/0", "dev/stdin"},
-                                           {"/proc/self/fd/1", "dev/stdout"},
-                                           {"/proc/self/fd/2", "dev/stderr"},
-                                           {"pts/ptmx", "dev/ptmx"}};
+    static const char *const links[][2] = {{"/proc/self/fd", "fd"},
+                                           {"/proc/self/fd/0", "stdin"},
+                                           {"/proc/self/fd/1", "stdout"},
+                                           {"/proc/self/fd/2", "stderr"},
+                                           {"pts/ptmx", "ptmx"}};
+    AUTO_CLOSE int folder = open_inside(view, "/dev", O_PATH | O_DIRECTORY, 0);
 
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
-        if (symlinkat(links[i][0], view->root, links[i][1]) < 0 && errno != EEXIST)
+        if (folder < 0 || (symlinkat(links[i][0], folder, links[i][1]) < 0 && errno != EEXIST))
             return reason_mount(view->reason, "link", links[i][1], errno);
     return 0;
 }
@@ -537,7 +538,7 @@ static int cover(const struct view *view, const char *name, bool masked)
     if (entry < 0 || fstat(entry, &status) < 0)
         return 0;
     if (!masked)
-        tree = clone_tree(view->root, path + 1, MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
+        tree = clone_tree(entry, "", MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
     else if (S_ISDIR(status.st_mode) && view->folders->rootfs >= 0)
         tree = new_memory("4k", "2", "0555", MOUNT_KERNEL | MOUNT_ATTR_RDONLY);
     else if (S_ISDIR(status.st_mode))
@@ -791,6 +792,22 @@ static int new_root(const struct view *view)
     return clone_tree(view->folders->storage, ROOT, MOUNT_HARMLESS);
 }
 
+/* A link of the root file system is no place that a mount keeps from being replaced: init looks for processes and
+ * terminals there. */
+static int refuse_links(const struct view *view)
+{
+    static const char *const places[] = {"proc", "dev"};
+    struct stat status;
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (fstatat(view->root, places[i], &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode))
+            return reason_set(view->reason,
+                              "the root file system has a link at /%s, where a sandbox has what is its own; use one "
+                              "with a folder there, or with nothing",
+                              places[i]);
+    return 0;
+}
+
 /* The mount that becomes "/", laid over the storage folder, which no path of the box will reach any more. */
 static int make_root(struct view *view)
 {
@@ -806,7 +823,7 @@ static int make_root(struct view *view)
     view->root = own ? new_overlay(view, &lowers, "root-upper", "root-work") : new_root(view);
     if (view->root >= 0 &&
         move_mount(view->root, "", view->folders->storage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
-        return 0;
+        return refuse_links(view);
     return reason_mount(view->reason, own ? "overlay" : "bind", "/", errno);
 }
 
