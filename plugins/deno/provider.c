@@ -60,16 +60,17 @@ static const struct sandlot_provider deno_provider = {
     .delete_snapshot = lifecycle_delete_snapshot,
 };
 
-#define DENO_METADATA(M)                                                                                            \
-    M(description, "Sandboxes of Deno Deploy")                                                                      \
-    M(working_dir, WORKING_DIR)                                                                                     \
-    M(snapshot_name, "yes")                                                                                         \
-    M(capabilities, "list upload download snapshot streaming network-off network-open network-hosts network-ports") \
-    M(credentials, DENO_CREDENTIALS)                                                                                \
-    M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN")           \
-    M(environment, HTTP_ENVIRONMENT)                                                                                \
-    M(project, "DENO_DEPLOY_ORG")                                                                                   \
-    M(package, "sandlot-provider-deno")                                                                             \
-    M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")                  \
+#define DENO_METADATA(M)                                                                                  \
+    M(description, "Sandboxes of Deno Deploy")                                                            \
+    M(working_dir, WORKING_DIR)                                                                           \
+    M(snapshot_name, "yes")                                                                               \
+    M(capabilities, "list upload download snapshot streaming")                                            \
+    M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")                 \
+    M(credentials, DENO_CREDENTIALS)                                                                      \
+    M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN") \
+    M(environment, HTTP_ENVIRONMENT)                                                                      \
+    M(project, "DENO_DEPLOY_ORG")                                                                         \
+    M(package, "sandlot-provider-deno")                                                                   \
+    M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")        \
     M(inside, "It lives for half an hour after its last use.")
 SANDLOT_ENTRY_POINT(deno, DENO_METADATA, DENO_PARAMETERS);
