@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { KILL_MS = 10 * 1000 /* Deno's own client waits no longer: the answer sometimes never comes */ };
+enum {
+    KILL_MS = 10 * 1000, /* Deno's own client waits no longer: the answer sometimes never comes */
+    MOST_KILLS = 6
+};
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
@@ -119,7 +122,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
         return SANDLOT_OK; /* there can be none */
     enum sandlot_status status = api_region_of(call, provider, id, &client);
 
-    while (status == SANDLOT_OK) {
+    for (int kills = 1; status == SANDLOT_OK; kills++) {
         struct attempt attempt;
         bool gone = false;
 
@@ -133,8 +136,8 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
             lifecycle_look(call, provider, id, &gone);
         if (gone)
             break;
-        if (!silent)
-            status = attempt_fail(&attempt, killed);
+        if (!silent || kills == MOST_KILLS)
+            status = attempt_fail(&attempt, killed == SANDLOT_TIMEOUT && silent ? SANDLOT_UNAVAILABLE : killed);
     }
     return status;
 }

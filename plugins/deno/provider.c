@@ -70,7 +70,7 @@ static const struct sandlot_provider deno_provider = {
     M(working_dir, WORKING_DIR)                                                                           \
     M(snapshot_name, "yes")                                                                               \
     M(capabilities, "list upload download snapshot streaming ports urls")                                 \
-    M(capabilities, "network-off network-open network-hosts network-ports")                               \
+    M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")                 \
     M(credentials, DENO_CREDENTIALS)                                                                      \
     M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN") \
     M(environment, HTTP_ENVIRONMENT)                                                                      \

@@ -33,12 +33,14 @@ static enum sandlot_status begin(struct sandlot_call *call, struct pouring *pour
     struct json_builder params = {0};
 
     pouring->stream = pouring->line->next_stream++;
+    enum sandlot_status status = line_tell(call, pouring->line, "start", pouring->stream);
+
+    if (status != SANDLOT_OK)
+        return status;
     json_set_string(&params, "path", path);
     json_set_integer(&params, "contentStreamId", pouring->stream);
     json_set_integer(&params, "options.mode", NEW_MODE);
-    enum sandlot_status status = line_tell(call, pouring->line, "start", pouring->stream);
-
-    return status == SANDLOT_OK ? line_ask(call, pouring->line, "writeFile", &params, &pouring->question) : status;
+    return line_ask(call, pouring->line, "writeFile", &params, &pouring->question);
 }
 
 static enum sandlot_status take_answer(struct sandlot_call *call, struct pouring *pouring,

@@ -134,8 +134,10 @@ static enum sandlot_status make_body(struct creation *creation, char **text)
     set_walls(&body, &creation->docker->parameters, network_asked(creation->request));
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
-        return sandlot_fail(creation->call, SANDLOT_INVALID_ARGUMENT,
-                            "the parameters of the container are no UTF-8, or make no sense together; correct them");
+        return sandlot_fail(
+            creation->call, SANDLOT_INVALID_ARGUMENT,
+            "the parameters of the container are no UTF-8, or make no sense together, or memory is short; "
+            "correct them");
     return status;
 }
 

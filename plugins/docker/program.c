@@ -96,8 +96,8 @@ enum sandlot_status program_make(struct program *program, const char *const *wor
 
     if (!text)
         return sandlot_fail(program->call, SANDLOT_INVALID_ARGUMENT,
-                            "the command or a variable of it is no UTF-8, which the engine does not take; put it into "
-                            "a file of the sandbox");
+                            "the command or a variable of it is no UTF-8, which the engine does not take, or memory is "
+                            "short; put it into a file of the sandbox");
     return post_exec(program->call, program->sandbox, text, &program->exec);
 }
 
@@ -112,6 +112,8 @@ enum sandlot_status program_start(struct program *program)
     const struct http_upgrade_request request = {
         .method = "POST", .target = target, .protocol = "tcp", .body = body, .length = strlen(body), .answer = &answer};
 
+    if (!target)
+        return engine_no_memory(program->call);
     return http_upgrade_open(program->call, docker->client, &request, &program->stream);
 }
 

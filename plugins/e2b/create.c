@@ -165,7 +165,7 @@ static enum sandlot_status after_failure(struct sandlot_call *call, struct order
         order->old = true;
         return SANDLOT_OK;
     }
-    bool again = response->status == 503 || (response->status == 429 && response->retry_ms > 0);
+    bool again = response->status == 503 || (response->status == 429 && response->retry_ms >= 0);
     bool refused = is_refusal(failure, response);
 
     if ((refused && !again) || failure == SANDLOT_CANCELLED || failure == SANDLOT_TIMEOUT ||

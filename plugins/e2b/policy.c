@@ -106,7 +106,8 @@ void policy_set(struct json_builder *body, const struct sandlot_network *network
 
 /* ---- a living sandbox -------------------------------------------------------------------------------------------- */
 
-/* What is left out here is cleared; so credentials, whose values nobody has any more, would be lost. */
+/* What is left out here is cleared; so credentials, whose values nobody has any more, would be lost, and a user's own
+ * rules. */
 enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
                                   const struct sandlot_network *network)
 {

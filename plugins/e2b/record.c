@@ -13,6 +13,16 @@ static int64_t number_of(struct json_object *document, const char *path)
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
+bool record_has_rules(struct json_object *network)
+{
+    struct json_object *rules = NULL;
+    struct json_object *proxy = NULL;
+
+    json_find_object(network, "rules", &rules, NULL);
+    json_find_object(network, "egressProxy", &proxy, NULL);
+    return proxy || (rules && json_object_object_length(rules) > 0);
+}
+
 /* The token becomes a header and the domain a host: neither may hold anything that would make more of it. */
 static bool is_sound(const struct record *record)
 {
@@ -28,12 +38,14 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
     struct json_error error;
     const char *state = NULL;
     const char *end = NULL;
+    struct json_object *network = NULL;
     bool is_public = true;
 
     *record = (struct record){.document = document, .version = ""};
     if (!json_read_string(document, "sandboxID", &record->id, &error) ||
         !json_find_string(document, "envdAccessToken", &record->token, &error) ||
         !json_find_string(document, "trafficAccessToken", &record->traffic_token, &error) ||
+        !json_find_object(document, "network", &network, &error) ||
         !json_find_boolean(document, "network.allowPublicTraffic", &is_public, &error) ||
         !json_find_string(document, "domain", &record->domain, &error) ||
         !json_find_string(document, "envdVersion", &record->version, &error) ||
@@ -49,7 +61,8 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
     record->ends_at_ms = timestamp_read(end);
     record->rest_ms = number_of(document, "metadata.\"" KEY_REST "\"");
     record->until_ms = number_of(document, "metadata.\"" KEY_UNTIL "\"");
-    record->has_credentials = number_of(document, "metadata.\"" KEY_CREDENTIALS "\"") > 0;
+    record->has_credentials =
+        number_of(document, "metadata.\"" KEY_CREDENTIALS "\"") > 0 || (network && record_has_rules(network));
     if (is_sound(record))
         return SANDLOT_OK;
     record_clear(record);

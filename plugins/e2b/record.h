@@ -23,11 +23,14 @@ struct record {
     const char *traffic_token; /* of its ports; NULL: not said, or they need none */
     bool is_private;           /* they need one */
     bool paused;
-    bool has_credentials;
+    bool has_credentials; /* something is added to its requests */
     int64_t ends_at_ms; /* since 1970; 0: not said */
     int64_t rest_ms;    /* KEY_REST and KEY_UNTIL; 0: none */
     int64_t until_ms;
 };
+
+/* Does NETWORK, as E2B describes one, add something to requests? What replaces it would forget that. */
+bool record_has_rules(struct json_object *network);
 
 /* Reads *RECORD from DOCUMENT, which it takes over: the answer to creating, connecting or looking. */
 enum sandlot_status record_read(struct sandlot_call *call, struct json_object *document, struct record *record);

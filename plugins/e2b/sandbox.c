@@ -91,6 +91,18 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     return SANDLOT_OK;
 }
 
+/* Those of a policy; else those that the sandbox has, or is given by the parameter `network`. */
+static bool has_credentials(const struct e2b *e2b, const struct sandlot_network *network, const struct record *record)
+{
+    const char *said = e2b->parameters.network;
+    AUTO_DOCUMENT struct json_object *own =
+        parameter_is_said(said) ? json_read_document(said, strlen(said), NULL) : NULL;
+
+    if (network)
+        return network->credential_count > 0;
+    return record->has_credentials || (own && record_has_rules(own));
+}
+
 static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_create *request,
                                        const struct record *record, struct sandbox **made)
 {
@@ -109,7 +121,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
     sandbox->domain = strdup(record->domain ? record->domain : e2b->domain);
     sandbox->user = user ? strdup(user) : NULL;
     sandbox->rest_ms = create_seconds(e2b, request) * SECOND_MS;
-    sandbox->has_credentials = network ? network->credential_count > 0 : record->has_credentials;
+    sandbox->has_credentials = has_credentials(e2b, network, record);
     if (record->ends_at_ms == 0) {
         sandbox->ends_ms = sandlot_now_ms() + sandbox->rest_ms;
         sandbox->until_ms = request->hard_ttl_ms > 0 ? sandlot_now_ms() + request->hard_ttl_ms : 0;

@@ -1,11 +1,12 @@
 #include "api.h"
 
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/pause.h>
 
 #include <ctype.h>
 #include <string.h>
 
-enum { SAID = 600 };
+enum { SAID = 600, LONGEST_NAME = 253, MOST_CONFLICTS = 5, CONFLICT_MS = 100 };
 
 enum sandlot_status api_no_memory(struct sandlot_call *call)
 {
@@ -19,6 +20,15 @@ const char *api_text(struct json_object *object, const char *path)
     if (object)
         json_find_string(object, path, &text, NULL);
     return text && *text ? text : NULL;
+}
+
+bool api_is_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+    size_t length = strlen(name);
+
+    return length > 0 && length <= LONGEST_NAME && strspn(name, letters) == length && name[0] != '-' &&
+           name[0] != '.' && name[length - 1] != '-' && name[length - 1] != '.';
 }
 
 char *api_path(const struct kubernetes *kubernetes, const char *group, const char *plural, const char *name)
@@ -203,6 +213,23 @@ static enum sandlot_status ask(struct sandlot_call *call, struct kubernetes *kub
     return status == SANDLOT_OK || refused ? SANDLOT_OK : attempt_fail(&attempt, status);
 }
 
+/* Somebody changed what the request counts on while it was carried out, a quota say: nothing was done. Not so where the
+ * name is taken, which is 409 too. */
+static bool is_in_conflict(struct sandlot_call *call, const struct http_response *response, int *conflicts)
+{
+    return response->status == 409 && api_reason_is(response, "Conflict") && ++*conflicts <= MOST_CONFLICTS &&
+           pause_for(call, CONFLICT_MS << *conflicts);
+}
+
+/* Anew with fresh credentials, if there can be some. */
+static bool is_worth_refreshing(const struct kubernetes *kubernetes, const struct http_response *response, bool *fresh)
+{
+    bool worth = response->status == 401 && !*fresh && access_can_refresh(&kubernetes->access);
+
+    *fresh = *fresh || worth;
+    return worth;
+}
+
 enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kubernetes, struct api_request *request,
                              struct http_response *response, struct json_object **answer)
 {
@@ -212,18 +239,19 @@ enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kuber
     size_t length = 0;
     AUTO_FREE char *body = request->body ? json_finish(request->body, &length) : NULL;
     enum sandlot_status status = SANDLOT_OK;
+    bool fresh = false;
+    int conflicts = 0;
 
     if (answer)
         *answer = NULL;
     if (!target || (request->body && !body))
         return api_no_memory(call);
-    for (bool fresh = false;; fresh = true) {
+    do {
         http_response_clear(kept);
         *kept = (struct http_response){0};
         status = ask(call, kubernetes, request, body, length, fresh, kept);
-        if (status != SANDLOT_OK || kept->status != 401 || fresh || !access_can_refresh(&kubernetes->access))
-            break;
-    }
+    } while (status == SANDLOT_OK &&
+             (is_worth_refreshing(kubernetes, kept, &fresh) || is_in_conflict(call, kept, &conflicts)));
     if (status == SANDLOT_OK)
         status = take_answer(call, kubernetes, request, kept, answer);
     http_response_clear(&own);

@@ -41,6 +41,9 @@ enum sandlot_status api_refuse(struct sandlot_call *call, const struct kubernete
 /* Is the refusal's reason WORD ("AlreadyExists")? */
 bool api_reason_is(const struct http_response *response, const char *word);
 
+/* Can an object have this NAME? */
+bool api_is_name(const char *name);
+
 /* The path of an object: "/api/v1/namespaces/NS/PLURAL/NAME" or, with GROUP ("apps/v1"), below /apis. NAME NULL: of the
  * collection. To be freed. */
 char *api_path(const struct kubernetes *kubernetes, const char *group, const char *plural, const char *name);

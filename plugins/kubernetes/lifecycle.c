@@ -22,8 +22,8 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     bool claim = sandbox_is_claim(id, &name);
     enum sandlot_status status = access_settle(call, &kubernetes->access);
 
-    if (status != SANDLOT_OK || !*name)
-        return status;
+    if (status != SANDLOT_OK || !api_is_name(name))
+        return status; /* no object has such a name */
     struct api_request request = {
         .method = "DELETE",
         .target = api_path(kubernetes, claim ? CLAIM_GROUP : NULL, claim ? CLAIM_PLURAL : "pods", name),
@@ -31,8 +31,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 
     if (request.target && !claim)
         http_target_add(&request.target, "gracePeriodSeconds", "1");
-    return request.target ? api_send(call, kubernetes, &request, NULL, NULL)
-                          : SANDLOT_OK; /* no object has such a name */
+    return api_send(call, kubernetes, &request, NULL, NULL);
 }
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */

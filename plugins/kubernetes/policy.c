@@ -58,11 +58,11 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
 {
     static const int missing[] = {404, 0};
     AUTO_DOCUMENT struct json_object *policy = NULL;
-    struct api_request request = {
-        .method = "GET", .target = api_path(kubernetes, GROUP, PLURAL, NAME), .accepted = missing};
 
     if (kubernetes->policy_stands)
         return SANDLOT_OK;
+    struct api_request request = {
+        .method = "GET", .target = api_path(kubernetes, GROUP, PLURAL, NAME), .accepted = missing};
     enum sandlot_status status = api_send(call, kubernetes, &request, NULL, &policy);
 
     if (status == SANDLOT_OK && !policy)

@@ -180,11 +180,11 @@ static enum sandlot_status look_for_pod(struct sandlot_call *call, struct kubern
 {
     AUTO_DOCUMENT struct json_object *pod = NULL;
     char reason[400];
-    struct api_request get = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
 
-    if (!get.target)
+    if (!api_is_name(name))
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "'%.100s' is no name of a pod; sandlot list shows what is there",
                             name);
+    struct api_request get = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
     enum sandlot_status status = api_send(call, kubernetes, &get, NULL, &pod);
 
     if (status != SANDLOT_OK || !pod_has_ended(pod))

@@ -518,7 +518,8 @@ static enum sandlot_status local_fork(struct sandlot_call *call, void *provider,
     return status;
 }
 
-static enum sandlot_status add_listed(const struct sandlot_listing *listing, const char *record)
+static enum sandlot_status add_listed(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                      const char *record)
 {
     AUTO_FREE char *id = fields_get(record, "id");
     AUTO_FREE char *label = fields_get(record, "run_label");
@@ -528,7 +529,7 @@ static enum sandlot_status add_listed(const struct sandlot_listing *listing, con
                                           .created_at_ms = fields_get_number(record, "created_ms"),
                                           .run_label = label && *label ? label : NULL};
 
-    return id ? listing->add(listing, &listed) : SANDLOT_OK;
+    return id ? listing->add(listing, &listed) : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
 }
 
 static enum sandlot_status local_list(struct sandlot_call *call, void *provider, const char *cursor,
@@ -549,7 +550,7 @@ static enum sandlot_status local_list(struct sandlot_call *call, void *provider,
         uint32_t kind = reply.header.kind;
 
         if (kind == MESSAGE_LISTED)
-            status = add_listed(listing, reply.body);
+            status = add_listed(call, listing, reply.body);
         received_clear(&reply);
         if (kind != MESSAGE_LISTED || status != SANDLOT_OK)
             break;

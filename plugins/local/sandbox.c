@@ -155,6 +155,7 @@ struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, c
     }
     pthread_mutex_init(&sandbox->lock, NULL);
     sandbox->client = client;
+    errno = 0;
     sandbox->id = strdup(id);
     sandbox->folder_fd = open_below(state_fd, "boxes", id, NULL, O_PATH | O_DIRECTORY);
     int connection = sandbox->folder_fd >= 0 ? protocol_connect(sandbox->folder_fd, "socket") : -1;
@@ -163,7 +164,9 @@ struct sandbox *sandbox_open(struct client *client, struct sandlot_call *call, c
         sandbox_give_back(sandbox, connection);
     if (connection >= 0 && sandbox->id && read_record(sandbox, call))
         return sandbox;
-    *status = not_found(state_fd, call, id);
+    /* Who answers is there, though there is no memory for what it is. */
+    *status = connection >= 0 && errno == ENOMEM ? sandlot_fail(call, SANDLOT_INTERNAL, "out of memory")
+                                                 : not_found(state_fd, call, id);
     sandbox_free(sandbox);
     return NULL;
 }

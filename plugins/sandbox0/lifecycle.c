@@ -7,7 +7,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 250, DELETE_TRIES = 20, LABELS = 20, LABEL_MS = 2000 };
+enum { FIRST_PAUSE_MS = 250, MOST_TRIES = 20, LABELS = 20, LABEL_MS = 2000 };
 
 static enum sandlot_status make_no_sense(struct sandlot_call *call, const struct json_error *error)
 {
@@ -16,27 +16,49 @@ static enum sandlot_status make_no_sense(struct sandlot_call *call, const struct
 
 /* ---- deleting --------------------------------------------------------------------------------------------------- */
 
+static enum sandlot_status look_whether_paused(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
+                                               bool *paused)
+{
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_get(call, sandbox0, id, &record);
+
+    *paused = record.phase == PHASE_PAUSED;
+    return status;
+}
+
+/* Sends ORDER to PATTERN of sandbox ID until no other change of it is in the way. PAUSED: or until it is so already;
+ * NULL: that is no reason to stop. */
+static enum sandlot_status order_when_idle(struct sandlot_call *call, struct sandbox0 *sandbox0, struct api_order order,
+                                           const char *pattern, const char *id, bool *paused)
+{
+    int pause_ms = FIRST_PAUSE_MS;
+
+    for (int attempt = 1;; attempt++) {
+        AUTO_RESPONSE struct http_response response = {0};
+
+        order.target = http_target(pattern, id);
+        enum sandlot_status status = api_send(call, sandbox0, &order, &response, NULL);
+
+        if (status != SANDLOT_OK || response.status != 409)
+            return status;
+        if (attempt == MOST_TRIES)
+            return api_refused(call, sandbox0, order.method, SANDBOXES, &response);
+        if (paused)
+            status = look_whether_paused(call, sandbox0, id, paused);
+        if (status == SANDLOT_OK && !(paused && *paused))
+            status = api_pause(call, &pause_ms);
+        if (status != SANDLOT_OK || (paused && *paused))
+            return status;
+    }
+}
+
 /* What is being paused or woken may not be deleted yet. */
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     static const int answers[] = {404, 409, 0};
-    int pause_ms = FIRST_PAUSE_MS;
+    const struct api_order order = {.method = "DELETE", .accepted = answers};
 
-    for (int attempt = 1;; attempt++) {
-        const struct api_order order = {
-            .method = "DELETE", .target = http_target(SANDBOXES "/{}", id), .accepted = answers};
-        AUTO_RESPONSE struct http_response response = {0};
-        AUTO_DOCUMENT struct json_object *answer = NULL;
-        enum sandlot_status status = api_send(call, provider, &order, &response, &answer);
-
-        if (status != SANDLOT_OK || response.status != 409)
-            return status;
-        if (attempt == DELETE_TRIES)
-            return api_refused(call, provider, "DELETE", SANDBOXES, &response);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    return order_when_idle(call, provider, order, SANDBOXES "/{}", id, NULL);
 }
 
 /* ---- listing ---------------------------------------------------------------------------------------------------- */
@@ -109,15 +131,16 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
 
 /* ---- pausing and resuming --------------------------------------------------------------------------------------- */
 
-/* The request is accepted at once; the files are kept when the sandbox is said to be paused. */
+/* The request is accepted at once; the files are kept when the sandbox is said to be paused. One that was refused leads
+ * to nothing. */
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
 {
-    static const int busy[] = {409, 0};
-    const struct api_order order = {
-        .method = "POST", .target = http_target(SANDBOXES "/{}/pause", id), .repeatable = true, .accepted = busy};
-    enum sandlot_status status = api_send(call, provider, &order, NULL, NULL);
+    static const int answers[] = {409, 0};
+    const struct api_order order = {.method = "POST", .repeatable = true, .accepted = answers};
+    bool paused = false;
+    enum sandlot_status status = order_when_idle(call, provider, order, SANDBOXES "/{}/pause", id, &paused);
 
-    return status == SANDLOT_OK ? sandbox_bring(call, provider, id, PHASE_PAUSED) : status;
+    return status == SANDLOT_OK && !paused ? sandbox_bring(call, provider, id, PHASE_PAUSED) : status;
 }
 
 enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id)

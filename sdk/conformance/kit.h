@@ -25,6 +25,7 @@ struct kit {
     const char **parameters;   /* "KEY=VALUE", ended by NULL */
     const char *provider_name; /* as asked for; NULL: the only one, or the first */
     const char *only;          /* one group; NULL: all */
+    const char *probe;         /* how a sandbox tries to reach $host on $port; NULL: by curl */
     const char *report;        /* file for the summary as Markdown; NULL: none */
     int cycles;                /* of the search for leaks */
     bool static_only;
@@ -44,6 +45,9 @@ struct kit {
 /* The name of the configuration in which the provider runs in a process of its own, or in ours. */
 const char *kit_configuration(const struct kit *kit, bool in_process);
 
+/* The same with a credential for example.com, whose value is in SANDLOT_KIT_NETWORK_CREDENTIAL. */
+#define KIT_CREDENTIAL_CONFIGURATION "credential.toml"
+
 /* Which variables have to be set before anything can be tried with the vendor, "A, B" in BUFFER; NULL: none. */
 const char *kit_missing_credentials(const struct kit *kit, char *buffer, size_t size);
 
@@ -62,6 +66,7 @@ void group_lifecycle(const struct kit *kit);
 void group_execute(const struct kit *kit);
 void group_processes(const struct kit *kit);
 void group_ports(const struct kit *kit);
+void group_network(const struct kit *kit);
 void group_operations(const struct kit *kit);
 void group_robustness(const struct kit *kit);
 void group_secrets(const struct kit *kit);

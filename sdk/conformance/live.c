@@ -26,11 +26,16 @@ static void on_message(void *context, enum sandlot_message_level level, const ch
 
 bool live_begin(struct live *live, const struct kit *kit, bool in_process)
 {
+    return live_begin_as(live, kit, kit_configuration(kit, in_process));
+}
+
+bool live_begin_as(struct live *live, const struct kit *kit, const char *configuration)
+{
     AUTO_FREE char *path = NULL;
     struct sandlot_error error = {0};
 
     *live = (struct live){.kit = kit};
-    if (asprintf(&path, "%s/%s", kit->folder, kit_configuration(kit, in_process)) < 0)
+    if (asprintf(&path, "%s/%s", kit->folder, configuration) < 0)
         return tap_check(false, "the runtime opens", "memory", "none is left", "Free some and run it again.");
     struct sandlot_options options = {
         .size = sizeof(options), .config_file = path, .no_environment_files = true, .message = on_message};

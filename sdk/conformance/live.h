@@ -16,6 +16,8 @@ struct live {
 
 /* Opens the runtime, with the provider in a process of its own or in this one. False: that was told as a result. */
 bool live_begin(struct live *live, const struct kit *kit, bool in_process);
+/* The same with CONFIGURATION, a file of the run's folder. */
+bool live_begin_as(struct live *live, const struct kit *kit, const char *configuration);
 void live_end(struct live *live);
 
 /* The options of a session with the provider and its parameters. */

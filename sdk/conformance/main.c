@@ -25,6 +25,7 @@ static const struct group groups[] = {
     {"execute", group_execute, LIVE_QUIET_S, true, false},
     {"processes", group_processes, LIVE_QUIET_S, true, false},
     {"ports", group_ports, LIVE_QUIET_S, true, false},
+    {"network", group_network, LIVE_QUIET_S, true, false},
     {"operations", group_operations, LIVE_QUIET_S, true, false},
     {"robustness", group_robustness, LIVE_QUIET_S, true, false},
     {"secrets", group_secrets, LIVE_QUIET_S, false, false},

@@ -19,7 +19,9 @@ static const char usage[] =
     "  --provider NAME    which provider of the file (the first)\n"
     "  --param KEY=VALUE  a parameter of the provider; may be given several times\n"
     "  --static           look at the file only: no sandboxes\n"
-    "  --only GROUP       static, table, lifecycle, execute, processes, ports, operations, robustness or secrets\n"
+    "  --only GROUP       static, table, lifecycle, execute, processes, ports, network, operations, robustness\n"
+    "                     or secrets\n"
+    "  --probe COMMAND    how a sandbox tries to reach \"$host\" on \"$port\": 0 if it does (curl)\n"
     "  --cycles N         how often to use a sandbox in the search for leaks (300)\n"
     "  --in-process       load the provider into this program, for a debugger\n"
     "  --report FILE      write the summary as Markdown too\n"
@@ -35,8 +37,8 @@ static int complain(const char *what, const char *word)
 
 static bool is_group(const char *name)
 {
-    static const char *const names[] = {"static", "table",      "lifecycle",  "execute", "processes",
-                                        "ports",  "operations", "robustness", "secrets"};
+    static const char *const names[] = {"static", "table",   "lifecycle",  "execute",    "processes",
+                                        "ports",  "network", "operations", "robustness", "secrets"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)
@@ -79,6 +81,9 @@ static int take_option(int option, const char *value, struct kit *kit, size_t *p
     case 'i':
         kit->in_process = true;
         return -1;
+    case 'b':
+        kit->probe = value;
+        return -1;
     case 'r':
         kit->report = value;
         return -1;
@@ -105,15 +110,11 @@ static int take_file(int count, char **words, struct kit *kit)
 int options_read(int count, char **words, struct kit *kit)
 {
     static const struct option options[] = {
-        {"provider", required_argument, NULL, 'p'},
-        {"param", required_argument, NULL, 'P'},
-        {"static", no_argument, NULL, 's'},
-        {"only", required_argument, NULL, 'o'},
-        {"cycles", required_argument, NULL, 'c'},
-        {"in-process", no_argument, NULL, 'i'},
-        {"report", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"provider", required_argument, NULL, 'p'}, {"param", required_argument, NULL, 'P'},
+        {"static", no_argument, NULL, 's'},         {"only", required_argument, NULL, 'o'},
+        {"cycles", required_argument, NULL, 'c'},   {"in-process", no_argument, NULL, 'i'},
+        {"probe", required_argument, NULL, 'b'},    {"report", required_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     static char name[] = "sandlot plugin check"; /* for getopt's messages */
     size_t parameter_count = 0;

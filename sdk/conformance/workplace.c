@@ -19,7 +19,7 @@ static void put_string(FILE *file, const char *text)
     fputc('"', file);
 }
 
-static bool write_configuration(const struct kit *kit, const char *name, const char *isolation)
+static bool write_configuration(const struct kit *kit, const char *name, const char *isolation, const char *more)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FREE char *class_path = NULL;
@@ -33,7 +33,7 @@ static bool write_configuration(const struct kit *kit, const char *name, const c
         return false;
     fprintf(file, "[sandboxes.providers.%s]\nclass_path = ", kit->provider->name);
     put_string(file, class_path);
-    fprintf(file, "\nisolation = \"%s\"\n", isolation);
+    fprintf(file, "\nisolation = \"%s\"\n%s", isolation, more);
     return fclose(file) == 0;
 }
 
@@ -54,6 +54,8 @@ static const char *isolation_of(const struct kit *kit)
 
 bool workplace_make(struct kit *kit)
 {
+    static const char credential[] = "[[network.credentials]]\nhost = \"example.com\"\nheader = \"X-Sandlot-Kit\"\n"
+                                     "env = \"SANDLOT_KIT_NETWORK_CREDENTIAL\"\n";
     const char *parent = getenv("TMPDIR");
 
     snprintf(kit->folder, sizeof(kit->folder), "%s/sandlot-plugin-check-XXXXXX",
@@ -66,8 +68,11 @@ bool workplace_make(struct kit *kit)
     }
     if (!kit->provider || !note_value(kit->provider, "symbol"))
         return true;
-    if (write_configuration(kit, "process.toml", isolation_of(kit)) &&
-        write_configuration(kit, "in_process.toml", "none") && move_state(kit))
+    if (write_configuration(kit, "process.toml", isolation_of(kit), "") &&
+        write_configuration(kit, "in_process.toml", "none", "") &&
+        write_configuration(kit, KIT_CREDENTIAL_CONFIGURATION, kit->in_process ? "none" : isolation_of(kit),
+                            credential) &&
+        move_state(kit))
         return true;
     fprintf(stderr, "sandlot plugin check: cannot write below %s: %s; make room there\n", kit->folder, strerror(errno));
     return false;

@@ -174,6 +174,8 @@ static bool keep_answer(const struct exchange *exchange, struct http_attempt *at
     clock_gettime(CLOCK_REALTIME, &now);
     response->retry_ms = http_retry_after(response->headers, response->headers_length,
                                           (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    if (response->retry_ms < 0 && (response->status == 429 || response->status == 503))
+        response->retry_ms = http_retry_told(response->body, response->length);
     return true;
 }
 

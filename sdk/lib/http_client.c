@@ -377,11 +377,15 @@ enum sandlot_status http_client_open(struct sandlot_call *call, const struct htt
     if (!curl_ready)
         return sandlot_fail(call, SANDLOT_INTERNAL, "libcurl could not be set up; check its installation");
     CURLU *url = curl_url();
-    bool valid =
-        url && options->base_url && curl_url_set(url, CURLUPART_URL, options->base_url, 0) == CURLUE_OK &&
-        (strncasecmp(options->base_url, "http://", 7) == 0 || strncasecmp(options->base_url, "https://", 8) == 0);
+    CURLUcode read =
+        url && options->base_url ? curl_url_set(url, CURLUPART_URL, options->base_url, 0) : CURLUE_MALFORMED_INPUT;
+    bool valid = read == CURLUE_OK && (strncasecmp(options->base_url, "http://", 7) == 0 ||
+                                       strncasecmp(options->base_url, "https://", 8) == 0);
 
     curl_url_cleanup(url);
+    if (!url || read == CURLUE_OUT_OF_MEMORY)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a connection to %s; free some",
+                            options->service);
     if (!valid)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "the address of %s is no http:// or https:// URL; write it with its scheme (parameter "

@@ -1,6 +1,7 @@
 #include "http_client.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/json.h>
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -150,4 +151,14 @@ int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
     if (first < 0)
         first = named;
     return first >= 0 ? first : others;
+}
+
+int64_t http_retry_told(const char *body, size_t length)
+{
+    AUTO_DOCUMENT struct json_object *document = json_read_document(body, length, NULL);
+    double seconds = -1;
+
+    if (document)
+        json_find_number(document, "retry_after", &seconds, NULL);
+    return seconds >= 0 && seconds <= INT32_MAX ? (int64_t)(seconds * SECOND) : -1;
 }

@@ -69,7 +69,7 @@ passes "without a fault: robustness" --only robustness --cycles 60 --param folde
         '^ok [0-9]* - lifecycle: all of it # SKIP set CONFORMANCE_FAULTY_KEY$' "$scratch/tap"
     check "nothing fails then" test "$status" = 0
     check "and the result says what is missing" grep -qxF \
-        '# result: incomplete (lifecycle, execute, processes, ports, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
+        '# result: incomplete (lifecycle, execute, processes, ports, network, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
     check "in the report too" grep -q '^- result: \*\*incomplete\*\* (lifecycle, .* not run: set CONFORMANCE_FAULTY_KEY)$' "$scratch/report.md"
     check "which has a row for each" grep -qxF '| operations | not run: set CONFORMANCE_FAULTY_KEY | | |' "$scratch/report.md"
     exit "$failures"
@@ -106,7 +106,7 @@ finds "no note" "static: a note" --static "$BUILD/tests/plugins/no_note.so"
 finds "a crash when it is loaded" "static: it loads with all symbols bound" --static "$BUILD/tests/plugins/crashes_loading.so"
 
 finds "one that never loads" "static: it loads with all symbols bound" "$BUILD/tests/plugins/hangs_loading.so"
-check "no other group tries" test "$(grep -c '# SKIP loading the library does not end$' "$scratch/tap")" = 8
+check "no other group tries" test "$(grep -c '# SKIP loading the library does not end$' "$scratch/tap")" = 9
 finds "nor does a group that was asked for" "loading: it comes to an end" --only table "$BUILD/tests/plugins/hangs_loading.so"
 "$BUILD/tests/local/without" pidfd_open -- "$kit" --only table --param folder="$scratch/boxes" "$faulty" >"$scratch/tap" 2>/dev/null
 check "without pidfd_open, that is the error" grep -q "came: 'it cannot be started and watched: Function not implemented'" "$scratch/tap"
@@ -133,6 +133,35 @@ fault "creating takes its time" "lifecycle: the provider itself: create with a d
 fault "all sandboxes are one" "lifecycle: two sandboxes at once" shares lifecycle
 fault "deleting does nothing" "lifecycle: attach to a deleted sandbox|lifecycle: closing deletes what the session made|lifecycle: its sandbox is deleted|leftovers: the vendor lists none of them any more" never_deletes lifecycle
 fault "listings without sandboxes" "lifecycle: a new sandbox is listed|lifecycle: its state is a word in lower case|lifecycle: the run label is listed" uncounted lifecycle
+
+# ---- what a sandbox reaches ----
+# The walls of the faulty one are lines in a file; this says what they let through.
+cat >"$scratch/probe" <<'END'
+[ -e "$PWD.network" ] || exit 1
+while read -r kind text only; do
+    case $kind in
+        open) exit 0 ;;
+        host) [ "$host" = "$text" ] ;;
+        below) [ "$host" != "${host%."$text"}" ] ;;
+        cidr) [ "$host/32" = "$text" ] ;;
+    esac || continue
+    [ "$only" = "$port" ] || { [ "$only" = 0 ] && { [ "$port" = 80 ] || [ "$port" = 443 ]; }; } || continue
+    exit 0
+done <"$PWD.network"
+exit 1
+END
+walls=(--probe "export host port; sh '$scratch/probe'")
+passes "walls that hold" --only network "${walls[@]}" --param folder="$scratch/boxes" "$faulty"
+check "with none skipped" test -z "$(grep SKIP "$scratch/tap")"
+wall() { fault "$1" "$2" "$3" network "${walls[@]}"; }
+wall "no walls at all" "network: off: example.com:443 is not reached|network: off: example.net:80 is not reached|network: off: 1.1.1.1:443 is not reached|network: hosts: example.org:443 is not reached|network: hosts: example.net:443 is not reached|network: hosts: 1.1.1.1:443 is not reached|network: changed: example.com:443 is not reached|network: changed to off: example.net:443 is not reached|network: one port: example.com:80 is not reached|network: addresses: 1.0.0.1:443 is not reached|network: addresses: example.com:443 is not reached|network: a credential: www.example.org:443 is not reached" no_walls
+wall "a wildcard that covers the name itself" "network: hosts: example.org:443 is not reached" bare_too
+wall "one port is all" "network: one port: example.com:80 is not reached" any_port
+wall "more than the address" "network: addresses: 1.0.0.1:443 is not reached" near_too
+wall "a change that changes nothing" "network: changed: example.net:443 is reached|network: changed: example.com:443 is not reached" stands_still
+wall "a secret in the sandbox" "network: a credential: its value is not in the sandbox" secret_inside
+passes "a provider without any word" --only network "$scratch/minimal/minimal.so"
+check "says so" grep -q '# SKIP the provider announces no word of it$' "$scratch/tap"
 
 mkdir "$scratch/fake"
 passes "pausing, snapshots and forks" --only lifecycle --param folder="$scratch/fake" "$BUILD/tests/plugins/fake.so"

@@ -108,6 +108,62 @@ static bool make(const struct faulty *faulty, const char *id, const char *label)
     return (symlink(label, beside) == 0 || errno == EEXIST) && (mkdir(path, 0755) == 0 || errno == EEXIST);
 }
 
+/* The walls of a sandbox are lines in a file beside it, which the test's probe reads. */
+static void write_entry(const struct faulty *faulty, FILE *file, const struct sandlot_network_entry *entry)
+{
+    static const char *const kinds[] = {"", "host", "below", "cidr"};
+    const unsigned int port = is(faulty, "any_port") ? 0 : entry->port;
+
+    fprintf(file, "%s %s %u\n", kinds[entry->kind], entry->text, port);
+    if (entry->kind == SANDLOT_NETWORK_BELOW && is(faulty, "bare_too"))
+        fprintf(file, "host %s %u\n", entry->text, port);
+    if (entry->kind == SANDLOT_NETWORK_CIDR && is(faulty, "near_too"))
+        fprintf(file, "cidr 1.0.0.1/32 %u\n", port);
+}
+
+static bool write_walls(const struct faulty *faulty, const char *path, const struct sandlot_network *network)
+{
+    char beside[PATH_SIZE];
+    char secret[PATH_SIZE];
+
+    if (!network || snprintf(beside, sizeof(beside), "%s.network", path) >= (int)sizeof(beside) ||
+        snprintf(secret, sizeof(secret), "%s/secret", path) >= (int)sizeof(secret))
+        return !network;
+    FILE *file = fopen(beside, "we");
+
+    if (!file)
+        return false;
+    if (network->mode == SANDLOT_NETWORK_OPEN || is(faulty, "no_walls"))
+        fputs("open - 0\n", file);
+    for (size_t i = 0; i < network->entry_count; i++)
+        write_entry(faulty, file, &network->entries[i]);
+    for (size_t i = 0; i < network->credential_count; i++)
+        fprintf(file, "host %s 443\n", network->credentials[i].host);
+    FILE *leak = network->credential_count > 0 && is(faulty, "secret_inside") ? fopen(secret, "we") : NULL;
+
+    if (leak) {
+        fputs(network->credentials[0].value, leak);
+        fclose(leak);
+    }
+    return fclose(file) == 0;
+}
+
+static bool wall_in(const struct faulty *faulty, const char *id, const struct sandlot_create *request)
+{
+    char path[PATH_SIZE];
+
+    path_of(faulty, id, path);
+    return write_walls(faulty, path, SANDLOT_HAS(request, network) ? request->network : NULL);
+}
+
+static enum sandlot_status faulty_set_network(struct sandlot_call *call, void *provider, void *sandbox,
+                                              const struct sandlot_network *network)
+{
+    return is(provider, "stands_still") || write_walls(provider, sandbox, network)
+               ? SANDLOT_OK
+               : sandlot_fail(call, SANDLOT_INTERNAL, "cannot write the walls: %s", strerror(errno));
+}
+
 static enum sandlot_status check_key(struct sandlot_call *call, const struct faulty *faulty)
 {
     const char *key = call->host->environment(call, "CONFORMANCE_FAULTY_KEY");
@@ -189,7 +245,7 @@ static enum sandlot_status faulty_get_or_create(struct sandlot_call *call, void 
         (sandlot_cancelled(call) || sandlot_remaining_ms(call, 1000) < 10))
         return give_up(call, faulty, id, request->run_label ? request->run_label : "");
     if (!request->sandbox_id)
-        return make(faulty, id, request->run_label ? request->run_label : "")
+        return make(faulty, id, request->run_label ? request->run_label : "") && wall_in(faulty, id, request)
                    ? attach(call, faulty, id, sandbox)
                    : sandlot_fail(call, SANDLOT_EXHAUSTED, "cannot make %s: %s", id, strerror(errno));
     if (!is_sandbox(faulty, request->sandbox_id) &&
@@ -227,6 +283,8 @@ static enum sandlot_status faulty_delete(struct sandlot_call *call, void *provid
                                           : SANDLOT_OK;
     path_of(faulty, id, path);
     if (snprintf(beside, sizeof(beside), "%s.label", path) < (int)sizeof(beside))
+        unlink(beside);
+    if (snprintf(beside, sizeof(beside), "%s.network", path) < (int)sizeof(beside))
         unlink(beside);
     return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0
                ? SANDLOT_OK
@@ -487,10 +545,12 @@ static const struct sandlot_provider conformance_faulty_provider = {
     .delete_sandbox = faulty_delete,
     .list = faulty_list,
     .execute = faulty_execute,
+    .set_network = faulty_set_network,
 };
 
-#define CONFORMANCE_FAULTY_METADATA(M)                         \
-    M(description, "Breaks one promise on request, for tests") \
-    M(capabilities, "list streaming")                          \
+#define CONFORMANCE_FAULTY_METADATA(M)                                                     \
+    M(description, "Breaks one promise on request, for tests")                             \
+    M(capabilities, "list streaming network-open network-off network-hosts network-ports") \
+    M(capabilities, "network-cidrs network-credentials network-live")                      \
     M(credentials, "CONFORMANCE_FAULTY_KEY")
 SANDLOT_ENTRY_POINT(conformance_faulty, CONFORMANCE_FAULTY_METADATA, CONFORMANCE_FAULTY_PARAMETERS);

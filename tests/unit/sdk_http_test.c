@@ -49,6 +49,10 @@ static void answer_retry(struct peer *peer, const char *what)
         first_fails(peer, 1, 429, headers);
     } else if (strcmp(what, "ms") == 0) {
         first_fails(peer, 1, 503, "Retry-After-Ms: 300\r\n");
+    } else if (strcmp(what, "body") == 0) {
+        tries++;
+        peer_answer(peer, tries == 1 ? 429 : 200, "",
+                    tries == 1 ? "{\"error\":\"slow down\",\"retry_after\":1}" : "at last");
     } else if (strcmp(what, "half-minute") == 0) { /* longer than any test waits */
         first_fails(peer, 9, 429, "Retry-After: 30\r\n");
     } else if (strcmp(what, "long") == 0) {
@@ -338,7 +342,7 @@ static void test_retry_after(void **state)
     static const struct {
         const char *target;
         int64_t least_ms;
-    } cases[] = {{"/retry/seconds", 1000}, {"/retry/date", 0}, {"/retry/ms", 300}};
+    } cases[] = {{"/retry/seconds", 1000}, {"/retry/date", 0}, {"/retry/ms", 300}, {"/retry/body", 1000}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -320,15 +320,15 @@ $(requests_show)"
 # The group "execute" is left out: it looks at the clock, and what the tables say of commands is more.
 vendor_kit() {
     local group
-    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle "robustness --cycles 5" secrets table; do
+    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle "robustness --cycles 5" secrets table network; do
         # shellcheck disable=SC2086 # a group and its options
         part kit_group $group
     done
 }
 kit_group() { # GROUP OPTION...
-    local library=$BUILD/builtins/$vendor.so name="conformance: $*"
+    local library=$BUILD/builtins/$vendor.so name="conformance: $*" probe='curl -sgp -m 60 -x http://127.0.0.1:3128 "http://$host:$port/"'
     [ -e "$library" ] || library=$BUILD/plugins/$vendor.so
-    if timeout -k 5 900 "$SANDLOT" plugin check --only "$@" "$library" "${provider[@]:2}" >"$scratch/kit" 2>"$scratch/err" </dev/null &&
+    if timeout -k 5 900 "$SANDLOT" plugin check --probe "$probe" --only "$@" "$library" "${provider[@]:2}" >"$scratch/kit" 2>"$scratch/err" </dev/null &&
         grep -q "^# result: passed (only: $1)" "$scratch/kit"; then
         ok "$name"
     else
@@ -357,7 +357,8 @@ readonly ok=0 not_found=1 auth=2 invalid=3 unsupported=4
 
 # ---- no memory -------------------------------------------------------------------------------------------------------
 
-# vendor_starved: memory runs out while the provider works, see common/starved.c; at more places where everything is asked for
+# vendor_starved: memory runs out while the provider works, see common/starved.c; at more places where everything is asked for.
+# What parameters it needs besides base_url is in the environment, as PARAMETER_NAME.
 vendor_starved() { part starved; }
 starved() {
     local library=$BUILD/builtins/$vendor.so stride=53

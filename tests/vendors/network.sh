@@ -4,6 +4,8 @@
 #
 #   vendor_network [FUNCTION...]    the table, and what is the vendor's own
 #
+# Where a service knows single addresses and no networks, network_narrow is true.
+#
 # A box reaches what its emulator lets through (common/outside.mjs). A vendor's functions may use all below.
 
 vendor_network() { part network_table "$@"; }
@@ -14,6 +16,8 @@ network_table() { # FUNCTION...
     for step in network_refused network_off network_lists network_numbers network_open network_secret network_pauses "$@"; do "$step"; done
     service_empty "nothing is left at the service after the network"
 }
+# Sets $network, the address or network that is allowed.
+narrow() { if [ "${network_narrow:-false}" = true ]; then network=198.51.100.7; else network=198.51.100.0/24; fi; }
 able() { [[ $network_able = *" network-$1 "* ]]; }
 
 with_allow() { ALLOW=b.example "$@"; }
@@ -80,10 +84,11 @@ network_off() {
 
 # Names and networks in one policy, where both can be held; then the living sandbox gets others.
 network_lists() {
-    local entries=() names=(a.example:443 below.b.example:443 low.below.b.example:443) others=(b.example:443 c.example:443 evila.example:443)
+    local network entries=() names=(a.example:443 below.b.example:443 low.below.b.example:443) others=(b.example:443 c.example:443 evila.example:443)
     able hosts || return
     entries=(--allow a.example --allow '*.b.example')
-    if able cidrs; then entries+=(--allow 198.51.100.0/24); fi
+    narrow
+    if able cidrs; then entries+=(--allow "$network"); fi
     made_allowed "${entries[@]}" || return
     reach "on the list" "$id" yes "${names[@]}"
     reach "not on the list" "$id" no "${others[@]}" 203.0.113.7:443
@@ -127,8 +132,10 @@ network_changes_mode() { # ID
 
 # Networks alone.
 network_numbers() {
+    local network
     able cidrs || return
-    made_allowed --allow 198.51.100.0/24 --allow 203.0.113.5 || return
+    narrow
+    made_allowed --allow "$network" --allow 203.0.113.5 || return
     reach "networks alone" "$id" yes 198.51.100.7:443 203.0.113.5:443
     reach "networks alone" "$id" no 203.0.113.6:443 a.example:443
     gone "$id"

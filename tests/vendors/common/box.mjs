@@ -336,6 +336,7 @@ class Box {
                 callback(problem);
             },
         });
+        stream.on('error', () => {}); // whoever reads it hears of that; it may be nobody any more
         this.#channels.set(channel, {
             data: (_, bytes) => {
                 owed += bytes.length;

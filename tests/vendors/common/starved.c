@@ -17,6 +17,7 @@ struct json_object;
 struct json_tokener;
 struct archive;
 struct archive_entry;
+struct wslay_queue;
 
 static void count_on(const long *left)
 {
@@ -24,8 +25,8 @@ static void count_on(const long *left)
 }
 
 /*
- * Neither the parser of json-c 0.16 nor the strings of libarchive survive a lack of memory, and nothing around them can
- * help: they are left out.
+ * Neither the parser of json-c 0.16 nor the strings of libarchive survive a lack of memory, and libwslay forgets to
+ * free what it could not append; nothing around them can help: they are left out.
  */
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name,bugprone-macro-parentheses)
 #define LEFT_OUT(result, name, parameters, statement)                                 \
@@ -43,10 +44,15 @@ LEFT_OUT(struct json_object *, json_tokener_parse_ex, (struct json_tokener * tok
          return next(tokener, text, length))
 LEFT_OUT(int, archive_write_header, (struct archive * archive, struct archive_entry *entry),
          return next(archive, entry))
+LEFT_OUT(int, wslay_queue_push, (struct wslay_queue * queue, void *data), return next(queue, data))
+LEFT_OUT(int, archive_read_next_header, (struct archive * archive, struct archive_entry **entry),
+         return next(archive, entry))
 LEFT_OUT(void, archive_entry_set_pathname, (struct archive_entry * entry, const char *name), next(entry, name))
 // NOLINTEND(readability-inconsistent-declaration-parameter-name,bugprone-macro-parentheses)
 
-enum { MOST_ALLOCATIONS = 20000, BYTES = 70000 };
+#define LABELS "sandlot-starved-%u"
+
+enum { MOST_ALLOCATIONS = 20000, BYTES = 70000, LABEL = 41 };
 
 static const char word[] = "starved";
 
@@ -160,17 +166,36 @@ static void call_is_over(void)
 
 /* ---- one call of each, and whether what it reports is so ---- */
 
+static unsigned created; /* how often that was asked for */
+
 static enum sandlot_status create(struct sandlot_call *call, const char *id, void **sandbox)
 {
-    static unsigned number;
-    char label[41];
+    char label[LABEL];
 
-    snprintf(label, sizeof(label), "sandlot-starved-%u", number++);
+    snprintf(label, sizeof(label), LABELS, created++);
     const struct sandlot_label labels[] = {{"sandlot", "1"}, {"sandlot-run", label}};
     const struct sandlot_create request = {
         .size = sizeof(request), .sandbox_id = id, .run_label = label, .labels = labels, .label_count = 2};
 
     return scene.table->get_or_create(call, scene.provider, &request, sandbox);
+}
+
+static enum sandlot_status on_lost(const struct sandlot_listing *lost, const struct sandlot_listed *listed)
+{
+    if (listed->run_label && strcmp(listed->run_label, lost->context) == 0)
+        snprintf(seen.id, sizeof(seen.id), "%s", listed->id);
+    return SANDLOT_OK;
+}
+
+/* As the host does with what was made, whose id was lost with the answer: its label finds it. */
+static void find_lost(struct sandlot_call *call)
+{
+    char label[LABEL];
+    const struct sandlot_listing lost = {.size = sizeof(lost), .context = label, .add = on_lost, .next = on_next};
+
+    snprintf(label, sizeof(label), LABELS, created - 1);
+    if (scene.table->list)
+        scene.table->list(call, scene.provider, NULL, &lost);
 }
 
 static enum sandlot_status try_create(struct sandlot_call *call)
@@ -183,6 +208,8 @@ static enum sandlot_status try_create(struct sandlot_call *call)
         scene.table->release(scene.provider, sandbox);
     struct sandlot_call again = begin();
 
+    if (status != SANDLOT_OK && !*seen.id)
+        find_lost(&again);
     if (*seen.id)
         scene.table->delete_sandbox(&again, scene.provider, seen.id);
     return status;
@@ -348,27 +375,47 @@ static bool leave_scene(void)
     return gone;
 }
 
+/* What is called. */
+struct row {
+    const char *name;
+    enum sandlot_status (*attempt)(struct sandlot_call *call);
+    bool there;
+    long slower; /* what takes a service long is asked for less often */
+};
+
+/* Each of them once, with memory for all: what libraries make once for ever is there then, and what the provider cannot
+ * do in this way is known. */
+static bool warm_up(const char *base_url, struct row *rows, size_t count)
+{
+    bool works = set_scene(base_url);
+
+    for (size_t i = 0; works && i < count; i++) {
+        struct sandlot_call call = begin();
+
+        memset(&seen, 0, sizeof(seen));
+        rows[i].there = rows[i].there && rows[i].attempt(&call) != SANDLOT_UNSUPPORTED;
+    }
+    return works && leave_scene();
+}
+
 static bool sweep_all(const char *base_url, long stride)
 {
     const struct sandlot_provider *table = scene.table;
-    const struct {
-        const char *name;
-        enum sandlot_status (*attempt)(struct sandlot_call *call);
-        bool there;
-        long slower; /* what takes a service long is asked for less often */
-    } rows[] = {{"get_or_create of an id", try_attach, true, 1},
-                {"get_or_create", try_create, true, 8},
-                {"list", try_list, table->list, 1},
-                {"execute", try_execute, table->execute, 1},
-                {"upload", try_upload, table->upload, 1},
-                {"download", try_download, table->download, 1},
-                {"list_snapshots", try_list_snapshots, table->list_snapshots, 1},
-                {"delete_snapshot", try_delete_snapshot, table->delete_snapshot, 1},
-                {"pause", try_pause, table->pause, 4},
-                {"resume", try_resume, table->resume, 4},
-                {"delete_sandbox", try_delete, true, 1}};
-    bool sound = true;
+    struct row rows[] = {{"get_or_create of an id", try_attach, true, 1},
+                         {"get_or_create", try_create, true, 8},
+                         {"list", try_list, table->list, 1},
+                         {"execute", try_execute, table->execute, 1},
+                         {"upload", try_upload, table->upload, 1},
+                         {"download", try_download, table->download, 1},
+                         {"list_snapshots", try_list_snapshots, table->list_snapshots, 1},
+                         {"delete_snapshot", try_delete_snapshot, table->delete_snapshot, 1},
+                         {"pause", try_pause, table->pause, 4},
+                         {"resume", try_resume, table->resume, 4},
+                         {"delete_sandbox", try_delete, true, 1}};
+    bool sound = warm_up(base_url, rows, sizeof(rows) / sizeof(rows[0]));
 
+    if (!sound)
+        printf("not ok everything, with memory for all\n# %s\n", seen.why);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const long before = atomic_load(&allocated);
 
@@ -385,8 +432,7 @@ static bool sweep_all(const char *base_url, long stride)
         }
         const long more = atomic_load(&allocated) - before;
 
-        /* What a library makes once for ever comes with the first. */
-        if (i > 0 && more > 0) {
+        if (more > 0) {
             printf("not ok %s leaves nothing\n# %ld blocks\n", rows[i].name, more);
             sound = false;
         }
@@ -397,10 +443,12 @@ static bool sweep_all(const char *base_url, long stride)
 
 int main(int count, char **words)
 {
+    static char lines[BUFSIZ]; /* or the first one would be an allocation of ours */
     struct sandlot_call call = begin();
     void *library = count == 5 ? dlopen(words[1], RTLD_NOW | RTLD_GLOBAL) : NULL;
     sandlot_entry entry = NULL;
 
+    setvbuf(stdout, lines, _IOLBF, sizeof(lines));
     if (library)
         *(void **)&entry = dlsym(library, words[2]);
     scene.table = entry ? entry(&call) : NULL;

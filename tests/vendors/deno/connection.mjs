@@ -75,11 +75,17 @@ export class Connection {
 
     // ---- streams of the client
 
+    #begin(id) {
+        const stream = new Readable({ highWaterMark: 1 << 20, read: () => this.socket.resume() });
+        stream.on('error', () => {}); // whoever reads it hears of that; it may be nobody yet
+        this.#streams.set(id, stream);
+    }
+
     #notified(method, params) {
         const action = method.startsWith(STREAM) ? method.slice(STREAM.length) : '';
         const stream = this.#streams.get(params?.streamId);
         if (action === 'cancel') return void this.#cancelled.add(params.streamId);
-        if (action === 'start' && !stream) return void this.#streams.set(params.streamId, new Readable({ highWaterMark: 1 << 20, read: () => this.socket.resume() }));
+        if (action === 'start' && !stream) return this.#begin(params.streamId);
         if (!stream || !['enqueue', 'end', 'error'].includes(action)) return this.socket.close(4001, `unexpected ${method}`);
         if (action === 'enqueue') {
             const { data } = zod.decode(schema.streamEnqueueSchema, params);

@@ -27,13 +27,15 @@ late=
 stalling='{"slow_ms":600000}' # the handshake passes, and then nothing comes
 
 snapshot_refused='volumes alone'
+network_narrow=true
 # Its own limits, and the form that it wants.
 deno_network() {
     not_held "one port below a name" '*.b.example:8443' --allow '*.b.example:8443'
+    not_held "a network" 198.51.100.0/24 --allow 198.51.100.0/24
     usage "its own parameter beside a policy" "parameter allow_net and a network policy" create "${provider[@]}" --network open --param 'allow_net=[]'
     usage "hosts of secrets" "parameter secrets and" create "${provider[@]}" --network off --param 'secrets={"A":{"hosts":["a.example"],"value":"x"}}'
-    made_allowed --allow a.example --allow '*.b.example' || return
-    check "the ports that are meant are said" state_is '.sandboxes[0].config.allow_net == ["a.example:80", "a.example:443", "*.b.example"]'
+    made_allowed --allow a.example --allow '*.b.example' --allow 2001:db8::7 --allow 198.51.100.7:8443 || return
+    check "the ports that are meant are said" state_is '.sandboxes[0].config.allow_net == ["a.example:80", "a.example:443", "*.b.example", "[2001:db8::7]:80", "[2001:db8::7]:443", "198.51.100.7:8443"]'
     gone "$id"
 }
 
@@ -51,5 +53,6 @@ vendor_counts 1 1 1 1 1 1 1 1 1 2 2
 vendor_network deno_network
 vendor_faults
 [ "$extent" = quick ] || vendor_rows # which ask more of the core than of a provider
+vendor_starved
 parts_run
 vendor_sound

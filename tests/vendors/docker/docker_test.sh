@@ -31,6 +31,8 @@ docker_network() {
 }
 
 input_streams=true # with the command
+export PARAMETER_image=debian:stable
+vendor_starved
 vendor_lifecycle
 vendor_network docker_network
 vendor_faults

@@ -202,6 +202,7 @@ async function getArchive(request) {
     const pack = tar.pack();
     const entry = pack.entry({ name: path.slice(path.lastIndexOf('/') + 1), size, mode: status?.mode & 0o777 || 0o644 });
     stream.pipe(entry);
+    entry.on('error', () => {}); // whoever asked has gone
     entry.on('finish', () => pack.finalize());
     const about = Buffer.from(JSON.stringify({ name: path, size, mode: 420, mtime: new Date().toISOString(), linkTarget: '' })).toString('base64');
     return { headers: { 'content-type': 'application/x-tar', 'x-docker-container-path-stat': about }, stream: pack };

@@ -57,6 +57,11 @@ vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_network e2b_network
 vendor_faults
+starved_there() {
+    export PARAMETER_sandbox_url=$url
+    starved
+}
+part starved_there
 vendor_rows
 part results_rows
 parts_run

@@ -84,6 +84,13 @@ parameters() {
     made_with --param ttl_s=0 --param hard_ttl_s=0 || return
     check "no end asked: the longest" state_is '.sandboxes[0].timeout == 86400'
     gone "$id"
+    faults '[{"method":"POST","path":"/v2/sandboxes$","times":1,"action":{"status":429,"headers":{"retry-after":"0"},"body":{"code":429,"message":"slow down"}}}]'
+    made && check "a refusal that may be repeated at once" live_is 1
+    gone "$id"
+    made_with --param 'network={"allowOut":["a.example"],"denyOut":["0.0.0.0/0"],"rules":{"a.example":[{"transform":{"headers":{"X-Own":"1"}}}]}}' || return
+    json "a change that would lose the user's own rules" 1 '.error == "not_supported"' network allow "${provider[@]}" "$id" b.example
+    check "which are still there" state_is '.sandboxes[0].network.rules | keys == ["a.example"]'
+    gone "$id"
     requests_reset
     usage "waking what was deleted" auto_pause create "${provider[@]}" --param auto_resume=true
     usage "waking without memory" keep_memory create "${provider[@]}" --param auto_resume=true --param auto_pause=true --param keep_memory=false

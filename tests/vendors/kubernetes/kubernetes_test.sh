@@ -44,5 +44,7 @@ kubernetes_network() {
 vendor_network kubernetes_network
 # As kubectl does, whose exec and cp look at the pod first.
 vendor_counts 3 2 2 3 2 2 21 21 1 1 5
+export PARAMETER_engine=pods
+vendor_starved
 parts_run
 vendor_sound

@@ -439,9 +439,24 @@ connections() {
     check "and the forwarding" test "$?" = 3
 }
 
+# 409 is not always that the name is taken: others may have changed what the request counts on, as a quota does.
+conflicts() {
+    faults '[{"method":"POST","path":"/pods$","times":2,"action":{"status":409,"body":{"kind":"Status","status":"Failure","reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas: the object has been modified","code":409}}}]'
+    requests_reset
+    run -q create "${provider[@]}"
+    id=$out
+    check "a creation in conflict with others" test "$status" = 0
+    check "is asked for again" test "$(requests_show | grep -c '^POST .*/pods ')" = 3
+    faults '[{"method":"POST","path":"/pods$","times":-1,"action":{"status":409,"body":{"kind":"Status","status":"Failure","reason":"Conflict","message":"modified again","code":409}}}]'
+    json "and not for ever" 3 '.error == "sandbox_not_found" or (.message | contains("modified") or contains("not found"))' create "${provider[@]}"
+    faults '[]'
+    gone "$id"
+    service_empty "nothing is left of conflicts"
+}
+
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
-parts configurations programs watches shapes deadlines terminals connections not_installed
+parts conflicts configurations programs watches shapes deadlines terminals connections not_installed
 prepare=(true)
 part rights
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get)

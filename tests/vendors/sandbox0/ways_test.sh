@@ -163,7 +163,9 @@ claims() {
     check "a template that is not ready is waited for" test "$(sent 'POST /api/v1/sandboxes ')" = 3
     gone "$id"
     faults '[{"method":"POST","path":"sandboxes$","times":1,"action":{"status":429,"body":{"error":"rate limit exceeded","retry_after":2}}}]'
+    requests_reset
     made && ok "too many requests: asked again"
+    check "not before the time that the answer tells" waited 2000
     gone "$id"
     faults '[{"method":"POST","path":"sandboxes$","times":-1,"action":{"status":429,"body":{"success":false,"error":{"code":"quota_exceeded","message":"active sandbox quota exceeded"}}}}]'
     requests_reset
@@ -201,6 +203,11 @@ sleepers() {
     check "pause it again" calls $ok pause "$id"
     json "it is listed so" 0 '.sandboxes[0].state == "paused"' list "${provider[@]}"
     check "resume" calls $ok resume "$id"
+    faults '[{"method":"POST","path":"/pause$","times":2,"action":{"status":409,"body":{"success":false,"error":{"code":"conflict","message":"sandbox is resuming"}}}}]'
+    LIMIT=60 check "a pause that is refused for another change is asked for again" timeout 60 "$calls_program" "$BUILD/plugins/sandbox0.so" sandbox0 "$url" pause "$id"
+    check "until it is so" has_status "$id" paused
+    faults '[]'
+    check "resume what was paused late" calls $ok resume "$id"
     check "resume it again" calls $ok resume "$id"
     check "it runs, with its files" test "$(on_it 'cat kept')" = kept
     api POST "/$id/pause" >/dev/null

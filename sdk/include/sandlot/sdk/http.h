@@ -252,6 +252,9 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
  */
 int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms);
 
+/* The same of services that say it in the body of a refusal: {"retry_after": SECONDS, ...}. */
+int64_t http_retry_told(const char *body, size_t length);
+
 /*
  * What a service says about an error, as one line of at most CAPACITY - 1 bytes of valid UTF-8 without control
  * characters; "" if BODY holds nothing of the kind. JSON is searched at the places where services put it (message,
