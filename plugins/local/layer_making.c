@@ -299,7 +299,7 @@ static enum sandlot_status ask(const struct layer_making *making, uint32_t kind,
 /* Ends the hold, and hears whether the box has lived all the time: the files of one that ended were being removed. */
 static enum sandlot_status release(const struct layer_making *making)
 {
-    struct received reply;
+    struct received reply = {0};
     enum sandlot_status status = ask(making, MESSAGE_RELEASE, "", &reply);
 
     if (status != SANDLOT_OK)
@@ -321,7 +321,7 @@ static bool is_refusal(const struct received *reply)
 /* Has the keeper make what the box has written a part of the layer ID; *DONE: it has. */
 static enum sandlot_status turn_box(const struct layer_making *making, const char *id, bool *done)
 {
-    struct received reply;
+    struct received reply = {0};
     enum sandlot_status status = ask(making, MESSAGE_TURN, id, &reply);
 
     *done = false;
@@ -415,7 +415,7 @@ static enum sandlot_status make_within(struct layer_making *making, uint64_t lim
 
 enum sandlot_status layer_make(struct layer_making *making, uint64_t limit)
 {
-    struct received reply;
+    struct received reply = {0};
     enum sandlot_status status =
         client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true, &reply, &making->hold);
 

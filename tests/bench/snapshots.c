@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { LIVES = 25, FORKS = 9, LARGE = 3 };
 
@@ -49,6 +50,7 @@ static void change(void *context)
     free(original->fork);
     original->fork = NULL;
     in_box(original->session, original->change);
+    sync(); /* what the file system has still to write is not what is measured */
 }
 
 static void once_snapshot(void *context)

@@ -114,12 +114,68 @@ fails "more than the budget" 3 quota "snapshots_mb" snapshot "$id" --name large 
 fails "for a fork too" 3 quota "snapshots_mb" fork "$id" --param snapshots_mb=20
 check "nothing is left of either" until_true 10 layers_are 0
 expect "what fits" 0 large "*" -q snapshot "$id" --name large
+box "$id" 'head -c 30000000 /dev/urandom >more'
 fails "all together are counted" 3 quota "snapshots_mb" snapshot "$id" --name second --param snapshots_mb=50
 small=$(create --sandbox-snapshot-name large --param disk_mb=20)
 check "what is shared does not count as the box's own" is "$(box "$small" 'head -c 10000000 /dev/zero >own; sleep 1; wc -c <big')" 30000000
 end "$id" "$small"
 "$SANDLOT" -q snapshots delete --sandbox local large
 check "deleted, it takes no space" until_true 10 layers_are 0
+
+# ---- what is turned, because nothing runs, and what is copied ----
+record() { sed -n "s/^$2=//p" "$state/boxes/$1/record"; }
+lies_on() { is "$(record "$1" layers | wc -w)" "$2"; }
+is_idle() { ! pgrep -P "$(record "$1" pid)" >/dev/null; }
+# snapshot ID NAME: of a box whose last command is wholly gone
+snapshot() { until_true 20 is_idle "$1" && "$SANDLOT" -q snapshot "$1" --name "$2" --replace >/dev/null 2>"$scratch/err" </dev/null; }
+id=$(create --param "workspace=$base" --param disk_mb=40) || exit 2
+box "$id" 'rm removed; echo changed >kept; mkdir d; echo one >d/f; chmod 751 d . /tmp; head -c 15000000 /dev/urandom >~/big
+    cksum <~/big >~/sum; mkdir /data; echo r >/data/r; ln d/f d/same' || exit 2
+looks='cd /workspace; ls -R . ~ /data /tmp; stat -c "%a %n" . d /tmp; cat kept d/f /data/r; stat -c %h d/f; cksum <~/big | cmp - ~/sum'
+before=$(box "$id" "$looks")
+changes() { "$SANDLOT" diff "$id" --json </dev/null | jq -c '[.changes[] | {path, change: (.change // .kind // .status)}] | sort_by(.path)'; }
+changed=$(changes)
+check "a snapshot of an idle box" snapshot "$id" turned
+check "makes what it has written a layer as it is" lies_on "$id" 1
+check "it looks as before" is "$(box "$id" "$looks")" "$before"
+check "its changes are the same" is "$(changes)" "$changed"
+box "$id" 'head -c 30000000 /dev/urandom >~/second; echo more >>d/f; rm -r /data kept; echo back >removed; sleep 1'
+check "what is in a layer does not count as its disk" is "$(box "$id" 'stat -c %s ~/second ~/big | tr "\n" " "')" "30000000 15000000 "
+check "no way leads to what is covered" is "$(box "$id" 'ls -d /proc/upper /proc/own-* /proc/kept-* /proc/1/fd/* /proc/1/cwd/* 2>/dev/null; umount /proc 2>/dev/null && ls /proc')" ""
+copy=$(create --sandbox-snapshot-name turned)
+check "a box from it looks as the first did" is "$(box "$copy" "chmod 751 . /tmp; $looks")" "$before"
+end "$copy"
+now=$(box "$id" 'cat d/f removed; ls')
+check "a second one" snapshot "$id" turned
+check "is a second layer" lies_on "$id" 2
+copy=$(create --sandbox-snapshot-name turned)
+check "a box from it has what was changed, and what was removed in / is gone" is "$(box "$copy" 'cat d/f removed; ls; ls -d /data 2>/dev/null')" "$now"
+end "$copy"
+expect "apply after that" 0 "*" "*" -q apply "$id"
+check "brings home what the box had" is "$(cat "$base/d/f" "$base/removed" && ls "$base/kept" 2>&1 | grep -c cannot)" "$(printf 'one\nmore\nback\n1')"
+check "one of which nothing is new makes the box no deeper" eval 'snapshot "$id" turned && lies_on "$id" 2'
+"$SANDLOT" -q exec --sandbox-id "$id" --detach -- 'exec 3>>~/open; echo begun >&3; while :; do sleep 0.1; done' >/dev/null
+begun() { [ "$(box "$id" 'cat ~/open')" = begun ]; }
+check "with a process in the working directory, and an open file," until_true 20 begun
+"$SANDLOT" -q snapshot "$id" --name turned --replace >/dev/null 2>&1 </dev/null
+check "it is copied" lies_on "$id" 2
+copy=$(create --sandbox-snapshot-name turned)
+check "and has the same" is "$(box "$copy" 'cat d/f ~/open')" "$(printf 'one\nmore\nbegun')"
+end "$id" "$copy"
+id=$(create) || exit 2
+box "$id" 'echo 0 >generation; echo kept >first'
+failed=
+for ((i = 1; i <= 34; i++)); do
+    box "$id" "[ \$(cat generation) = $((i - 1)) ] && echo $i >generation && echo $i >only.$i && { [ $i = 1 ] || rm only.$((i - 1)); }" || failed="generation $i"
+    snapshot "$id" deep || failed="snapshot $i: $(cat "$scratch/err")"
+done
+check "many snapshots of one box" is "$failed" ""
+copy=$(create --sandbox-snapshot-name deep)
+check "the last has what it ought to" is "$(box "$copy" 'cat generation first; ls | tr "\n" " "')" "$(printf '34\nkept\nfirst generation only.34 ')"
+check "the box too" is "$(box "$id" 'cat generation first; ls | tr "\n" " "')" "$(printf '34\nkept\nfirst generation only.34 ')"
+check "on no more layers than there may be" test "$(record "$id" layers | wc -w)" -le 32
+end "$id" "$copy"
+"$SANDLOT" -q snapshots delete --sandbox local turned deep
 
 # ---- where there are none ----
 id=$(create --param storage=memory) || exit 2
@@ -150,6 +206,7 @@ id=$(create) || exit 2
 box "$id" 'mkdir many; cd many; i=0; while [ $i -lt 2000 ]; do echo $i >$i; i=$((i+1)); done' || exit 2
 torn=
 for ((i = 0; i < 15; i++)); do
+    box "$id" "echo $i >round" || torn="written, round $i"
     "$SANDLOT" -q snapshot "$id" --name killed >/dev/null 2>&1 </dev/null &
     pid=$!
     sleep "$(printf '0.%03d' $((i * 8)))"
@@ -157,18 +214,16 @@ for ((i = 0; i < 15; i++)); do
     wait "$pid" 2>/dev/null
     if [ -e "$state/snapshots/killed" ]; then
         copy=$(create --sandbox-snapshot-name killed)
-        [ "$(box "$copy" 'cat many/* | wc -l')" = 2000 ] || torn="round $i"
+        [ "$(box "$copy" 'cat many/* | wc -l; cat round')" = "$(printf '2000\n%s' $i)" ] || torn="round $i"
         end "$copy"
         "$SANDLOT" -q snapshots delete --sandbox local killed
     fi
-    [ "$(box "$id" 'echo alive')" = alive ] || torn="the box, round $i"
+    [ "$(box "$id" 'cat many/* | wc -l; cat round')" = "$(printf '2000\n%s' $i)" ] || torn="the box, round $i"
 done
 check "kill -9 of the command: a whole snapshot or none, and a box that works" is "$torn" ""
 expect "a snapshot afterwards" 0 after "*" -q snapshot "$id" --name after
-"$SANDLOT" -q snapshots delete --sandbox local after
-check "nothing is left" until_true 10 layers_are 0
-expect "one that is kept" 0 after "*" -q snapshot "$id" --name after
 keeper() { pgrep -f -u "$(id -u)" sandlot-local-keeper | while read -r pid; do [ "$(readlink "/proc/$pid/fd/3")" = "$state" ] && echo "$pid"; done; }
+box "$id" 'echo 16 >round'
 "$SANDLOT" -q snapshot "$id" --name killed >/dev/null 2>&1 </dev/null &
 pid=$!
 kill -KILL "$(keeper | head -n 1)"
