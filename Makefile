@@ -543,7 +543,8 @@ $(BUILD)/fuzz/targets/%.o: tests/fuzz/%.c $(BUILD)/flags
 
 # ---- bench ------------------------------------------------------------------------------------------------------
 
-BENCH := $(BUILD)/bench/bench $(addprefix $(BUILD)/tests/plugins/,constructor_writes.so only_execute.so bulk.so)
+BENCH := $(BUILD)/bench/bench $(addprefix $(BUILD)/tests/plugins/,constructor_writes.so only_execute.so bulk.so) \
+	$(addprefix $(BUILD)/tests/local/,sandlot-egress sandlot-egress-credentials)
 BENCH_OBJECTS := $(patsubst tests/bench/%.c,$(BUILD)/bench/%.o,$(wildcard tests/bench/*.c))
 
 $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags

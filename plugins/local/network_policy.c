@@ -74,10 +74,12 @@ static enum sandlot_status write_text(struct sandlot_call *call, const struct sa
 }
 
 /* Is there what carries the packets of an open network? It runs as the box's user, whom root's device may not know. */
-static enum sandlot_status check_open(struct sandlot_call *call)
+static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
 {
     struct stat device;
 
+    if (network->mode != SANDLOT_NETWORK_OPEN)
+        return SANDLOT_OK;
     if (access(LINK_PROGRAM, X_OK) < 0)
         return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
                             "an open network needs " LINK_PROGRAM ", which is not there; install the package passt, or "
@@ -88,18 +90,6 @@ static enum sandlot_status check_open(struct sandlot_call *call)
                             "an open network needs the device " LINK_DEVICE ", open to everybody: modprobe tun, and "
                             "chmod 666 " LINK_DEVICE "; or allow the hosts that are needed");
     return SANDLOT_OK;
-}
-
-static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
-{
-    if (network->mode != SANDLOT_NETWORK_OPEN)
-        return SANDLOT_OK;
-    if (network->credential_count > 0)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "local sandboxes cannot have an open network and credentials, here for %.200s; allow the "
-                            "hosts that are needed instead",
-                            network->credentials[0].host);
-    return check_open(call);
 }
 
 enum sandlot_status network_ask(struct sandlot_call *call, const struct settings *settings,
@@ -185,6 +175,7 @@ static struct sandlot_network_credential *read_credentials(const struct sandbox 
 static enum sandlot_status tell(const struct sandbox *sandbox, struct sandlot_call *call, char *text, const char *note,
                                 const struct sandlot_network_view *view)
 {
+    const bool open = strcmp(text, POLICY_OPEN) == 0;
     const bool off = !*text;
     enum sandlot_status status = SANDLOT_OK;
     AUTO_FREE char *credential_lines = NULL;
@@ -195,21 +186,16 @@ static enum sandlot_status tell(const struct sandbox *sandbox, struct sandlot_ca
 
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         lines++;
-    if (strcmp(text, POLICY_OPEN) == 0) {
-        network.mode = SANDLOT_NETWORK_OPEN;
-        view->tell(view, &network, note);
-        return SANDLOT_OK;
-    }
     AUTO_FREE struct sandlot_network_entry *entries = calloc(lines + 1, sizeof(*entries));
 
     if (!entries || !credentials)
         return entries ? status : sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    for (char *line; (line = strsep(&text, "\n")) && *line && network.entry_count < lines;)
+    for (char *line; !open && (line = strsep(&text, "\n")) && *line && network.entry_count < lines;)
         if (read_entry(line, &entries[network.entry_count]))
             network.entry_count++;
     network.entries = entries;
     network.credentials = credentials;
-    network.mode = off ? SANDLOT_NETWORK_OFF : SANDLOT_NETWORK_ALLOW;
+    network.mode = open ? SANDLOT_NETWORK_OPEN : off ? SANDLOT_NETWORK_OFF : SANDLOT_NETWORK_ALLOW;
     view->tell(view, &network, note);
     return SANDLOT_OK;
 }
@@ -265,11 +251,6 @@ static enum sandlot_status write_change(const struct sandbox *sandbox, struct sa
     return credentials ? write_text(call, network, credentials, count, text) : status;
 }
 
-static bool has_credentials(const struct sandbox *sandbox)
-{
-    return faccessat(sandbox->folder_fd, "credentials", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot_call *call,
                                    const struct sandlot_network *network)
 {
@@ -284,11 +265,6 @@ enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot
                             "credentials cannot be added to a living sandbox; create another one with them");
     if (status == SANDLOT_OK && sandbox->landlock && network->mode == SANDLOT_NETWORK_OFF)
         return SANDLOT_OK; /* confinement landlock is always off */
-    if (status == SANDLOT_OK && network->mode == SANDLOT_NETWORK_OPEN && has_credentials(sandbox))
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "sandbox %s has credentials, and cannot have an open network with them; allow the hosts "
-                            "that are needed instead",
-                            sandbox->id);
     if (status == SANDLOT_OK)
         status = write_change(sandbox, call, network, &text);
     if (status != SANDLOT_OK)

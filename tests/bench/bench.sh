@@ -3,7 +3,7 @@
 #
 #   tests/bench/bench.sh [BUILD [PART...]]      with BOXES=1000 boxes alive at once
 #
-# PART is one of those of bench.c, or "vendors": the cloud providers beside their vendors' own SDKs (vendors.sh). With SANDLOT_TEST_SLOW also what takes long: a file of 4 GiB.
+# PART is one of those of bench.c ("network" with what the proxy costs too: network.py), or "vendors": the cloud providers beside their vendors' own SDKs (vendors.sh). With SANDLOT_TEST_SLOW also what takes long: a file of 4 GiB.
 #
 # Ends with 0 unless something could not be measured, a sandbox is left, or what is the same on every machine (memory, the
 # number of requests) is above its target: a line "not ok ..." says what. A time above its target is marked "over", for a busy
@@ -70,6 +70,9 @@ if [ "${*:2}" != vendors ]; then
     part "the benchmark" "$BUILD/bench/bench" "$BUILD/sandlot" "$private/plugins" "$BUILD/tests/plugins" "$private/files" \
         "${BOXES:-1000}" "${@:2}"
 fi
+case " ${*:2} " in
+    "  " | *" network "*) TMPDIR=$private part "the benchmark of the proxy" /usr/bin/python3 tests/bench/network.py "$BUILD" ;;
+esac
 case " ${*:2} " in
     "  " | *" vendors "*) TMPDIR=$private part "the benchmark of the vendors" tests/bench/vendors.sh "$BUILD" ;;
 esac

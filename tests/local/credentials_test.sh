@@ -431,6 +431,33 @@ in_box "echo \$API_KEY"
 run exec --sandbox-id "$other" "curl -sS https://key.example/saw -H 'X-Api-Key: $out'"
 check "the placeholder of one is not replaced for another" is "$out" "x-api-key=other "
 
+# ---- what begins with a box's files has none of its secrets but asks for its own ----
+
+kept() { run exec --sandbox-id "$1" "curl -sS https://api.example/saw; echo; curl -sS https://key.example/saw -H \"X-Api-Key: \$API_KEY\"; echo
+curl -sS https://key.example/saw -H \"X-Api-Key: \$(cat noted)\"; curl -sS -o /dev/null -w '%{http_code}' https://more.example/ 2>/dev/null"; }
+in_box "echo \$API_KEY >noted"
+run fork "$box"
+fork=$out
+check "a box with credentials is forked" is "$status" 0
+kept "$fork"
+check "the copy's requests have them from the first on, its placeholder is its own, and what was denied is" is "$out" \
+    "authorization=bearer x-second=second 
+x-api-key=key 
+x-api-key=other 000"
+check "and its authority" [ "$(trusted_by "$box")" != "$(trusted_by "$fork")" ]
+json "its policy is the original's" 0 '.mode == "allow" and (.credentials | length) == 12' network show "$fork"
+run snapshot "$box" --name kept
+check "a snapshot is made of it" is "$status" 0
+check "in which no secret is" is "$(leaks)" ""
+run create --sandbox-snapshot-name kept --network off
+begun=$out
+kept "$begun"
+check "a box from it reaches what is asked for it, here nothing" is "$(grep -c 'response 403' "$scratch/out")" 3
+run delete "$fork" "$begun"
+TEST_KEY='' run fork "$box"
+check "without a secret there is no copy" is "$status" 3
+run snapshots delete kept
+
 # ---- a living box ----
 
 wait "${late[@]}"

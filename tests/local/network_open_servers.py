@@ -1,10 +1,14 @@
-"""Servers of network_open_test.sh: network_open_servers.py NAME FOLDER [dns]. Whoever asks on port 7777, by TCP or
+"""Servers of network_open_test.sh: network_open_servers.py NAME FOLDER [dns] [tls]. Whoever asks on port 7777, by TCP or
 UDP, hears NAME; in a network namespace of the test's own nobody else has that port. FOLDER/NAME is there once they listen. With "dns" a
-resolver listens on 127.0.0.1, for which every name is 203.0.113.2."""
+resolver listens on 127.0.0.1, for which every name is 203.0.113.2. With "tls" a server of HTTPS, with the certificate FOLDER/server.pem, says on port 443 what the
+field Authorization of a request was, from its end to its beginning ("-": there was none), so that nobody masks it."""
+import http.server
 import os
 import selectors
 import socket
+import ssl
 import sys
+import threading
 
 name, folder = sys.argv[1:3]
 selector = selectors.DefaultSelector()
@@ -44,6 +48,25 @@ def resolve(server):
         found = b""
     server.sendto(query[:2] + b"\x81\x80\0\x01\0" + (b"\x01" if found else b"\0") + b"\0\0\0\0" + query[12:end] + found, peer)
 
+
+class Told(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        said = self.headers.get("Authorization", "-").encode()[::-1]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_):
+        pass
+
+
+if "tls" in sys.argv:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(folder, "server.pem"))
+    secure = http.server.ThreadingHTTPServer(("0.0.0.0", 443), Told)
+    secure.socket = context.wrap_socket(secure.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=secure.serve_forever, daemon=True).start()
 
 tcp = bound(socket.AF_INET6, socket.SOCK_STREAM, "::", 7777)
 tcp.listen(64)

@@ -49,7 +49,10 @@ END
     ip route add default via 203.0.113.2
     ip -6 route add default via 2001:db8::2
     /usr/bin/python3 "$here/network_open_servers.py" machine "$scratch" dns &
-    nsenter -t "$outside" -n /usr/bin/python3 "$here/network_open_servers.py" outside "$scratch" &
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=named.example -addext subjectAltName=DNS:named.example \
+        -keyout "$scratch/key.pem" -out "$scratch/authority.pem" 2>/dev/null
+    cat "$scratch/key.pem" "$scratch/authority.pem" >"$scratch/server.pem"
+    nsenter -t "$outside" -n /usr/bin/python3 "$here/network_open_servers.py" outside "$scratch" tls &
     until_true 60 test -e "$scratch/machine" -a -e "$scratch/outside" || not_ok "the servers listen" ""
 }
 machine_end() {
@@ -186,6 +189,38 @@ changes() {
     check "$who: with the box pasta is gone" until_true 60 no_pasta
 }
 
+# Credentials: added to requests of programs that heed the proxy, and to those for their host alone; all else is open.
+credentials() {
+    local secret=secret-of-$who-0123456789 seen
+    seen=$(rev <<<"$secret")
+    mkdir -p "$copy/$who/sandlot"
+    cp "$scratch/authority.pem" "$copy/$who/sandlot/"
+    printf '[network]\nupstream_ca = "authority.pem"\n[[network.credentials]]\nhost = "named.example"\nheader = "Authorization"\ncommand = "echo %s"\n' "$secret" \
+        >"$copy/$who/sandlot/config.toml"
+    chmod 600 "$copy/$who/sandlot/config.toml"
+    [ "$who" = root ] || chown -R "$uid:$uid" "$copy/$who/sandlot"
+    made --network open
+    asks() { by exec --sandbox-id "$id" -- "$@"; }
+    asks 'curl -sS -m 60 https://named.example/; echo; curl -sS -m 60 -k https://other.example/; echo; curl -sS -m 60 http://other.example:7777/'
+    check "$who: a credential is added for its host alone" test "$out" = "$seen"$'\n-\noutside'
+    asks 'curl -sS -m 60 -k --noproxy "*" https://named.example/; curl -sS -m 60 -o /dev/null -w " %{http_code}" http://named.example/
+curl -sS -m 60 -k --connect-to other.example:443:named.example:443 https://other.example/ 2>/dev/null || echo " closed"'
+    check "$who: not past the proxy, without TLS or for another name within" test "$out" = "- 502 closed"
+    closed "tcp 203.0.113.1" "tcp 169.254.169.254"
+    asks 'env; cat /proc/[0-9]*/environ; cat /etc/ssl/certs/ca-certificates.crt'
+    check "$who: and the box has it nowhere" test "$(grep -acF -e "$secret" -e PRIVATE "$scratch/out")" = 0
+    by --json network show "$id"
+    check "$who: what is shown says both" jq -e '.mode == "open" and .credentials == [{host: "named.example", header: "Authorization"}]' <<<"$out"
+    by network off "$id"
+    asks 'curl -sS -m 60 -o /dev/null -w "%{http_connect}" https://named.example/ 2>/dev/null; curl -sS -m 2 -k --noproxy "*" https://203.0.113.2/ 2>/dev/null'
+    check "$who: off is off for all" test "$out" = 403
+    by network open "$id"
+    asks 'curl -sS -m 60 https://named.example/; echo; curl -sS -m 60 -k --noproxy "*" https://203.0.113.2/'
+    check "$who: and open again it is as before" test "$out" = "$seen"$'\n-'
+    gone
+    rm "$copy/$who/sandlot/config.toml"
+}
+
 # killed WHAT: of pasta and its guard either one takes the network with it
 killed() {
     local pid
@@ -238,7 +273,7 @@ machine_make
 for who in root user; do
     uid=0
     [ "$who" = root ] || uid=61777
-    for step in reaches walls later changes "killed pasta" "killed guard" lacking; do
+    for step in reaches walls later changes credentials "killed pasta" "killed guard" lacking; do
         $step
         echo "# $who: $step, after $SECONDS s"
     done

@@ -51,14 +51,19 @@ static enum verdict take_hello(struct connection *connection)
     return connection_refuse(connection, "", reason, "");
 }
 
-/* Opens the tunnel to a host that something is added to. */
-enum verdict filter_intercept(struct connection *connection)
+/* Is this a tunnel to a host that something is added to? */
+static bool is_opened(const struct connection *connection)
 {
     const struct interceptor *interceptor = connection->egress->interceptor;
 
-    if (!interceptor || connection->http || !interceptor->opens(connection->egress, &connection->target))
+    return interceptor && interceptor->opens(connection->egress, &connection->target);
+}
+
+enum verdict filter_intercept(struct connection *connection)
+{
+    if (connection->http || !is_opened(connection))
         return VERDICT_NEXT;
-    return interceptor->secure(connection);
+    return connection->egress->interceptor->secure(connection);
 }
 
 static bool greet(struct connection *connection)
@@ -87,7 +92,8 @@ enum verdict filter_first_bytes(struct connection *connection)
         connection->ends[SIDE_BOX].wanted = EPOLLOUT;
         return VERDICT_WAIT;
     }
-    if (connection->egress->policy.open || (within.port != PORT_HTTP && within.port != PORT_HTTPS))
+    if ((connection->egress->policy.open && !is_opened(connection)) ||
+        (within.port != PORT_HTTP && within.port != PORT_HTTPS))
         return VERDICT_NEXT;
     if (!connection_read(connection, SIDE_BOX))
         return VERDICT_END;

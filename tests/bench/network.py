@@ -1,0 +1,197 @@
+"""What the proxy of a local box costs, beside the same requests without a box and a proxy, in turns.
+
+    network.py BUILD
+
+The hosts are stand-ins on loopback, and the proxies builds that have a table of them (plugins/local/egress/stand_in.h). A time above its
+target is marked "over", for a busy machine does that; memory above its own is "not ok", and status 1. Status 77: openssl is missing.
+"""
+
+import os
+import shlex
+import shutil
+import socket
+import ssl
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROUNDS, CONNECTIONS, REQUESTS, BYTES = 5, 60, 300, 100_000_000
+PROXY = ("127.0.0.1", 3128)
+
+
+# ---- the server ----
+
+def serve(connection):
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    block = b"x" * (1 << 20)
+    with connection, connection.makefile("rb") as reader:
+        for line in reader:
+            while reader.readline() not in (b"\r\n", b""):
+                pass
+            length = int(line.split()[1][1:])
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length)
+            for at in range(0, length, len(block)):
+                connection.sendall(block[:length - at])
+
+
+def listen(context):
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+
+    def serve_one(connection):
+        try:
+            serve(context.wrap_socket(connection, server_side=True) if context else connection)
+        except OSError:
+            pass
+
+    def accept():
+        while True:
+            threading.Thread(target=serve_one, args=(listener.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+# ---- the client, in a box or not: prints microseconds ----
+
+def connected(place, host, port, context):
+    """A connection to PLACE, and if that is the proxy on to HOST; by TLS if there is a CONTEXT."""
+    connection = socket.create_connection(place)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if place == PROXY:
+        connection.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        answer = b""
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += connection.recv(1)
+        if b" 200 " not in answer:
+            sys.exit(answer)
+    return context.wrap_socket(connection, server_hostname=host) if context else connection
+
+
+def ask(connection, host, length):
+    connection.sendall(f"GET /{length} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += connection.recv(65536)
+    got = len(answer) - answer.index(b"\r\n\r\n") - 4
+    buffer = bytearray(1 << 18)
+    while got < length:
+        got += connection.recv_into(buffer)
+
+
+def client(what, place, host, port, authorities):
+    context = ssl.create_default_context(cafile=authorities) if authorities else None
+    place = PROXY if place == "proxy" else ("127.0.0.1", int(place))
+    times = []
+    kept = connected(place, host, port, context) if what != "connect" else None
+    for _ in range({"connect": CONNECTIONS, "kept": REQUESTS, "bytes": 1}[what]):
+        began = time.perf_counter()
+        if kept:
+            ask(kept, host, BYTES if what == "bytes" else 10)
+        else:
+            with connected(place, host, port, context) as connection:
+                ask(connection, host, 10)
+        times.append((time.perf_counter() - began) * 1e6)
+    print(statistics.median(times))
+
+
+# ---- the turns ----
+
+class Bench:
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        self.environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": folder + "/state", "XDG_CONFIG_HOME": folder + "/config",
+                            "XDG_DATA_HOME": folder + "/data", "SANDLOT_NO_ENV_FILE": "1", "KEY": "a-secret-of-the-benchmark"}
+        os.chmod(folder, 0o711)
+        os.makedirs(folder + "/state", 0o700)
+        os.makedirs(folder + "/config/sandlot")
+        self.install()
+
+    def sandlot(self, *words, **named):
+        return subprocess.run([self.folder + "/sandlot", *words], env=self.environment, check=True, capture_output=True, text=True, **named).stdout.strip()
+
+    def install(self):
+        folder = self.folder
+        shutil.copytree(self.build + "/builtins", folder + "/builtins")
+        shutil.copy(self.build + "/sandlot", folder)
+        for proxy in "sandlot-egress", "sandlot-egress-credentials":
+            shutil.copy(f"{self.build}/tests/local/{proxy}", folder + "/builtins")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=x",
+                        "-addext", "subjectAltName=DNS:secure.example", "-keyout", folder + "/key.pem", "-out", folder + "/config/sandlot/authority.pem"],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder + "/config/sandlot/authority.pem", folder + "/key.pem")
+        self.plain, self.secure = listen(None), listen(context)
+        with open(folder + "/builtins/stand-ins", "w") as table:
+            table.write(f"name plain.example 198.51.100.1\ndial 198.51.100.1:2222 {self.plain}\n"
+                        f"name secure.example 198.51.100.2\ndial 198.51.100.2:443 {self.secure}\n")
+        with open(folder + "/config/sandlot/config.toml", "w") as config:
+            config.write('[network]\nupstream_ca = "authority.pem"\n[[network.credentials]]\nhost = "secure.example"\nheader = "X-Key"\nenv = "KEY"\n')
+        os.chmod(folder + "/config/sandlot/config.toml", 0o600)
+
+    def begin(self):
+        self.box = self.sandlot("-q", "create", "--allow", "plain.example:2222")
+        with open(__file__) as own:
+            self.sandlot("-q", "write", "--sandbox-id", self.box, "network.py", input=own.read())
+
+    def in_box(self, *words):
+        return float(self.sandlot("exec", "--sandbox-id", self.box, "--", "python3 network.py client " + shlex.join(words)))
+
+    def outside(self, *words):
+        return float(subprocess.run([sys.executable, __file__, "client", *words], check=True, capture_output=True, text=True).stdout)
+
+    def turns(self, what, secure):
+        """The medians of the quietest rounds: through the proxy, and directly."""
+        host, port, place, own = ("secure.example", "443", self.secure, "/etc/ssl/certs/ca-certificates.crt") if secure else \
+            ("plain.example", "2222", self.plain, "")
+        direct = self.folder + "/config/sandlot/authority.pem" if secure else ""
+        rounds = [(self.in_box(what, "proxy", host, port, own), self.outside(what, str(place), host, port, direct)) for _ in range(ROUNDS)]
+        return min(one[0] for one in rounds), min(one[1] for one in rounds)
+
+    def idle_memory(self):
+        """Of the box's proxy, in MiB: what it has for itself. None: only root may look."""
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{process}/exe") == self.folder + "/builtins/sandlot-egress-credentials":
+                    with open(f"/proc/{process}/smaps_rollup") as maps:
+                        return sum(int(line.split()[1]) for line in maps if line.startswith("Pss:")) / 1024
+            except OSError:
+                pass
+        return None
+
+
+def row(what, measured, most, unit, detail, word="over"):
+    print(f"{what:58} {measured:9.2f} {most:9.2f} {unit:4} {'ok' if measured <= most else word:5} {detail}", flush=True)
+    return measured <= most
+
+
+def measure(build):
+    with tempfile.TemporaryDirectory() as made:
+        folder = os.path.realpath(made)
+        bench = Bench(build, folder)
+        bench.begin()
+        try:
+            for name, what, secure, most in (("a connection by CONNECT adds", "connect", False, 1), ("with a credential, kept, adds", "kept", True, 2),
+                                             ("with a credential, a new one adds", "connect", True, 6)):
+                through, direct = bench.turns(what, secure)
+                row("proxy: " + name, (through - direct) / 1e3, most, "ms", f"{through / 1e3:.2f} ms and {direct / 1e3:.2f} ms")
+            for name, secure, least in (("by CONNECT", False, 0.7), ("with a credential (TLS on both sides)", True, 0.4)):
+                through, direct = bench.turns("bytes", secure)
+                row(f"proxy: time of 100 MB {name} / directly", through / direct, 1 / least, "x", f"{through / 1e3:.0f} ms and {direct / 1e3:.0f} ms")
+            return bench.idle_memory()
+        finally:
+            bench.sandlot("delete", bench.box)
+
+
+if len(sys.argv) > 2 and sys.argv[1] == "client":
+    client(*sys.argv[2:])
+else:
+    if not shutil.which("openssl"):
+        sys.exit(77)
+    memory = measure(os.path.realpath(sys.argv[1]))
+    if memory is None:
+        print("proxy: memory of an idle one: only root can see it")
+    elif not row("proxy: memory of an idle one with credentials", memory, 4, "MiB", "", "BROKEN"):
+        sys.exit(f"not ok proxy: memory of an idle one: {memory:.2f} MiB, at most 4")
