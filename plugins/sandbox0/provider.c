@@ -1,12 +1,14 @@
 /*
  * The provider `sandbox0`: sandboxes of Sandbox0, over its HTTP API. create.c makes one, or finds one that was lost by
- * label.c; command.c and files.c use it, sandbox.c wakes it, lifecycle.c does the rest; api.c talks.
+ * label.c; command.c and files.c use it, ports.c finds URLs, sandbox.c wakes it, lifecycle.c does the rest; api.c
+ * talks.
  */
 #include "api.h"
 #include "command.h"
 #include "files.h"
 #include "lifecycle.h"
 #include "policy.h"
+#include "ports.h"
 
 SANDLOT_PARAMETERS(sandbox0, SANDBOX0_PARAMETERS)
 
@@ -30,13 +32,16 @@ static void sandbox0_close(void *provider)
     free(provider);
 }
 
+HTTP_RELAY(sandbox0, ports_find, struct sandbox, places)
+
 static const struct sandlot_provider sandbox0_provider = {
-    SANDLOT_TABLE(sandbox0),    .close = sandbox0_close,         .get_or_create = sandbox_get_or_create,
-    .ready = sandbox_ready,     .release = sandbox_release,      .delete_sandbox = lifecycle_delete,
-    .list = lifecycle_list,     .execute = command_execute,      .upload = files_upload,
-    .download = files_download, .pause = lifecycle_pause,        .resume = lifecycle_resume,
-    .snapshot = snapshot_make,  .list_snapshots = snapshot_list, .delete_snapshot = snapshot_delete,
-    .fork = lifecycle_fork,     .set_network = policy_change,
+    SANDLOT_TABLE(sandbox0),       .close = sandbox0_close,         .get_or_create = sandbox_get_or_create,
+    .ready = sandbox_ready,        .release = sandbox_release,      .delete_sandbox = lifecycle_delete,
+    .list = lifecycle_list,        .execute = command_execute,      .upload = files_upload,
+    .download = files_download,    .pause = lifecycle_pause,        .resume = lifecycle_resume,
+    .snapshot = snapshot_make,     .list_snapshots = snapshot_list, .delete_snapshot = snapshot_delete,
+    .fork = lifecycle_fork,        .set_network = policy_change,    .connect_port = sandbox0_connect_port,
+    .port_url = sandbox0_port_url,
 };
 
 #define SANDBOX0_METADATA(M)                                                               \
@@ -44,7 +49,7 @@ static const struct sandlot_provider sandbox0_provider = {
     M(package, "sandlot-provider-sandbox0")                                                \
     M(working_dir, WORKING_DIR)                                                            \
     M(snapshot_name, "yes")                                                                \
-    M(capabilities, "list upload download pause snapshot fork")                            \
+    M(capabilities, "list upload download pause snapshot fork ports urls")                 \
     M(capabilities, "network-open network-hosts network-ports network-cidrs network-live") \
     M(credentials, KEYS)                                                                   \
     M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)

@@ -156,6 +156,8 @@ void sandbox_release(void *provider, void *handle)
     (void)provider;
     if (!sandbox)
         return;
+    pthread_mutex_destroy(&sandbox->publishing);
+    http_relay_places_clear(&sandbox->places);
     free(sandbox->id);
     free(sandbox);
 }
@@ -169,6 +171,8 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct sandbox
         free(sandbox);
         return api_no_memory(call);
     }
+    pthread_mutex_init(&sandbox->publishing, NULL);
+    http_relay_places_init(&sandbox->places);
     sandbox->sandbox0 = sandbox0;
     sandbox->running = running;
     *handle = sandbox;

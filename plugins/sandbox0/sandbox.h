@@ -4,12 +4,16 @@
 
 #include "api.h"
 
+#include <sandlot/sdk/http_relay.h>
+
 /* What the host holds of a sandbox. Calls for one sandbox may overlap. */
 struct sandbox {
     struct sandbox0 *sandbox0;
     char *id;
-    _Atomic bool running; /* it has been seen to */
-    _Atomic bool plain;   /* its image has no bash, or no /workspace */
+    _Atomic bool running;       /* it has been seen to */
+    _Atomic bool plain;         /* its image has no bash, or no /workspace */
+    pthread_mutex_t publishing; /* services are looked at and replaced */
+    struct http_relay_places places;
 };
 
 enum phase {

@@ -16,6 +16,7 @@ service() { # VARIABLE=VALUE...: an emulator with these
 
 provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
 vendor_kit
+part kit_group ports
 parts_run
 # What is suspended keeps the volume claims of its template, so this one has some.
 prepare=(service EMULATOR_AGENT_SANDBOX=3 EMULATOR_CLAIM=yes)

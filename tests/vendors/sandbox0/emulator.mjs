@@ -5,6 +5,8 @@
 // EMULATOR_KEPT: bytes kept of a stream. EMULATOR_LONGEST: of a file that is uploaded. EMULATOR_OLD=1: a server that only has
 // `output_raw`. EMULATOR_BASH=none: an image without bash and /workspace.
 
+import { createHash } from 'node:crypto';
+import { createEdge } from '../common/ports.mjs';
 import { createEmulator, HttpError } from '../common/server.mjs';
 import { contextRoutes } from './contexts.mjs';
 import { apiError, checked, checkQuery, good, invalid, isFlag, isObject, isSeconds, isText, isTexts, read } from './errors.mjs';
@@ -118,6 +120,34 @@ async function remove(request) {
     return good({ message: 'sandbox deleted' });
 }
 
+// ---- services: ports that lead into a sandbox --------------------------------------------------------------------------
+
+const labelOf = (sandbox, service) => `${sandbox.id}--${service.id}`;
+
+function viewsOf(sandbox) {
+    const views = (sandbox.config.services ?? []).map((service) => ({ ...service, publishable: service.ingress.public,
+        ...(service.ingress.public ? { public_url: `http://${labelOf(sandbox, service)}.localhost:${edge}/` } : { publish_blockers: ['ingress is not public'] }) }));
+    return good({ sandbox_id: sandbox.id, services: views, exposure_domain: `localhost:${edge}` });
+}
+
+async function setServices(request) {
+    const sandbox = sandboxOf(request);
+    sandbox.config.services = (await read(request, { services: CONFIG.services })).services;
+    return viewsOf(sandbox);
+}
+
+/** Lets in who sends what one of the service's routes has the digest of. */
+function admit(label, headers) {
+    const [id, name] = label.split('--');
+    const sandbox = all.byId.get(id);
+    const service = sandbox?.config.services?.find((one) => one.id === name && one.ingress.public);
+    if (!service) return null;
+    if (sandbox.status !== 'running') return { status: 503, text: 'the sandbox sleeps' };
+    const { mode = 'none', header_name: header = 'authorization', header_value_sha256: digest } = service.ingress.routes?.[0]?.auth ?? {};
+    const is = createHash('sha256').update(headers[header.toLowerCase()] ?? '').digest('hex');
+    return mode === 'none' || is === digest ? { box: sandbox.box, port: service.port } : { status: 401, text: 'unauthorized' };
+}
+
 // ---- snapshots -------------------------------------------------------------------------------------------------------
 
 async function keep(request) {
@@ -140,6 +170,7 @@ async function forget(request) {
     return good({ deleted: true });
 }
 
+const edge = await createEdge(admit);
 await createEmulator({
     name: 'sandbox0',
     before: authorize,
@@ -153,6 +184,8 @@ await createEmulator({
         ['POST', `${S}/refresh`, refresh],
         ['GET', `${S}/network`, (request) => good(sandboxOf(request).config.network ?? { mode: 'allow-all' })],
         ['PUT', `${S}/network`, setNetwork],
+        ['GET', `${S}/services`, (request) => viewsOf(sandboxOf(request))],
+        ['PUT', `${S}/services`, setServices],
         ['POST', `${S}/pause`, pause],
         ['POST', `${S}/resume`, resume],
         ['POST', `${S}/fork`, fork],

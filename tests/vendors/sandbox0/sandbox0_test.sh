@@ -41,6 +41,38 @@ sandbox0_network() {
     gone "$id"
 }
 
+port_url='^http://[a-z0-9-]+[.]localhost:' port_header=X-Sandlot-Port port_making=() port_prepare='' port_stale=forget_services port_undeclared=''
+# Somebody replaces them, and knows nothing of ours; the sandbox sleeps then, so that its servers are gone.
+replace_services() {
+    "$node" --input-type=module -e "const [, url, token, body] = process.argv;
+        const answer = await fetch(url + '/api/v1/sandboxes/$1/services', { method: 'PUT', body, headers: { authorization: 'Bearer ' + token, 'content-type': 'application/json' } });
+        process.exit(answer.ok ? 0 : 1);" "$url" "$secret" "$2"
+}
+forget_services() {
+    replace_services "$1" '{"services":[]}'
+    calls_url=$url calls $ok pause "$1"
+    expect "it wakes" 0 "" "*" -q exec "${provider[@]}" --sandbox-id "$1" -- true
+}
+# A port's service is added to those that there are, or to none of them.
+other_services() {
+    local digest
+    digest=$(printf secret | sha256sum | cut -d ' ' -f 1)
+    made || return
+    check "another service" replace_services "$id" '{"services":[{"id":"own","port":80,"runtime":{"type":"manual"},"ingress":{"public":true,"routes":[{"id":"r","path_prefix":"/","resume":false,"auth":{"mode":"bearer","bearer_token_sha256":"'"$digest"'"}}]}}]}'
+    json "a port beside it" 0 '.public == false' port "${provider[@]}" "$id" 3000 --url
+    check "which stays as it was" state_is '.sandboxes[0].services | map(.id) == ["own", "port-3000-by-sandlot"] and .[0].ingress.routes[0].auth.bearer_token_sha256 == "'"$digest"'"'
+    check "no service has the value of the header" state_is '[.. | strings | select(test("s0_emulated"))] == []'
+    requests_reset
+    json "asked again, nothing is replaced" 0 '.port == 3000' port "${provider[@]}" "$id" 3000 --url
+    check "but looked at" test "$(requests_show | grep -c services):$(requests_show | grep -c '^PUT')" = 1:0
+    faults '[{"method":"GET","path":"/services$","times":1,"action":{"replace":"{\"success\":true,\"data\":{\"services\":[{\"id\":\"own\",\"port\":80,\"ingress\":{\"public\":true,\"routes\":[{\"id\":\"r\",\"auth\":{\"mode\":\"bearer\"}}]}}]}}"}}]'
+    json "one that could not be kept is not touched" 1 '.error == "not_supported" and (.message | contains("who may use it is not told"))' port "${provider[@]}" "$id" 4000 --url
+    faults '[]'
+    check "nor is another port published then" state_is '.sandboxes[0].services | length == 2'
+    gone "$id"
+}
+vendor_ports
+part other_services
 vendor_lifecycle
 # What one thing takes with the SDK, without leaving anything behind: a context is asked for, and deleted, or the sandbox keeps it for ever; a
 # file is written where nobody looks, and put into its place by a command; a list tells whose a sandbox is only if that is asked for.

@@ -2,9 +2,11 @@
 //
 //   node sdk.mjs URL [counts]    counts: prints how many requests each operation takes instead
 
+import { createHash } from 'node:crypto';
 import { APIError, Client } from 'sandbox0';
 import * as cases from '../common/cases.mjs';
 import { same, test } from '../common/cases.mjs';
+import { askPort } from '../common/ports.mjs';
 
 const [baseUrl, what] = process.argv.slice(2);
 const token = 's0_emulated_0123456789abcdef0123456789abcdef';
@@ -180,6 +182,20 @@ async function life() {
         const after = await reach();
         await client.sandboxes.delete(other.id);
         return same([before, after], ['reached a.example:443\nno\nno\n', 'reached a.example:443\nreached a.example:80\nreached c.example:443\n']);
+    });
+    await test('a port as a service', async () => {
+        const auth = { mode: 'header', headerName: 'X-Door', headerValueSha256: createHash('sha256').update('open').digest('hex') };
+        const routes = [{ id: 'all', pathPrefix: '/', resume: false, auth }];
+        const box = await client.sandboxes.claim('default');
+        await shell(box, `/run/agent/node -e "require('http').createServer((request, response) => response.end('from the box')).listen(3000)" >/dev/null 2>&1 &`);
+        const { services: [one] } = await box.updateServices([{ id: 'web', port: 3000, runtime: { type: 'manual' }, ingress: { _public: true, routes } }]);
+        let answer;
+        do answer = await askPort(one.publicUrl, { 'x-door': 'open' });
+        while (answer.status === 502);
+        const again = (await box.getServices()).services.map(({ id, publishable }) => [id, publishable]);
+        const refusal = (await askPort(one.publicUrl)).status;
+        await client.sandboxes.delete(box.id);
+        same([answer, again, refusal], [{ status: 200, text: 'from the box' }, [['web', true]], 401]);
     });
     await test('list, page by page', async () => {
         const more = [await client.sandboxes.claim('default'), await client.sandboxes.claim('python')];
