@@ -127,6 +127,13 @@ def lives():
         check("nor delete it", box.execute("echo alive").text == "alive\n")
 
 
+def without_the_library():
+    for place, why in (("/nowhere.so", "No such file"), ("libc.so.6", "undefined symbol")):
+        environment = os.environ | {"SANDLOT_LIBRARY": place}
+        told = subprocess.run([sys.executable, "-c", "import sandlot"], env=environment, capture_output=True, text=True).stderr
+        check(f"{place} is no library of ours", "ImportError: " + place in told and why in told and "set SANDLOT_LIBRARY" in told, told)
+
+
 def killed():
     program = "import time; from sandlot import Sandbox; box = Sandbox(); box.open(); print(box.id, flush=True); time.sleep(3000)"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as child:
@@ -178,6 +185,7 @@ with Sandbox() as shared:
     files(shared)
     transfers(shared)
 lives()
+without_the_library()
 killed()
 interrupted()
 asyncio.run(asynchronous())

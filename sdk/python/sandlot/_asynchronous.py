@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from sandlot import _calls
 from sandlot._base import Base
@@ -48,7 +48,7 @@ class AsyncSandbox(Base):
         """What has become of a folder of this machine in it."""
         return AsyncChanges(self._open)
 
-    async def __aenter__(self) -> AsyncSandbox:
+    async def __aenter__(self) -> Self:
         await self.open()
         return self
 
