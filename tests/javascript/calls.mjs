@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { listProviders, Sandbox, SandlotError } from 'sandlot';
 import { SandlotSandbox } from 'sandlot/deepagents';
 
@@ -107,6 +108,7 @@ tests['providers, and what does not exist'] = async (box) => {
     await assert.rejects(Sandbox.open({ provider: 'nope', route }), code('unknown_provider'));
     await assert.rejects(Sandbox.open({ sandboxId: 'box-aaaaaaaaaaaa', route }), code('sandbox_not_found'));
     await assert.rejects(Sandbox.open({ route: 'other' }), code('usage'));
+    assert.equal(inspect(box), `Sandbox { id: '${box.id}', provider: 'local', workingDir: '/workspace' }`);
     const other = await Sandbox.open({ sandboxId: box.id, route });
     assert.equal(other.workingDir, box.workingDir);
     await other.close();

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -65,6 +66,9 @@ def files(box):
     check("grep, at most one", box.grep("", max_count=1).truncated)
     box.execute("touch 'dir/'$(printf '\\377')")
     check("a name that is no UTF-8 comes back", any(e.path.endswith("\udcff") for e in box.ls("dir")))
+    place = pathlib.PurePosixPath(box.working_dir, "dir/p.txt")
+    box.write(place, "a")
+    check("paths of pathlib", box.edit(place, "a", "b") == 1 and box.execute("cat p.txt", working_dir=place.parent).text == "b")
     box.remove("dir")
     raises("what is removed", "file_not_found", box.read, "dir/a.txt")
     raises("ls of nothing", "path_not_found", box.ls, "nope")
@@ -103,6 +107,11 @@ def lives():
     subprocess.run([os.environ["SANDLOT"], "delete", name], check=True, stderr=subprocess.DEVNULL)
     raises("no such provider", "unknown_provider", Sandbox("nope").open)
     raises("no such sandbox", "sandbox_not_found", Sandbox(sandbox_id="box-aaaaaaaaaaaa").open)
+    check("what it says it is", repr(Sandbox("e2b")) == "<Sandbox at e2b, not open>" and repr(box) == "<Sandbox at local, not open>", repr(box))
+    error = pickle.loads(pickle.dumps(SandlotError("usage", "why")))
+    check("an error goes to other processes", (error.code, str(error), repr(error)) == ("usage", "why", "SandlotError('usage', 'why')"), repr(error))
+    with Sandbox(parameters={"memory_mb": 256, "fake_root": False}) as small:
+        check("parameters of their own kinds", small.execute("id -u").text != "0\n" and repr(small) == f"<Sandbox {small.id} at local>", small)
     raises("a wrong parameter", "usage", Sandbox(parameters={"memory_mb": "many"}).open)
     told = []
     with Sandbox(progress=lambda what, done, total: told.append(what)) as box:
@@ -116,6 +125,13 @@ def lives():
             os._exit(1)
         check("a forked child cannot use it, and does not crash", os.waitpid(child, 0)[1] == 0)
         check("nor delete it", box.execute("echo alive").text == "alive\n")
+
+
+def without_the_library():
+    for place, why in (("/nowhere.so", "No such file"), ("libc.so.6", "undefined symbol")):
+        environment = os.environ | {"SANDLOT_LIBRARY": place}
+        told = subprocess.run([sys.executable, "-c", "import sandlot"], env=environment, capture_output=True, text=True).stderr
+        check(f"{place} is no library of ours", "ImportError: " + place in told and why in told and "set SANDLOT_LIBRARY" in told, told)
 
 
 def killed():
@@ -169,6 +185,7 @@ with Sandbox() as shared:
     files(shared)
     transfers(shared)
 lives()
+without_the_library()
 killed()
 interrupted()
 asyncio.run(asynchronous())

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { CommandSession, commandProviders } from './command.js';
 import { CommandSandboxes } from './command_sandboxes.js';
 import { SandlotError } from './errors.js';
@@ -46,6 +47,12 @@ export class Sandbox {
 
     get workingDir() {
         return this.#session.workingDir;
+    }
+
+    /** @type {(depth: number, options: import('node:util').InspectOptions) => string} What the console shows. */
+    [inspect.custom](depth, options) {
+        const { id, provider, workingDir } = this;
+        return `Sandbox ${inspect({ id, provider, workingDir }, { ...options, depth })}`;
     }
 
     get canExecute() {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from sandlot import _calls
 from sandlot._base import Base
+from sandlot._calls import Path
 from sandlot._changes import AsyncChanges
 from sandlot._network import AsyncPorts, AsyncSandboxNetwork
 from sandlot._processes import AsyncProcesses
@@ -48,7 +48,7 @@ class AsyncSandbox(Base):
         """What has become of a folder of this machine in it."""
         return AsyncChanges(self._open)
 
-    async def __aenter__(self) -> AsyncSandbox:
+    async def __aenter__(self) -> Self:
         await self.open()
         return self
 
@@ -72,7 +72,7 @@ class AsyncSandbox(Base):
         command: str,
         *,
         timeout: float | None = 1800,
-        working_dir: str | None = None,
+        working_dir: Path | None = None,
         environment: Mapping[str, str] | None = None,
         input: bytes | None = None,
         output: Callable[[bytes], None] | None = None,
@@ -88,47 +88,47 @@ class AsyncSandbox(Base):
             result = await call.wait_async()
         return result
 
-    async def read(self, path: str, *, offset: int = 0, limit: int | None = None) -> Page:
+    async def read(self, path: Path, *, offset: int = 0, limit: int | None = None) -> Page:
         """Reads a page of a text file, `offset` lines in and at most `limit` (None: 2000) lines long, or a whole binary file."""
         return await _calls.read(self._open(), path, offset, limit).wait_async()
 
-    async def write(self, path: str, content: str | bytes) -> None:
+    async def write(self, path: Path, content: str | bytes) -> None:
         """Creates or replaces a file, with its parent directories."""
         await _calls.write(self._open(), path, content).wait_async()
 
-    async def edit(self, path: str, old: str, new: str, *, replace_all: bool = False) -> int:
+    async def edit(self, path: Path, old: str, new: str, *, replace_all: bool = False) -> int:
         """Replaces text, which must occur once unless `replace_all`; returns how often it did."""
         return await _calls.edit(self._open(), path, old, new, replace_all).wait_async()
 
-    async def remove(self, path: str) -> None:
+    async def remove(self, path: Path) -> None:
         """Removes a file, a link, or a directory with all that is in it."""
         await _calls.remove(self._open(), path).wait_async()
 
-    async def ls(self, path: str | None = None) -> list[Entry]:
+    async def ls(self, path: Path | None = None) -> list[Entry]:
         """The entries of a directory (None: the working directory), hidden ones too."""
         return await _calls.ls(self._open(), path).wait_async()
 
-    async def glob(self, pattern: str, path: str | None = None, *, directories: bool = False) -> Found:
+    async def glob(self, pattern: str, path: Path | None = None, *, directories: bool = False) -> Found:
         """The files that match a pattern, such as "*.c" (at any depth) or "src/**/*.{h,c}"; with `directories` those too."""
         return await _calls.glob(self._open(), pattern, path, directories).wait_async()
 
-    async def grep(self, text: str, path: str | None = None, *, glob: str | None = None, max_count: int = 0) -> Matches:
+    async def grep(self, text: str, path: Path | None = None, *, glob: str | None = None, max_count: int = 0) -> Matches:
         """The lines that have a literal text, in the files below `path` that match the pattern `glob`; `max_count` 0: all."""
         return await _calls.grep(self._open(), text, path, glob, max_count).wait_async()
 
-    async def upload_file(self, local: str | os.PathLike[str], path: str, *, recursive: bool = False) -> None:
+    async def upload_file(self, local: Path, path: Path, *, recursive: bool = False) -> None:
         """Copies a local file, or with `recursive` a folder, to an absolute path in the sandbox."""
         await _calls.transfer(self._open(), True, path, local, recursive).wait_async()
 
-    async def download_file(self, path: str, local: str | os.PathLike[str], *, recursive: bool = False) -> None:
+    async def download_file(self, path: Path, local: Path, *, recursive: bool = False) -> None:
         """Copies a file of the sandbox, or with `recursive` a folder, to a local path."""
         await _calls.transfer(self._open(), False, path, local, recursive).wait_async()
 
-    async def upload(self, path: str, content: bytes) -> None:
+    async def upload(self, path: Path, content: bytes) -> None:
         """Writes exact bytes from memory to an absolute path in the sandbox."""
         await _calls.upload(self._open(), path, content).wait_async()
 
-    async def download(self, path: str) -> bytes:
+    async def download(self, path: Path) -> bytes:
         """All bytes of the file at an absolute path in the sandbox."""
         return await _calls.download(self._open(), path).wait_async()
 
@@ -140,7 +140,7 @@ class AsyncSandbox(Base):
         command: str | None = None,
         window: Callable[[], tuple[int, int]] | None = None,
         resized: int = -1,
-        working_dir: str | None = None,
+        working_dir: Path | None = None,
         environment: Mapping[str, str] | None = None,
         term: str | None = None,
     ) -> int | None:

@@ -7,12 +7,12 @@ import contextlib
 import ctypes
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sandlot import _library as c
 from sandlot import _runtime
-from sandlot._calls import Progress
+from sandlot._calls import Parameters, Path, Progress
 from sandlot._jobs import Call, raise_error
 from sandlot._library import library
 from sandlot._results import SandlotError
@@ -43,11 +43,11 @@ class Base:
         *,
         sandbox_id: str | None = None,
         snapshot: str | None = None,
-        setup: str | os.PathLike[str] | None = None,
+        setup: Path | None = None,
         scope: str | None = None,
-        parameters: Mapping[str, str] | None = None,
+        parameters: Parameters | None = None,
         keep: bool = False,
-        config_file: str | None = None,
+        config_file: Path | None = None,
         progress: Progress | None = None,
         network: str | None = None,
         allow: Sequence[str] | None = None,
@@ -60,6 +60,12 @@ class Base:
         self._forwards: list[Callable[[], None]] = []
         self._session: Any = None
         self._owner = 0
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        if self._session is None or self._owner != os.getpid():
+            return f"<{kind} at {self._options[0] or 'local'}, not open>"
+        return f"<{kind} {self.id} at {self.provider}>"
 
     @property
     def id(self) -> str:

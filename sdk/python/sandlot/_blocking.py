@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from sandlot import _calls
 from sandlot._base import Base
+from sandlot._calls import Path
 from sandlot._changes import Changes
 from sandlot._network import Ports, SandboxNetwork
 from sandlot._processes import Processes
@@ -48,7 +48,7 @@ class Sandbox(Base):
         """What has become of a folder of this machine in it."""
         return Changes(self._open)
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> Self:
         self.open()
         return self
 
@@ -72,7 +72,7 @@ class Sandbox(Base):
         command: str,
         *,
         timeout: float | None = 1800,
-        working_dir: str | None = None,
+        working_dir: Path | None = None,
         environment: Mapping[str, str] | None = None,
         input: bytes | None = None,
         output: Callable[[bytes], None] | None = None,
@@ -88,47 +88,47 @@ class Sandbox(Base):
             result = call.wait()
         return result
 
-    def read(self, path: str, *, offset: int = 0, limit: int | None = None) -> Page:
+    def read(self, path: Path, *, offset: int = 0, limit: int | None = None) -> Page:
         """Reads a page of a text file, `offset` lines in and at most `limit` (None: 2000) lines long, or a whole binary file."""
         return _calls.read(self._open(), path, offset, limit).wait()
 
-    def write(self, path: str, content: str | bytes) -> None:
+    def write(self, path: Path, content: str | bytes) -> None:
         """Creates or replaces a file, with its parent directories."""
         _calls.write(self._open(), path, content).wait()
 
-    def edit(self, path: str, old: str, new: str, *, replace_all: bool = False) -> int:
+    def edit(self, path: Path, old: str, new: str, *, replace_all: bool = False) -> int:
         """Replaces text, which must occur once unless `replace_all`; returns how often it did."""
         return _calls.edit(self._open(), path, old, new, replace_all).wait()
 
-    def remove(self, path: str) -> None:
+    def remove(self, path: Path) -> None:
         """Removes a file, a link, or a directory with all that is in it."""
         _calls.remove(self._open(), path).wait()
 
-    def ls(self, path: str | None = None) -> list[Entry]:
+    def ls(self, path: Path | None = None) -> list[Entry]:
         """The entries of a directory (None: the working directory), hidden ones too."""
         return _calls.ls(self._open(), path).wait()
 
-    def glob(self, pattern: str, path: str | None = None, *, directories: bool = False) -> Found:
+    def glob(self, pattern: str, path: Path | None = None, *, directories: bool = False) -> Found:
         """The files that match a pattern, such as "*.c" (at any depth) or "src/**/*.{h,c}"; with `directories` those too."""
         return _calls.glob(self._open(), pattern, path, directories).wait()
 
-    def grep(self, text: str, path: str | None = None, *, glob: str | None = None, max_count: int = 0) -> Matches:
+    def grep(self, text: str, path: Path | None = None, *, glob: str | None = None, max_count: int = 0) -> Matches:
         """The lines that have a literal text, in the files below `path` that match the pattern `glob`; `max_count` 0: all."""
         return _calls.grep(self._open(), text, path, glob, max_count).wait()
 
-    def upload_file(self, local: str | os.PathLike[str], path: str, *, recursive: bool = False) -> None:
+    def upload_file(self, local: Path, path: Path, *, recursive: bool = False) -> None:
         """Copies a local file, or with `recursive` a folder, to an absolute path in the sandbox."""
         _calls.transfer(self._open(), True, path, local, recursive).wait()
 
-    def download_file(self, path: str, local: str | os.PathLike[str], *, recursive: bool = False) -> None:
+    def download_file(self, path: Path, local: Path, *, recursive: bool = False) -> None:
         """Copies a file of the sandbox, or with `recursive` a folder, to a local path."""
         _calls.transfer(self._open(), False, path, local, recursive).wait()
 
-    def upload(self, path: str, content: bytes) -> None:
+    def upload(self, path: Path, content: bytes) -> None:
         """Writes exact bytes from memory to an absolute path in the sandbox."""
         _calls.upload(self._open(), path, content).wait()
 
-    def download(self, path: str) -> bytes:
+    def download(self, path: Path) -> bytes:
         """All bytes of the file at an absolute path in the sandbox."""
         return _calls.download(self._open(), path).wait()
 
@@ -140,7 +140,7 @@ class Sandbox(Base):
         command: str | None = None,
         window: Callable[[], tuple[int, int]] | None = None,
         resized: int = -1,
-        working_dir: str | None = None,
+        working_dir: Path | None = None,
         environment: Mapping[str, str] | None = None,
         term: str | None = None,
     ) -> int | None:

@@ -15,9 +15,11 @@ from sandlot._library import library
 from sandlot._results import Entry, Found, Match, Matches, Page, Result, ToolAnswer
 
 Progress = Callable[[str, int, int], None]
+Path = str | os.PathLike[str]
+Parameters = Mapping[str, str | int | float | bool]
 
 
-def encoded(text: str | os.PathLike[str] | None) -> bytes | None:
+def encoded(text: Path | None) -> bytes | None:
     """Paths and words for the library; names that are no UTF-8 come back as they were read."""
     if text is None:
         return None
@@ -32,9 +34,10 @@ def strings(words: Sequence[str]) -> Any:
     return (ctypes.c_char_p * (len(words) + 1))(*[encoded(word) for word in words], None)
 
 
-def pairs(values: Mapping[str, str] | None) -> Any:
+def pairs(values: Parameters | None) -> Any:
     """NAME=value for each, or NULL."""
-    return strings([f"{name}={value}" for name, value in values.items()]) if values else None
+    words = {name: str(value).lower() if isinstance(value, bool) else value for name, value in (values or {}).items()}
+    return strings([f"{name}={value}" for name, value in words.items()]) if words else None
 
 
 def receiver(sink: Callable[[bytes], None]) -> Callable[[Any, int, int], bool]:
@@ -51,7 +54,7 @@ def execute(
     session: Any,
     command: str,
     timeout: float | None,
-    working_dir: str | None,
+    working_dir: Path | None,
     environment: Mapping[str, str] | None,
     input_fd: int | None,
     output: Callable[[bytes], None] | None,
@@ -95,7 +98,7 @@ def terminal(
     command: str | None,
     window: Callable[[], tuple[int, int]] | None,
     resized_fd: int,
-    working_dir: str | None,
+    working_dir: Path | None,
     environment: Mapping[str, str] | None,
     term: str | None,
 ) -> Call[int | None]:
@@ -143,7 +146,7 @@ def tool(
     return call
 
 
-def read(session: Any, path: str, offset: int, limit: int | None) -> Call[Page]:
+def read(session: Any, path: Path, offset: int, limit: int | None) -> Call[Page]:
     request = c.Read(path=encoded(path), offset=offset, has_limit=limit is not None, limit=limit or 0)
     page = c.Page()
 
@@ -166,7 +169,7 @@ def read(session: Any, path: str, offset: int, limit: int | None) -> Call[Page]:
     )
 
 
-def write(session: Any, path: str, content: str | bytes) -> Call[None]:
+def write(session: Any, path: Path, content: str | bytes) -> Call[None]:
     data = content.encode() if isinstance(content, str) else bytes(content)
     request = c.Write(path=encoded(path), content=data, content_length=len(data))
     return Call(
@@ -174,7 +177,7 @@ def write(session: Any, path: str, content: str | bytes) -> Call[None]:
     )
 
 
-def edit(session: Any, path: str, old: str, new: str, replace_all: bool) -> Call[int]:
+def edit(session: Any, path: Path, old: str, new: str, replace_all: bool) -> Call[int]:
     before, after = old.encode(), new.encode()
     request = c.Edit(
         path=encoded(path),
@@ -195,7 +198,7 @@ def edit(session: Any, path: str, old: str, new: str, replace_all: bool) -> Call
     )
 
 
-def remove(session: Any, path: str) -> Call[None]:
+def remove(session: Any, path: Path) -> Call[None]:
     request = c.Remove(path=encoded(path))
     return Call(lambda error: library.submit_remove_file(session, ctypes.byref(request), error), nothing, request)
 
@@ -210,7 +213,7 @@ def _collector(call: Call[Any], entries: list[Entry], sizes: bool) -> Any:
     return c.ENTRY(call.guarded(receive, False))
 
 
-def ls(session: Any, path: str | None) -> Call[list[Entry]]:
+def ls(session: Any, path: Path | None) -> Call[list[Entry]]:
     request = c.Ls(path=encoded(path))
     entries: list[Entry] = []
     call = Call(
@@ -222,7 +225,7 @@ def ls(session: Any, path: str | None) -> Call[list[Entry]]:
     return call
 
 
-def glob(session: Any, pattern: str, path: str | None, directories: bool) -> Call[Found]:
+def glob(session: Any, pattern: str, path: Path | None, directories: bool) -> Call[Found]:
     request = c.Glob(pattern=encoded(pattern), path=encoded(path), directories=directories)
     entries: list[Entry] = []
     truncated = ctypes.c_bool()
@@ -236,7 +239,7 @@ def glob(session: Any, pattern: str, path: str | None, directories: bool) -> Cal
     return call
 
 
-def grep(session: Any, text: str, path: str | None, pattern: str | None, max_count: int) -> Call[Matches]:
+def grep(session: Any, text: str, path: Path | None, pattern: str | None, max_count: int) -> Call[Matches]:
     wanted = text.encode()
     request = c.Grep(
         pattern=wanted, pattern_length=len(wanted), path=encoded(path), glob=encoded(pattern), max_count=max_count
@@ -261,7 +264,7 @@ def grep(session: Any, text: str, path: str | None, pattern: str | None, max_cou
     return call
 
 
-def transfer(session: Any, up: bool, path: str, local: str | os.PathLike[str], recursive: bool) -> Call[None]:
+def transfer(session: Any, up: bool, path: Path, local: Path, recursive: bool) -> Call[None]:
     item = c.TransferItem(path=encoded(path), local_path=encoded(local), fd=-1)
     items = (c.TransferItem * 1)(item)
     request = c.TransferRequest(items=items, count=1, recursive=recursive)
@@ -269,7 +272,7 @@ def transfer(session: Any, up: bool, path: str, local: str | os.PathLike[str], r
     return Call(lambda error: submit(session, ctypes.byref(request), error), nothing, request, items, item)
 
 
-def upload(session: Any, path: str, content: bytes) -> Call[None]:
+def upload(session: Any, path: Path, content: bytes) -> Call[None]:
     data = bytes(content)
     request = c.UploadBytes(path=encoded(path), content=data, content_length=len(data))
     return Call(
@@ -280,7 +283,7 @@ def upload(session: Any, path: str, content: bytes) -> Call[None]:
     )
 
 
-def download(session: Any, path: str) -> Call[bytes]:
+def download(session: Any, path: Path) -> Call[bytes]:
     request = c.DownloadBytes(path=encoded(path))
     content = c.Bytes()
     return Call(

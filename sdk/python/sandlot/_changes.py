@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._calls import encoded, strings
+from sandlot._calls import Path, encoded, strings
 from sandlot._group import Group
 from sandlot._jobs import Call, error_at, listing, nothing
 from sandlot._library import library
-from sandlot._results import Change, SandlotError
+from sandlot._results import Change, Kind, SandlotError
 
-Path = str | os.PathLike[str]
 Applied = Callable[[Change, SandlotError | None], None]
 _Listing = list[Change]
 
-_KINDS = ("added", "modified", "removed", "mode", "type")
+_KINDS: tuple[Kind, ...] = ("added", "modified", "removed", "mode", "type")
 _FORMATS = {"patch": 0, "tar": 1}
 
 

@@ -17,6 +17,7 @@ from deepagents_code.integrations.sandbox_provider import (
 
 from sandlot import _runtime
 from sandlot._blocking import Sandbox
+from sandlot._calls import Parameters
 from sandlot._deepagents_sandbox import SandlotSandbox
 from sandlot._jobs import Call
 from sandlot._results import Provider, SandlotError
@@ -30,7 +31,7 @@ _BAD_USAGE = {"usage", "unknown_provider", "not_supported", "invalid_path"}
 class _Opened:
     backend: SandlotSandbox
     provider: str | None
-    parameters: Mapping[str, str]
+    parameters: Parameters
     working_dir: str
     owned: bool
 
@@ -54,16 +55,14 @@ def _translated(sandbox_id: str | None) -> Iterator[None]:
         raise SandboxError(str(error)) from error
 
 
-def _word(name: str, value: object) -> str:
-    """A parameter from the framework's configuration, which is TOML, as Sandlot reads it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int | float):
-        return str(value)
+def _parameter(name: str, value: object) -> str | int | float | bool:
+    """From the framework's configuration, which is TOML."""
+    if isinstance(value, str | int | float | bool):
+        return value
     raise ValueError(f"the parameter {name} must be a text, a number or a boolean, and is {type(value).__name__}")
 
 
-def _remember(box: Sandbox, provider: str | None, parameters: Mapping[str, str], owned: bool) -> SandlotSandbox:
+def _remember(box: Sandbox, provider: str | None, parameters: Parameters, owned: bool) -> SandlotSandbox:
     backend = SandlotSandbox(box)
     with _lock:
         _opened.setdefault(box.id, []).append(_Opened(backend, provider, parameters, box.working_dir, owned))
@@ -154,8 +153,8 @@ class SandlotProvider(SandboxProvider):
             box._opened(await box._opening().wait_async())
         return _remember(box, name, words, sandbox_id is None)
 
-    def _choice(self, provider: str | None, parameters: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
-        words = {name: _word(name, value) for name, value in parameters.items()}
+    def _choice(self, provider: str | None, parameters: Mapping[str, Any]) -> tuple[str | None, Parameters]:
+        words = {name: _parameter(name, value) for name, value in parameters.items()}
         with _translated(None):
             return provider or _runtime.default_provider(), words
 

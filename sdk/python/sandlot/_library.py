@@ -591,9 +591,15 @@ class Library:
     """The functions without their prefix: library.open is sandlot_open."""
 
     def __init__(self) -> None:
-        loaded = ctypes.CDLL(os.environ.get("SANDLOT_LIBRARY") or "libsandlot.so.0")
+        file = os.environ.get("SANDLOT_LIBRARY") or "libsandlot.so.0"
+        try:
+            loaded = ctypes.CDLL(file)
+            functions = {name: getattr(loaded, "sandlot_" + name) for name in _FUNCTIONS}
+        except (OSError, AttributeError) as problem:  # none, or one that is older than this package
+            message = f"{file} cannot be used ({problem}); install Sandlot, or set SANDLOT_LIBRARY to where it is"
+            raise ImportError(message, name="sandlot") from problem
         for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(loaded, "sandlot_" + name)
+            function = functions[name]
             function.restype = result
             function.argtypes = arguments
             setattr(self, name, function)

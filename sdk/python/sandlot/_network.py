@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from sandlot import _library as c
 from sandlot._calls import encoded, strings
@@ -145,7 +145,7 @@ class Forward:
         if forward is not None and self._owner == os.getpid():
             library.forward_close(forward)
 
-    def __enter__(self) -> Forward:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._calls import encoded, pairs
+from sandlot._calls import Path, encoded, pairs
 from sandlot._group import Group
 from sandlot._jobs import Call, listing, nothing
 from sandlot._library import library
-from sandlot._results import Log, Process
+from sandlot._results import Log, Process, State
 
-_STATES = ("running", "exited", "lost")
+_STATES: tuple[State, ...] = ("running", "exited", "lost")
 _PIECE = 1 << 20
 """Bytes that one question of a follower brings at most."""
 
@@ -44,7 +44,7 @@ def _start(
     session: Any,
     command: str,
     timeout: float | None,
-    working_dir: str | None,
+    working_dir: Path | None,
     environment: Mapping[str, str] | None,
     input: bool,
     separate_errors: bool,
@@ -147,7 +147,7 @@ class Processes(Group):
         command: str,
         *,
         timeout: float | None = None,
-        working_dir: str | None = None,
+        working_dir: Path | None = None,
         environment: Mapping[str, str] | None = None,
         input: bool = False,
         separate_errors: bool = False,
@@ -198,7 +198,7 @@ class AsyncProcesses(Group):
         command: str,
         *,
         timeout: float | None = None,
-        working_dir: str | None = None,
+        working_dir: Path | None = None,
         environment: Mapping[str, str] | None = None,
         input: bool = False,
         separate_errors: bool = False,

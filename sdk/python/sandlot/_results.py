@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+State = Literal["running", "exited", "lost"]
+Kind = Literal["added", "modified", "removed", "mode", "type"]
 
 
 class SandlotError(Exception):
     """A call failed. `code` is the stable name of the reason, such as "file_not_found"; str() is a sentence for a person."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(code, message)
         self.code = code
+
+    def __str__(self) -> str:
+        return str(self.args[1])
 
 
 @dataclass(frozen=True)
@@ -102,8 +108,8 @@ class Process:
     id: str
     command: str
     """Of one of more than 4 KiB the beginning, and then "..."."""
-    state: str
-    """"running", "exited", or "lost": nobody saw its end."""
+    state: State
+    """"lost": nobody saw its end."""
     exit_code: int | None
     """0 to 255, 128 + n for signal n, 124 after its time limit; None: it has not ended, or nobody saw it."""
     timed_out: bool
@@ -154,8 +160,7 @@ class Change:
 
     path: str
     """Below the working directory."""
-    kind: str
-    """"added", "modified", "removed", "mode" or "type"."""
+    kind: Kind
     type: str
     """"file", "directory", "symlink", "fifo", "socket" or "device"; of a removed path what it was."""
     old_mode: int

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._calls import Progress, encoded, receiver, strings
+from sandlot._calls import Parameters, Path, Progress, encoded, pairs, receiver, strings
 from sandlot._jobs import Call, raise_error
 from sandlot._library import library
 from sandlot._results import Provider
 
-_runtimes: dict[tuple[int, str | None], Any] = {}
+_runtimes: dict[tuple[int, Path | None], Any] = {}
 
 
-def runtime(config_file: str | None) -> Any:
+def runtime(config_file: Path | None) -> Any:
     """Of this process: a forked child has its own, and leaves its parent's alone. It stays until the process ends."""
     key = (os.getpid(), config_file)
     if key not in _runtimes:
@@ -34,11 +34,11 @@ def open_session(
     provider: str | None,
     sandbox_id: str | None,
     snapshot: str | None,
-    setup: str | os.PathLike[str] | None,
+    setup: Path | None,
     scope: str | None,
-    parameters: Mapping[str, str] | None,
+    parameters: Parameters | None,
     keep: bool,
-    config_file: str | None,
+    config_file: Path | None,
     progress: Progress | None,
     network: str | None,
     allow: Sequence[str] | None,
@@ -60,7 +60,7 @@ def open_session(
     options.allow = entries
     mounted = None if volumes is None else strings(volumes)
     options.volumes = mounted
-    words = strings([f"{name}={value}" for name, value in (parameters or {}).items()])
+    words = pairs(parameters)
     options.parameters = words
     host = runtime(config_file)
     call: Call[Any] = Call(
@@ -87,7 +87,7 @@ def close_session(session: Any) -> Call[None]:
     return Call(lambda error: library.submit_session_close(session, error), lambda _job: None)
 
 
-def default_provider(config_file: str | None = None) -> str | None:
+def default_provider(config_file: Path | None = None) -> str | None:
     """That which the configuration names; None: it names none."""
     return _text(library.default_provider(runtime(config_file)))
 
@@ -96,7 +96,7 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode(errors="replace")
 
 
-def list_providers(config_file: str | None = None) -> list[Provider]:
+def list_providers(config_file: Path | None = None) -> list[Provider]:
     """The providers that there are, by name; `config_file` instead of the user's own configuration."""
     providers: list[Provider] = []
 

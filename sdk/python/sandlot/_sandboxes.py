@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._calls import encoded, strings
+from sandlot._calls import Parameters, Path, encoded, pairs
 from sandlot._jobs import Call, error_at, listing, nothing
 from sandlot._library import library
 from sandlot._results import Leftover, Listed, Volume
@@ -37,10 +36,10 @@ class _Target:
         self,
         provider: str | None = None,
         *,
-        parameters: Mapping[str, str] | None = None,
-        config_file: str | None = None,
+        parameters: Parameters | None = None,
+        config_file: Path | None = None,
     ) -> None:
-        self._words = strings([f"{name}={value}" for name, value in (parameters or {}).items()])
+        self._words = pairs(parameters)
         self._provider = encoded(provider)
         self._config_file = config_file
 
