@@ -202,6 +202,11 @@ char *path_read_file(const char *path, size_t maximum, size_t *length)
     return fd < 0 ? NULL : path_read_descriptor(fd, maximum, length);
 }
 
+const char *path_read_problem(int reason)
+{
+    return reason == EINVAL ? "it is not a regular file" : strerror(reason);
+}
+
 char *path_read_descriptor(int fd, size_t maximum, size_t *length)
 {
     struct stat status;

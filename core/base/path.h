@@ -38,6 +38,9 @@ char *path_distrust(const char *path);
  * (EFBIG: larger than that; EISDIR and the like: not a regular file). Never blocks on a FIFO. */
 char *path_read_file(const char *path, size_t maximum, size_t *length);
 
+/* Why one could not be read, by errno: what strerror(3) says, but in plain words of what is no regular file. */
+const char *path_read_problem(int reason);
+
 /* The same in two steps, for who looks at the file in between: opens it, with further FLAGS of open(2); reads it. */
 int path_open_file(int folder_fd, const char *path, int flags);
 char *path_read_descriptor(int fd, size_t maximum, size_t *length);

@@ -64,7 +64,8 @@ static char *read_token_file(const char *file, struct sandlot_error *error)
     char *token = path_read_file(file, LONGEST_TOKEN + 2, &length);
 
     if (!token) {
-        error_set(error, SANDLOT_CODE_USAGE, "the token cannot be read from %s: %s", file, strerror(errno));
+        error_set(error, SANDLOT_CODE_USAGE, "the token cannot be read from %s: %s", file,
+                  errno == EFBIG ? "it is larger than any token" : path_read_problem(errno));
         return NULL;
     }
     while (length > 0 && strchr(" \t\r\n", token[length - 1]))

@@ -371,9 +371,7 @@ static char *find_file(const char *explicit_file, enum origin *origin)
 static int unreadable(struct config *config, enum origin origin, struct sandlot_error *error)
 {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
-    const char *reason = errno == EFBIG    ? "it is larger than 1 MiB"
-                         : errno == EINVAL ? "not a regular file"
-                                           : strerror(errno);
+    const char *reason = errno == EFBIG ? "it is larger than 1 MiB" : path_read_problem(errno);
 
     if (missing && origin == FROM_FLAG)
         return error_set(error, SANDLOT_CODE_USAGE,

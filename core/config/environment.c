@@ -475,9 +475,7 @@ static char *read_trusted(const struct reading *reading, int fd)
         log_warning("%s is ignored: %s", reading->file, distrust);
     else if (!text)
         log_warning("%s could not be read: %s; its variables are not set", reading->file,
-                    errno == EFBIG    ? "it is larger than 256 KiB"
-                    : errno == EINVAL ? "it is not a regular file"
-                                      : strerror(errno));
+                    errno == EFBIG ? "it is larger than 256 KiB" : path_read_problem(errno));
     else if (strlen(text) != length || !text_utf8_valid(text, length))
         log_warning("%s is not a text in UTF-8: its variables are not set", reading->file);
     else

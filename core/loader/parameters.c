@@ -314,6 +314,12 @@ static int bind_override(const struct binder *binder, const char *override)
     if (value_from_text(parameter->kind, text, NULL, &value) || read_time(parameter, text, &value))
         return store(binder, "--param", (size_t)(parameter - parameters->declared), &value);
     value_clear(&value);
+    if (parameter->kind == SANDLOT_PARAMETER_path)
+        return error_set(
+            binder->error, SANDLOT_CODE_USAGE,
+            "%s: --param: parameter \"%s\" begins at the current folder, which is not there any more; give "
+            "it a path from / on",
+            binder->provider, parameter->name);
     if (parameter->flags & SANDLOT_FLAG_secret)
         return wrong_value(binder, "--param", parameter, "its value (not shown)");
     AUTO_FREE char *shown =

@@ -92,7 +92,7 @@ char *setup_script_read(const char *path, const struct environment *environment,
     if (!text)
         error_set(error, SANDLOT_CODE_USAGE,
                   "cannot read the setup script %s: %s; correct the path given to --sandbox-setup",
-                  absolute ? absolute : path, errno == EFBIG ? "it is larger than 1 MiB" : strerror(errno));
+                  absolute ? absolute : path, errno == EFBIG ? "it is larger than 1 MiB" : path_read_problem(errno));
     else if (memchr(text, '\0', length))
         error_set(error, SANDLOT_CODE_USAGE, "the setup script %s holds a NUL byte; it must be a text file", absolute);
     else if (!text_utf8_valid(text, length))

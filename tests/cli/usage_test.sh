@@ -136,6 +136,14 @@ printf 'echo \377\n' >"$scratch/latin.sh"
 usage "setup script that is not UTF-8" "UTF-8" exec --sandbox-setup "$scratch/latin.sh" -- true
 printf 'echo \0\n' >"$scratch/nul.sh"
 usage "setup script with NUL" "NUL" exec --sandbox-setup "$scratch/nul.sh" -- true
+mkfifo "$scratch/pipe"
+usage "setup script that is a pipe" "it is not a regular file" exec --sandbox-setup "$scratch/pipe" -- true
+usage "a token in a pipe" "it is not a regular file" mcp --http 127.0.0.1:0 --token-file "$scratch/pipe"
+mkdir "$scratch/gone"
+usage_where_nothing_is() { cd "$scratch/gone" && rmdir "$scratch/gone" && usage "$@"; }
+here=$PWD
+usage_where_nothing_is "a path from a folder that is gone" "which is not there any more" exec --param workspace=. -- true
+cd "$here" || exit 2
 
 # ---- what is fine ----
 version=$(sed -n 's/^.define SANDLOT_VERSION "\(.*\)"/\1/p' include/sandlot/sandlot.h)
