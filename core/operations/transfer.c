@@ -693,8 +693,10 @@ static void add_entry(struct transfer *transfer, const struct moving *item, cons
     struct sandlot_error problem = {0};
 
     if (entry->is_symlink) {
-        error_set(&problem, SANDLOT_CODE_NOT_A_FILE,
-                  "'%s' was skipped: it is a link to a directory, a broken link or no regular file", entry->path);
+        error_set(
+            &problem, SANDLOT_CODE_NOT_A_FILE,
+            "'%s' was skipped: it is a link to a directory or out of the folder, a broken link or no regular file",
+            entry->path);
         report_problem(transfer, item->index, remote, &problem);
     } else if (entry->is_dir) {
         if (transfer_tree_is_empty(entries, at))

@@ -4,9 +4,13 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void cleanup_walk(FTS **walk)
 {
@@ -22,8 +26,20 @@ static int walk_error(struct sandlot_error *error, const char *path, int reason)
     return error_set(error, code, "cannot list the local directory '%s': %s", path, strerror(reason));
 }
 
-/* One look of the walk. */
-static int take(const FTSENT *found, struct entries *entries, struct sandlot_error *error)
+/* What the link PATH of FOLDER_FD leads to, if that lies in the folder too. Whoever made the tree, such as the author
+ * of a repository, is not to choose what else of this machine a sandbox gets. */
+static void look_within(int folder_fd, const char *path, struct stat *status)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
+    AUTO_CLOSE int fd = (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
+
+    if (fd < 0 || fstat(fd, status) < 0)
+        status->st_mode = 0;
+}
+
+/* One look of the walk over the folder START. */
+static int take(const FTSENT *found, const char *start, int folder_fd, struct entries *entries,
+                struct sandlot_error *error)
 {
     struct stat status = {0};
     bool linked = found->fts_info == FTS_SL || found->fts_info == FTS_SLNONE;
@@ -32,9 +48,9 @@ static int take(const FTSENT *found, struct entries *entries, struct sandlot_err
         return 0;
     if (found->fts_info == FTS_DNR || found->fts_info == FTS_ERR || found->fts_info == FTS_NS)
         return walk_error(error, found->fts_path, found->fts_errno);
-    if (linked ? stat(found->fts_accpath, &status) < 0 : !found->fts_statp)
-        status.st_mode = 0;
-    else if (!linked)
+    if (linked)
+        look_within(folder_fd, transfer_tree_relative(found->fts_path, start), &status);
+    else if (found->fts_statp)
         status = *found->fts_statp;
     struct sandlot_file_entry *entry = entries_add(entries, NULL, found->fts_path, strlen(found->fts_path));
 
@@ -57,6 +73,7 @@ int transfer_tree_local(const char *path, struct entries *entries, struct sandlo
     char *const starts[] = {start, NULL};
     /* The folder itself may be a link. */
     CLEANUP(cleanup_walk) FTS *walk = fts_open(starts, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    AUTO_CLOSE int folder = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const FTSENT *found;
 
     if (!walk)
@@ -64,7 +81,7 @@ int transfer_tree_local(const char *path, struct entries *entries, struct sandlo
     while ((errno = 0, found = fts_read(walk))) {
         if (found->fts_level == 0 && (found->fts_info == FTS_DNR || found->fts_info == FTS_NS))
             return walk_error(error, path, found->fts_errno);
-        if (take(found, entries, error) < 0)
+        if (take(found, start, folder, entries, error) < 0)
             return -1;
     }
     if (errno)

@@ -611,6 +611,30 @@ static void test_folders(void **state)
     assert_false(exists(support_path("to/etc")));
 }
 
+/* Who made the folder does not choose what else of this machine a sandbox gets. */
+static void test_links_out_of_the_source(void **state)
+{
+    AUTO_FREE char *from = strdup(support_path("from"));
+    AUTO_FREE char *box = strdup(support_path("box"));
+    struct sandlot_transfer_item item = item_of(box, from);
+    struct fates fates = {0};
+
+    (void)state;
+    support_write("key", "secret");
+    support_write("from/deep/a", "a");
+    assert_int_equal(symlink("../a", support_path("from/deep/link")), 0);
+    assert_int_equal(symlink("deep/a", support_path("from/a")), 0);
+    assert_int_equal(symlink("../key", support_path("from/up")), 0);
+    assert_int_equal(symlink(support_path("key"), support_path("from/absolute")), 0);
+    assert_int_equal(symlink("/proc/self/environ", support_path("from/environment")), 0);
+    assert_int_equal(move(true, &item, 1, true, &fates, NULL), -1);
+    assert_int_equal(fates.count, 6);
+    assert_holds(support_path("box/deep/link"), "a", 1);
+    assert_false(exists(support_path("box/up")));
+    assert_false(exists(support_path("box/absolute")));
+    assert_false(exists(support_path("box/environment")));
+}
+
 /* A link that lies in the target folder already must not carry the files of a sandbox somewhere else. */
 static void test_links_in_the_target(void **state)
 {
@@ -1019,6 +1043,7 @@ int main(void)
         TEST(test_download_problems),
         TEST(test_modes),
         TEST(test_folders),
+        TEST(test_links_out_of_the_source),
         TEST(test_links_in_the_target),
         TEST(test_relative_paths),
         TEST(test_changing_file),
