@@ -64,9 +64,6 @@ enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char 
                                                         const struct sandlot_listing *listing,
                                                         struct json_object *item));
 
-/* Milliseconds since 1970. */
-int64_t api_utc_ms(void);
-
 enum sandlot_status api_no_memory(struct sandlot_call *call);
 
 #endif

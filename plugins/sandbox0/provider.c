@@ -8,27 +8,7 @@
 #include "lifecycle.h"
 #include "policy.h"
 
-SANDLOT_PARAMETERS(sandbox0, SANDBOX0_PARAMETERS)
-
-static enum sandlot_status sandbox0_open(struct sandlot_call *call,
-                                         void **provider SANDBOX0_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {SANDBOX0_PARAMETERS(PARAMETER_VALUE)};
-    struct sandbox0 *sandbox0 = malloc(sizeof(*sandbox0));
-
-    if (!sandbox0)
-        return api_no_memory(call);
-    api_init(sandbox0, &parameters);
-    *provider = sandbox0;
-    return SANDLOT_OK;
-}
-
-static void sandbox0_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(sandbox0, SANDBOX0_PARAMETERS, struct sandbox0, api_init, api_clear)
 
 static const struct sandlot_provider sandbox0_provider = {
     SANDLOT_TABLE(sandbox0),    .close = sandbox0_close,         .get_or_create = sandbox_get_or_create,
