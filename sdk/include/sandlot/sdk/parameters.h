@@ -49,11 +49,11 @@ extern "C" {
                                              void **provider PARAMETERS(PARAMETER_ARGUMENT))                       \
     {                                                                                                              \
         const struct parameters parameters_said = {PARAMETERS(PARAMETER_VALUE)};                                   \
-        type_ *object = (type_ *)calloc(1, sizeof(type_));                                                         \
+        void *object = calloc(1, sizeof(type_));                                                                   \
                                                                                                                    \
         if (!object)                                                                                               \
             return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the provider; free some"); \
-        init(object, &parameters_said);                                                                            \
+        init((type_ *)object, &parameters_said);                                                                   \
         *provider = object;                                                                                        \
         return SANDLOT_OK;                                                                                         \
     }                                                                                                              \
