@@ -11,29 +11,7 @@
 #include "sandbox.h"
 #include "upload.h"
 
-#include <stdlib.h>
-
-SANDLOT_PARAMETERS(agentcore, AGENTCORE_PARAMETERS)
-
-static enum sandlot_status agentcore_open(struct sandlot_call *call,
-                                          void **provider AGENTCORE_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {AGENTCORE_PARAMETERS(PARAMETER_VALUE)};
-    struct agentcore *agentcore = malloc(sizeof(*agentcore));
-
-    if (!agentcore)
-        return api_no_memory(call);
-    api_init(agentcore, &parameters);
-    *provider = agentcore;
-    return SANDLOT_OK;
-}
-
-static void agentcore_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(agentcore, AGENTCORE_PARAMETERS, struct agentcore, api_init, api_clear)
 
 static const struct sandlot_provider agentcore_provider = {
     SANDLOT_TABLE(agentcore),

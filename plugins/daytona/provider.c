@@ -14,28 +14,8 @@
 #include "upload.h"
 
 #include <sandlot/provider.h>
-#include <stdlib.h>
 
-SANDLOT_PARAMETERS(daytona, DAYTONA_PARAMETERS)
-
-static enum sandlot_status daytona_open(struct sandlot_call *call,
-                                        void **provider DAYTONA_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {DAYTONA_PARAMETERS(PARAMETER_VALUE)};
-    struct daytona *daytona = calloc(1, sizeof(*daytona));
-
-    if (!daytona)
-        return api_no_memory(call);
-    api_init(daytona, &parameters);
-    *provider = daytona;
-    return SANDLOT_OK;
-}
-
-static void daytona_close(void *provider)
-{
-    api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(daytona, DAYTONA_PARAMETERS, struct daytona, api_init, api_clear)
 
 HTTP_RELAY(daytona, ports_find, struct sandbox, places)
 

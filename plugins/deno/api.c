@@ -40,14 +40,6 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Deno; free some");
 }
 
-int64_t api_utc_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- token and addresses ----------------------------------------------------------------------------------------- */
 
 /* A personal token says nothing of the organization that it is used for. */

@@ -68,9 +68,6 @@ enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char 
  */
 char *api_port_url(const struct deno *deno, const char *name);
 
-/* Milliseconds since 1970. */
-int64_t api_utc_ms(void);
-
 enum sandlot_status api_no_memory(struct sandlot_call *call);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/parameters.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
 
@@ -192,7 +193,7 @@ static void hide_secrets(struct http_client *client, struct json_object *config)
 /* Nothing is asked for longer than Deno gives at a time. */
 static struct lifetime wanted_lifetime(const struct sandlot_create *request)
 {
-    int64_t now_ms = api_utc_ms();
+    int64_t now_ms = timestamp_now();
     int64_t rest_ms =
         request->idle_ttl_ms > 0 && request->idle_ttl_ms < LONGEST_LIFE_MS ? request->idle_ttl_ms : LONGEST_LIFE_MS;
     int64_t until_ms = request->hard_ttl_ms > 0 ? now_ms + request->hard_ttl_ms : INT64_MAX;

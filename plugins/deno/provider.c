@@ -11,28 +11,7 @@
 #include "sandbox.h"
 #include "upload.h"
 
-#include <stdlib.h>
-
-SANDLOT_PARAMETERS(deno, DENO_PARAMETERS)
-
-static enum sandlot_status deno_open(struct sandlot_call *call, void **provider DENO_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {DENO_PARAMETERS(PARAMETER_VALUE)};
-    struct deno *deno = malloc(sizeof(*deno));
-
-    if (!deno)
-        return api_no_memory(call);
-    api_init(deno, &parameters);
-    *provider = deno;
-    return SANDLOT_OK;
-}
-
-static void deno_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(deno, DENO_PARAMETERS, struct deno, api_init, api_clear)
 
 static enum sandlot_status deno_get_or_create(struct sandlot_call *call, void *provider,
                                               const struct sandlot_create *request, void **sandbox)

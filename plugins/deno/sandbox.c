@@ -5,6 +5,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
 
@@ -107,7 +108,7 @@ enum sandlot_status sandbox_learn(struct sandlot_call *call, struct line *line)
 static int64_t claim_extension(struct sandbox *sandbox)
 {
     struct lifetime *lifetime = &sandbox->lifetime;
-    int64_t now_ms = api_utc_ms();
+    int64_t now_ms = timestamp_now();
     int64_t wanted_ms =
         now_ms + lifetime->rest_ms < lifetime->until_ms ? now_ms + lifetime->rest_ms : lifetime->until_ms;
 

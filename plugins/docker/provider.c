@@ -15,27 +15,8 @@
 #include "terminal.h"
 
 #include <sandlot/provider.h>
-#include <stdlib.h>
 
-SANDLOT_PARAMETERS(docker, DOCKER_PARAMETERS)
-
-static enum sandlot_status docker_open(struct sandlot_call *call, void **provider DOCKER_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {DOCKER_PARAMETERS(PARAMETER_VALUE)};
-    struct docker *docker = calloc(1, sizeof(*docker));
-
-    if (!docker)
-        return engine_no_memory(call);
-    engine_init(docker, &parameters);
-    *provider = docker;
-    return SANDLOT_OK;
-}
-
-static void docker_close(void *provider)
-{
-    engine_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(docker, DOCKER_PARAMETERS, struct docker, engine_init, engine_clear)
 
 static const struct sandlot_provider docker_provider = {
     SANDLOT_TABLE(docker),

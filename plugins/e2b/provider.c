@@ -10,28 +10,7 @@
 #include "ports.h"
 #include "terminal.h"
 
-#include <stdlib.h>
-
-SANDLOT_PARAMETERS(e2b, E2B_PARAMETERS)
-
-static enum sandlot_status e2b_open(struct sandlot_call *call, void **provider E2B_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {E2B_PARAMETERS(PARAMETER_VALUE)};
-    struct e2b *e2b = malloc(sizeof(*e2b));
-
-    if (!e2b)
-        return api_no_memory(call);
-    api_init(e2b, &parameters);
-    *provider = e2b;
-    return SANDLOT_OK;
-}
-
-static void e2b_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(e2b, E2B_PARAMETERS, struct e2b, api_init, api_clear)
 
 HTTP_RELAY(e2b, ports_find, struct sandbox, places)
 

@@ -24,8 +24,8 @@ struct record {
     bool is_private;           /* they need one */
     bool paused;
     bool has_credentials; /* something is added to its requests */
-    int64_t ends_at_ms; /* since 1970; 0: not said */
-    int64_t rest_ms;    /* KEY_REST and KEY_UNTIL; 0: none */
+    int64_t ends_at_ms;   /* since 1970; 0: not said */
+    int64_t rest_ms;      /* KEY_REST and KEY_UNTIL; 0: none */
     int64_t until_ms;
 };
 

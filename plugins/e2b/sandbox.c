@@ -5,9 +5,9 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/network.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
-#include <time.h>
 
 #define DAEMON_PORT "49983"
 
@@ -30,15 +30,6 @@ void sandbox_release(void *provider, void *handle)
     free(sandbox->token);
     pthread_mutex_destroy(&sandbox->lock);
     free(sandbox);
-}
-
-/* Milliseconds since 1970 as a point of CLOCK_MONOTONIC. */
-static int64_t on_our_clock(int64_t utc_ms)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return sandlot_now_ms() + utc_ms - ((int64_t)now.tv_sec * SECOND_MS + now.tv_nsec / 1000000);
 }
 
 /* E2B's own domains have one host for all sandboxes. To be freed. */
@@ -82,11 +73,11 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     free(sandbox->token);
     sandbox->token = token;
     if (record->ends_at_ms > 0)
-        sandbox->ends_ms = on_our_clock(record->ends_at_ms);
+        sandbox->ends_ms = timestamp_on_our_clock(record->ends_at_ms);
     if (record->rest_ms > 0)
         sandbox->rest_ms = record->rest_ms;
     if (record->until_ms > 0)
-        sandbox->until_ms = on_our_clock(record->until_ms);
+        sandbox->until_ms = timestamp_on_our_clock(record->until_ms);
     pthread_mutex_unlock(&sandbox->lock);
     return SANDLOT_OK;
 }

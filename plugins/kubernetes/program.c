@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_WORDS = 256, LIMIT_MS = 60 * 1000, EARLY_MS = 10 * 1000 };
 
@@ -42,13 +41,11 @@ static const char *text_at(struct json_object *document, const char *path)
 /* A point of CLOCK_MONOTONIC a little before TEXT, 0 without. */
 static int64_t until(const char *text)
 {
-    struct timespec now;
     int64_t at_ms = timestamp_read(text);
 
     if (at_ms == 0)
         return 0;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t left_ms = at_ms - ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) - EARLY_MS;
+    int64_t left_ms = at_ms - timestamp_now() - EARLY_MS;
 
     return sandlot_now_ms() + (left_ms > 0 ? left_ms : 1);
 }

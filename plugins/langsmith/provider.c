@@ -7,29 +7,7 @@
 #include "sandbox.h"
 #include "snapshot.h"
 
-#include <stdlib.h>
-
-SANDLOT_PARAMETERS(langsmith, LANGSMITH_PARAMETERS)
-
-static enum sandlot_status langsmith_open(struct sandlot_call *call,
-                                          void **provider LANGSMITH_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {LANGSMITH_PARAMETERS(PARAMETER_VALUE)};
-    struct api *api = calloc(1, sizeof(*api));
-
-    if (!api)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the provider; free some");
-    api_init(api, &parameters);
-    *provider = api;
-    return SANDLOT_OK;
-}
-
-static void langsmith_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(langsmith, LANGSMITH_PARAMETERS, struct api, api_init, api_clear)
 
 HTTP_RELAY(langsmith, ports_find, struct sandbox, places)
 

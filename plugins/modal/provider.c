@@ -20,25 +20,7 @@
 #include <sandlot/provider.h>
 #include <sandlot/sdk/http.h>
 
-SANDLOT_PARAMETERS(modal, MODAL_PARAMETERS)
-
-static enum sandlot_status modal_open(struct sandlot_call *call, void **provider MODAL_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {MODAL_PARAMETERS(PARAMETER_VALUE)};
-    struct modal *modal = calloc(1, sizeof(*modal));
-
-    if (!modal)
-        return api_no_memory(call);
-    api_init(modal, &parameters);
-    *provider = modal;
-    return SANDLOT_OK;
-}
-
-static void modal_close(void *provider)
-{
-    api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(modal, MODAL_PARAMETERS, struct modal, api_init, api_clear)
 
 static enum sandlot_status modal_get_or_create(struct sandlot_call *call, void *provider,
                                                const struct sandlot_create *request, void **sandbox)

@@ -14,28 +14,8 @@
 #include "upload.h"
 
 #include <sandlot/provider.h>
-#include <stdlib.h>
 
-SANDLOT_PARAMETERS(runloop, RUNLOOP_PARAMETERS)
-
-static enum sandlot_status runloop_open(struct sandlot_call *call,
-                                        void **provider RUNLOOP_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {RUNLOOP_PARAMETERS(PARAMETER_VALUE)};
-    struct runloop *runloop = calloc(1, sizeof(*runloop));
-
-    if (!runloop)
-        return api_no_memory(call);
-    api_init(runloop, &parameters);
-    *provider = runloop;
-    return SANDLOT_OK;
-}
-
-static void runloop_close(void *provider)
-{
-    api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(runloop, RUNLOOP_PARAMETERS, struct runloop, api_init, api_clear)
 
 HTTP_RELAY(runloop, ports_find, struct sandbox, places)
 

@@ -10,27 +10,7 @@
 #include "policy.h"
 #include "ports.h"
 
-SANDLOT_PARAMETERS(sandbox0, SANDBOX0_PARAMETERS)
-
-static enum sandlot_status sandbox0_open(struct sandlot_call *call,
-                                         void **provider SANDBOX0_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {SANDBOX0_PARAMETERS(PARAMETER_VALUE)};
-    struct sandbox0 *sandbox0 = malloc(sizeof(*sandbox0));
-
-    if (!sandbox0)
-        return api_no_memory(call);
-    api_init(sandbox0, &parameters);
-    *provider = sandbox0;
-    return SANDLOT_OK;
-}
-
-static void sandbox0_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(sandbox0, SANDBOX0_PARAMETERS, struct sandbox0, api_init, api_clear)
 
 HTTP_RELAY(sandbox0, ports_find, struct sandbox, places)
 

@@ -12,28 +12,7 @@
 #include "snapshots.h"
 #include "upload.h"
 
-#include <stdlib.h>
-
-SANDLOT_PARAMETERS(vercel, VERCEL_PARAMETERS)
-
-static enum sandlot_status vercel_open(struct sandlot_call *call, void **provider VERCEL_PARAMETERS(PARAMETER_ARGUMENT))
-{
-    const struct parameters parameters = {VERCEL_PARAMETERS(PARAMETER_VALUE)};
-    struct vercel *vercel = malloc(sizeof(*vercel));
-
-    if (!vercel)
-        return api_no_memory(call);
-    api_init(vercel, &parameters);
-    *provider = vercel;
-    return SANDLOT_OK;
-}
-
-static void vercel_close(void *provider)
-{
-    if (provider)
-        api_clear(provider);
-    free(provider);
-}
+PARAMETER_OBJECT(vercel, VERCEL_PARAMETERS, struct vercel, api_init, api_clear)
 
 HTTP_RELAY(vercel, ports_find, struct sandbox, places)
 

@@ -3,8 +3,8 @@
 #include "create.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/timestamp.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     FIRST_PAUSE_MS = 200,
@@ -29,15 +29,6 @@ void sandbox_release(void *provider, void *handle)
     free(sandbox);
 }
 
-/* Milliseconds since 1970 as a point of CLOCK_MONOTONIC. */
-static int64_t on_our_clock(int64_t utc_ms)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return sandlot_now_ms() + utc_ms - ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-}
-
 /* Until when the session may be made longer: by its tag, and by what the user knows of the plan. */
 static int64_t latest_end(const struct vercel *vercel, const struct record *record)
 {
@@ -45,7 +36,7 @@ static int64_t latest_end(const struct vercel *vercel, const struct record *reco
 
     if (record->begun_at_ms == 0)
         return 0;
-    return on_our_clock(record->until_ms > 0 && record->until_ms < latest_ms ? record->until_ms : latest_ms);
+    return timestamp_on_our_clock(record->until_ms > 0 && record->until_ms < latest_ms ? record->until_ms : latest_ms);
 }
 
 /* Takes over what an answer says. */
@@ -66,7 +57,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     sandbox->working_dir = folder;
     sandbox->has_credentials = record->has_credentials;
     sandbox->running = record->phase == PHASE_RUNNING;
-    sandbox->ends_ms = record->ends_at_ms > 0 ? on_our_clock(record->ends_at_ms) : 0;
+    sandbox->ends_ms = record->ends_at_ms > 0 ? timestamp_on_our_clock(record->ends_at_ms) : 0;
     if (sandbox->rest_ms == 0)
         sandbox->rest_ms = record->timeout_ms;
     sandbox->until_ms = latest_end(sandbox->vercel, record);

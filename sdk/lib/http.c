@@ -4,6 +4,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,11 +170,7 @@ static bool keep_answer(const struct exchange *exchange, struct http_attempt *at
     if (!response->body || !response->headers || !response->url)
         return false;
     response->headers[response->headers_length] = '\0';
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    response->retry_ms = http_retry_after(response->headers, response->headers_length,
-                                          (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    response->retry_ms = http_retry_after(response->headers, response->headers_length, timestamp_now());
     if (response->retry_ms < 0 && (response->status == 429 || response->status == 503))
         response->retry_ms = http_retry_told(response->body, response->length);
     return true;

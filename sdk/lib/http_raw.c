@@ -3,6 +3,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <poll.h>
 #include <stdlib.h>
@@ -270,9 +271,6 @@ static size_t body_length(const struct http_raw *raw, size_t head_length)
 /* What the other side has answered with, of which nothing is to be freed. */
 static struct http_response answer_of(const struct http_raw *raw, const char *url, int status, size_t head_length)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
     return (struct http_response){
         .status = status,
         .body = raw->early.bytes + head_length,
@@ -281,7 +279,7 @@ static struct http_response answer_of(const struct http_raw *raw, const char *ur
         .headers_length = head_length,
         .url = (char *)url,
         .attempts = 1,
-        .retry_ms = http_retry_after(raw->early.bytes, head_length, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000),
+        .retry_ms = http_retry_after(raw->early.bytes, head_length, timestamp_now()),
     };
 }
 

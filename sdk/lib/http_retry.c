@@ -133,7 +133,8 @@ int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms)
             *--last = '\0';
         if (strcasecmp(name, "Retry-After") == 0) {
             first = read_pause(value, SECOND, now_ms);
-        } else if (strcasecmp(name, "Retry-After-Ms") == 0 || strcasecmp(name, "X-Retry-After-Ms") == 0) {
+        } else if (strcasecmp(name, "Retry-After-Ms") == 0 || strcasecmp(name, "X-Retry-After-Ms") == 0 ||
+                   strcasecmp(name, "X-Amz-Retry-After") == 0) {
             int64_t pause = read_pause(value, 1, now_ms);
 
             others = pause > others ? pause : others;

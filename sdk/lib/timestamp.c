@@ -1,5 +1,7 @@
 #include <sandlot/sdk/timestamp.h>
 
+#include <sandlot/provider.h>
+
 #include <ctype.h>
 #include <string.h>
 #include <time.h>
@@ -55,4 +57,17 @@ int64_t timestamp_read(const char *text)
     int64_t offset = read_offset(rest, &valid);
 
     return valid < 0 ? 0 : ((int64_t)timegm(&parts) - offset) * 1000 + milliseconds;
+}
+
+int64_t timestamp_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t timestamp_on_our_clock(int64_t utc_ms)
+{
+    return sandlot_now_ms() + utc_ms - timestamp_now();
 }

@@ -895,6 +895,7 @@ static void test_pauses(void **state)
     assert_int_equal(pause_of("Retry-After: Tue Nov 14 22:13:25 2023\r\n"), 5000);
     assert_int_equal(pause_of("Retry-After: Tue, 14 Nov 2023 22:00:00 GMT\r\n"), 0);
     assert_int_equal(pause_of("Retry-After-Ms: 120\r\n"), 120);
+    assert_int_equal(pause_of("x-amz-retry-after: 1500\r\n"), 1500);
     assert_int_equal(pause_of("Retry-After: 2\r\nX-RateLimit-Reset: 60\r\n"), 2000);
     assert_int_equal(pause_of("Retry-After-sandbox-create: 4\r\nRetry-After-Login: 3\r\n"), 4000);
     assert_int_equal(pause_of("Retry-After-Login: 4\r\nX-RateLimit-Reset-Other: 60\r\n"), 4000);

@@ -114,11 +114,61 @@ static void test_bodies(void **state)
     test_call_close(&call);
 }
 
+/* ---- what is behind a provider ------------------------------------------------------------------------------------
+ */
+
+#define ACME_PARAMETERS(P)                            \
+    P(string, place, "here", optional, "where it is") \
+    P(integer, size, "7", optional, "how large it is")
+
+struct parameters {
+    ACME_PARAMETERS(PARAMETER_FIELD)
+};
+
+struct acme {
+    struct parameters parameters;
+    int zero;
+};
+
+static int cleared;
+
+static void acme_init(struct acme *acme, const struct parameters *parameters)
+{
+    acme->parameters = *parameters;
+}
+
+static void acme_clear(struct acme *acme)
+{
+    cleared += (int)acme->parameters.size;
+}
+
+PARAMETER_OBJECT(acme, ACME_PARAMETERS, struct acme, acme_init, acme_clear)
+
+static void test_object(void **state)
+{
+    struct test_call call;
+    void *provider = NULL;
+
+    (void)state;
+    test_call_open(&call, 0);
+    assert_int_equal(acme_open(&call.call, &provider, "there", 42), SANDLOT_OK);
+    const struct acme *acme = provider;
+
+    assert_string_equal(acme_parameters[1].name, "size");
+    assert_string_equal(acme->parameters.place, "there");
+    assert_int_equal(acme->parameters.size, 42);
+    assert_int_equal(acme->zero, 0);
+    acme_close(provider);
+    acme_close(NULL);
+    assert_int_equal(cleared, 42);
+    test_call_close(&call);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing), cmocka_unit_test(test_texts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing),   cmocka_unit_test(test_texts),
                                        cmocka_unit_test(test_variables), cmocka_unit_test(test_ports),
-                                       cmocka_unit_test(test_bodies)};
+                                       cmocka_unit_test(test_bodies),    cmocka_unit_test(test_object)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

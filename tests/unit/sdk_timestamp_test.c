@@ -1,4 +1,5 @@
 /* Times as services write them. */
+#include <sandlot/provider.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <setjmp.h>
@@ -36,11 +37,22 @@ static void refuses_others(void **state)
         assert_int_equal(timestamp_read(texts[i]), 0);
 }
 
+static void knows_our_clock(void **state)
+{
+    const int64_t before_ms = sandlot_now_ms();
+    const int64_t at_ms = timestamp_on_our_clock(timestamp_now() + 60000);
+
+    (void)state;
+    assert_true(timestamp_now() > timestamp_read("2024-01-01T00:00:00Z"));
+    assert_true(at_ms >= before_ms + 60000 - 2 && at_ms <= sandlot_now_ms() + 60000 + 2); /* all are rounded */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_times),
         cmocka_unit_test(refuses_others),
+        cmocka_unit_test(knows_our_clock),
     };
 
     return cmocka_run_group_tests_name("sdk_timestamp", tests, NULL, NULL);

@@ -95,18 +95,6 @@ forks() { # WAY
 }
 fork() { KEEP=1 calls 0 fork "$1" "label-$RANDOM" && id=$(sed -n 's/^created: //p' <<<"$out"); }
 
-# ---- no memory ----
-
-# As for the providers of services, see tests/vendors/common/starved.c.
-starved() {
-    nm -D "$BUILD/plugins/vfs.so" | grep -q __asan && return # it has an allocator of its own
-    "${CC:-cc}" -std=c11 -D_GNU_SOURCE -rdynamic -Iinclude -o "$scratch/starved" tests/vendors/common/starved.c -ldl -lffi || return
-    timeout -k 5 200 "$scratch/starved" "$BUILD/plugins/vfs.so" vfs - 1 </dev/null
-}
-way starved
-check "memory runs out at one place after the other" starved
-json "then nothing is left" 0 '.sandboxes == []' list "${vfs[@]}"
-
 # ---- full walls ----
 
 way full
@@ -191,3 +179,15 @@ wait "$server" 2>/dev/null
 json "none: kill -9, and the next one finds nothing" 0 '.sandboxes == []' list "${vfs[@]}"
 check "none: nor is there anything" test -z "$(ls -A "$store/bare")"
 SANDLOT=$real
+
+# ---- no memory ----
+
+# As for the providers of services, see tests/vendors/common/starved.c.
+starved() {
+    nm -D "$BUILD/plugins/vfs.so" | grep -q __asan && return # it has an allocator of its own
+    "${CC:-cc}" -std=c11 -D_GNU_SOURCE -rdynamic -Iinclude -o "$scratch/starved" tests/vendors/common/starved.c -ldl -lffi || return
+    timeout -k 5 200 "$scratch/starved" "$BUILD/plugins/vfs.so" vfs - 1 </dev/null
+}
+way starved
+check "memory runs out at one place after the other" starved
+json "then nothing is left" 0 '.sandboxes == []' list "${vfs[@]}"

@@ -243,12 +243,12 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
 /* ---- pieces that also serve alone ------------------------------------------------------------------------------- */
 
 /*
- * The pause in milliseconds that headers ask for, -1 for none: Retry-After (seconds, or an HTTP date), Retry-After-Ms,
- * X-Retry-After-Ms, RateLimit-Reset and X-RateLimit-Reset (seconds, or a time since 1970 in seconds or milliseconds;
- * only those that lie ahead), with any suffix as in X-RateLimit-Reset-Requests, and durations like "6m0s" or "20ms".
- * Retry-After wins over the others, and after it one with a suffix, as in Retry-After-Login; of several others the
- * longest is taken. NOW_MS is the time since 1970. HEADERS are lines that end with "\r\n" or "\n"; a status line among
- * them is passed over.
+ * The pause in milliseconds that headers ask for, -1 for none: Retry-After (seconds, or an HTTP date), Retry-After-Ms
+ * and X-Amz-Retry-After (milliseconds), X-Retry-After, RateLimit-Reset and X-RateLimit-Reset (seconds, or a time since
+ * 1970 in seconds or milliseconds; only those that lie ahead), with any suffix as in X-RateLimit-Reset-Requests, and
+ * durations like "6m0s" or "20ms". Retry-After wins over the others, and after it one with a suffix, as in
+ * Retry-After-Login; of several others the longest is taken. NOW_MS is the time since 1970. HEADERS are lines that end
+ * with "\r\n" or "\n"; a status line among them is passed over.
  */
 int64_t http_retry_after(const char *headers, size_t length, int64_t now_ms);
 

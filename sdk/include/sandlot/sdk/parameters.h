@@ -11,6 +11,7 @@
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/json.h>
+#include <stdlib.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,34 @@ extern "C" {
 #define PARAMETER_FIELD(kind, name, default_, flag, help) SANDLOT_C_##kind name;
 #define PARAMETER_ARGUMENT(kind, name, default_, flag, help) , SANDLOT_C_##kind name
 #define PARAMETER_VALUE(kind, name, default_, flag, help) .name = (name),
+
+/*
+ * SANDLOT_PARAMETERS(vendor, VENDOR_PARAMETERS), and an `open` and `close` that only make and free what is behind the
+ * provider: VENDOR_open makes a TYPE_ of zeros and has INIT set it by its `struct parameters`, VENDOR_close gives it to
+ * CLEAR before it is freed.
+ *
+ *   PARAMETER_OBJECT(acme, ACME_PARAMETERS, struct acme, acme_init, acme_clear)
+ */
+#define PARAMETER_OBJECT(vendor, PARAMETERS, type_, init, clear)                                                   \
+    SANDLOT_PARAMETERS(vendor, PARAMETERS)                                                                         \
+    static enum sandlot_status vendor##_open(struct sandlot_call *call,                                            \
+                                             void **provider PARAMETERS(PARAMETER_ARGUMENT))                       \
+    {                                                                                                              \
+        const struct parameters parameters_said = {PARAMETERS(PARAMETER_VALUE)};                                   \
+        void *object = calloc(1, sizeof(type_));                                                                   \
+                                                                                                                   \
+        if (!object)                                                                                               \
+            return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the provider; free some"); \
+        init((type_ *)object, &parameters_said);                                                                   \
+        *provider = object;                                                                                        \
+        return SANDLOT_OK;                                                                                         \
+    }                                                                                                              \
+    static void vendor##_close(void *provider)                                                                     \
+    {                                                                                                              \
+        if (provider)                                                                                              \
+            clear((type_ *)provider);                                                                              \
+        free(provider);                                                                                            \
+    }
 
 /* Is there anything in TEXT, a parameter of whatever kind that comes as text? */
 static inline bool parameter_is_said(const char *text)

@@ -14,6 +14,12 @@ extern "C" {
  */
 int64_t timestamp_read(const char *text);
 
+/* Now, in milliseconds since 1970 UTC. */
+int64_t timestamp_now(void);
+
+/* A time since 1970 UTC as a point of sandlot_now_ms(), whose clock nobody sets: for what is to be waited for. */
+int64_t timestamp_on_our_clock(int64_t utc_ms);
+
 #ifdef __cplusplus
 }
 #endif
