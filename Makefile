@@ -95,14 +95,15 @@ CORE_OBJECTS += $(CORE_SCRIPT_OBJECTS)
 EMBED = awk -v shared=shell/box.sh -f shell/embed.awk
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
-# To find and relocate six shared objects would take the command longer than its work. libelf is one where it has to be:
-# its archive in Debian 13 calls functions of elfutils that no archive has.
-STATIC_ELF = -Wl,-Bstatic -lelf -lz -Wl,-Bdynamic
+# To find and relocate a shared object takes the command a tenth of a millisecond, and more of them longer than its work.
+# libelf is one where it has to be: its archive in Debian 13 calls functions of elfutils that no archive has.
+STATIC_ELF = -Wl,-Bstatic -lelf -Wl,-Bdynamic -lz
 COMMAND_ELF = $(shell echo 'int elf_begin(void); int main(void) { return elf_begin(); }' | \
     $(CC) -x c -o /dev/null - $(STATIC_ELF) 2>/dev/null && echo '$(STATIC_ELF)' || echo -lelf)
-COMMAND_LIBRARIES = -Wl,-Bstatic -ljson-c -linih -lffi -lmd -Wl,-Bdynamic $(COMMAND_ELF) -ldl -lpthread -lm
-# Its thousands of pointers take a fraction of the pages, which every start would read.
-COMMAND_LINK := $(LINK) -Wl,-z,pack-relative-relocs
+COMMAND_LIBRARIES = -Wl,-Bstatic -ljson-c -linih -lffi -lmd -lstdc++ -lm -Wl,-Bdynamic $(COMMAND_ELF) -ldl -lpthread
+# The thousands of pointers in it take a fraction of the pages. By the C compiler, for that of C++ adds a libm that nothing
+# needs; a sanitizer for C++ it alone has.
+COMMAND_LINK = $(if $(SANITIZE),$(CXX) $(CXX_RUNTIME),$(CC)) -static-libgcc $(LINK) -Wl,-z,pack-relative-relocs
 # toml++ is the only C++; its runtime is linked statically because the shared one would cost start-up time.
 CXX_RUNTIME := -static-libstdc++ -static-libgcc
 
@@ -133,7 +134,7 @@ $(BUILD)/libsandlot.so: $(BUILD)/$(SONAME)
 	@ln -sfn $(<F) $@
 
 $(BUILD)/sandlot: $(CLI_OBJECTS) $(BUILD)/libsandlot.a
-	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(COMMAND_LINK) $(SANITIZE) -pie -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBRARIES)
+	$(call quiet,LINK)$(COMMAND_LINK) $(SANITIZE) -pie -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBRARIES)
 
 # ---- the worker: runs one provider in a process of its own ----------------------------------------------------------
 

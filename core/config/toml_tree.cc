@@ -3,6 +3,9 @@
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
+// Numbers without streams, as the standard library has them since GCC 11: these, with all locales behind them, would be
+// a quarter of the command, which every start maps and relocates.
+#define TOML_FLOAT_CHARCONV 1
 // The parser, and later the destructor of what it made, recurse once per level: see MOST_KEY_PARTS.
 #define TOML_MAX_NESTED_VALUES 32
 #include <cstddef>

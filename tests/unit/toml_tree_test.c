@@ -95,6 +95,7 @@ static void test_refused(void **state)
         {"a = 1\na = 2\n", "2:"},
         {"a = 9223372036854775808", "1:"},
         {"a = 01", "1:"},
+        {"a = 1e400", "1:10: Error while parsing floating-point: '1e400' is not representable in 64 bits"},
         {"a = \"\xff\"", "1:"},
         {"a = \"unclosed\nb = 1", "1:"},
         {"\n\n\"x\\u0000y\" = 1", "a key holds a NUL"},
