@@ -3,6 +3,7 @@
  * network, changes. tests/unit/session_test.c has the other forms.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,6 +228,27 @@ static void test_changes(void **state)
     close(patch);
 }
 
+/* ---- the end of a job ---- */
+
+/* Before its thread has left it, as a rule: neither may use what the other has freed. Nobody waits for it any other
+ * way. */
+static void test_freed_once_its_descriptor_tells(void **state)
+{
+    const struct sandlot_read request = {.size = sizeof(request), .path = "missing"};
+
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        struct sandlot_page page = {.size = sizeof(page)};
+        struct sandlot_job *job = sandlot_submit_read_file(session, &request, &page, NULL);
+        struct pollfd end = {sandlot_job_descriptor(job), POLLIN, 0};
+
+        assert_int_equal(poll(&end, 1, -1), 1);
+        sandlot_job_free(job);
+        assert_int_equal(fcntl(end.fd, F_GETFD), -1);
+        sandlot_page_clear(&page);
+    }
+}
+
 int main(void)
 {
 #define BOX_TEST(name) cmocka_unit_test_setup_teardown(name, open_box, close_box)
@@ -235,6 +257,7 @@ int main(void)
         BOX_TEST(test_input_and_signals),
         BOX_TEST(test_network),
         BOX_TEST(test_changes),
+        BOX_TEST(test_freed_once_its_descriptor_tells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
