@@ -296,7 +296,7 @@ static void no_document(struct json_error *error, size_t length, struct json_tok
                  json_tokener_get_parse_end(tokener));
 }
 
-/* Each value takes some 200 bytes of memory, however short it is: 16 MiB of "{}," would be 4 GiB. */
+/* A value takes up to 800 bytes of memory, however short it is: 16 MiB of "{}," would be 4 GiB. */
 static bool has_too_many(const char *text, size_t length)
 {
     size_t values = 0;
