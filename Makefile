@@ -96,10 +96,11 @@ EMBED = awk -v shared=shell/box.sh -f shell/embed.awk
 SERVER_OBJECTS := $(filter $(BUILD)/core/server/%,$(CLI_OBJECTS))
 CORE_LIBRARIES := -ljson-c -linih -lelf -lffi -lmd -ldl -lpthread -lm
 # To find and relocate a shared object takes the command a tenth of a millisecond, and more of them longer than its work.
-# libelf is one where it has to be: its archive in Debian 13 calls functions of elfutils that no archive has.
-STATIC_ELF = -Wl,-Bstatic -lelf -Wl,-Bdynamic -lz
-COMMAND_ELF = $(shell echo 'int elf_begin(void); int main(void) { return elf_begin(); }' | \
-    $(CC) -x c -o /dev/null - $(STATIC_ELF) 2>/dev/null && echo '$(STATIC_ELF)' || echo -lelf)
+# libelf is one where it has to be: its archive in Debian 13 calls functions of elfutils that no archive has. So all of the
+# archive is tried.
+COMMAND_ELF = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -o /dev/null - -Wl,-Bstatic \
+    -Wl,--whole-archive -lelf -Wl,--no-whole-archive -Wl,-Bdynamic -lz 2>/dev/null && \
+    echo -Wl,-Bstatic -lelf -Wl,-Bdynamic -lz || echo -lelf)
 COMMAND_LIBRARIES = -Wl,-Bstatic -ljson-c -linih -lffi -lmd -lstdc++ -lm -Wl,-Bdynamic $(COMMAND_ELF) -ldl -lpthread
 # The thousands of pointers in it take a fraction of the pages. By the C compiler, for that of C++ adds a libm that nothing
 # needs; a sanitizer for C++ it alone has.
