@@ -47,8 +47,8 @@ static void on_signal(int number)
     _exit(128 + number);
 }
 
-/* Writing to a pipe without reader then fails with EPIPE, and beyond the limit of a file's size with EFBIG. Ignoring the
- * signals would do too, but programs that we start would inherit that. */
+/* Writing to a pipe without reader then fails with EPIPE, and beyond the limit of a file's size with EFBIG. Ignoring
+ * the signals would do too, but programs that we start would inherit that. */
 static void on_failed_write(int number)
 {
     (void)number;

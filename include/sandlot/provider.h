@@ -369,7 +369,7 @@ struct sandlot_exit {
 struct sandlot_listed {
     size_t size;
     const char *id;
-    const char *state;     /* the vendor's word, in lower case: "running", "stopped" */
+    const char *state;     /* the vendor's word, in lower case; "paused": rests until it is used */
     int64_t created_at_ms; /* UTC, since 1970; 0: unknown */
     const char *run_label; /* the label of the creation; NULL: none, not one of ours */
 };

@@ -65,7 +65,7 @@ static enum sandlot_status add_item(struct sandlot_call *call, const struct sand
         return status;
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = record.id,
-                                          .state = record.state,
+                                          .state = record.phase == PHASE_RESTING ? "paused" : record.state,
                                           .created_at_ms = timestamp_read(record.created_at),
                                           .run_label = record.run_label};
 

@@ -548,6 +548,8 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *do
     if (!json_read_string(document, "name", &listed.id, &error))
         return json_fail(call, "LangSmith's list of sandboxes", &error);
     json_find_string(document, "status", &listed.state, NULL);
+    if (is_state(listed.state, "stopped"))
+        listed.state = "paused";
     json_find_string(document, "created_at", &created, NULL);
     json_find_string(document, "labels.\"" RUN_LABEL "\"", &listed.run_label, NULL);
     /* A server without labels still knows the name, which is the label. */

@@ -79,7 +79,7 @@ static enum sandlot_status add_item(struct sandlot_call *call, const struct sand
         return status;
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = record.id,
-                                          .state = record.status,
+                                          .state = record.phase == PHASE_SUSPENDED ? "paused" : record.status,
                                           .created_at_ms = record.created_at_ms,
                                           .run_label = record.run_label};
 

@@ -50,12 +50,16 @@ static enum sandlot_status add_item(struct sandlot_call *call, const struct sand
 {
     struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
     struct json_error error;
+    bool persistent = false;
 
     if (!json_read_string(item, "name", &listed.id, &error) ||
         !json_find_string(item, "status", &listed.state, &error) ||
+        !json_find_boolean(item, "persistent", &persistent, &error) ||
         !json_find_integer(item, "createdAt", &listed.created_at_ms, &error) ||
         !json_find_string(item, "tags.\"" TAG_RUN "\"", &listed.run_label, &error))
         return json_fail(call, "Vercel's list of sandboxes", &error);
+    if (persistent && strcmp(listed.state, "stopped") == 0) /* any other has lost its files */
+        listed.state = "paused";
     return listing->add(listing, &listed);
 }
 

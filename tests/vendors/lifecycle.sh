@@ -197,6 +197,7 @@ paused() {
     fi
     json "pause" 0 '.state == "paused" and .id == "'"$id"'"' pause "${provider[@]}" -- "$id"
     json "pause, again" 0 '.state == "paused"' pause "${provider[@]}" -- "$id"
+    json "list says so" 0 '.sandboxes[] | select(.id == "'"$id"'") | .state == "paused"' list "${provider[@]}"
     json "resume" 0 '.state == "running"' resume "${provider[@]}" -- "$id"
     json "resume, again" 0 '.state == "running"' resume "${provider[@]}" -- "$id"
     expect "resumed, its files are there" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
