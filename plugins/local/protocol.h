@@ -63,8 +63,8 @@ enum message_kind {
     MESSAGE_GAUGES,      /* to the keeper, with BOX_GAUGES descriptors */
     MESSAGE_SOCKET_IS,   /* with an unconnected TCP socket of the box's network namespace */
     MESSAGE_LISTENER,    /* to the keeper, with the listener that the box's programs take for a proxy */
-    MESSAGE_STORAGE,   /* to the keeper: KEPT_PLACES numbers of mounts as uint64_t, and the descriptor of its storage in
-                          the box's mount namespace (box/overlay.h) */
+    MESSAGE_STORAGE,     /* to the keeper: KEPT_PLACES numbers of mounts as uint64_t, and KEPT_FDS descriptors
+                            (box/overlay.h) */
     MESSAGE_AUTHORITY, /* to the keeper, from a proxy with credentials: the certificate that the box has to trust, PEM;
                           and a memory file with all that Java is to trust, where this machine has Java */
     /* from both */

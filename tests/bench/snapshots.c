@@ -143,7 +143,7 @@ void bench_snapshots(const struct bench *bench)
     compare_lives(bench);
     end(&original);
     compare_forks(bench);
-    if (!getenv("NOLARGE")) compare_large(bench);
+    compare_large(bench);
     if (sandlot_delete_snapshot(bench->sandlot, &target, NAME, &error) < 0)
         give_up("delete: %s", error.message);
 }

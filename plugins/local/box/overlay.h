@@ -29,6 +29,9 @@ void kept_name(char name[KEPT_NAME_SIZE], size_t layer); /* a layer that the box
 enum { KEPT_PLACES = LAYER_ROOT };
 extern const char *const kept_paths[KEPT_PLACES];
 
+/* What the keeper gets of it: the storage, the user namespace and the mount namespace. */
+enum { KEPT_STORAGE, KEPT_USER, KEPT_MOUNTS, KEPT_FDS };
+
 /* What an overlay lies over, from the uppermost down. */
 struct lowers {
     int fds[LAYERS_MOST + 1];

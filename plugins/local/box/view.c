@@ -772,16 +772,20 @@ static int keep_storage(const struct view *view)
     return take_fd(&kept);
 }
 
-/* Hands the keeper, and nobody else, what was KEPT. */
+/* Hands the keeper, and nobody else, what was KEPT, and the way to it. */
 static void send_storage(const struct view *view, int kept)
 {
+    AUTO_CLOSE int user = kept < 0 ? -1 : open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int mounted = kept < 0 ? -1 : open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    const int fds[KEPT_FDS] = {[KEPT_STORAGE] = kept, [KEPT_USER] = user, [KEPT_MOUNTS] = mounted};
     uint64_t mounts[KEPT_PLACES];
-    bool found = kept >= 0;
+    bool found = user >= 0 && mounted >= 0;
 
     for (size_t i = 0; i < KEPT_PLACES && found; i++)
         found = find_mount(view, kept_paths[i], &mounts[i]);
     if (found)
-        protocol_send(view->request->keeper_fd, MESSAGE_STORAGE, mounts, sizeof mounts, &kept, 1, processes_now_ms());
+        protocol_send(view->request->keeper_fd, MESSAGE_STORAGE, mounts, sizeof mounts, fds, KEPT_FDS,
+                      processes_now_ms());
 }
 
 /* A folder of the storage: no overlay, which some places for the storage cannot carry, and which costs memory. */

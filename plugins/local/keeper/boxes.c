@@ -466,7 +466,8 @@ static void receive_descriptors(struct box *box, int gauges[BOX_GAUGES], int *li
             *listener_fd = received_take_fd(&message, 0);
         if (message.header.kind == MESSAGE_STORAGE && message.header.length == sizeof(box->kept.mounts)) {
             memcpy(box->kept.mounts, message.body, sizeof(box->kept.mounts));
-            box->kept.storage_fd = received_take_fd(&message, 0);
+            for (size_t i = 0; i < KEPT_FDS; i++)
+                box->kept.fds[i] = received_take_fd(&message, i);
         }
         received_clear(&message);
     }
@@ -541,8 +542,9 @@ static void discard(struct keeper *keeper, struct box *box)
         close(box->keeper_fd);
     if (box->process.pidfd >= 0)
         close(box->process.pidfd);
-    if (box->kept.storage_fd >= 0)
-        close(box->kept.storage_fd);
+    for (size_t i = 0; i < KEPT_FDS; i++)
+        if (box->kept.fds[i] >= 0)
+            close(box->kept.fds[i]);
     free(box->layers);
     free(box);
 }
@@ -610,7 +612,8 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
     strcpy(box->run_label, settings->run_label);
     box->process = (struct box_process){-1, -1};
     box->keeper_fd = -1;
-    box->kept.storage_fd = -1;
+    for (size_t i = 0; i < KEPT_FDS; i++)
+        box->kept.fds[i] = -1;
     gate_prepare(&box->gate, -1, -1);
     int built = build(&building, reason, size, status);
 
@@ -674,7 +677,6 @@ static enum turn_result turn(struct keeper *keeper, struct box *box, const char 
     AUTO_CLOSE int layer = openat(parent, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     AUTO_FREE char *record = record_with(box, folder, layers);
     struct turn turn = {.kept = &box->kept,
-                        .pidfd = box->process.pidfd,
                         .uid = box->host_uid,
                         .gid = box->host_gid,
                         .inside_id = box->inside_id,

@@ -67,7 +67,8 @@ static int enter(const struct turn *turn)
     const bool other_user = geteuid() != turn->uid;
     AUTO_CLOSE int descriptors = open(PROC_FDS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    if (descriptors < 0 || setns(turn->pidfd, CLONE_NEWUSER | CLONE_NEWNS) < 0)
+    if (descriptors < 0 || setns(turn->kept->fds[KEPT_USER], CLONE_NEWUSER) < 0 ||
+        setns(turn->kept->fds[KEPT_MOUNTS], CLONE_NEWNS) < 0)
         return -1;
     /* The system calls themselves, for those of the C library would wait for the keeper's other threads. */
     if (other_user && (syscall(SYS_setresgid, turn->inside_id, turn->inside_id, turn->inside_id) < 0 ||
@@ -98,7 +99,7 @@ static int freeze(const struct turn *turn, struct place *place)
 
 static int add_lower(const struct turn *turn, struct lowers *lowers, const char *name)
 {
-    const int fd = openat(turn->kept->storage_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(turn->kept->fds[KEPT_STORAGE], name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 || lowers->count == sizeof(lowers->fds) / sizeof(*lowers->fds))
         return -1;
@@ -117,7 +118,7 @@ static int find_lowers(const struct turn *turn, size_t place, struct lowers *low
         return -1;
     for (unsigned number = kept->turned; number > 0; number--) {
         own_name(name, number, place);
-        if (faccessat(kept->storage_fd, name, F_OK, 0) == 0 && add_lower(turn, lowers, name) < 0)
+        if (faccessat(kept->fds[KEPT_STORAGE], name, F_OK, 0) == 0 && add_lower(turn, lowers, name) < 0)
             return -1;
     }
     for (size_t i = 0; i < turn->layer_count; i++) {
@@ -127,7 +128,7 @@ static int find_lowers(const struct turn *turn, size_t place, struct lowers *low
         if (add_lower(turn, lowers, name) < 0)
             return -1;
     }
-    if (place == LAYER_WORKSPACE && faccessat(kept->storage_fd, KEPT_SEED, F_OK, 0) == 0)
+    if (place == LAYER_WORKSPACE && faccessat(kept->fds[KEPT_STORAGE], KEPT_SEED, F_OK, 0) == 0)
         return add_lower(turn, lowers, KEPT_SEED);
     return 0;
 }
@@ -142,14 +143,14 @@ static int make_overlay(const struct turn *turn, struct place *place)
     work_name(work, turn->kept, place->which);
     if (find_lowers(turn, place->which, &lowers) < 0)
         return -1;
-    place->overlay = overlay_new(&lowers, turn->kept->storage_fd, upper, work);
+    place->overlay = overlay_new(&lowers, turn->kept->fds[KEPT_STORAGE], upper, work);
     return place->overlay < 0 ? -1 : 0;
 }
 
 /* Mounts the old upper folder where the next turn finds it: its name will lead out of the storage. */
 static int bind_old(const struct turn *turn, struct place *place)
 {
-    const int storage = turn->kept->storage_fd;
+    const int storage = turn->kept->fds[KEPT_STORAGE];
     struct mount_attr change = {.attr_set = MOUNT_HARMLESS | MOUNT_ATTR_RDONLY};
     char name[NAME_SIZE];
 
@@ -170,7 +171,7 @@ static void undo(const struct turn *turn, const struct place *place)
 
     if (place->bound) {
         own_name(name, turn->kept->turned + 1, place->which);
-        snprintf(path, sizeof(path), "%d/%s", turn->kept->storage_fd, name);
+        snprintf(path, sizeof(path), "%d/%s", turn->kept->fds[KEPT_STORAGE], name);
         umount2(path, MNT_DETACH);
     }
     if (place->frozen)
@@ -352,7 +353,7 @@ static enum turn_result finish(const struct turn *turn, const struct outcome *ou
 enum turn_result turn_make(struct turn *turn)
 {
     struct outcome outcome = {.result = TURN_NOT};
-    bool made = turn->kept->storage_fd >= 0;
+    bool made = turn->kept->fds[KEPT_STORAGE] >= 0;
 
     turn->kept->tries++;
     for (size_t i = 0; i < KEPT_PLACES && made; i++) {

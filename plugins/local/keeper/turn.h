@@ -22,7 +22,7 @@
 
 /* What a box has for it, of MESSAGE_STORAGE. */
 struct kept {
-    int storage_fd;               /* in the box's mount namespace; -1: nothing, it can never be turned */
+    int fds[KEPT_FDS];            /* -1: nothing, it can never be turned */
     uint64_t mounts[KEPT_PLACES]; /* what is mounted now, as statx(2) numbers it */
     unsigned turned;              /* how often it was */
     unsigned tries;               /* and how often it was tried */
@@ -30,7 +30,6 @@ struct kept {
 
 struct turn {
     struct kept *kept;
-    int pidfd; /* of the box's init */
     uid_t uid; /* whose the storage is, */
     gid_t gid;
     uid_t inside_id;          /* and what his number is in the box */
