@@ -19,6 +19,9 @@
 
 #define ESTIMATED '?'
 
+static const uint64_t ESTIMATE_LIMIT = UINT64_C(1) << 30;
+enum { ESTIMATE_SHARE = 4 };
+
 enum { LOCK_PAUSE_MS = 5, LOCK_LIMIT_MS = 60000, HOLD_LIMIT_MS = 30000, ID_DIGITS = 13, TEXT_SIZE = 24 };
 
 #define SIZE_FILE "size"
@@ -396,13 +399,21 @@ static enum sandlot_status fail_full(const struct layer_making *making, uint64_t
                         used >> 20, limit >> 20);
 }
 
-/* The box stands still; it has written at most MOST bytes. Counted is only where estimates do not fit into LIMIT. */
+/* Is LIMIT so far away that estimates are good enough? They are too low where others have freed space. */
+static bool is_far(uint64_t used, uint64_t most, uint64_t limit)
+{
+    const uint64_t share = limit / ESTIMATE_SHARE;
+
+    return limit >= ESTIMATE_LIMIT && used < share && most < share - used;
+}
+
+/* The box stands still; it has written at most MOST bytes, as far as can be told without counting. */
 static enum sandlot_status make_within(struct layer_making *making, uint64_t limit, uint64_t most)
 {
     struct size size = {most, true};
     uint64_t used = size_of_all(making->layers_fd, false);
 
-    if (used >= limit || most > limit - used) {
+    if (!is_far(used, most, limit)) {
         used = size_of_all(making->layers_fd, true);
         size = (struct size){count(making->sandbox->folder_fd, "storage"), false};
     }
