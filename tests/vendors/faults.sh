@@ -81,16 +81,17 @@ faults_of() {
 
 # A command whose answer is lost at once is still being started when it is asked for again: a race, so several times.
 runs_once() {
-    local round rounds=4 twice=
+    local round rounds=4 times wrong=
     [ -n "${requests_of[exec]:-}" ] && faulty_sandbox || return
     [ -z "${SANDLOT_TEST_SLOW:-}" ] || rounds=20
     for round in $(seq "$rounds"); do
         faults "$(rule exec '{"drop":"after"}' 1)"
         run -q exec "${provider[@]}" --sandbox-id "$faulty" -- "echo x >>ran$round"
         faults '[]'
-        [ "$(faulty_exec "wc -l <ran$round")" = 1 ] || twice+=" $round"
+        times=$(faulty_exec "wc -l <ran$round")
+        [ "$times" = 1 ] || wrong+=" round $round: ${times:-no answer}"
     done
-    check "a command whose answer is lost runs once, $rounds times" test -z "$twice"
+    check "a command whose answer is lost runs once, $rounds times" test -z "$wrong"
     gone "$faulty"
     faulty=
     service_empty "nothing is left at the service after lost answers"

@@ -318,11 +318,12 @@ $(requests_show)"
 
 # vendor_kit: the provider of $vendor keeps what provider.h promises, in a worker and, of what is done in sandboxes, without one.
 # The group "execute" is left out: it looks at the clock, and what the tables say of commands is more.
-vendor_kit() {
+vendor_kit() { kit_groups_without ""; }
+kit_groups_without() { # GROUP: all others
     local group
     for group in "operations --in-process" operations "lifecycle --in-process" lifecycle "robustness --cycles 5" secrets table network; do
         # shellcheck disable=SC2086 # a group and its options
-        part kit_group $group
+        [ "$group" = "$1" ] || part kit_group $group
     done
 }
 kit_group() { # GROUP OPTION...

@@ -14,13 +14,14 @@ service() { # VARIABLE=VALUE...: an emulator with these
     vendor_again
 }
 
-provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
+provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods --param trust_network_policy=true)
 vendor_kit
 part kit_group ports
 parts_run
 # What is suspended keeps the volume claims of its template, so this one has some.
 prepare=(service EMULATOR_AGENT_SANDBOX=3 EMULATOR_CLAIM=yes)
+# Its network is that of its template too, whatever else is asked for.
 provider=(--sandbox kubernetes --param "base_url=$url" --param engine=agent-sandbox)
-vendor_kit
+kit_groups_without network
 parts_run
 vendor_sound
