@@ -131,10 +131,13 @@ fi
 mapfile -t programs < <(printf '%s\n' tests/lint/*.sh | { if $all; then grep -v clang_tidy; else cat; fi })
 passes+=("${programs[@]}")
 
+# At least so many side by side; with --all most of the time belongs to the vendors, of whom each runs eight parts itself.
+least=$((2 * $(nproc)))
+! $all || least=$(nproc)
 most_alone=0
 [ -z "${CI:-}" ] || most_alone=8
 stage "tests: wall time, processor time, program (as root; \"user\" as an ordinary user; \"sanitize\" with sanitizers)"
-tests/run.sh -j "$((2 * $(nproc)))" -J 16 -a "$most_alone" -r "$results" "${passes[@]}"
+tests/run.sh -j "$least" -J 16 -a "$most_alone" -r "$results" "${passes[@]}"
 [ -z "$clone" ] || cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 
 if $all; then
