@@ -527,6 +527,7 @@ static void discard(struct keeper *keeper, struct box *box)
     guard_remove(box->guarded);
     for (size_t i = 0; i < box->volume_count; i++)
         volumes_used(&keeper->state, box->volumes[i].name);
+    turn_await(&box->kept);
     reach_end(box);
     if (!cgroups_remove(&keeper->cgroups, box->id)) {
         struct remains *remains = calloc(1, sizeof(*remains));

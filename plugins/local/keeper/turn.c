@@ -257,11 +257,20 @@ static void have_done(const struct turn *turn, struct outcome *outcome)
     do
         heard = poll(&told, 1, WORK_LIMIT_MS);
     while (heard < 0 && errno == EINTR);
-    if (heard <= 0 || read(reading, outcome, sizeof(*outcome)) != sizeof(*outcome))
+    if (heard <= 0 || read(reading, outcome, sizeof(*outcome)) != sizeof(*outcome)) {
         outcome->result = TURN_BROKEN;
-    kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        kill(pid, SIGKILL);
+    }
+    turn->kept->leaving = pid;
+}
+
+/* With the child the old mounts end, which takes the kernel the longer the more files they showed: nobody waits for
+ * that but who comes next. */
+void turn_await(struct kept *kept)
+{
+    while (kept->leaving > 0 && waitpid(kept->leaving, NULL, 0) < 0 && errno == EINTR)
         continue;
+    kept->leaving = 0;
 }
 
 /* Has the folder attributes of its own? Those of the overlay are no longer of use. */
@@ -355,6 +364,7 @@ enum turn_result turn_make(struct turn *turn)
     struct outcome outcome = {.result = TURN_NOT};
     bool made = turn->kept->fds[KEPT_STORAGE] >= 0;
 
+    turn_await(turn->kept);
     turn->kept->tries++;
     for (size_t i = 0; i < KEPT_PLACES && made; i++) {
         turn->wanted[i] = !walk_is_empty(turn->storage_fd, layer_places[i]);

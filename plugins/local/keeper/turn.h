@@ -26,6 +26,7 @@ struct kept {
     uint64_t mounts[KEPT_PLACES]; /* what is mounted now, as statx(2) numbers it */
     unsigned turned;              /* how often it was */
     unsigned tries;               /* and how often it was tried */
+    pid_t leaving;                /* the child of the last turn, which takes the old mounts with it; 0: none */
 };
 
 struct turn {
@@ -48,5 +49,8 @@ enum turn_result {
 
 /* Only where the box has written anything it gets another overlay, which takes the kernel longest. */
 enum turn_result turn_make(struct turn *turn);
+
+/* Waits for what the last turn has left behind. */
+void turn_await(struct kept *kept);
 
 #endif
