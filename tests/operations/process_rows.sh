@@ -167,7 +167,9 @@ rows_ends() {
     on 124 "" "*" "the limit of the waiting" wait "$p" --timeout 1
     on_json 0 '.state == "running" and .exit_code == null' "the same as JSON" wait "$p" --timeout 1
     # P21: a command that is cancelled takes nothing of it with it
-    timeout -s INT 1 "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sleep 3008' </dev/null >/dev/null 2>&1
+    # (in the foreground: SIGCONT, which timeout(1) sends after the signal otherwise, takes the SIGSTOP of the leak check away,
+    # and the process that it looks at and the looking one wait for each other for ever)
+    timeout --foreground -s INT 1 "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sleep 3008' </dev/null >/dev/null 2>&1
     check "$way: P21 it lives" state_is "$p" running
     other=$p
     begin -- 'sleep 3009'
