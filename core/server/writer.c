@@ -144,18 +144,19 @@ static void *write_the_rest(void *argument)
     return NULL;
 }
 
-/* With the lock held. */
-static void start_thread(struct writer *writer)
+/* With the lock held. False: there is no thread, and nobody will ever write the rest. */
+static bool start_thread(struct writer *writer)
 {
     sigset_t all;
     sigset_t old;
 
     if (writer->has_thread)
-        return;
+        return true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     writer->has_thread = pthread_create(&writer->thread, NULL, write_the_rest, writer) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return writer->has_thread;
 }
 
 struct writer *writer_new(int fd, void (*broken)(void *context), void *context)
@@ -197,7 +198,7 @@ static struct line *new_line(const char *text, size_t length)
     return line;
 }
 
-/* With the lock held. False: the reader is gone. */
+/* With the lock held. False: the reader is gone, or cannot be served. */
 static bool add_line(struct writer *writer, struct line *line)
 {
     bool idle = !writer->first;
@@ -210,11 +211,10 @@ static bool add_line(struct writer *writer, struct line *line)
     /* While the thread waits for the reader there is nothing to try. */
     if (idle && !write_queue(writer))
         return false;
-    if (writer->first) {
-        start_thread(writer);
-        pthread_cond_broadcast(&writer->changed);
-    }
-    return true;
+    if (!writer->first)
+        return true;
+    pthread_cond_broadcast(&writer->changed);
+    return start_thread(writer);
 }
 
 void writer_send(struct writer *writer, enum writer_manner manner, const char *text, size_t length)

@@ -128,7 +128,7 @@ static int invent_name(char name[INVENTED_NAME_SIZE], struct sandlot_error *erro
     return 0;
 }
 
-/* Which snapshot has a name. */
+/* Which snapshot, or sandbox, has a name. */
 struct name_search {
     const char *name;
     char *id;
@@ -160,8 +160,41 @@ static int delete_snapshot(struct provider *provider, const char *name, int canc
     return result;
 }
 
-/* No snapshot may have NAME already; with REPLACE one that does goes. */
-static int make_room(struct provider *provider, const char *name, bool replace, int cancel_fd,
+static int attach_briefly(struct provider *provider, const char *id, int cancel_fd, struct sandlot_error *error)
+{
+    const struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
+    void *sandbox = NULL;
+    struct host_call call;
+
+    host_call_init(&call, provider->entry->name, provider->environment, sandlot_now_ms() + LIFECYCLE_MS, cancel_fd);
+    int result =
+        host_call_error(&call, provider->table.get_or_create(&call.call, provider->instance, &request, &sandbox),
+                        "cannot make a snapshot of the sandbox", true, error);
+
+    host_call_clear(&call);
+    if (result == 0)
+        provider->table.release(provider->instance, sandbox);
+    return result;
+}
+
+/*
+ * A mistyped id must not cost the snapshot that is to be replaced. What is not listed may have another name still, and
+ * only who is not listed is attached to: with some vendors that ends a pause.
+ */
+static int require_sandbox(struct provider *provider, const char *id, int cancel_fd, struct sandlot_error *error)
+{
+    struct name_search search = {.name = id};
+    const int64_t deadline_ms = sandlot_now_ms() + LIFECYCLE_MS;
+    int result = provider->table.list
+                     ? session_list_at_provider(provider, match_name, &search, deadline_ms, cancel_fd, error)
+                     : 0;
+    AUTO_FREE char *found = search.id;
+
+    return result < 0 || found ? result : attach_briefly(provider, id, cancel_fd, error);
+}
+
+/* No snapshot may have NAME already; with REPLACE one that does goes, for one of sandbox SANDBOX_ID. */
+static int make_room(struct provider *provider, const char *sandbox_id, const char *name, bool replace, int cancel_fd,
                      struct sandlot_error *error)
 {
     struct name_search search = {.name = name};
@@ -175,7 +208,9 @@ static int make_room(struct provider *provider, const char *name, bool replace, 
     if (result < 0 || !id)
         return result;
     if (replace && provider->table.delete_snapshot)
-        return delete_snapshot(provider, id, cancel_fd, error);
+        return require_sandbox(provider, sandbox_id, cancel_fd, error) < 0
+                   ? -1
+                   : delete_snapshot(provider, id, cancel_fd, error);
     return error_set(error, SANDLOT_CODE_CONFLICT,
                      "%s has a snapshot called %s already; take another name, or --replace it", provider->entry->name,
                      name);
@@ -204,7 +239,7 @@ static int take_snapshot(struct provider *provider, const char *id, const char *
                          char **use, struct sandlot_error *error)
 {
     char invented[INVENTED_NAME_SIZE];
-    int result = name ? make_room(provider, name, replace, cancel_fd, error) : invent_name(invented, error);
+    int result = name ? make_room(provider, id, name, replace, cancel_fd, error) : invent_name(invented, error);
 
     return result < 0 ? -1 : call_snapshot(provider, id, name ? name : invented, cancel_fd, use, error);
 }

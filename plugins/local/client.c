@@ -79,12 +79,14 @@ static int make_folders(const char *path)
     for (char *name; fd >= 0 && (name = strsep(&rest, "/"));) {
         if (!*name)
             continue;
-        if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-            return -1;
+        const int failed = mkdirat(fd, name, 0700) < 0 && errno != EEXIST ? errno : 0;
         int next = openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-        if (next < 0)
+        /* It may be there although none could be made, as "home" is. */
+        if (next < 0) {
+            errno = failed ? failed : errno;
             return -1;
+        }
         close(fd);
         fd = next;
     }
@@ -215,6 +217,10 @@ static enum sandlot_status start_keeper(struct sandlot_call *call, int state_fd)
 
     if (high_ready >= 0)
         close(high_ready);
+    if (error == EMFILE || error == EINVAL) /* fcntl(2) says the latter where the number asked for is not allowed */
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "the keeper of local sandboxes could not be started: this process may not open enough "
+                            "files; raise the limit (ulimit -n)");
     if (error)
         return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
                             "the keeper of local sandboxes, %.600s, could not be started: %s; install Sandlot anew",

@@ -99,3 +99,9 @@ expect "the next command works" 0 "0" "*" exec --sandbox-id "$id" 'ps -e 2>/dev/
 run delete "$id"
 expect "unknown id" 3 "" "." exec --sandbox-id no-such-sandbox -- true
 nothing_left "nothing is left"
+
+# ---- where a sandbox cannot be had, the reason is the true one ----
+check "too few descriptors for the keeper" grep -q "raise the limit (ulimit -n)" \
+    <<<"$(ulimit -n 8 && XDG_STATE_HOME=$scratch/few "$SANDLOT" exec --sandbox local -- true 2>&1)"
+check "no state folder can be made" grep -qE "/sys/none/.*: (Operation not permitted|Permission denied|Read-only file system)" \
+    <<<"$(XDG_STATE_HOME=/sys/none "$SANDLOT" list 2>&1)"

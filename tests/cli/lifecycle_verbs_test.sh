@@ -48,6 +48,8 @@ json "they are listed" 0 '[.snapshots[].id] == ["one","'"$made_up"'","two"] and 
 expect "and as a table" 0 "*" "*" snapshots "${fake[@]}"
 check "of which one row is ours" grep -qE "^$made_up +ready +[0-9]+ d$" "$scratch/out"
 json "a name that is taken" 1 '.error == "conflict" and (.message | contains("--replace"))' snapshot "$id" --name one
+json "is not replaced by what is not there" 3 '.error == "sandbox_not_found"' snapshot "${fake[@]}" mistyped --name one --replace
+check "and is kept" test -e "$vendor/snapshot-one"
 "$SANDLOT" -q exec --sandbox-id "$id" -- 'echo more >more'
 json "is replaced when that is wanted" 0 '.id == "one"' snapshot "$id" --name one --replace
 check "by the new one" test -e "$vendor/snapshot-one/more" -a ! -e "$vendor/snapshot-two/more"
