@@ -3,9 +3,12 @@
 #include "proc.h"
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/cleanup.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     HOLD_LIMIT_MS = 5000,
@@ -43,6 +46,15 @@ static bool is_noted(const struct hold *hold, pid_t pid)
         if (hold->processes[i].pid == pid)
             return true;
     return false;
+}
+
+/* To nobody else who may have the number by now. */
+static void send_signal(const struct held_process *process, int number)
+{
+    AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+
+    if (pidfd >= 0 && proc_status(process->pid).start_time == process->start_time)
+        syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
 }
 
 static bool is_still(char state)
@@ -90,7 +102,7 @@ static int stop_running(struct hold *hold, const struct members *members)
             continue;
         if (!note(hold, members->pids[i], status.start_time))
             return -1;
-        kill(members->pids[i], SIGSTOP);
+        send_signal(&hold->processes[hold->count - 1], SIGSTOP);
     }
     return running;
 }
@@ -136,12 +148,8 @@ bool hold_begin(struct hold *hold, pid_t init)
 /* Children first: a shell that goes on is not to find its child stopped. */
 void hold_end(struct hold *hold)
 {
-    while (hold->count > 0) {
-        const struct held_process *process = &hold->processes[--hold->count];
-
-        if (proc_status(process->pid).start_time == process->start_time)
-            kill(process->pid, SIGCONT);
-    }
+    while (hold->count > 0)
+        send_signal(&hold->processes[--hold->count], SIGCONT);
     free(hold->processes);
     *hold = (struct hold){0};
 }
