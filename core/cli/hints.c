@@ -24,6 +24,8 @@ static const struct {
     {"-ti", "a terminal in a sandbox is 'sandlot shell'; with 'sandlot exec', --stdin passes standard input through"},
     {"-t", "a terminal in a sandbox is 'sandlot shell'"},
     {"-i", "--stdin passes standard input through, and 'sandlot shell' is a terminal"},
+    {"--background", "'sandlot exec --detach' starts a background process and prints its id"},
+    {"-d", "'sandlot exec --detach' starts a background process, and 'sandlot create' makes a sandbox that stays"},
     {"--rm", "a sandbox that 'sandlot exec' makes for itself is always deleted"},
 };
 

@@ -617,8 +617,10 @@ static int check_conflicts(const struct options *options)
     if (options->argument_count < command->minimum)
         return usage_error(command, "%s", command->missing);
     if (options->argument_count > command->maximum)
-        return usage_error(command, "'sandlot %s' takes no argument '%s'", command->name,
-                           options->arguments[command->maximum]);
+        return usage_error(
+            command, "'sandlot %s' takes no argument '%s'%s", command->name, options->arguments[command->maximum],
+            (command->options & ~options->given) & OPTION_SANDBOX_ID ? "; which sandbox is said by --sandbox-id ID"
+                                                                     : "");
     return 0;
 }
 

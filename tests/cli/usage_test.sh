@@ -21,6 +21,9 @@ for word in login start stop unpause commit clone inspect images attach; do
     usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell|resume|snapshot|fork))" "$word"
 done
 usage "the hint is no spelling" "ends a sandbox" stop
+usage "in the background" "exec --detach" exec --background -- true
+usage "an id where none stands" "takes no argument 'box'; which sandbox is said by --sandbox-id" ps box
+usage "an argument too many" "takes no argument 'more'\$" ps --sandbox-id box more
 for word in --image -it -i -t --rm; do
     usage "what $word is called here" "there is no option $word; .*(parameter|sandlot shell|deleted)" exec "$word" x -- true
 done
