@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "operations/derived/derived.h"
+#include "operations/derived/download_box.h"
 #include "operations/derived/frame.h"
 #include "operations/derived/transfer.h"
 #include "operations/file_error.h"
@@ -13,48 +14,6 @@
 enum {
     CHUNKS_AT_ONCE = 64 /* of one command whose output comes as it appears */
 };
-
-/*
- * Chunks from $k on, at most $n. The state of the file before and after tells whether it has changed; of a file that is
- * one chunk the sum tells that too. A file of /proc has no size and comes in small reads, which dd would take for its
- * end.
- */
-static const char download_script[] = "[ -e \"$f\" ] || s_gone\n"
-                                      "[ ! -d \"$f\" ] || s_fail eisdir\n"
-                                      "[ -f \"$f\" ] || s_fail kind\n"
-                                      "[ -r \"$f\" ] || s_fail eacces\n"
-                                      "s_need dd wc\n"
-                                      "s_look() {\n"
-                                      "set -- $(stat -L -c '%s %i.%y' \"$f\" || wc -c <\"$f\")\n"
-                                      "s_t=$* z=$((${1:-0}))\n"
-                                      "}\n"
-                                      "if [ ! -s \"$f\" ]; then\n"
-                                      "s_sum sum <\"$f\"\n"
-                                      "s_flow chunk <\"$f\"\n"
-                                      "s_word last 1\n"
-                                      "s_end\n"
-                                      "fi\n"
-                                      "s_look\n"
-                                      "s_word before \"$s_t\"\n"
-                                      "s_word size $z\n"
-                                      "if [ $k = 0 ] && [ $z -le $c ]; then\n"
-                                      "s_sum sum <\"$f\"\n"
-                                      "s_flow chunk <\"$f\"\n"
-                                      "s_word last 1\n"
-                                      "s_end\n"
-                                      "fi\n"
-                                      "while [ $n -gt 0 ] && [ $((k * c)) -lt $z ]; do\n"
-                                      "dd if=\"$f\" bs=$c skip=$k count=1 | s_sum sum\n"
-                                      "dd if=\"$f\" bs=$c skip=$k count=1 | s_flow chunk\n"
-                                      "k=$((k + 1)) n=$((n - 1))\n"
-                                      "done\n"
-                                      "if [ $((k * c)) -ge $z ]; then\n"
-                                      "[ $z -le $c ] || s_sum whole <\"$f\"\n"
-                                      "s_word last 1\n"
-                                      "fi\n"
-                                      "s_look\n"
-                                      "s_word after \"$s_t\"\n"
-                                      "s_end\n";
 
 struct download {
     const struct file_call *call;
@@ -184,7 +143,7 @@ static int fetch(struct download *download, struct sandlot_error *error)
     script_format(&script, "c=%d k=%llu n=%d\n", TRANSFER_CHUNK,
                   (unsigned long long)(download->sums.cksum.bytes / TRANSFER_CHUNK), chunks);
     script_add_sums(&script);
-    script_add(&script, download_script);
+    script_add(&script, download_box);
     download->chunk.length = 0;
     download->last = download->came = false;
     if (frame_run(&step, &script, &receiver, error) < 0)

@@ -1,8 +1,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "operations/derived/derived.h"
+#include "operations/derived/edit_box.h"
 #include "operations/derived/frame.h"
-#include "operations/derived/write.h"
+#include "operations/derived/placing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,177 +14,10 @@ enum {
     TRIES = 3                /* for a file that changes meanwhile */
 };
 
-/*
- * Is the file UTF-8? Every byte above ASCII becomes a letter that says what it may be, everything else the end of a
- * line; then a line is right if it is made of whole characters:
- *   a 80-8F, b 90-9F, c A0-BF continue; d C2-DF, e E0, f E1-EC EE EF, g ED, h F0, i F1-F3, j F4 begin; x is never right
- */
-static const char checking[] =
-    "s_valid() {\n"
-    "s_need tr grep\n"
-    "! tr -s '\\000-\\177' '\\n' <\"$s_g\" | tr '\\200-\\377' '"
-    "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbcccccccccccccccccccccccccccccccc"
-    "xxddddddddddddddddddddddddddddddeffffffffffffgffhiiijxxxxxxxxxxx"
-    "' | grep -qvxE "
-    "'(d[abc]|ec[abc]|f[abc][abc]|g[ab][abc]|h[bc][abc][abc]|i[abc][abc][abc]|ja[abc][abc])*'\n"
-    "}\n";
-
-/*
- * A program for awk: its input is the line of facts about the file, unless it is in $s_facts, and then the file, which
- * is one record, for the byte that ends records is never part of UTF-8. A file that awk cannot hold (BusyBox's ends a
- * text at NUL) is "odd". Prints the number of occurrences of the first string that occurs, and the number of that
- * string, and the facts; and writes the new text to $t, if set, and reads it again, for not every awk notices a full
- * disk. But it writes nothing if the file's mode is none of $s_modes, those which $t may get. Looks through the text by
- * windows, because what awk does with a text costs time in proportion to its length.
- */
-static const char replacing[] =
-    "BEGIN { ORS = \"\"; out = ENVIRON[\"t\"]; facts = ENVIRON[\"s_facts\"]; if (facts != \"\") RS = \"\\377\" }\n"
-    "facts == \"\" { facts = $0; RS = \"\\377\"; next }\n"
-    "{ records++ }\n"
-    "records == 1 { text = $0 }\n"
-    "function put(piece) { if (out != \"\") print piece > out }\n"
-    "function replace(old, new,    at, length_, window, keep, found, size) {\n"
-    "length_ = length(old)\n"
-    "keep = length_ - 1\n"
-    "size = 8192 + int(whole / 1024)\n"
-    "for (at = 1; at <= whole; ) {\n"
-    "window = substr(text, at, size + keep)\n"
-    "at += length(window)\n"
-    "while ((found = index(window, old)) > 0) {\n"
-    "put(substr(window, 1, found - 1))\n"
-    "put(new)\n"
-    "window = substr(window, found + length_)\n"
-    "count++\n"
-    "}\n"
-    "if (at > whole) put(window)\n"
-    "else if (length(window) > keep) { put(substr(window, 1, length(window) - keep)); at -= keep }\n"
-    "else at -= length(window)\n"
-    "}\n"
-    "}\n"
-    "function written(    piece, size, got) {\n"
-    "if (out == \"\") return whole + growth\n"
-    "close(out)\n"
-    "while ((got = (getline piece < out)) > 0) size += length(piece)\n"
-    "return got < 0 ? whole + growth : size\n"
-    "}\n"
-    "END {\n"
-    "whole = length(text)\n"
-    "if (facts !~ /^[0-7]+ [0-9]+ [0-9]+:[0-9]+ [0-9]+ [0-9.]+$/) { print \"unknown\"; exit }\n"
-    "split(facts, fact, \" \")\n"
-    "facts = \" \" facts\n"
-    "if (records > 1 || whole != fact[4] + 0) { print \"odd 0 0\" facts; exit }\n"
-    "for (i = 1; i <= ENVIRON[\"s_strings\"]; i++) if (index(text, ENVIRON[\"o\" i])) break\n"
-    "count = 0\n"
-    "if (i <= ENVIRON[\"s_strings\"]) {\n"
-    "if (out != \"\" && index(ENVIRON[\"s_modes\"], \" \" fact[1] \" \") == 0) { print \"mode 0 0\" facts; exit }\n"
-    "replace(ENVIRON[\"o\" i], ENVIRON[\"n\" i])\n"
-    "growth = count * (length(ENVIRON[\"n\" i]) - length(ENVIRON[\"o\" i]))\n"
-    "if (written() != whole + growth) { print \"lost 0 0\" facts; exit }\n"
-    "}\n"
-    "print (text ~ /[\\200-\\377]/ ? \"high \" : \"plain \") count \" \" i facts\n"
-    "}\n";
-
-/*
- * Where the shell is bash it holds a small file of ASCII itself, and does without awk; otherwise this does nothing.
- * What other shells cannot parse is in a variable.
- */
-static const char holding[] = "IFS= read -r -N 16385 s_x <&5\n"
-                              "[ ${#s_x} -le 16384 ] && ! [[ $s_x =~ [^[:print:][:space:]] ]] || return\n"
-                              "s_take plain 0 1 $(exec stat -L -c \"%a %h %u:%g %s %Z.%i\" \"$s_g\")\n"
-                              /* NUL is not held, and there may be more than was read. */
-                              "[ \"$s_size\" = ${#s_x} ] && [ \"$s_state\" ] || return\n"
-                              "while [ $s_which -le $s_strings ]; do\n"
-                              "s_r=o$s_which s_n=n$s_which s_r=${!s_r} s_n=${!s_n} s_i=${s_x//\"$s_r\"}\n"
-                              "[ ${#s_i} = ${#s_x} ] || break\n"
-                              "s_which=$((s_which + 1))\n"
-                              "done\n"
-                              "[ $s_which -gt $s_strings ] || s_count=$(((${#s_x} - ${#s_i}) / ${#s_r}))\n"
-                              "s_counted\n"
-                              "if [ -z \"$s_same\" ]; then\n"
-                              "s_only\n"
-                              "s_x=${s_x//\"$s_r\"/\"$s_n\"}\n"
-                              "printf %s \"$s_x\" >\"$t\" || s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\"\n"
-                              "fi\n"
-                              "s_finish\n";
-
 static const char beginning[] = "[ -e \"$f\" ] || s_gone\n"
                                 "[ ! -d \"$f\" ] || s_fail eisdir\n"
                                 "[ -f \"$f\" ] || s_fail kind\n"
                                 "[ -r \"$f\" ] || s_fail eacces\n";
-
-/*
- * A process is most of what this takes, so that stat and awk run side by side, awk waiting for what stat says; the new
- * file is made with the mode that a file usually has, and once more where this one has another.
- *
- * Has the file changed since stat? It has not if it is the one that is open here and was last written before the mark,
- * a pipe that is a little older than what stat said: for this the shell needs no process. The file system's clock may
- * be behind that of pipes: then the new file too looks older than the mark. In doubt stat says it once more.
- */
-static const char editing[] =
-    "s_need stat\n"
-    "if [ -w \"$f\" ]; then s_follow; s_beside; else s_g=$f t=; fi\n"
-    "[ \"$s_same\" ] && t=\n"
-    "exec 5<\"$s_g\" 6<<.\n"
-    "mark\n"
-    ".\n"
-    "umask 022\n"
-    "s_take() { s_how=$1 s_count=$2 s_which=$3 s_mode=$4 s_links=$5 s_owner=$6 s_size=$7 s_state=$8; }\n"
-    "s_only() { s_modes=\" $s_mode \"; umask $((777 - s_mode % 1000)); }\n"
-    "s_stat() { stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\"; }\n"
-    "s_changed() { s_word changed 1; s_end; }\n"
-    "s_send() { [ $s_size -gt $s_told ] || s_data text <\"$s_g\"; s_end; }\n"
-    "s_still() {\n"
-    "[ \"$s_g\" -ef /proc/self/fd/5 ] && [ \"$s_g\" -ot /proc/self/fd/6 ] && [ ! \"$t\" -ot /proc/self/fd/6 ] && "
-    "return\n"
-    "[ \"$(s_stat)\" = \"$s_mode $s_links $s_owner $s_size $s_state\" ]\n"
-    "}\n"
-    "s_counted() {\n"
-    "s_word count $s_count\n"
-    "if [ $s_count -eq 0 ] || [ $s_count -gt $s_most ]; then s_send; fi\n"
-    "[ \"$s_same\" ] || [ \"$t\" ] || s_fail eacces\n"
-    "}\n"
-    "s_finish() {\n"
-    "if [ -z \"$s_same\" ]; then\n"
-    "s_still || s_changed\n"
-    "[ \"$s_links\" = 1 ] || s_copy=1\n"
-    "s_place\n"
-    "fi\n"
-    "s_word edited 1\n"
-    "s_end\n"
-    "}\n";
-
-/* What is left for awk, which the shell need not parse where it holds the file itself. */
-static const char with_awk[] =
-    "s_need awk\n"
-    "s_facts= s_modes=' 644 755 '\n"
-    "export t s_strings s_facts s_modes\n"
-    "s_look() { s_take $(stat -L -c '%a %h %u:%g %s %Z.%i' \"$s_g\" | awk \"$s_awk\" - \"$s_g\"); }\n"
-    "s_odd=$s_nul\n"
-    "if [ \"$s_odd\" ]; then s_take odd 0 0 $(s_stat); else s_look; fi\n"
-    "if [ \"$s_how\" = mode ]; then s_only; s_look; fi\n"
-    "[ \"$s_how\" != unknown ] && [ \"$s_state$s_nul\" != 1 ] || s_need stat_with_-c\n"
-    /* Under /proc there is more in it; it is looked at outside. */
-    "[ \"$s_size\" != 0 ] || s_send\n"
-    "[ \"$s_how\" = odd ] && s_odd=1\n"
-    "if [ \"$s_odd\" ] || [ \"$s_how\" = high ]; then s_valid || { s_word binary 1; s_send; }; fi\n"
-    "if [ \"$s_odd\" ]; then\n"
-    "s_only\n"
-    "s_facts=\"$s_mode $s_links $s_owner $s_size $s_state\"\n"
-    "s_take $(tr '\\000' '\\376' <\"$s_g\" | awk \"$s_awk\" -)\n"
-    "fi\n"
-    "case $s_how in\n"
-    "odd) s_send;;\n"
-    "mode) s_changed;;\n"
-    "plain|high) ;;\n"
-    "*) s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\";;\n"
-    "esac\n"
-    "s_counted\n"
-    "if [ -z \"$s_same\" ] && [ \"$s_odd\" ]; then\n"
-    "tr '\\376' '\\000' <\"$t\" >\"$t.0\" && mv -f \"$t.0\" \"$t\"\n"
-    "eval \"s_i=\\$((s_size + s_count * (s_n$s_which - s_o$s_which)))\"\n"
-    "[ \"$(stat -c %s \"$t\")\" = $s_i ] || s_reason \"$(cat <\"$s_g\" 2>&1 >\"$t\")\"\n"
-    "fi\n"
-    "s_finish\n";
 
 struct editing {
     uint64_t count;
@@ -259,13 +93,13 @@ static bool make_script(struct script *script, const struct file_call *call, con
     edit_candidates_clear(&candidates);
     script_add_placing(script);
     script_add(script, beginning);
-    script_add(script, editing);
-    script_set(script, "s_holding", holding);
+    script_add(script, edit_box_editing);
+    script_add(script, edit_box_holding);
     script_add(script, "s_hold() { [ -z \"$BASH_VERSION\" ] || [ \"$s_nul\" ] || eval \"$s_holding\"; }\n"
                        "s_hold\n");
-    script_add(script, checking);
-    script_set(script, "s_awk", replacing);
-    script_add(script, with_awk);
+    script_add(script, edit_box_checking);
+    script_add(script, edit_box_replacing);
+    script_add(script, edit_box_with_awk);
     return made && script->text;
 }
 

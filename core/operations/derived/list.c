@@ -2,50 +2,12 @@
 #include "base/text.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
+#include "operations/derived/list_box.h"
 #include "operations/file_error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * One line per entry: "/MODE SIZE TIME NAME". A name may hold newlines, but no "/", so that "/" at the beginning of a
- * line begins an entry; when it is done $s_again, the last line is "/STATUS" of stat. A pattern that nothing matches
- * stays as it is. Names that are too many for one command line go through xargs. Of the links only those to directories
- * are told: they are what "*" with a "/" matches too.
- */
-static const char listing[] = "[ -e \"$f\" ] || s_gone\n"
-                              "[ -d \"$f\" ] || s_fail kind\n"
-                              "cd \"$f\" && [ -r . ] && [ -x . ] || s_fail eacces\n"
-                              "s_need stat\n"
-                              "s_code\n"
-                              "set +f\n"
-                              "set -- *\n"
-                              "[ \"$1\" != '*' ] || [ -e '*' ] || [ -L '*' ] || shift\n"
-                              "set -- .[!.]* \"$@\"\n"
-                              "[ \"$1\" != '.[!.]*' ] || [ -e '.[!.]*' ] || [ -L '.[!.]*' ] || shift\n"
-                              "set -- ..?* \"$@\"\n"
-                              "[ \"$1\" != '..?*' ] || [ -e '..?*' ] || [ -L '..?*' ] || shift\n"
-                              /* A wall that test(1) does not know, such as Landlock, looks like an empty directory. */
-                              "[ $# -gt 0 ] || ls -A . >/dev/null 2>&1 || s_fail eacces\n"
-                              "s_word count $#\n"
-                              "if [ $# -gt 0 ]; then\n"
-                              "[ $# -lt 2000 ] && [ -z \"$s_again\" ] || s_need xargs\n"
-                              "echo \"entries=-$s_k\"\n"
-                              "if [ \"$s_again\" ]; then\n"
-                              "{ printf '%s\\0' \"$@\" | xargs -0 stat -c '/%f %s %Y %n' --; echo \"/$?\"; } | $s_c\n"
-                              "elif [ $# -lt 2000 ]; then stat -c '/%f %s %Y %n' -- \"$@\" | $s_c\n"
-                              "else printf '%s\\0' \"$@\" | xargs -0 stat -c '/%f %s %Y %n' -- | $s_c\n"
-                              "fi\n"
-                              "echo ';'\n"
-                              "s_l=\n"
-                              "for s_n in */ .[!.]*/ ..?*/; do\n"
-                              "s_n=${s_n%/}\n"
-                              "[ ! -L \"$s_n\" ] || [ ! -d \"$s_n\" ] || s_l=$s_l$s_n/\n"
-                              "done\n"
-                              "[ -z \"$s_l\" ] || printf %s \"$s_l\" | s_data linked\n"
-                              "fi\n"
-                              "s_end\n";
 
 struct listing {
     uint64_t count;
@@ -177,7 +139,7 @@ static int receive_listing(const struct file_call *call, struct listing *receive
     script_init(&script);
     script_set(&script, "f", call->path);
     script_set(&script, "s_again", received->again ? "1" : "");
-    script_add(&script, listing);
+    script_add(&script, list_box);
     int failed = frame_run(call, &script, &receiver, error);
 
     script_clear(&script);

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "operations/derived/script_box.h"
 #include "operations/file_error.h"
 
 #include <stdarg.h>
@@ -9,96 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-/*
- * What the script itself says of its frame must not look like one to the parser, for a terminal may show the script
- * before it runs: each mark is printed from two halves. Functions of the user's that bash inherits, and
- * aliases, must not stand in for the programs that are meant.
- */
-static const char prologue[] =
-    "set +x +v -f\n"
-    "exec 2>/dev/null\n"
-    "\\unalias -a\n"
-    "unset -f awk base64 cat cd chmod chown cksum command cp cut dd echo exec exit find grep head ln ls mkdir mktemp "
-    "mv od "
-    "printf read readlink realpath rm rmdir sed set sort stat tail test touch tr trap true uuencode wc xargs\n"
-    "s_locale=${LC_ALL-}\n"
-    "export LC_ALL=C\n"
-    "IFS=' \t\n'\n"
-    "s_clean() { :; }\n"
-    "trap 's_clean; exit 143' 1 2 15\n"
-    "s_stop() { s_clean; echo \"</$s_a$s_b\"; exit 0; }\n"
-    "s_end() { echo 'done:0;'; s_stop; }\n"
-    "s_word() { echo \"$1:$2;\"; }\n"
-    "s_fail() { echo \"fail:$1;\"; s_stop; }\n"
-    "s_need() { for s_t; do command -v \"$s_t\" >/dev/null || { echo \"missing:$s_t;\"; s_stop; }; done; }\n"
-    "s_code() {\n"
-    "if command -v base64; then s_c=base64 s_k=b\n"
-    "elif command -v uuencode; then s_c='uuencode -m -' s_k=u\n"
-    "elif command -v od; then s_c='od -An -v -to1' s_k=o\n"
-    "else s_c=; fi >/dev/null\n"
-    "[ \"$s_c\" ] || s_need base64\n"
-    "}\n"
-    "s_data() { s_code; s_d=$($s_c); echo \"$1=${#s_d}$s_k$s_d;\"; }\n"
-    "s_flow() { s_code; echo \"$1=-$s_k\"; $s_c; echo ';'; }\n"
-    "s_names() { eval \"$s_rare\"; s_names; }\n"
-    "s_reason() { eval \"$s_rare\"; s_reason \"$1\"; }\n"
-    "s_lost() { eval \"$s_rare\"; s_lost; }\n"
-    "s_gone() { eval \"$s_rare\"; s_gone; }\n";
-
-/*
- * What only failures need. It lies in a variable, in single quotes, of which it has none itself: most of what the
- * beginning of a script costs is that the shell parses it, and this is parsed when it is needed.
- */
-static const char rare[] =
-    /* The names beside $f, for a message that suggests one. */
-    "s_names() {\n"
-    "s_p=${f%/*}\n"
-    "cd \"${s_p:-/}\" && [ -r . ] || return\n"
-    "set +f\n"
-    "s_i=0\n"
-    "for s_n in * .[!.]* ..?*; do\n"
-    "[ -e \"$s_n\" ] || [ -L \"$s_n\" ] || continue\n"
-    "printf \"%s\\0\" \"$s_n\"\n"
-    "s_i=$((s_i + 1))\n"
-    "[ $s_i -le $s_near ] || break\n"
-    "done | s_data names\n"
-    "}\n"
-    /* From what a program said to the name of an errno: of several lines the first tells the cause, but it may be part
-     * of a name. */
-    "s_reason() {\n"
-    "for s_t in \"${1%%\n*}\" \"$1\"; do\n"
-    "case ${s_t##*: } in\n"
-    "*[Pp]ermission*) s_fail eacces;; *\"not permitted\"*) s_fail eperm;; *[Rr]ead-only*) s_fail erofs;;\n"
-    "*\" space \"*) s_fail enospc;; *[Qq]uota*) s_fail edquot;; *busy*) s_fail ebusy;;\n"
-    "*\"too long\"*) s_fail enametoolong;; *[Ll]evels*|*[Ll]oop*) s_fail eloop;;\n"
-    "*\"ot a dir\"*) s_fail enotdir;; *\"s a dir\"*) s_fail eisdir;;\n"
-    "esac\n"
-    "done\n"
-    "s_fail eio\n"
-    "}\n"
-    /* A link whose end cannot be looked at: only the system knows whether that is because it is one of a ring. */
-    "s_lost() {\n"
-    "s_m=$(cat \"$s_w\" 2>&1)\n"
-    "case ${s_m##*: } in\n"
-    "*[Ll]evels*|*[Ll]oop*) s_fail eloop;; *[Pp]ermission*) s_fail eacces;; *\"ot a dir\"*) s_fail enotdir;;\n"
-    "esac\n"
-    "}\n"
-    /* Walks down to the first name that is not there, as the system does. */
-    "s_gone() {\n"
-    "s_r=${f#/} s_w=\n"
-    "[ ${#f} -lt 4096 ] || s_fail enametoolong\n"
-    "while [ \"$s_r\" ]; do\n"
-    "s_n=${s_r%%/*}\n"
-    "[ -x \"${s_w:-/}\" ] || s_fail eacces\n"
-    "[ ${#s_n} -le 255 ] || s_fail enametoolong\n"
-    "s_w=$s_w/$s_n\n"
-    "[ -e \"$s_w\" ] || { [ ! -L \"$s_w\" ] || s_lost; break; }\n"
-    "case $s_r in */*) [ -d \"$s_w\" ] || s_fail enotdir; s_r=${s_r#*/};; *) s_r=;; esac\n"
-    "done\n"
-    "s_names\n"
-    "s_fail enoent\n"
-    "}\n";
 
 static bool make_room(struct script *script, size_t more)
 {
@@ -167,11 +78,11 @@ static void make_mark(char mark[SCRIPT_MARK + 1])
 
 void script_init(struct script *script)
 {
-    *script = (struct script){.capacity = sizeof(prologue) + sizeof(rare) + 4096};
+    *script = (struct script){.capacity = strlen(script_box_prologue) + strlen(script_box_rare) + 4096};
     script->text = malloc(script->capacity);
     make_mark(script->mark);
-    script_add(script, prologue);
-    script_set(script, "s_rare", rare);
+    script_add(script, script_box_prologue);
+    script_add(script, script_box_rare);
     script_format(script, "s_near=%d\ns_a=%.*s\ns_b='%s>'\necho \"<$s_a$s_b\"\n", FILE_NEIGHBOURS, SCRIPT_MARK / 2,
                   script->mark, script->mark + SCRIPT_MARK / 2);
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
+#include "operations/derived/search_box.h"
 
 #include <string.h>
 
@@ -11,76 +12,6 @@ enum {
     LINE_MAXIMUM = 64 << 20,
     END_MS = 1000 /* what a command's end may take beyond its time */
 };
-
-/*
- * Prints lines "PATH:LINE:TEXT" for paths without ":" and newline, many files at once; and for all others blocks: NUL,
- * path, NUL, lines "LINE:TEXT", NUL, NUL. Neither kind of line begins with NUL. Files with a NUL among the first 32 KiB
- * are binary; as most have none anywhere, those that matched are asked about together first, then in small groups,
- * then one by one. No -exec stands in parentheses: BusyBox forgets the last files of such a one.
- */
-static const char search_script[] =
-    "s_need cat grep head sh tr wc xargs\n"
-    "[ -e \"$f\" ] || s_gone\n"
-    "text='text() { [ $(head -c 32768 \"$1\" | tr -dc \"\\000\" | wc -c) -eq 0 ]; }\n"
-    "text_only() { [ $(cat -- \"$@\" | tr -dc \"\\000\" | wc -c) -eq 0 ]; }\n'\n"
-    "some=$text'if text_only \"$@\"\n"
-    "then grep -aHnF -e \"$p\" -- \"$@\"\n"
-    "else for i; do ! text \"$i\" || grep -aHnF -e \"$p\" -- \"$i\"; done\n"
-    "fi\n"
-    ":'\n"
-    "export p some\n"
-    "one='for i; do\n"
-    "grep -qaF -e \"$p\" -- \"$i\" && text \"$i\" || continue\n"
-    "printf \"\\000%s\\000\" \"$i\"\n"
-    "grep -anF -e \"$p\" -- \"$i\"\n"
-    "printf \"\\000\\000\"\n"
-    "done\n"
-    ":'\n"
-    "many='IFS=\"\n\"\n"
-    "set -f\n"
-    "l=$(grep -laF -e \"$p\" -- \"$@\")\n"
-    "s=$?\n"
-    "set -- $l\n"
-    /* 2: a file that cannot be read, or a grep that knows no -a. */
-    "[ $# -gt 0 ] || exit $((s > 1))\n"
-    "if text_only \"$@\"\n"
-    "then grep -aHnF -e \"$p\" -- \"$@\"\n"
-    "else printf \"%s\\000\" \"$@\" | xargs -0 -n 32 sh -c \"$some\" x\n"
-    "fi\n"
-    ":'\n"
-    "s_code\n"
-    "if [ -d \"$f\" ]; then\n"
-    "s_need find\n"
-    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" || s_fail eacces\n"
-    "q=\n"
-    "[ \"$PWD\" != / ] || q='( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ) -prune -o'\n"
-    "s_word begun 1\n"
-    "echo \"lines=-$s_k\"\n"
-    "{\n"
-    "find . $q -type f -path '*:*' -exec sh -c \"$text$one\" x {} + -o -type f -path '*\n*' -exec sh -c "
-    "\"$text$one\" x {} + -o -type f -exec sh -c \"$text$many\" x {} +\n"
-    "printf '!%d\\n' $?\n"
-    "} | $s_c\n"
-    "echo ';'\n"
-    "s_end\n"
-    "fi\n"
-    "[ -f \"$f\" ] || s_fail kind\n"
-    "[ -r \"$f\" ] || s_fail eacces\n"
-    "s_word begun 1\n"
-    "echo \"lines=-$s_k\"\n"
-    "{\n"
-    "eval \"$text\"\n"
-    "grep -qaF -e \"$p\" -- \"$f\"\n"
-    "s_x=$?\n"
-    "if [ $s_x = 0 ] && text \"$f\"; then\n"
-    "printf '\\000%s\\000' \"$f\"\n"
-    "grep -anF -e \"$p\" -- \"$f\"\n"
-    "printf '\\000\\000'\n"
-    "fi\n"
-    "printf '!%d\\n' $((s_x > 1))\n"
-    "} | $s_c\n"
-    "echo ';'\n"
-    "s_end\n";
 
 /* Where nothing was found and something failed: is that because a tool can do too little? */
 static const char doubt_script[] =
@@ -361,7 +292,7 @@ int derived_search(const struct file_call *call, const struct search *search, st
         return error_no_memory(error);
     script_set(&script, "f", call->path);
     script_set(&script, "p", text);
-    script_add(&script, search_script);
+    script_add(&script, search_box);
     if (script.text && !script_fits(&script))
         return error_set(error, SANDLOT_CODE_INVALID_PATTERN,
                          "the text to look for is too long (%zu bytes); look for a part of it", search->length);

@@ -4,8 +4,9 @@
 #include "base/error.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
+#include "operations/derived/placing.h"
 #include "operations/derived/transfer.h"
-#include "operations/derived/write.h"
+#include "operations/derived/upload_box.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,21 +115,6 @@ static int upload_at_once(const struct file_call *call, const void *bytes, size_
 
 /* ---- several files in one command ---- */
 
-/*
- * Each file has a process of its own, which ends where the file cannot be put, and says nothing. What its process left
- * undone is then tried again alone.
- */
-static const char some_script[] = "s_one() {\n"
-                                  "trap 's_clean; exit 143' 1 2 15\n"
-                                  "s_stop() { s_clean; exit 1; }\n"
-                                  "s_target\n"
-                                  "s_create s_put\n"
-                                  "s_same $1 $2 <\"$t\"\n"
-                                  "[ \"$s_mode\" ] || [ $3 = 0 ] || chmod $3 \"$t\"\n"
-                                  "s_place\n"
-                                  "s_clean\n"
-                                  "} >/dev/null\n";
-
 /* Adds file NUMBER. False if there is no memory. */
 static bool add_one(struct script *script, const struct small_file *file, size_t number)
 {
@@ -170,7 +156,7 @@ size_t derived_upload_some(const struct file_call *call, struct small_file *file
     script_init(&script);
     script_add_sums(&script);
     script_add_placing(&script);
-    script_add(&script, some_script);
+    script_add(&script, upload_box_some);
     while (some.count < count && added) {
         size_t before = script.length;
 
@@ -282,14 +268,6 @@ static enum sandlot_status read_feed(const struct sandlot_source *source, void *
     return SANDLOT_OK;
 }
 
-static const char feed_script[] = "s_need base64 dd tail\n"
-                                  "s_target\n"
-                                  "s_create base64 -d\n"
-                                  "set -- $(tail -c 69 \"$t\")\n"
-                                  "[ \"$1\" = \"$m\" ] && [ $# = 4 ] || s_fail damaged\n"
-                                  "dd if=/dev/null of=\"$t\" bs=1 seek=\"$4\" count=0 || s_fail damaged\n"
-                                  "s_same \"$2\" \"$3\" <\"$t\"\n";
-
 /*
  * Uploads HEAD and what follows it in SOURCE_FD. *FED: it was fed, and the source is used up; if not, nothing has
  * happened.
@@ -307,7 +285,7 @@ static int upload_fed(const struct file_call *call, struct feed *feed, uint32_t 
     script_set(&script, "m", feed->mark);
     script_add_sums(&script);
     script_add_placing(&script);
-    script_add(&script, feed_script);
+    script_add(&script, upload_box_feed);
     add_mode(&script, mode);
     script_add(&script, "s_place\ns_end\n");
     feed->source = (struct sandlot_source){sizeof(feed->source), feed, read_feed, -1};
@@ -325,22 +303,6 @@ static int upload_fed(const struct file_call *call, struct feed *feed, uint32_t 
 
 /* ---- piece by piece ---- */
 
-/*
- * Appends a piece at its offset, whatever an earlier try has left behind it, and looks at what stands there then. So it
- * may be run again and again.
- */
-static const char piece_script[] =
-    "s_need dd wc\n"
-    "size() { stat -c %s \"$u\" || wc -c <\"$u\" || echo 0; }\n"
-    "z=$(size)\n"
-    "[ $((z)) -ge $((o * c)) ] || s_fail damaged\n"
-    "[ $((z)) -le $((o * c)) ] || dd if=/dev/null of=\"$u\" bs=$c seek=$o count=0 || s_fail eio\n"
-    "s_m=$(s_put 2>&1 >>\"$u\") || s_reason \"$s_m\"\n"
-    "s_x=$(dd if=\"$u\" bs=$c skip=$o count=1 | $s_q)\n"
-    "case \" $k \" in *\" ${s_x%% *} \"*) ;; *) s_fail damaged;; esac\n"
-    "[ $(size) -eq $((o * c + n)) ] || s_fail damaged\n"
-    "s_end\n";
-
 static int put_piece(const struct file_call *call, const void *bytes, size_t length, uint64_t offset,
                      const char *remote_path, struct sandlot_error *error)
 {
@@ -356,7 +318,7 @@ static int put_piece(const struct file_call *call, const void *bytes, size_t len
                   sums, length);
     if (!add_put(&script, bytes, length))
         return error_no_memory(error);
-    script_add(&script, piece_script);
+    script_add(&script, upload_box_piece);
     int failed = run_again(call, &script, NULL, error);
 
     if (!failed && call->moved)

@@ -1,90 +1,14 @@
-#include "operations/derived/write.h"
-
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
+#include "operations/derived/placing.h"
+#include "operations/derived/placing_box.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static const char placing[] = "s_clean() { [ -z \"$t\" ] || rm -f \"$t\" \"$t.0\"; }\n"
-                              "s_folders() {\n"
-                              "s_p=${s_g%/*}\n"
-                              "[ -d \"${s_p:-/}\" ] && return\n"
-                              "s_m=$(mkdir -p \"$s_p\" 2>&1)\n"
-                              "[ -d \"$s_p\" ] || { eval \"$s_no_folder\"; s_reason \"$s_m\"; }\n"
-                              "}\n"
-                              "s_follow() {\n"
-                              "s_need mv rm\n"
-                              "s_g=$f s_mode= s_copy=\n"
-                              "if [ -L \"$f\" ]; then\n"
-                              "s_need readlink\n"
-                              "s_g=$(readlink -f \"$f\" && echo .) || { s_w=$f; s_lost; s_gone; }\n"
-                              "s_g=${s_g%??}\n"
-                              "fi\n"
-                              "s_n=${s_g##*/}\n"
-                              "[ ${#s_n} -le 255 ] && [ ${#s_g} -lt 4096 ] || s_fail enametoolong\n"
-                              "[ -e \"$s_g\" ] || { s_folders; return; }\n"
-                              "[ ! -d \"$s_g\" ] || s_fail eisdir\n"
-                              "[ -f \"$s_g\" ] || s_fail kind\n"
-                              "[ -w \"$s_g\" ] || s_fail eacces\n"
-                              "}\n"
-                              "s_beside() {\n"
-                              "s_p=${s_g%/*}\n"
-                              "t=${s_p:-/}/.sandlot-$s_a\n"
-                              "[ -w \"${s_p:-/}\" ] && [ -x \"${s_p:-/}\" ] && return\n"
-                              "[ -e \"$s_g\" ] || s_fail eacces\n"
-                              "t=${TMPDIR:-/tmp}/.sandlot-$s_a s_copy=1\n"
-                              "}\n"
-                              "s_target() {\n"
-                              "s_follow\n"
-                              "if [ -e \"$s_g\" ]; then\n"
-                              "s_need stat\n"
-                              "set -- $(exec stat -c '%a %h %u:%g' \"$s_g\")\n"
-                              "[ $# = 3 ] || s_need stat_with_-c\n"
-                              "s_mode=$1 s_owner=$3\n"
-                              "[ \"$2\" = 1 ] || s_copy=1\n"
-                              /* Each digit is at most 7, so nothing is borrowed. */
-                              "umask $((777 - s_mode % 1000))\n"
-                              "fi\n"
-                              "s_beside\n"
-                              "}\n"
-                              /* The shell's own message about a full disk does not say so; cat's does. */
-                              "s_create() {\n"
-                              "\"$@\" >\"$t\" && return\n"
-                              "s_m=$({ \"$@\" | cat >\"$t\"; } 2>&1)\n"
-                              "s_reason \"$s_m\"\n"
-                              "}\n"
-                              "s_place() {\n"
-                              "if [ \"$s_mode\" ] && [ -z \"$s_copy\" ]; then\n"
-                              "[ -O \"$s_g\" ] && [ -G \"$s_g\" ] || chown \"$s_owner\" \"$t\" || s_copy=1\n"
-                              "case $s_mode in *[1357]*|????*) chmod \"$s_mode\" \"$t\" || s_copy=1;; esac\n"
-                              "fi\n"
-                              "if [ -z \"$s_copy\" ]; then\n"
-                              "mv -f \"$t\" \"$s_g\" && { t=; return; }\n"
-                              "[ \"$s_mode\" ] || s_fail eacces\n"
-                              "fi\n"
-                              "s_m=$(cat <\"$t\" 2>&1 >\"$s_g\") || s_reason \"$s_m\"\n"
-                              "}\n";
-
-/* Why the directories of $s_g cannot be made: a name that cannot be one is told apart from one that must not be made.
- * It is parsed when it is needed. */
-static const char no_folder[] = "s_r=${s_p#/} s_w=\n"
-                                "while [ \"$s_r\" ]; do\n"
-                                "s_w=$s_w/${s_r%%/*}\n"
-                                "case $s_r in */*) s_r=${s_r#*/};; *) s_r=;; esac\n"
-                                "[ ! -e \"$s_w\" ] || [ -d \"$s_w\" ] || s_fail enotdir\n"
-                                "[ -e \"$s_w\" ] || [ ! -L \"$s_w\" ] || { s_lost; s_fail enoent; }\n"
-                                "done\n";
-
-void script_add_placing(struct script *script)
-{
-    script_set(script, "s_no_folder", no_folder);
-    script_add(script, placing);
-}
 
 /* Can the shell have it as a word? Then it need not look at each character as at that of a format. */
 static bool is_plain(const char *content, size_t length)
@@ -167,7 +91,9 @@ int derived_write(const struct file_call *call, const void *content, size_t leng
 
     script_init(&script);
     script_set(&script, "f", call->path);
-    if (script.length + sizeof(placing) + sizeof(no_folder) + 256 + script_print_cost(content, length) <= SCRIPT_BUDGET)
+    if (script.length + strlen(placing_box) + strlen(placing_box_no_folder) + 256 +
+            script_print_cost(content, length) <=
+        SCRIPT_BUDGET)
         failed = write_at_once(call, content, length, &script, error);
     else
         failed = write_long(call, content, length, error);

@@ -1,6 +1,6 @@
 /* Putting a new content into the place of a file, for write, edit and upload. */
-#ifndef SANDLOT_OPERATIONS_DERIVED_WRITE_H
-#define SANDLOT_OPERATIONS_DERIVED_WRITE_H
+#ifndef SANDLOT_OPERATIONS_DERIVED_PLACING_H
+#define SANDLOT_OPERATIONS_DERIVED_PLACING_H
 
 #include "operations/derived/script.h"
 

@@ -1,0 +1,7 @@
+/* Made of download_box.sh, which says what each does. */
+#ifndef SANDLOT_OPERATIONS_DERIVED_DOWNLOAD_BOX_H
+#define SANDLOT_OPERATIONS_DERIVED_DOWNLOAD_BOX_H
+
+extern const char download_box[];
+
+#endif

@@ -1,0 +1,75 @@
+# shellcheck shell=sh disable=SC1007,SC2034,SC2046,SC2154
+#
+# Putting a new content into the place of a file; placing.h says what each function does.
+
+#= placing_box
+s_clean() { [ -z "$t" ] || rm -f "$t" "$t.0"; }
+s_folders() {
+    s_p=${s_g%/*}
+    [ -d "${s_p:-/}" ] && return
+    s_m=$(mkdir -p "$s_p" 2>&1)
+    [ -d "$s_p" ] || { eval "$s_no_folder"; s_reason "$s_m"; }
+}
+s_follow() {
+    s_need mv rm
+    s_g=$f s_mode= s_copy=
+    if [ -L "$f" ]; then
+        s_need readlink
+        s_g=$(readlink -f "$f" && echo .) || { s_w=$f; s_lost; s_gone; }
+        s_g=${s_g%??}
+    fi
+    s_n=${s_g##*/}
+    [ ${#s_n} -le 255 ] && [ ${#s_g} -lt 4096 ] || s_fail enametoolong
+    [ -e "$s_g" ] || { s_folders; return; }
+    [ ! -d "$s_g" ] || s_fail eisdir
+    [ -f "$s_g" ] || s_fail kind
+    [ -w "$s_g" ] || s_fail eacces
+}
+s_beside() {
+    s_p=${s_g%/*}
+    t=${s_p:-/}/.sandlot-$s_a
+    [ -w "${s_p:-/}" ] && [ -x "${s_p:-/}" ] && return
+    [ -e "$s_g" ] || s_fail eacces
+    t=${TMPDIR:-/tmp}/.sandlot-$s_a s_copy=1
+}
+s_target() {
+    s_follow
+    if [ -e "$s_g" ]; then
+        s_need stat
+        set -- $(exec stat -c '%a %h %u:%g' "$s_g")
+        [ $# = 3 ] || s_need stat_with_-c
+        s_mode=$1 s_owner=$3
+        [ "$2" = 1 ] || s_copy=1
+        # Each digit is at most 7, so nothing is borrowed.
+        umask $((777 - s_mode % 1000))
+    fi
+    s_beside
+}
+# The shell's own message about a full disk does not say so; cat's does.
+s_create() {
+    "$@" >"$t" && return
+    s_m=$({ "$@" | cat >"$t"; } 2>&1)
+    s_reason "$s_m"
+}
+s_place() {
+    if [ "$s_mode" ] && [ -z "$s_copy" ]; then
+        [ -O "$s_g" ] && [ -G "$s_g" ] || chown "$s_owner" "$t" || s_copy=1
+        case $s_mode in *[1357]*|????*) chmod "$s_mode" "$t" || s_copy=1;; esac
+    fi
+    if [ -z "$s_copy" ]; then
+        mv -f "$t" "$s_g" && { t=; return; }
+        [ "$s_mode" ] || s_fail eacces
+    fi
+    s_m=$(cat <"$t" 2>&1 >"$s_g") || s_reason "$s_m"
+}
+
+#= placing_box_no_folder s_no_folder
+# Why the directories of $s_g cannot be made: a name that cannot be one is told apart from one that must not be made.
+# It is parsed when it is needed.
+s_r=${s_p#/} s_w=
+while [ "$s_r" ]; do
+    s_w=$s_w/${s_r%%/*}
+    case $s_r in */*) s_r=${s_r#*/};; *) s_r=;; esac
+    [ ! -e "$s_w" ] || [ -d "$s_w" ] || s_fail enotdir
+    [ -e "$s_w" ] || [ ! -L "$s_w" ] || { s_lost; s_fail enoent; }
+done
