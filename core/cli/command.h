@@ -100,7 +100,4 @@ int command_help(const struct options *options);
 /* The help text of COMMAND, or the overview for NULL, on standard output. The exit status. */
 int help_print(const struct command *command);
 
-/* The short usage of a command line without a command, on standard error. The exit status. */
-int help_without_command(void);
-
 #endif

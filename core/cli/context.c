@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 
 #include <string.h>
 

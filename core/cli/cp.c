@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/names.h"
 #include "cli/transfer_command.h"
+#include "cli/usage.h"
 
 #include <string.h>
 

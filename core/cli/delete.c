@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 #include "session/ledger.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 
 int deletion_with_provider(const struct options *options, int (*work)(const struct context *context))
 {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/file_command.h"
+#include "cli/usage.h"
 #include "config/value.h"
 #include "tools/text.h"
 

@@ -9,6 +9,7 @@
 #include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/terminal_filter.h"
+#include "cli/usage.h"
 #include "tools/refusals.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/results_command.h"
+#include "cli/usage.h"
 #include "operations/local_file.h"
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 /* sandlot help, --help, and what a command line without a command gets. */
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/usage.h"
 
 #include <stdio.h>
-
-enum { USAGE_STATUS = 2 };
 
 static const char sandbox_options[] =
     "Which sandbox:\n"
@@ -85,12 +84,4 @@ int command_help(const struct options *options)
                            nearest ? nearest : "", nearest ? "'?" : "; 'sandlot help' lists those there are");
     }
     return help_print(command);
-}
-
-int help_without_command(void)
-{
-    fputs("Usage: sandlot [OPTIONS] COMMAND [OPTIONS] [--] [ARGUMENTS]\n"
-          "sandlot: no command was given; 'sandlot help' lists those there are\n",
-          stderr);
-    return USAGE_STATUS;
 }

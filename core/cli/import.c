@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/results_command.h"
+#include "cli/usage.h"
 
 static void on_progress(void *context, uint64_t done, uint64_t total)
 {

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 
 /* One way to name the sandbox, and only one. 0, or the exit status after the complaint. */
 static int check(const struct options *options)

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/sandbox.h"
 #include "cli/terminal_filter.h"
+#include "cli/usage.h"
 
 #include <stdlib.h>
 #include <string.h>

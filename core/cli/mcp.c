@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 #include "config/value.h"
 #include "network/change.h"
 #include "server/config_snippets.h"

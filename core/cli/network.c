@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/file_command.h"
 #include "cli/output.h"
+#include "cli/usage.h"
 #include "network/policy.h"
 
 #include <inttypes.h>

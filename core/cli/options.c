@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/hints.h"
+#include "cli/usage.h"
 
 #include <sandlot/sandlot.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -18,8 +18,7 @@ enum {
     LONGEST_GRACE_S = 600,
     MOST_LOG_MIB = 1024,
     LEAST_RESULT_BYTES = 2048,
-    MOST_RESULT_BYTES = 1000000,
-    USAGE_STATUS = 2
+    MOST_RESULT_BYTES = 1000000
 };
 
 enum value { VALUE_NONE, VALUE_REQUIRED, VALUE_OPTIONAL };
@@ -120,23 +119,6 @@ struct parser {
     size_t force_count;
     size_t volume_count;
 };
-
-int usage_error(const struct command *command, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    AUTO_FREE char *raw = text_format_v(format, arguments);
-    va_end(arguments);
-    AUTO_FREE char *line = raw ? text_visible(raw) : NULL;
-
-    fprintf(stderr, "sandlot: %s\n", line ? line : "out of memory");
-    /* An agent's host shows one line of a server that does not start. */
-    if (command && strcmp(command->name, "mcp") == 0)
-        return USAGE_STATUS;
-    fprintf(stderr, "Try 'sandlot %s%s--help' for more.\n", command ? command->name : "", command ? " " : "");
-    return USAGE_STATUS;
-}
 
 /* The rule whose name is the first LENGTH bytes of WORD. */
 static const struct rule *find_rule(const char *word, size_t length)
@@ -637,7 +619,7 @@ static int check(const struct options *options)
                            "no command: the word '%s' after --sandbox was taken as the name of a provider, so write "
                            "--sandbox=NAME, or put a bare --sandbox behind the command",
                            swallowed);
-    return help_without_command();
+    return usage_without_command();
 }
 
 int options_parse(int argc, char **argv, struct options *options)

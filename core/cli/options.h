@@ -145,7 +145,4 @@ int options_parse(int argc, char **argv, struct options *options);
 
 void options_clear(struct options *options);
 
-/* Prints "sandlot: TEXT" and where to read more on standard error; returns the exit status 2. COMMAND may be NULL. */
-int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 #endif

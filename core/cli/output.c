@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/usage.h"
 
 #include <string.h>
 #include <sys/stat.h>

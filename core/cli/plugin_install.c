@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/plugin.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "registry/discovery.h"
 #include "session/readiness.h"
 

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/plugin.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "registry/builtins.h"
 
 #include <ctype.h>

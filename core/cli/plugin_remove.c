@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/plugin.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "session/ledger.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/sandbox.h"
+#include "cli/usage.h"
 #include "operations/listener.h"
 
 #include <poll.h>

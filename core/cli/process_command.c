@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/sandbox.h"
+#include "cli/usage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "cli/context.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "loader/parameters.h"
 #include "session/readiness.h"
 

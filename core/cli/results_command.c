@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/names.h"
 #include "cli/output.h"
+#include "cli/usage.h"
 #include "results/export.h"
 
 #include <string.h>

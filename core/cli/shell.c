@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/raw_mode.h"
 #include "cli/sandbox.h"
+#include "cli/usage.h"
 #include "operations/terminal.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include "cli/lifecycle.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 
 /* What is printed is what --sandbox-snapshot-name takes. */
 static void print_snapshot(const struct options *options, const char *use)

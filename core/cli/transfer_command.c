@@ -6,6 +6,7 @@
 #include "cli/file_command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 
 #include <stdlib.h>
 #include <string.h>

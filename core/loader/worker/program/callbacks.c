@@ -59,7 +59,7 @@ static void ring_the_bell(void *context)
     const struct connection *connection = context;
     static const struct wire_writer nothing;
 
-    service_send(connection, CHANNEL_DATA, &nothing, NULL, 0);
+    message_send(connection, CHANNEL_DATA, &nothing, NULL, 0);
 }
 
 static void *pointer_at(const void *at)
@@ -151,10 +151,10 @@ static void ask(const struct callback *callback, struct connection *connection, 
     wire_put_number(&connection->out, number);
     wire_put_number(&connection->out, (uint64_t)(callback->function - callback->type->functions));
     wire_write_arguments(&connection->out, &side, callback->function, arguments);
-    service_send(connection, CHANNEL_CALLBACK, &connection->out, NULL, 0);
+    message_send(connection, CHANNEL_CALLBACK, &connection->out, NULL, 0);
     if (connection->moves_many && has(callback->function, WIRE_BUFFER))
         channel_watch(host, beats);
-    if (!service_receive(connection->socket, &header, &connection->in, &connection->in_capacity) ||
+    if (!message_receive(connection->socket, &header, &connection->in, &connection->in_capacity) ||
         header.type != CHANNEL_REPLY)
         worker_give_up("the host did not answer a callback");
     struct wire_reader reader = {connection->in, connection->in + header.length, false};

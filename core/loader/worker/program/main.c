@@ -24,12 +24,6 @@
 
 enum { CONTROL = 3 };
 
-void worker_give_up(const char *why)
-{
-    fprintf(stderr, "sandlot-worker: %s\n", why);
-    _exit(EXIT_FAILURE);
-}
-
 /* AddressSanitizer reserves more than any limit, and shows what it is for by itself. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -30,10 +30,17 @@ struct service {
     uint64_t last_handle; /* number of the last handle among its arguments */
 };
 
-/* ---- main.c ---- */
+/* ---- messages.c ---- */
 
 /* Ends the process: the host is gone or does not speak our language. */
 void worker_give_up(const char *why) __attribute__((noreturn));
+
+/* Reads the next message: its body goes to *BYTES, which grows. False: the host has closed the connection. */
+bool message_receive(int socket, struct channel_header *header, unsigned char **bytes, size_t *capacity);
+
+/* Sends OUT, with the descriptors. Under the connection's lock. */
+void message_send(const struct connection *connection, uint32_t type, const struct wire_writer *out, const int *gifts,
+                  size_t gift_count);
 
 /* ---- wall.c ---- */
 
@@ -58,13 +65,6 @@ const struct provider_function *provider_function(uint64_t number);
 
 /* Serves calls until the host closes the connection. For pthread_create. */
 void *service_run(void *context);
-
-/* Reads the next message: its body goes to *BYTES, which grows. False: the host has closed the connection. */
-bool service_receive(int socket, struct channel_header *header, unsigned char **bytes, size_t *capacity);
-
-/* Sends OUT, with the descriptors. Under the connection's lock. */
-void service_send(const struct connection *connection, uint32_t type, const struct wire_writer *out, const int *gifts,
-                  size_t gift_count);
 
 /* ---- callbacks.c: what the provider may call during a call ---- */
 
