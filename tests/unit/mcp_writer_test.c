@@ -20,6 +20,7 @@ enum { LINE_SIZE = 1024 * 1024 };
 static bool no_threads;
 static int broken;
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the names are reserved ones
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
 {
     int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
