@@ -31,7 +31,7 @@ static const char *file_error(const struct http_response *response)
                   {"os error 20)", "invalid_path"}};
 
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
-        if (api_mentions(response, errors[i].words))
+        if (http_mentions(response, errors[i].words))
             return errors[i].error;
     return NULL;
 }

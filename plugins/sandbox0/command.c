@@ -40,15 +40,15 @@ static char *make_body(const struct sandbox *sandbox, const char *script, int64_
 static void forget(struct sandlot_call *call, struct sandbox *sandbox, const char *context)
 {
     static const int gone[] = {404, 503, 0};
-    const struct api_order order = {.method = "DELETE",
-                                    .target = http_target(SANDBOXES "/{}/contexts/{}", sandbox->id, context),
-                                    .never_repeat = true,
-                                    .accepted = gone,
-                                    .timeout_ms = FORGET_MS};
+    const struct rest_request order = {.method = "DELETE",
+                                       .target = http_target(SANDBOXES "/{}/contexts/{}", sandbox->id, context),
+                                       .never_repeat = true,
+                                       .accepted = gone,
+                                       .timeout_ms = FORGET_MS};
     struct attempt attempt;
 
     attempt_begin(&attempt, call, FORGET_MS);
-    api_send(&attempt.call, sandbox->sandbox0, &order, NULL, NULL);
+    api_send(&attempt.call, sandbox->sandbox0, order, NULL, NULL);
 }
 
 /* Older services tell of both streams in one. */

@@ -26,12 +26,10 @@ void api_clear(struct vercel *vercel)
 
 static enum sandlot_status open_client(struct sandlot_call *call, struct vercel *vercel)
 {
-    const char *url = vercel->parameters.base_url;
+    const char *url = parameter_or_variable(call, vercel->parameters.base_url, "VERCEL_SANDBOX_BASE_URL");
     struct credentials credentials;
     enum sandlot_status status = credentials_find_all(call, &credentials);
 
-    if (!url || !*url)
-        url = call->host->environment(call, "VERCEL_SANDBOX_BASE_URL");
     static const int repeated[] = {500, 0}; /* as Vercel's own client does */
     AUTO_FREE char *key_from = credentials.name ? credential_source(call, credentials.name) : NULL;
     const struct http_options options = {.service = VERCEL_SERVICE,
