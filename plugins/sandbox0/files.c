@@ -204,12 +204,12 @@ static enum sandlot_status download_some(struct sandlot_call *call, void *provid
     return status;
 }
 
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *handle,
+enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer)
 {
     const struct batch_vendor vendor = {.provider = provider,
-                                        .sandbox = handle,
+                                        .sandbox = sandbox,
                                         .execute = command_execute,
                                         .move = download_some,
                                         .least = BATCH_LEAST};

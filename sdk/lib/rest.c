@@ -41,7 +41,8 @@ enum sandlot_status rest_send(struct sandlot_call *call, struct http_client *cli
                                       .accepted = request->accepted,
                                       .limit = request->limit,
                                       .timeout_ms = request->timeout_ms,
-                                      .silence_ms = request->silence_ms};
+                                      .silence_ms = request->silence_ms,
+                                      .error_hint = request->error_hint};
 
     response = response ? response : &unwanted;
     if (answer)

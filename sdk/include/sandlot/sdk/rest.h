@@ -41,6 +41,7 @@ struct rest_request {
     size_t limit;
     int64_t timeout_ms;
     int64_t silence_ms;
+    const char *error_hint;
 
     bool answered; /* a 2xx answer without a document is an error */
 };
