@@ -215,6 +215,8 @@ $(KIT): $(KIT_OBJECTS) $(BUILD)/libsandlot.so
 # What `sandlot plugin new` begins with, and the flags for such a project, as `make install` has them but for this tree.
 # Rust's binding is that of the example.
 SCAFFOLD := $(patsubst sdk/scaffold/%,$(BUILD)/scaffold/%,$(wildcard sdk/scaffold/*/*)) $(BUILD)/scaffold/rust/sandlot.rs
+# What those projects, and these in plugins/, have in common.
+PROJECT_PARTS := $(BUILD)/plugin.mk $(BUILD)/plugin-test.sh
 PKG_CONFIG_FILES := $(BUILD)/pkgconfig/sandlot.pc $(BUILD)/pkgconfig/sandlot-provider.pc
 
 $(BUILD)/scaffold/%: sdk/scaffold/%
@@ -225,12 +227,15 @@ $(BUILD)/scaffold/rust/sandlot.rs: sdk/examples/rust/sandlot.rs
 	@mkdir -p $(@D)
 	@cp $< $@
 
+$(PROJECT_PARTS): $(BUILD)/%: sdk/%
+	@cp $< $@
+
 # Relative to where the file lies, so that a copy of the tree with its build folder works too.
 $(BUILD)/pkgconfig/%.pc: config/%.pc.in Makefile
 	@mkdir -p $(@D)
 	@here='$${pcfiledir}' tree=$$(realpath --relative-to=$(@D) .) && sed -e "s|^prefix=.*|prefix=$$here/..|" \
 	    -e 's|^libdir=.*|libdir=$${prefix}|' -e "s|^includedir=.*|includedir=$$here/$$tree/include|" \
-	    -e 's|/lib/sandlot/providers|/plugins|' -e 's|/sandlot/builtins|/builtins|' \
+	    -e 's|/lib/sandlot/providers|/plugins|' -e 's|/sandlot/builtins|/builtins|' -e 's|/share/sandlot||' \
 	    -e "s|^Cflags: .*|& -I$$here/$$tree/sdk/include|" -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' $< > $@
 
 # ---- plugins: compiled with include/ and sdk/ only -------------------------------------------------------------
@@ -280,7 +285,7 @@ PROJECT_LINK := $(LDFLAGS) $(SANITIZE) $(if $(and $(SANITIZE),$(findstring clang
 project_files = $(filter-out %.o %.so %/deb,$(wildcard plugins/$1/*))
 
 $(PROJECT_PROVIDERS): $(BUILD)/plugins/%.so: $$(call project_files,$$*) $(wildcard include/sandlot/*.h sdk/include/sandlot/sdk/*.h) \
-                      $(BUILD)/libsandlot-sdk.a $(BUILD)/pkgconfig/sandlot-provider.pc $(BUILD)/flags
+                      $(BUILD)/libsandlot-sdk.a $(BUILD)/pkgconfig/sandlot-provider.pc $(PROJECT_PARTS) $(BUILD)/flags
 	@rm -rf $(@D)/$* && mkdir -p $(@D)/$* && cp -R $(call project_files,$*) $(@D)/$*/
 	$(call quiet,MAKE)PKG_CONFIG_PATH='$(abspath $(BUILD))/pkgconfig' $(MAKE) $(if $(V),,-s) --no-print-directory -C $(@D)/$* CC='$(CC)' \
 	    CFLAGS='$(WARNINGS) $(FORTIFY) $(CFLAGS) $(SANITIZE) -ffile-prefix-map=$(abspath $(@D)/$*)=plugins/$*' LDFLAGS='$(PROJECT_LINK)'
@@ -561,7 +566,7 @@ $(BUILD)/bench/bench: $(BENCH_OBJECTS) $(BUILD)/libsandlot.so
 
 .PHONY: help run unit programs quick-programs clients fuzzers sanitize check check-all check-vendors fault-run bench fuzz lint format install uninstall deb clean
 
-all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(WRITER_MODULE) $(SCAFFOLD) $(PKG_CONFIG_FILES) $(KIT)
+all: $(BUILD)/sandlot $(BUILD)/libsandlot.so $(BUILD)/libsandlot-sdk.a $(BUILTINS) $(PROJECT_PROVIDERS) $(HTTP_MODULE) $(WRITER_MODULE) $(SCAFFOLD) $(PROJECT_PARTS) $(PKG_CONFIG_FILES) $(KIT)
 programs: $(TEST_PROGRAMS)
 # Of the unit tests make check runs in this build only those that no sanitizer lets through; see tests/check.sh.
 quick-programs: $(filter-out $(UNIT_TESTS),$(TEST_PROGRAMS)) $(filter %allocation_test,$(UNIT_TESTS)) \
@@ -668,6 +673,7 @@ install: all
 	for folder in $(notdir $(wildcard sdk/scaffold/*)); do \
 	    $(INSTALL) -d $(TO)/share/sandlot/scaffold/$$folder && \
 	    $(INSTALL) -m 644 $(BUILD)/scaffold/$$folder/* $(TO)/share/sandlot/scaffold/$$folder/ || exit 1; done
+	$(INSTALL) -m 644 $(PROJECT_PARTS) $(TO)/share/sandlot/
 	for page in $(MAN_PAGES); do \
 	    $(INSTALL) -D -m 644 $$page $(TO)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(foreach file,$(COMPLETIONS),$(INSTALL) -D -m 644 $(file) $(TO)/share/$(call completion_folder,$(file))/$(notdir $(file)) &&) :
@@ -688,7 +694,7 @@ UNINSTALL := bin/sandlot lib/libsandlot-sdk.a lib/libsandlot.so lib/$(SONAME) li
              $(addprefix lib/sandlot/builtins/,$(notdir $(BUILTINS))) $(addprefix lib/sandlot/providers/,$(notdir $(PROJECT_PROVIDERS))) \
              $(addprefix lib/sandlot/modules/,$(notdir $(HTTP_MODULE) $(WRITER_MODULE) $(KIT))) \
              $(wildcard include/sandlot/*.h) $(patsubst sdk/%,%,$(wildcard sdk/include/sandlot/sdk/*.h)) \
-             $(patsubst $(BUILD)/%,share/sandlot/%,$(SCAFFOLD)) \
+             $(patsubst $(BUILD)/%,share/sandlot/%,$(SCAFFOLD) $(PROJECT_PARTS)) \
              $(foreach page,$(MAN_PAGES),share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
              $(foreach file,$(COMPLETIONS),share/$(call completion_folder,$(file))/$(notdir $(file))) \
              $(addprefix share/doc/sandlot/,apparmor-profile config.example.toml README.md providers.md $(wildcard docs/*.md docs/handbook/*.md) $(SHOWN) $(EXAMPLES))

@@ -22,7 +22,7 @@ check "make install" make install BUILD="$BUILD" PREFIX="$prefix"
 for file in bin/sandlot lib/libsandlot.so lib/libsandlot.so.0 include/sandlot/sandlot.h include/sandlot/provider.h \
     include/sandlot/sdk/http.h include/sandlot/sdk/process.h lib/libsandlot-sdk.a lib/pkgconfig/sandlot.pc lib/pkgconfig/sandlot-provider.pc lib/sandlot/builtins/local.so \
     lib/sandlot/builtins/sandlot-local-keeper lib/sandlot/builtins/sandlot-egress lib/sandlot/builtins/sandlot-egress-credentials lib/sandlot/builtins/network-sets.toml lib/sandlot/builtins/sandlot-worker share/man/man1/sandlot.1 share/man/man1/sandlot-mcp.1 share/man/man1/sandlot-plugin.1 \
-    share/sandlot/scaffold/c/scaffold.c share/sandlot/scaffold/cpp/scaffold.cc share/sandlot/scaffold/rust/sandlot.rs \
+    share/sandlot/scaffold/c/scaffold.c share/sandlot/scaffold/cpp/scaffold.cc share/sandlot/scaffold/rust/sandlot.rs share/sandlot/plugin.mk \
     share/bash-completion/completions/sandlot share/doc/sandlot/README.md share/doc/sandlot/apparmor-profile \
     share/doc/sandlot/config.example.toml share/doc/sandlot/docs/agents.md share/doc/sandlot/docs/tour.cast share/doc/sandlot/docs/pictures/walls.svg share/doc/sandlot/providers.md \
     share/doc/sandlot/examples/minimal/minimal.c share/doc/sandlot/examples/rust/sandlot.rs; do

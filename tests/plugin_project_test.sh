@@ -64,7 +64,7 @@ is_clean() {
     check "$1, $2: what is local is not for git" grep -qx /sandlot.mk .gitignore
 }
 
-# has_packages NAME: every way to a package, in a project in C: their makefiles have it word for word the same
+# has_packages NAME: every way to a package, in a project in C: plugin.mk has it for all
 has_packages() {
     local name=$1
     check "it is called sandlot-provider-NAME" test -f "sandlot-provider-${name//_/-}_0.1.0_$(dpkg --print-architecture).deb"
@@ -73,7 +73,7 @@ has_packages() {
         dpkg-deb -f ./*.deb Depends | grep "libcurl.*libjson-c"' sh "$name"
     check "it needs them all" needs_libraries ./*.deb "$name.so"
     check "the same without dpkg-shlibdeps" sh -c 'mkdir -p tools && cd tools &&
-        for tool in sh rm install strip chmod readelf sed dpkg dpkg-query sort paste printf cat dpkg-deb make tar; do
+        for tool in sh rm install strip chmod readelf sed dpkg dpkg-query sort paste printf cat dpkg-deb make tar pkg-config; do
             ln -sf "$(command -v "$tool")" .; done && cd .. && PATH=$PWD/tools make deb && rm -r tools'
     check "there too" needs_libraries ./*.deb "$name.so"
     check "unless it is told something else" sh -c 'make deb DEPENDS="libc6, acme-runtime (>= 2)" &&

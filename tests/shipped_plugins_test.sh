@@ -35,7 +35,8 @@ is() { "$sandlot" providers "$3" --json | grep -F "\"$1\":\"$2\""; }
 is_from() { is source plugin "$1" && is path "$2" "$1"; }
 is_gone() { ! "$sandlot" providers "$1"; }
 
-# One makefile for all, that of `sandlot plugin new`: they differ in their names, and in the libraries that only one needs.
+# One makefile for all, that of `sandlot plugin new`: they differ in their names, and in the libraries that only one needs. What
+# it includes, plugin.mk, is the installed one.
 same_makefile() {
     diff <(sed "s/scaffold/$1/g" "$prefix/share/sandlot/scaffold/c/Makefile") <(sed 's/^LIBRARIES := .*/LIBRARIES :=/' "$1/Makefile")
 }
@@ -59,6 +60,8 @@ project() {
     cp -R "$source/plugins/$name" .
     rm -f "$name"/*.so "$name"/*.o
     check "$name: its makefile is the scaffold's" same_makefile "$name"
+    check "$name: without the SDK make says what is missing" sh -c \
+        '! PKG_CONFIG_PATH="" PKG_CONFIG_LIBDIR=/nonexistent make -C "$1" 2>"$1.said" && grep -q "development files of Sandlot" "$1.said"' sh "$name"
     check "$name: make, from the installed SDK" make -C "$name" CFLAGS='-O0 -Werror'
     check "$name: plugin check --static" make -C "$name" check CHECK=--static
     check "$name: make test" make -C "$name" test

@@ -109,25 +109,8 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
-static struct remote_channel channel_of(void *sandbox)
-{
-    return (struct remote_channel){.context = sandbox,
-                                   .run = run_script,
-                                   .put = upload_new_file,
-                                   .hold_ms = HOLD_MS,
-                                   .working_dir = WORKING_DIR,
-                                   .answer_bytes = ANSWER_BYTES};
-}
-
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result)
-{
-    const struct remote_channel channel = channel_of(sandbox);
-
-    (void)provider;
-    return remote_command_run(call, &channel, command, output, result);
-}
+REMOTE_COMMAND(command_execute, command_clean_up, .run = run_script, .put = upload_new_file, .hold_ms = HOLD_MS,
+               .working_dir = WORKING_DIR, .answer_bytes = ANSWER_BYTES)
 
 struct script_place command_place(void *sandbox)
 {
@@ -150,11 +133,4 @@ enum sandlot_status command_do(struct sandlot_call *call, struct sandbox *sandbo
                         "a file could not be put into its place in AgentCore's session %.40s; see whether its disk is "
                         "full",
                         sandbox->id);
-}
-
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)
-{
-    const struct remote_channel channel = channel_of(sandbox);
-
-    remote_clean_up(call, &channel, script);
 }

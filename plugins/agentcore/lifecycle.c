@@ -3,6 +3,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
+#include <sandlot/sdk/rest.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -81,11 +82,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
     const char *next = NULL;
     enum sandlot_status status = ask_page(call, provider, cursor, &answer, &items, &next);
 
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items); i++)
-        status = add_item(call, listing, json_object_array_get_idx(items, i));
-    if (status == SANDLOT_OK && next && *next)
-        listing->next(listing, next);
-    return status;
+    return status == SANDLOT_OK ? rest_list(call, listing, items, next, add_item) : status;
 }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <sandlot/sdk/pause.h>
 #include <string.h>
 
-enum { LONGEST_PAUSE_MS = 1000, SAID = 512 };
+enum { LONGEST_PAUSE_MS = 1000 };
 
 static const char service[] = "Daytona";
 static const char default_url[] = "https://app.daytona.io/api";
@@ -20,9 +20,8 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
 
 static const char *base_url(struct sandlot_call *call, const struct daytona *daytona)
 {
-    const char *url = daytona->parameters.base_url;
+    const char *url = parameter_or_variable(call, daytona->parameters.base_url, "DAYTONA_API_URL");
 
-    url = url && *url ? url : call->host->environment(call, "DAYTONA_API_URL");
     url = url ? url : call->host->environment(call, "DAYTONA_SERVER_URL");
     return url ? url : default_url;
 }
@@ -107,50 +106,32 @@ enum sandlot_status api_toolbox(struct sandlot_call *call, struct daytona *dayto
 
 /* ---- requests ------------------------------------------------------------------------------------------------- */
 
-enum sandlot_status api_send(struct sandlot_call *call, struct daytona *daytona, const struct http_request *request,
+enum sandlot_status api_send(struct sandlot_call *call, struct daytona *daytona, const struct rest_request *request,
                              struct http_response *response, struct json_object **answer)
 {
     struct http_client *client;
-    struct json_error error;
     enum sandlot_status status = api_client(call, daytona, &client);
 
-    *answer = NULL;
-    if (status == SANDLOT_OK)
-        status = http_send(call, client, request, response);
-    if (status != SANDLOT_OK || response->status < 200 || response->status > 299 || response->length == 0)
-        return status;
-    *answer = json_read_document(response->body, response->length, &error);
-    return *answer ? SANDLOT_OK : json_fail(call, "Daytona's answer", &error);
+    return status == SANDLOT_OK ? rest_send(call, client, request, response, answer) : rest_drop(request, status);
 }
 
 enum sandlot_status api_order(struct sandlot_call *call, struct daytona *daytona, const char *method, char *target,
                               const int *accepted, int *status, struct json_object **answer)
 {
-    AUTO_FREE char *owned = target;
     AUTO_RESPONSE struct http_response response = {0};
-    AUTO_DOCUMENT struct json_object *document = NULL;
-    const struct http_request request = {.method = method,
-                                         .target = owned,
+    AUTO_DOCUMENT struct json_object *unwanted = NULL;
+    const struct rest_request request = {.method = method,
+                                         .target = target,
                                          .accepted = accepted,
                                          .repeatable = true}; /* what is ordered here is a state, not a step */
-    enum sandlot_status sent = api_send(call, daytona, &request, &response, &document);
+    enum sandlot_status sent = api_send(call, daytona, &request, &response, answer ? answer : &unwanted);
 
     if (status)
         *status = response.status;
-    if (answer)
-        *answer = json_object_get(document);
     return sent;
 }
 
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
 {
     return pause_longer(call, "Daytona", pause_ms, LONGEST_PAUSE_MS);
-}
-
-bool api_mentions(const struct http_response *response, const char *word)
-{
-    char said[SAID];
-
-    http_error_text(response->body, response->length, said, sizeof(said));
-    return strcasestr(said, word);
 }

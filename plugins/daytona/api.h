@@ -9,8 +9,7 @@
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/clients.h>
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/rest.h>
 
 /* What open makes. */
 struct daytona {
@@ -33,11 +32,8 @@ enum sandlot_status api_client(struct sandlot_call *call, struct daytona *dayton
 enum sandlot_status api_toolbox(struct sandlot_call *call, struct daytona *daytona, const char *proxy_url,
                                 struct http_client **client);
 
-/*
- * Sends REQUEST to the control API. *ANSWER: the document of a 2xx answer, NULL if that was empty or the status was
- * another that the request accepts, for which RESPONSE is to be looked at. RESPONSE is to be cleared in any case.
- */
-enum sandlot_status api_send(struct sandlot_call *call, struct daytona *daytona, const struct http_request *request,
+/* Sends REQUEST to the control API: rest_send of rest.h. */
+enum sandlot_status api_send(struct sandlot_call *call, struct daytona *daytona, const struct rest_request *request,
                              struct http_response *response, struct json_object **answer);
 
 /* The same without a body, for an answer that need not be kept. *STATUS: that of HTTP. */
@@ -46,9 +42,6 @@ enum sandlot_status api_order(struct sandlot_call *call, struct daytona *daytona
 
 /* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
-/* Does what an answer says of an error mention WORD, in any case? */
-bool api_mentions(const struct http_response *response, const char *word);
 
 enum sandlot_status api_no_memory(struct sandlot_call *call);
 

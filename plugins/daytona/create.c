@@ -93,11 +93,9 @@ static void set_lifetimes(struct json_builder *body, const struct sandlot_create
 static void set_origin(struct sandlot_call *call, struct json_builder *body, const struct parameters *wanted,
                        const char *snapshot)
 {
-    const char *target =
-        parameter_is_said(wanted->target) ? wanted->target : call->host->environment(call, "DAYTONA_TARGET");
     AUTO_FREE char *dockerfile = NULL;
 
-    parameter_set_text(body, "target", target);
+    parameter_set_text(body, "target", parameter_or_variable(call, wanted->target, "DAYTONA_TARGET"));
     parameter_set_text(body, "snapshot", snapshot);
     if (parameter_is_said(wanted->image))
         body->failed |= asprintf(&dockerfile, "FROM %s\n", wanted->image) < 0;
@@ -107,7 +105,7 @@ static void set_origin(struct sandlot_call *call, struct json_builder *body, con
 }
 
 static enum sandlot_status make_body(struct sandlot_call *call, const struct parameters *wanted,
-                                     const struct sandlot_create *request, char **text, size_t *length)
+                                     const struct sandlot_create *request, char **text)
 {
     const char *snapshot = request->snapshot                     ? request->snapshot
                            : parameter_is_said(wanted->snapshot) ? wanted->snapshot
@@ -118,8 +116,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     if (status != SANDLOT_OK)
         return status;
     json_set_string(&body, "name", request->run_label);
-    for (size_t i = 0; i < request->label_count; i++)
-        json_set_member(&body, "labels", request->labels[i].key, request->labels[i].value);
+    parameter_set_labels(&body, "labels", request);
     set_origin(call, &body, wanted, snapshot);
     parameter_set_text(&body, "user", wanted->user);
     parameter_set_integer(&body, "cpu", wanted->cpu);
@@ -138,7 +135,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     status = parameter_set_variables(call, &body, "env", "environment", wanted->environment);
     if (status == SANDLOT_OK)
         status = set_secrets(call, &body, wanted);
-    *text = json_finish(&body, length);
+    *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
         status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                               "the request for a sandbox cannot be written: a parameter is not UTF-8 or no JSON, or "
@@ -150,20 +147,21 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
 
 /* A refusal: of the parameters, or because a limit of the organization is reached. */
 static enum sandlot_status refused(struct sandlot_call *call, struct daytona *daytona,
-                                   const struct http_request *request, const struct http_response *response)
+                                   const struct http_response *response)
 {
+    const struct http_request request = {.method = "POST", .target = "/sandbox"};
     char said[400];
     struct http_client *client;
 
-    if (api_mentions(response, "quota") || api_mentions(response, "limit exceeded") ||
-        api_mentions(response, "maximum allowed")) {
+    if (http_mentions(response, "quota") || http_mentions(response, "limit exceeded") ||
+        http_mentions(response, "maximum allowed")) {
         http_error_text(response->body, response->length, said, sizeof(said));
         return sandlot_fail(call, SANDLOT_EXHAUSTED,
                             "Daytona makes no more sandboxes: \"%s\"; delete some, or ask for a higher limit", said);
     }
     enum sandlot_status status = api_client(call, daytona, &client);
 
-    return status == SANDLOT_OK ? http_response_fail(call, client, request, response) : status;
+    return status == SANDLOT_OK ? http_response_fail(call, client, &request, response) : status;
 }
 
 /*
@@ -186,21 +184,17 @@ static enum sandlot_status look_up(struct sandlot_call *call, struct daytona *da
 }
 
 static enum sandlot_status send(struct sandlot_call *call, struct daytona *daytona, const char *name, const char *text,
-                                size_t length, struct record *record)
+                                struct record *record)
 {
     static const int answers[] = {400, 409, 0};
-    const struct http_request request = {.method = "POST",
-                                         .target = "/sandbox",
-                                         .type = "application/json",
-                                         .body = {.bytes = text, .length = length},
-                                         .accepted = answers,
-                                         .repeatable = true};
+    const struct rest_request request = {
+        .method = "POST", .target = http_target("/sandbox"), .text = text, .accepted = answers, .repeatable = true};
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
     enum sandlot_status status = api_send(call, daytona, &request, &response, &document);
 
     if (status == SANDLOT_OK && response.status == 400)
-        status = refused(call, daytona, &request, &response);
+        status = refused(call, daytona, &response);
     else if (status == SANDLOT_OK && document)
         status = record_read(call, document, record);
     if (status == SANDLOT_OK && record->id) {
@@ -219,17 +213,16 @@ static enum sandlot_status send(struct sandlot_call *call, struct daytona *dayto
 
 /* A snapshot that nobody used for two weeks is inactive: then it is activated, and asked for once more. */
 static enum sandlot_status send_patiently(struct sandlot_call *call, struct daytona *daytona,
-                                          const struct sandlot_create *request, const char *text, size_t length,
-                                          struct record *record)
+                                          const struct sandlot_create *request, const char *text, struct record *record)
 {
     const char *snapshot = request->snapshot ? request->snapshot : daytona->parameters.snapshot;
     struct attempt attempt;
     bool active = false;
 
     if (!parameter_is_said(snapshot))
-        return send(call, daytona, request->run_label, text, length, record);
+        return send(call, daytona, request->run_label, text, record);
     attempt_begin(&attempt, call, 0);
-    enum sandlot_status status = send(&attempt.call, daytona, request->run_label, text, length, record);
+    enum sandlot_status status = send(&attempt.call, daytona, request->run_label, text, record);
 
     if (status != SANDLOT_INVALID_ARGUMENT)
         return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
@@ -237,21 +230,20 @@ static enum sandlot_status send_patiently(struct sandlot_call *call, struct dayt
 
     if (activated != SANDLOT_OK)
         return activated;
-    return active ? send(call, daytona, request->run_label, text, length, record) : attempt_fail(&attempt, status);
+    return active ? send(call, daytona, request->run_label, text, record) : attempt_fail(&attempt, status);
 }
 
 enum sandlot_status create_sandbox(struct sandlot_call *call, struct daytona *daytona,
                                    const struct sandlot_create *request, struct record *record)
 {
     AUTO_FREE char *text = NULL;
-    size_t length = 0;
     enum sandlot_status status = policy_check(call, daytona, network_asked(request));
 
     *record = (struct record){0};
     if (status == SANDLOT_OK)
-        status = make_body(call, &daytona->parameters, request, &text, &length);
+        status = make_body(call, &daytona->parameters, request, &text);
     if (status == SANDLOT_OK)
-        status = send_patiently(call, daytona, request, text, length, record);
+        status = send_patiently(call, daytona, request, text, record);
     if (status != SANDLOT_OK)
         record_clear(record);
     return status;

@@ -89,11 +89,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
         return status;
     if (!json_read_array(document, "items", &items, &error) || !json_find_string(document, "nextCursor", &next, &error))
         return json_fail(call, "Daytona's list of sandboxes", &error);
-    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        status = add_item(call, listing, json_object_array_get_idx(items, i));
-    if (status == SANDLOT_OK && next && *next)
-        listing->next(listing, next);
-    return status;
+    return rest_list(call, listing, items, next, add_item);
 }
 
 /* ---- pausing and resuming ------------------------------------------------------------------------------------- */
@@ -178,20 +174,13 @@ static enum sandlot_status put_labels(struct sandlot_call *call, struct daytona 
                                       const struct sandlot_create *request)
 {
     struct json_builder body = {0};
-    AUTO_FREE char *target = http_target("/sandbox/{}/labels", id);
-    AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
-    size_t length = 0;
+    const struct rest_request order = {.method = "PUT", .target = http_target("/sandbox/{}/labels", id), .body = &body};
 
     json_set_object(&body, "labels");
-    for (size_t i = 0; i < request->label_count; i++)
-        json_set_member(&body, "labels", request->labels[i].key, request->labels[i].value);
+    parameter_set_labels(&body, "labels", request);
     json_set_member(&body, "labels", LABEL_CUSTOM, "1");
-    AUTO_FREE char *text = json_finish(&body, &length);
-    const struct http_request order = {
-        .method = "PUT", .target = target, .type = "application/json", .body = {.bytes = text, .length = length}};
-
-    return text ? api_send(call, daytona, &order, &response, &document) : api_no_memory(call);
+    return api_send(call, daytona, &order, NULL, &document);
 }
 
 enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
@@ -199,24 +188,18 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
 {
     static const int answers[] = {409, 422, 0};
     struct json_builder body = {0};
-    AUTO_FREE char *target = http_target("/sandbox/{}/fork", id);
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
     AUTO_RECORD struct record record = {0};
-    size_t length = 0;
-
-    json_set_string(&body, "name", request->run_label);
-    AUTO_FREE char *text = json_finish(&body, &length);
-    const struct http_request order = {.method = "POST",
-                                       .target = target,
-                                       .type = "application/json",
-                                       .body = {.bytes = text, .length = length},
+    const struct rest_request order = {.method = "POST",
+                                       .target = http_target("/sandbox/{}/fork", id),
+                                       .body = &body,
                                        .accepted = answers,
                                        .repeatable = true}; /* the name is taken once the first has arrived */
     enum sandlot_status status = network_refuse_fork(call, "Daytona", request); /* it has no list of domains */
 
-    if (status == SANDLOT_OK)
-        status = text ? api_send(call, provider, &order, &response, &document) : api_no_memory(call);
+    json_set_string(&body, "name", request->run_label);
+    status = status == SANDLOT_OK ? api_send(call, provider, &order, &response, &document) : rest_drop(&order, status);
     if (status == SANDLOT_OK && response.status == 422)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "Daytona forks virtual machines only, and sandbox %.100s is a container; make a snapshot "

@@ -80,10 +80,7 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
 {
     const struct sandbox *sandbox = handle;
     struct json_builder body = {0};
-    AUTO_FREE char *target = http_target("/sandbox/{}/network-settings", sandbox->id);
-    AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
-    size_t length = 0;
     enum sandlot_status status = check_entries(call, provider, network);
 
     if (status != SANDLOT_OK)
@@ -92,12 +89,10 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
     if (network->mode != SANDLOT_NETWORK_OFF)
         set_list(&body, "networkAllowList", network, NETWORK_CIDRS);
     set_list(&body, "domainAllowList", network, NETWORK_NAMES);
-    AUTO_FREE char *text = json_finish(&body, &length);
-    const struct http_request order = {.method = "POST",
-                                       .target = target,
-                                       .type = "application/json",
-                                       .body = {.bytes = text, .length = length},
+    const struct rest_request order = {.method = "POST",
+                                       .target = http_target("/sandbox/{}/network-settings", sandbox->id),
+                                       .body = &body,
                                        .repeatable = true};
 
-    return text && target ? api_send(call, provider, &order, &response, &document) : api_no_memory(call);
+    return api_send(call, provider, &order, NULL, &document);
 }

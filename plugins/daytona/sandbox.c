@@ -98,10 +98,10 @@ bool sandbox_trouble(const struct http_response *response)
     case 504:
         return true;
     case 400:
-        return api_mentions(response, "container IP") || api_mentions(response, "sandbox started") ||
-               api_mentions(response, "sandbox is not");
+        return http_mentions(response, "container IP") || http_mentions(response, "sandbox started") ||
+               http_mentions(response, "sandbox is not");
     case 404:
-        return api_mentions(response, "sandbox") && !api_mentions(response, "no such file");
+        return http_mentions(response, "sandbox") && !http_mentions(response, "no such file");
     default:
         return false;
     }

@@ -15,20 +15,16 @@ static enum sandlot_status ask_for(struct sandlot_call *call, struct daytona *da
 {
     static const int taken[] = {409, 0};
     struct json_builder body = {0};
-    AUTO_FREE char *target = http_target("/sandbox/{}/snapshot", id);
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
-    size_t length = 0;
-
-    json_set_string(&body, "name", name);
-    AUTO_FREE char *text = json_finish(&body, &length);
-    const struct http_request request = {.method = "POST",
-                                         .target = target,
-                                         .type = "application/json",
-                                         .body = {.bytes = text, .length = length},
+    const struct rest_request request = {.method = "POST",
+                                         .target = http_target("/sandbox/{}/snapshot", id),
+                                         .body = &body,
                                          .accepted = taken,
                                          .repeatable = true};
-    enum sandlot_status status = text ? api_send(call, daytona, &request, &response, &document) : api_no_memory(call);
+
+    json_set_string(&body, "name", name);
+    enum sandlot_status status = api_send(call, daytona, &request, &response, &document);
 
     /* The name that a repeated request finds taken is ours: the first one has arrived. */
     if (status == SANDLOT_OK && response.status == 409 && response.attempts == 1)
@@ -206,12 +202,8 @@ enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, co
     if (!json_read_array(document, "items", &items, &error) ||
         !json_find_integer(document, "totalPages", &pages, &error))
         return json_fail(call, "Daytona's list of snapshots", &error);
-    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        status = add_item(call, listing, json_object_array_get_idx(items, i));
     snprintf(text, sizeof(text), "%" PRId64, page + 1);
-    if (status == SANDLOT_OK && page < pages && json_object_array_length(items) > 0)
-        listing->next(listing, text);
-    return status;
+    return rest_list(call, listing, items, page < pages && json_object_array_length(items) > 0 ? text : NULL, add_item);
 }
 
 /* Deleting takes the id alone, asking takes a name too. */
@@ -220,14 +212,10 @@ enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, 
     static const int not_there[] = {404, 0};
     AUTO_DOCUMENT struct json_object *document = NULL;
     const char *id = NULL;
-    struct json_error error;
-    int code = 0;
-    enum sandlot_status status =
-        api_order(call, provider, "GET", http_target("/snapshots/{}", name), not_there, &code, &document);
+    const char *state;
+    enum sandlot_status status = find_state(call, provider, name, &document, &id, &state);
 
-    if (status != SANDLOT_OK || code == 404)
-        return status;
-    if (!json_read_string(document, "id", &id, &error))
-        return json_fail(call, "Daytona's answer about a snapshot", &error);
-    return api_order(call, provider, "DELETE", http_target("/snapshots/{}", id), not_there, NULL, NULL);
+    return status == SANDLOT_OK && id
+               ? api_order(call, provider, "DELETE", http_target("/snapshots/{}", id), not_there, NULL, NULL)
+               : status;
 }

@@ -10,31 +10,6 @@ enum { REGION_LENGTH = 3, ID_PREFIX = 4, ID_RANDOM = 20 };
 
 static const char placeholder[] = "{region}";
 
-struct region {
-    struct region *next;
-    char name[REGION_LENGTH + 1];
-    struct http_client *client;
-};
-
-void api_init(struct deno *deno, const struct parameters *parameters)
-{
-    *deno = (struct deno){.parameters = *parameters};
-    pthread_mutex_init(&deno->lock, NULL);
-}
-
-void api_clear(struct deno *deno)
-{
-    while (deno->regions) {
-        struct region *region = deno->regions;
-
-        deno->regions = region->next;
-        http_client_close(region->client);
-        free(region);
-    }
-    http_client_close(deno->other);
-    pthread_mutex_destroy(&deno->lock);
-}
-
 enum sandlot_status api_no_memory(struct sandlot_call *call)
 {
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Deno; free some");
@@ -46,7 +21,7 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
 static enum sandlot_status find_organization(struct sandlot_call *call, const struct deno *deno, const char *token,
                                              const char **organization)
 {
-    *organization = deno->parameters.org ? deno->parameters.org : call->host->environment(call, "DENO_DEPLOY_ORG");
+    *organization = parameter_or_variable(call, deno->parameters.org, "DENO_DEPLOY_ORG");
     if (*organization || strncmp(token, "ddo_", 4) == 0)
         return SANDLOT_OK;
     return sandlot_fail(call, SANDLOT_AUTH,
@@ -54,9 +29,9 @@ static enum sandlot_status find_organization(struct sandlot_call *call, const st
                                          "is for; set DENO_DEPLOY_ORG or the parameter org");
 }
 
-static enum sandlot_status open_client(struct sandlot_call *call, const struct deno *deno, const char *url,
-                                       struct http_client **client)
+static enum sandlot_status open_client(struct sandlot_call *call, void *deno, const char *url, void **client)
 {
+    struct http_client *made = NULL;
     const char *token;
     const char *organization = NULL;
     AUTO_FREE char *header = NULL;
@@ -73,7 +48,20 @@ static enum sandlot_status open_client(struct sandlot_call *call, const struct d
     const struct http_options options = {
         .service = DENO_SERVICE, .base_url = url, .bearer = token, .headers = headers, .key_from = key_from};
 
-    return http_client_open(call, &options, client);
+    status = http_client_open(call, &options, &made);
+    *client = made;
+    return status;
+}
+
+void api_init(struct deno *deno, const struct parameters *parameters)
+{
+    deno->parameters = *parameters;
+    clients_init(&deno->clients, deno, open_client, clients_close_http);
+}
+
+void api_clear(struct deno *deno)
+{
+    clients_clear(&deno->clients);
 }
 
 /* URL with the region in the place that is left for it; to be freed. */
@@ -91,8 +79,7 @@ static char *fill_in(const char *url, const char *region)
 static char *region_url(struct sandlot_call *call, const struct deno *deno, const char *region)
 {
     const char *domain = call->host->environment(call, "DENO_SANDBOX_BASE_DOMAIN");
-    const char *whole =
-        deno->parameters.base_url ? deno->parameters.base_url : call->host->environment(call, "DENO_SANDBOX_ENDPOINT");
+    const char *whole = parameter_or_variable(call, deno->parameters.base_url, "DENO_SANDBOX_ENDPOINT");
     char *url;
 
     if (whole)
@@ -135,44 +122,25 @@ bool api_is_id(const char *id)
            id[ID_PREFIX + REGION_LENGTH + 1 + ID_RANDOM] == '\0';
 }
 
-/* Makes the client of region NAME. Called with the lock held. */
-static enum sandlot_status add_region(struct sandlot_call *call, struct deno *deno, const char *name,
+/* The client for URL, which is released. */
+static enum sandlot_status get_client(struct sandlot_call *call, struct deno *deno, char *url,
                                       struct http_client **client)
 {
-    AUTO_FREE char *url = region_url(call, deno, name);
-    struct region *region = calloc(1, sizeof(*region));
-    enum sandlot_status status = url && region ? open_client(call, deno, url, client) : api_no_memory(call);
+    AUTO_FREE char *address = url;
 
-    if (status != SANDLOT_OK || !region) {
-        free(region);
-        return status;
-    }
-    memcpy(region->name, name, REGION_LENGTH);
-    region->client = *client;
-    region->next = deno->regions;
-    deno->regions = region;
-    return SANDLOT_OK;
+    return address ? clients_get(call, &deno->clients, address, client) : api_no_memory(call);
 }
 
 enum sandlot_status api_region(struct sandlot_call *call, struct deno *deno, const char *text,
                                struct http_client **client)
 {
     char name[REGION_LENGTH + 1];
-    enum sandlot_status status = SANDLOT_OK;
 
     snprintf(name, sizeof(name), "%s", text);
     if (!is_region(name))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "'%.40s' is no region of Deno; set the parameter region to ord or ams", text);
-    *client = NULL;
-    pthread_mutex_lock(&deno->lock);
-    for (const struct region *region = deno->regions; region && !*client; region = region->next)
-        if (strcmp(region->name, name) == 0)
-            *client = region->client;
-    if (!*client)
-        status = add_region(call, deno, name, client);
-    pthread_mutex_unlock(&deno->lock);
-    return status;
+    return get_client(call, deno, region_url(call, deno, name), client);
 }
 
 enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, const char *id,
@@ -188,42 +156,10 @@ enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, 
 
 enum sandlot_status api_console(struct sandlot_call *call, struct deno *deno, struct http_client **client)
 {
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&deno->lock);
-    if (!deno->other) {
-        AUTO_FREE char *url = console_url(call, deno);
-
-        status = url ? open_client(call, deno, url, &deno->other) : api_no_memory(call);
-    }
-    *client = deno->other;
-    pthread_mutex_unlock(&deno->lock);
-    return status;
+    return get_client(call, deno, console_url(call, deno), client);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
-
-enum sandlot_status api_send(struct sandlot_call *call, struct http_client *client, struct api_request *request,
-                             struct http_response *response, struct json_object **answer)
-{
-    struct json_error error;
-    AUTO_FREE char *body = request->body;
-    AUTO_FREE char *target = request->target;
-    const struct http_request sent = {.method = request->method,
-                                      .target = target,
-                                      .body = {.bytes = body, .length = body ? strlen(body) : 0},
-                                      .repeatable = request->repeatable,
-                                      .accepted = request->accepted};
-
-    request->target = request->body = NULL;
-    *answer = NULL;
-    enum sandlot_status status = http_send(call, client, &sent, response);
-
-    if (status != SANDLOT_OK || response->status < 200 || response->status > 299 || response->length == 0)
-        return status;
-    *answer = json_read_document(response->body, response->length, &error);
-    return *answer ? SANDLOT_OK : json_fail(call, "Deno's answer", &error);
-}
 
 /* Where the next page is, from the header Link: `<URL?cursor=TEXT>; rel="next"`. To be freed, as it stands in the URL;
  * NULL: this was the last one. */
@@ -253,10 +189,7 @@ static bool add_cursor(char **target, const char *cursor)
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char *target, const char *cursor,
-                             const struct sandlot_listing *listing,
-                             enum sandlot_status (*add)(struct sandlot_call *call,
-                                                        const struct sandlot_listing *listing,
-                                                        struct json_object *item))
+                             const struct sandlot_listing *listing, rest_add add)
 {
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
@@ -264,24 +197,18 @@ enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char 
     struct http_client *client = NULL;
     struct json_error error;
     bool added = add_cursor(&target, cursor);
-    struct api_request request = {.method = "GET", .target = target};
+    const struct rest_request request = {.method = "GET", .target = target};
     enum sandlot_status status = added ? api_console(call, deno, &client) : api_no_memory(call);
 
-    if (status != SANDLOT_OK) {
-        free(target);
-        return status;
-    }
-    status = api_send(call, client, &request, &response, &answer);
+    if (status != SANDLOT_OK)
+        return rest_drop(&request, status);
+    status = rest_send(call, client, &request, &response, &answer);
     if (status != SANDLOT_OK)
         return status;
     if (!answer || !json_read_array(answer, "", &items, &error))
         return answer ? json_fail(call, "Deno's list", &error)
                       : sandlot_fail(call, SANDLOT_INTERNAL, "Deno's list is empty; try again");
-    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        status = add(call, listing, json_object_array_get_idx(items, i));
     AUTO_FREE char *next = next_cursor(&response);
 
-    if (status == SANDLOT_OK && next && *next)
-        listing->next(listing, next);
-    return status;
+    return rest_list(call, listing, items, next, add);
 }

@@ -7,10 +7,8 @@
 
 #include "parameters.h"
 
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
-
-#include <pthread.h>
+#include <sandlot/sdk/clients.h>
+#include <sandlot/sdk/rest.h>
 
 #define DENO_SERVICE "Deno"
 #define DENO_CREDENTIALS "DENO_DEPLOY_TOKEN"
@@ -18,14 +16,10 @@
 
 enum { ID_SIZE = 32 };
 
-struct region;
-
 /* What open makes. */
 struct deno {
     struct parameters parameters;
-    pthread_mutex_t lock;      /* for the making of clients, which stay until close */
-    struct region *regions;    /* those that were asked for */
-    struct http_client *other; /* of the console */
+    struct clients clients; /* of the regions that were asked for, and of the console */
 };
 
 void api_init(struct deno *deno, const struct parameters *parameters);
@@ -44,25 +38,9 @@ enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, 
 
 enum sandlot_status api_console(struct sandlot_call *call, struct deno *deno, struct http_client **client);
 
-struct api_request {
-    const char *method;
-    char *target; /* from http_target; api_send takes it over */
-    char *body;   /* JSON from json_finish, or NULL; likewise */
-    bool repeatable;
-    const int *accepted; /* as in http_request */
-};
-
-/* Sends REQUEST. *ANSWER: the document of a 2xx answer that has a body, to be released, or NULL. RESPONSE is to be
- * cleared in any case. */
-enum sandlot_status api_send(struct sandlot_call *call, struct http_client *client, struct api_request *request,
-                             struct http_response *response, struct json_object **answer);
-
 /* One page of the console's list at TARGET (from http_target, taken over): an array, each of whose items ADD gets. */
 enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char *target, const char *cursor,
-                             const struct sandlot_listing *listing,
-                             enum sandlot_status (*add)(struct sandlot_call *call,
-                                                        const struct sandlot_listing *listing,
-                                                        struct json_object *item));
+                             const struct sandlot_listing *listing, rest_add add);
 
 /* The URL of a port that has the name NAME, to be freed: as safe as that of the API, which in tests is on this machine.
  */

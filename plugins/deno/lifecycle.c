@@ -191,12 +191,12 @@ static enum sandlot_status order(struct sandlot_call *call, struct deno *deno, c
     if (status != SANDLOT_OK)
         return status;
     json_set_string(&body, "slug", name);
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/api/v2/volumes/{}/snapshot", volume),
-                                  .body = json_finish(&body, NULL),
-                                  .accepted = refusals};
+    const struct rest_request request = {.method = "POST",
+                                         .target = http_target("/api/v2/volumes/{}/snapshot", volume),
+                                         .body = &body,
+                                         .accepted = refusals};
 
-    status = api_send(call, client, &request, &response, &answer);
+    status = rest_send(call, client, &request, &response, &answer);
     return status == SANDLOT_OK && response.status == 404
                ? sandlot_fail(call, SANDLOT_UNSUPPORTED,
                               "'%.64s', from which the sandbox has started, is no volume; Deno makes snapshots of "

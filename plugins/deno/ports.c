@@ -14,11 +14,11 @@ static enum sandlot_status ask_for_name(struct sandlot_call *call, const struct 
     AUTO_DOCUMENT struct json_object *answer = NULL;
     const char *domain = NULL;
     struct json_error error;
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/api/v3/sandbox/{}/expose/http", sandbox->id),
-                                  .body = strdup("{}"),
-                                  .repeatable = true}; /* a name that nobody uses leads nowhere */
-    enum sandlot_status status = api_send(call, sandbox->client, &request, &response, &answer);
+    const struct rest_request request = {.method = "POST",
+                                         .target = http_target("/api/v3/sandbox/{}/expose/http", sandbox->id),
+                                         .text = "{}",
+                                         .repeatable = true}; /* a name that nobody uses leads nowhere */
+    enum sandlot_status status = rest_send(call, sandbox->client, &request, &response, &answer);
 
     if (status != SANDLOT_OK)
         return status;

@@ -126,11 +126,9 @@ static enum sandlot_status send_extension(struct sandlot_call *call, struct sand
     struct json_builder body = {0};
 
     json_set_integer(&body, "stop_at_ms", *ends_ms);
-    struct api_request request = {.method = "PATCH",
-                                  .target = http_target("/api/v3/sandbox/{}", sandbox->id),
-                                  .body = json_finish(&body, NULL),
-                                  .repeatable = true};
-    enum sandlot_status status = api_send(call, sandbox->client, &request, &response, &answer);
+    const struct rest_request request = {
+        .method = "PATCH", .target = http_target("/api/v3/sandbox/{}", sandbox->id), .body = &body, .repeatable = true};
+    enum sandlot_status status = rest_send(call, sandbox->client, &request, &response, &answer);
 
     if (status == SANDLOT_OK && answer)
         json_find_integer(answer, "stop_at_ms", ends_ms, NULL);

@@ -147,18 +147,6 @@ static enum sandlot_status store(struct sandlot_call *call, void *sandbox, struc
     return status;
 }
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct staged_upload_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .clean_up = command_clean_up,
-        .store = store,
-        .mode = PLAIN_MODE,
-        .single = true, /* of many small ones only one answer is waited for */
-        .carries = true,
-        .least = 16};
-
-    return staged_upload(call, &vendor, files, count, transfer);
-}
+STAGED_UPLOAD(upload_files, command_execute, .clean_up = command_clean_up, .store = store, .mode = PLAIN_MODE,
+              .single = true, /* of many small ones only one answer is waited for */
+              .carries = true, .least = 16)

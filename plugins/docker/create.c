@@ -115,8 +115,7 @@ static enum sandlot_status set_labels(struct creation *creation, struct json_bui
     enum sandlot_status status =
         parameter_set_texts(creation->call, body, "Labels", "labels", creation->docker->parameters.labels);
 
-    for (size_t i = 0; i < request->label_count; i++)
-        json_set_member(body, "Labels", request->labels[i].key, request->labels[i].value);
+    parameter_set_labels(body, "Labels", request);
     json_set_member(body, "Labels", LABEL_RUN, request->run_label);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/rest.h>
 
 #include <string.h>
 
@@ -101,9 +102,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
 
     if (status == SANDLOT_OK && !json_read_array(answer, "", &items, &error))
         return json_fail(call, "the container engine's list", &error);
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items); i++)
-        status = add_item(call, listing, json_object_array_get_idx(items, i));
-    return status;
+    return status == SANDLOT_OK ? rest_list(call, listing, items, NULL, add_item) : status;
 }
 
 /* ---- pausing ----------------------------------------------------------------------------------------------------- */

@@ -25,12 +25,6 @@ void api_clear(struct e2b *e2b)
 
 /* ---- keys and addresses ------------------------------------------------------------------------------------------ */
 
-/* PARAMETER, else the VARIABLE, else NULL. */
-static const char *said(struct sandlot_call *call, const char *parameter, const char *variable)
-{
-    return parameter && *parameter ? parameter : call->host->environment(call, variable);
-}
-
 /* Either key is sent if it is there: which of them a server takes for what, it knows best. */
 static enum sandlot_status open_control(struct sandlot_call *call, struct e2b *e2b, const char *base_url)
 {
@@ -59,13 +53,13 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct e2b *e
 
 static enum sandlot_status open_clients(struct sandlot_call *call, struct e2b *e2b)
 {
-    const char *domain = said(call, e2b->parameters.domain, "E2B_DOMAIN");
-    const char *address = said(call, e2b->parameters.base_url, "E2B_API_URL");
+    const char *domain = parameter_or_variable(call, e2b->parameters.domain, "E2B_DOMAIN");
+    const char *address = parameter_or_variable(call, e2b->parameters.base_url, "E2B_API_URL");
     AUTO_FREE char *made = NULL;
 
     e2b->domain = domain ? domain : default_domain;
     e2b->is_plain = address && strncmp(address, "http://", strlen("http://")) == 0;
-    e2b->sandbox_url = said(call, e2b->parameters.sandbox_url, "E2B_SANDBOX_URL");
+    e2b->sandbox_url = parameter_or_variable(call, e2b->parameters.sandbox_url, "E2B_SANDBOX_URL");
     if (!address && asprintf(&made, "https://api.%s", e2b->domain) < 0)
         return api_no_memory(call);
     const struct http_options options = {.service = "E2B's sandbox", .base_url = address ? address : made};
@@ -96,47 +90,29 @@ enum sandlot_status api_hide(struct sandlot_call *call, struct e2b *e2b, const s
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status check(struct sandlot_call *call, const struct api_request *request, const char *body)
-{
-    if (request->id && strstr(request->pattern, "sandboxes/{}") && !api_is_id(request->id))
-        return sandlot_fail(call, SANDLOT_NOT_FOUND,
-                            "E2B has no sandbox '%.128s': its ids are lower-case letters and digits; check the id",
-                            request->id);
-    if (request->body && !body)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "a request to E2B cannot be written: a name or parameter is not UTF-8 or no JSON, or "
-                            "memory is short; check the parameters");
-    return SANDLOT_OK;
-}
-
 enum sandlot_status api_send(struct sandlot_call *call, struct e2b *e2b, const struct api_request *request,
                              struct http_response *response, struct json_object **answer)
 {
-    struct json_error error;
-    AUTO_FREE char *body = request->body ? json_finish(request->body, NULL) : NULL;
-    AUTO_FREE char *target = http_target(request->pattern, request->id);
-    const struct http_request sent = {.method = request->method,
-                                      .target = target,
-                                      .body = {.bytes = body, .length = body ? strlen(body) : 0},
+    const struct rest_request sent = {.method = request->method,
+                                      .target = http_target(request->pattern, request->id),
+                                      .body = request->body,
                                       .repeatable = request->repeatable,
-                                      .accepted = request->accepted};
-    enum sandlot_status status = check(call, request, body);
+                                      .accepted = request->accepted,
+                                      .answered = true};
 
-    if (status == SANDLOT_OK)
-        status = open_once(call, e2b);
-    if (status == SANDLOT_OK)
-        status = http_send(call, e2b->control, &sent, response);
-    if (status != SANDLOT_OK || response->status > 299 || !answer)
-        return status;
-    *answer = json_read_document(response->body, response->length, &error);
-    return *answer ? SANDLOT_OK : json_fail(call, "E2B's answer", &error);
+    if (request->id && strstr(request->pattern, "sandboxes/{}") && !api_is_id(request->id))
+        return rest_drop(&sent,
+                         sandlot_fail(call, SANDLOT_NOT_FOUND,
+                                      "E2B has no sandbox '%.128s': its ids are lower-case letters and digits; check "
+                                      "the id",
+                                      request->id));
+    enum sandlot_status status = open_once(call, e2b);
+
+    return status == SANDLOT_OK ? rest_send(call, e2b->control, &sent, response, answer) : rest_drop(&sent, status);
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const char *path, const char *cursor,
-                             const struct sandlot_listing *listing,
-                             enum sandlot_status (*add)(struct sandlot_call *call,
-                                                        const struct sandlot_listing *listing,
-                                                        struct json_object *item))
+                             const struct sandlot_listing *listing, rest_add add)
 {
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
@@ -149,15 +125,11 @@ enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const c
     const struct api_request request = {.method = "GET", .pattern = cursor ? next_page : path, .id = cursor};
     enum sandlot_status status = api_send(call, e2b, &request, &response, &answer);
 
-    if (status == SANDLOT_OK && !json_read_array(answer, "", &items, &error))
+    if (status != SANDLOT_OK)
+        return status;
+    if (!json_read_array(answer, "", &items, &error))
         return json_fail(call, "E2B's list", &error);
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items); i++)
-        status = add(call, listing, json_object_array_get_idx(items, i));
-    const char *next = status == SANDLOT_OK ? http_header(&response, "X-Next-Token") : NULL;
-
-    if (next && *next)
-        listing->next(listing, next);
-    return status;
+    return rest_list(call, listing, items, http_header(&response, "X-Next-Token"), add);
 }
 
 /* ---- what answers mean ------------------------------------------------------------------------------------------- */
@@ -173,11 +145,8 @@ bool api_is_id(const char *id)
 
 bool api_is_unknown_request(const struct http_response *response)
 {
-    char text[256];
-
-    http_error_text(response->body, response->length, text, sizeof(text));
     return response->status == 405 ||
-           (response->status == 404 && !strcasestr(text, "sandbox") && !strcasestr(text, "template"));
+           (response->status == 404 && !http_mentions(response, "sandbox") && !http_mentions(response, "template"));
 }
 
 enum sandlot_status api_no_memory(struct sandlot_call *call)

@@ -7,8 +7,7 @@
 
 #include "parameters.h"
 
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/rest.h>
 
 #include <pthread.h>
 
@@ -42,20 +41,14 @@ struct api_request {
     const int *accepted;       /* as in http_request */
 };
 
-/*
- * Sends REQUEST, after finding keys and addresses unless that was done. RESPONSE is to be cleared in any case. *ANSWER:
- * the document of a 2xx answer, to be released; NULL if the status was another that is accepted. ANSWER NULL: what is
- * in it is of no interest.
- */
+/* Sends REQUEST by rest_send of rest.h, after finding keys and addresses unless that was done. Every answer is a
+ * document. */
 enum sandlot_status api_send(struct sandlot_call *call, struct e2b *e2b, const struct api_request *request,
                              struct http_response *response, struct json_object **answer);
 
 /* One page of the list at PATH, which is an array: ADD gets each item, and LISTING how it goes on. */
 enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const char *path, const char *cursor,
-                             const struct sandlot_listing *listing,
-                             enum sandlot_status (*add)(struct sandlot_call *call,
-                                                        const struct sandlot_listing *listing,
-                                                        struct json_object *item));
+                             const struct sandlot_listing *listing, rest_add add);
 
 /* Could ID be one of E2B's? What could not is not there, and api_send does not ask for it. */
 bool api_is_id(const char *id);

@@ -69,8 +69,7 @@ static enum sandlot_status set_metadata(struct sandlot_call *call, const struct 
     enum sandlot_status status =
         parameter_set_texts(call, body, "metadata", "metadata", order->e2b->parameters.metadata);
 
-    for (size_t i = 0; i < request->label_count; i++)
-        json_set_member(body, "metadata", request->labels[i].key, request->labels[i].value);
+    parameter_set_labels(body, "metadata", request);
     json_set_member(body, "metadata", KEY_RUN, request->run_label);
     set_number(body, KEY_REST, order->seconds * SECOND_MS);
     if (network_asked(request) && network_asked(request)->credential_count > 0)

@@ -108,16 +108,5 @@ static enum sandlot_status store(struct sandlot_call *call, void *sandbox, struc
                                     : send_files(call, sandbox, staged->files, staged->count, &staged->lost);
 }
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct staged_upload_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .clean_up = command_clean_up,
-        .store = store,
-        .mode = PLAIN_MODE,
-        .least = STAGED_WORDS_FILES + 1};
-
-    return staged_upload(call, &vendor, files, count, transfer);
-}
+STAGED_UPLOAD(upload_files, command_execute, .clean_up = command_clean_up, .store = store, .mode = PLAIN_MODE,
+              .least = STAGED_WORDS_FILES + 1)

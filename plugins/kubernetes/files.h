@@ -4,10 +4,10 @@
 
 #include "sandbox.h"
 
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
+enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *sandbox,
                                  const struct sandlot_file *files, size_t count,
                                  const struct sandlot_transfer *transfer);
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *handle,
+enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer);
 

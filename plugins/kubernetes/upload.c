@@ -284,18 +284,5 @@ static enum sandlot_status store(struct sandlot_call *call, void *handle, struct
     return unending ? store_alone(call, handle, staged) : status;
 }
 
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct staged_upload_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = handle, .execute = command_execute},
-        .clean_up = command_clean_up,
-        .store = store,
-        .mode = 0644,
-        .single = true,
-        .carries = true,
-        .least = 16};
-
-    return staged_upload(call, &vendor, files, count, transfer);
-}
+STAGED_UPLOAD(files_upload, command_execute, .clean_up = command_clean_up, .store = store, .mode = 0644, .single = true,
+              .carries = true, .least = 16)

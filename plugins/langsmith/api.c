@@ -335,15 +335,13 @@ void api_page_clear(struct api_page *page)
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct api *api, const char *collection, const char *key,
-                             const char *cursor, api_add add, const struct sandlot_listing *listing)
+                             const char *cursor, const struct sandlot_listing *listing, rest_add add)
 {
     struct api_page page;
     enum sandlot_status status = api_get_page(call, api, collection, key, NULL, cursor, &page);
 
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
-        status = add(call, json_object_array_get_idx(page.items, i), listing);
-    if (status == SANDLOT_OK && page.next)
-        listing->next(listing, page.next);
+    if (status == SANDLOT_OK)
+        status = rest_list(call, listing, page.items, page.next, add);
     api_page_clear(&page);
     return status;
 }

@@ -8,8 +8,7 @@
 #include "parameters.h"
 
 #include <sandlot/provider.h>
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/rest.h>
 
 #include <pthread.h>
 
@@ -90,13 +89,9 @@ enum sandlot_status api_get_page(struct sandlot_call *call, struct api *api, con
 
 void api_page_clear(struct api_page *page);
 
-/* Tells LISTING of one entry of a collection. */
-typedef enum sandlot_status (*api_add)(struct sandlot_call *call, struct json_object *entry,
-                                       const struct sandlot_listing *listing);
-
 /* The page of COLLECTION at CURSOR, for `list` and the like: its entries by ADD, and where it goes on. */
 enum sandlot_status api_list(struct sandlot_call *call, struct api *api, const char *collection, const char *key,
-                             const char *cursor, api_add add, const struct sandlot_listing *listing);
+                             const char *cursor, const struct sandlot_listing *listing, rest_add add);
 
 /* ---- the data plane --------------------------------------------------------------------------------------------- */
 

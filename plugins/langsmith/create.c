@@ -124,8 +124,7 @@ static void set_labels(struct json_builder *body, const struct creation *creatio
         }
     }
     json_set_member(body, "labels", RUN_LABEL, request->run_label);
-    for (size_t i = 0; i < request->label_count; i++)
-        json_set_member(body, "labels", request->labels[i].key, request->labels[i].value);
+    parameter_set_labels(body, "labels", request);
 }
 
 char *creation_body(const struct parameters *parameters, const struct creation *creation)

@@ -367,14 +367,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox
     return status == SANDLOT_OK || arriving.status != SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }
 
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer)
-{
-    const struct printed_download_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .one = download_one,
-        .least = LEAST_TOGETHER};
-
-    return printed_download(call, &vendor, files, count, transfer);
-}
+PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = LEAST_TOGETHER)

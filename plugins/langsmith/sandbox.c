@@ -538,8 +538,8 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
 
 /* ---- listing ---------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status add(struct sandlot_call *call, struct json_object *document,
-                               const struct sandlot_listing *listing)
+static enum sandlot_status add(struct sandlot_call *call, const struct sandlot_listing *listing,
+                               struct json_object *document)
 {
     struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
     const char *created = NULL;
@@ -563,5 +563,5 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *do
 enum sandlot_status sandbox_list(struct sandlot_call *call, void *api, const char *cursor,
                                  const struct sandlot_listing *listing)
 {
-    return api_list(call, api, "boxes", "sandboxes", cursor, add, listing);
+    return api_list(call, api, "boxes", "sandboxes", cursor, listing, add);
 }

@@ -298,8 +298,8 @@ static char *called(struct json_object *snapshot, const char *id)
     return asprintf(&text, "%s:%s", name, tag) < 0 ? NULL : text;
 }
 
-static enum sandlot_status add(struct sandlot_call *call, struct json_object *snapshot,
-                               const struct sandlot_listing *listing)
+static enum sandlot_status add(struct sandlot_call *call, const struct sandlot_listing *listing,
+                               struct json_object *snapshot)
 {
     const char *id;
     const char *created = NULL;
@@ -322,7 +322,7 @@ static enum sandlot_status add(struct sandlot_call *call, struct json_object *sn
 enum sandlot_status snapshot_list(struct sandlot_call *call, void *api, const char *cursor,
                                   const struct sandlot_listing *listing)
 {
-    return api_list(call, api, "snapshots", "snapshots", cursor, add, listing);
+    return api_list(call, api, "snapshots", "snapshots", cursor, listing, add);
 }
 
 /* ---- deleting --------------------------------------------------------------------------------------------------- */

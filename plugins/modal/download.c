@@ -138,14 +138,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
     return SANDLOT_OK;
 }
 
-enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer)
-{
-    const struct printed_download_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .one = download_one,
-        .least = 16};
-
-    return printed_download(call, &vendor, files, count, transfer);
-}
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = 16)

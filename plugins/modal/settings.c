@@ -56,8 +56,7 @@ static enum sandlot_status read_profile(struct sandlot_call *call, const struct 
 {
     const char *path = call->host->environment(call, "MODAL_CONFIG_PATH");
     const char *home = call->host->environment(call, "HOME");
-    const char *wanted =
-        parameter_is_said(parameters->profile) ? parameters->profile : call->host->environment(call, "MODAL_PROFILE");
+    const char *wanted = parameter_or_variable(call, parameters->profile, "MODAL_PROFILE");
     AUTO_FREE char *own = NULL;
     char reason[160];
     size_t length = 0;

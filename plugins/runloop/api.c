@@ -5,7 +5,7 @@
 #include <sandlot/sdk/pause.h>
 #include <string.h>
 
-enum { LONGEST_PAUSE_MS = 2000, SAID = 512, MOST_HEADERS = 32 };
+enum { LONGEST_PAUSE_MS = 2000, MOST_HEADERS = 32 };
 
 static const char service[] = "Runloop";
 static const char default_url[] = "https://api.runloop.ai";
@@ -20,9 +20,8 @@ enum sandlot_status api_no_memory(struct sandlot_call *call)
 
 static const char *base_url(struct sandlot_call *call, const struct runloop *runloop)
 {
-    const char *url = runloop->parameters.base_url;
+    const char *url = parameter_or_variable(call, runloop->parameters.base_url, "RUNLOOP_BASE_URL");
 
-    url = url && *url ? url : call->host->environment(call, "RUNLOOP_BASE_URL");
     return url ? url : default_url;
 }
 
@@ -157,12 +156,4 @@ enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *ru
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
 {
     return pause_longer(call, "Runloop", pause_ms, LONGEST_PAUSE_MS);
-}
-
-bool api_mentions(const struct http_response *response, const char *word)
-{
-    char said[SAID];
-
-    http_error_text(response->body, response->length, said, sizeof(said));
-    return strcasestr(said, word) != NULL;
 }

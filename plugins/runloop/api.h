@@ -6,9 +6,8 @@
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/clients.h>
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
 #include <sandlot/sdk/random.h>
+#include <sandlot/sdk/rest.h>
 
 #include <stdatomic.h>
 
@@ -52,9 +51,6 @@ enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *ru
 
 /* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
 enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
-/* Does what an answer says of an error mention WORD, in any case? */
-bool api_mentions(const struct http_response *response, const char *word);
 
 enum sandlot_status api_no_memory(struct sandlot_call *call);
 

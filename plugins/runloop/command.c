@@ -273,25 +273,5 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
-static struct remote_channel channel_of(void *sandbox)
-{
-    return (struct remote_channel){
-        .context = sandbox, .run = run_script, .put = upload_new_file, .hold_ms = HOLD_MS, .streams = true};
-}
-
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result)
-{
-    const struct remote_channel channel = channel_of(sandbox);
-
-    (void)provider;
-    return remote_command_run(call, &channel, command, output, result);
-}
-
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)
-{
-    const struct remote_channel channel = channel_of(sandbox);
-
-    remote_clean_up(call, &channel, script);
-}
+REMOTE_COMMAND(command_execute, command_clean_up, .run = run_script, .put = upload_new_file, .hold_ms = HOLD_MS,
+               .streams = true)

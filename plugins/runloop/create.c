@@ -98,8 +98,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
     if (status == SANDLOT_OK)
         status = parameter_set_texts(call, &body, "secrets", "secrets", wanted->secrets);
     json_set_string(&body, "name", request->run_label);
-    for (size_t i = 0; i < request->label_count; i++)
-        json_set_member(&body, "metadata", request->labels[i].key, request->labels[i].value);
+    parameter_set_labels(&body, "metadata", request);
     parameter_set_text(&body, "blueprint_id", origin->blueprint_id);
     parameter_set_text(&body, "blueprint_name", origin->blueprint_name);
     parameter_set_text(&body, "snapshot_id", origin->snapshot_id);
@@ -147,7 +146,7 @@ static enum sandlot_status refused(const struct creation *creation, const struct
     struct http_client *client;
     enum sandlot_status status = api_client(creation->call, creation->runloop, &client);
 
-    if (api_mentions(response, "quota") || api_mentions(response, "limit")) {
+    if (http_mentions(response, "quota") || http_mentions(response, "limit")) {
         char said[400];
 
         http_error_text(response->body, response->length, said, sizeof(said));

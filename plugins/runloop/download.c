@@ -31,7 +31,7 @@ static const char *file_error(const struct http_response *response)
                   {"os error 20)", "invalid_path"}};
 
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
-        if (api_mentions(response, errors[i].words))
+        if (http_mentions(response, errors[i].words))
             return errors[i].error;
     return NULL;
 }
@@ -84,15 +84,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
     return response.status == 400 ? after_refusal(call, sandbox, index, &response, transfer) : status;
 }
 
-enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer)
-{
-    const struct printed_download_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .one = download_one,
-        .printed = PRINTED,
-        .least = 16};
-
-    return printed_download(call, &vendor, files, count, transfer);
-}
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .printed = PRINTED, .least = 16)

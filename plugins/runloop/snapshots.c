@@ -193,11 +193,7 @@ enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, co
     AUTO_PAGE struct page page = {0};
     enum sandlot_status status = page_get(call, provider, http_target(list_target), "snapshots", cursor, &page);
 
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(page.items); i++)
-        status = add_item(call, listing, json_object_array_get_idx(page.items, i));
-    if (status == SANDLOT_OK && page.next)
-        listing->next(listing, page.next);
-    return status;
+    return status == SANDLOT_OK ? rest_list(call, listing, page.items, page.next, add_item) : status;
 }
 
 enum sandlot_status snapshots_remove(struct sandlot_call *call, struct runloop *runloop, const char *id)

@@ -63,16 +63,4 @@ static enum sandlot_status store(struct sandlot_call *call, void *sandbox, struc
     return send_file(call, sandbox, file->path, file->source, file->length, &staged->lost);
 }
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct staged_upload_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .clean_up = command_clean_up,
-        .store = store,
-        .single = true,
-        .least = 16};
-
-    return staged_upload(call, &vendor, files, count, transfer);
-}
+STAGED_UPLOAD(upload_files, command_execute, .clean_up = command_clean_up, .store = store, .single = true, .least = 16)

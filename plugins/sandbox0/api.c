@@ -21,8 +21,7 @@ void api_clear(struct sandbox0 *sandbox0)
 static enum sandlot_status open_client(struct sandlot_call *call, struct sandbox0 *sandbox0)
 {
     const struct parameters *parameters = &sandbox0->parameters;
-    const char *url = parameter_is_said(parameters->base_url) ? parameters->base_url
-                                                              : call->host->environment(call, "SANDBOX0_BASE_URL");
+    const char *url = parameter_or_variable(call, parameters->base_url, "SANDBOX0_BASE_URL");
     AUTO_FREE char *team = NULL;
     const char *key;
     enum sandlot_status status = credential_require(call, SERVICE, KEYS, &key);
@@ -53,33 +52,16 @@ enum sandlot_status api_open(struct sandlot_call *call, struct sandbox0 *sandbox
     return status;
 }
 
-enum sandlot_status api_send(struct sandlot_call *call, struct sandbox0 *sandbox0, const struct api_order *order,
+enum sandlot_status api_send(struct sandlot_call *call, struct sandbox0 *sandbox0, struct rest_request order,
                              struct http_response *response, struct json_object **answer)
 {
-    AUTO_FREE char *target = order->target;
-    AUTO_FREE char *body = order->body;
-    const struct http_request request = {.method = order->method,
-                                         .target = target,
-                                         .body = {.bytes = body, .length = body ? strlen(body) : 0},
-                                         .repeatable = order->repeatable,
-                                         .never_repeat = order->never_repeat,
-                                         .accepted = order->accepted,
-                                         .limit = LONGEST_ANSWER,
-                                         .timeout_ms = order->timeout_ms};
-    AUTO_RESPONSE struct http_response own = {0};
     AUTO_DOCUMENT struct json_object *unwanted = NULL;
-    struct json_error error;
     enum sandlot_status status = api_open(call, sandbox0);
 
-    response = response ? response : &own;
-    answer = answer ? answer : &unwanted;
-    *answer = NULL;
-    if (status == SANDLOT_OK)
-        status = http_send(call, sandbox0->client, &request, response);
-    if (status != SANDLOT_OK || response->status < 200 || response->status > 299)
-        return status;
-    *answer = json_read_document(response->body, response->length, &error);
-    return *answer ? SANDLOT_OK : json_fail(call, SERVICE "'s answer", &error);
+    order.limit = LONGEST_ANSWER;
+    order.answered = true;
+    return status == SANDLOT_OK ? rest_send(call, sandbox0->client, &order, response, answer ? answer : &unwanted)
+                                : rest_drop(&order, status);
 }
 
 bool api_says(const struct http_response *response, const char *code)

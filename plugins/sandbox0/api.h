@@ -7,8 +7,7 @@
 #include <pthread.h>
 #include <sandlot/provider.h>
 #include <sandlot/sdk/cleanup.h>
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/rest.h>
 
 #define SERVICE "Sandbox0"
 #define KEYS "SANDBOX0_TOKEN|SANDBOX0_API_KEY"
@@ -28,23 +27,11 @@ void api_clear(struct sandbox0 *sandbox0);
 /* Finds key and address, unless that was done. Comes before anything that uses the client. */
 enum sandlot_status api_open(struct sandlot_call *call, struct sandbox0 *sandbox0);
 
-/* One request whose answer is an envelope. */
-struct api_order {
-    const char *method;
-    char *target; /* from http_target; api_send takes it over */
-    char *body;   /* from json_finish, or NULL; likewise */
-    bool repeatable;
-    bool never_repeat;
-    const int *accepted; /* as in http_request */
-    int64_t timeout_ms;
-};
-
 /*
- * Opens the client, if need be, and sends ORDER. *ANSWER: the document of a 2xx answer, whose `data` is what was asked
- * for, to be released; NULL if the status was another that is accepted. RESPONSE is to be cleared in any case. Either
- * may be NULL, if nobody wants to know.
+ * Opens the client, if need be, and sends ORDER: rest_send of rest.h. Every answer is an envelope, whose `data` is what
+ * was asked for.
  */
-enum sandlot_status api_send(struct sandlot_call *call, struct sandbox0 *sandbox0, const struct api_order *order,
+enum sandlot_status api_send(struct sandlot_call *call, struct sandbox0 *sandbox0, struct rest_request order,
                              struct http_response *response, struct json_object **answer);
 
 /* Is CODE the service's word for the error in RESPONSE? Some errors have a sentence instead. */

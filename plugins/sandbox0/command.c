@@ -40,15 +40,15 @@ static char *make_body(const struct sandbox *sandbox, const char *script, int64_
 static void forget(struct sandlot_call *call, struct sandbox *sandbox, const char *context)
 {
     static const int gone[] = {404, 503, 0};
-    const struct api_order order = {.method = "DELETE",
-                                    .target = http_target(SANDBOXES "/{}/contexts/{}", sandbox->id, context),
-                                    .never_repeat = true,
-                                    .accepted = gone,
-                                    .timeout_ms = FORGET_MS};
+    const struct rest_request order = {.method = "DELETE",
+                                       .target = http_target(SANDBOXES "/{}/contexts/{}", sandbox->id, context),
+                                       .never_repeat = true,
+                                       .accepted = gone,
+                                       .timeout_ms = FORGET_MS};
     struct attempt attempt;
 
     attempt_begin(&attempt, call, FORGET_MS);
-    api_send(&attempt.call, sandbox->sandbox0, &order, NULL, NULL);
+    api_send(&attempt.call, sandbox->sandbox0, order, NULL, NULL);
 }
 
 /* Older services tell of both streams in one. */
@@ -130,29 +130,5 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     return run_context(call, context, script->text, script->longest_ms, output, reason, capacity);
 }
 
-static struct remote_channel channel_of(void *sandbox)
-{
-    return (struct remote_channel){.context = sandbox,
-                                   .run = run_script,
-                                   .put = files_put,
-                                   .hold_ms = HOLD_MS,
-                                   .working_dir = ((struct sandbox *)sandbox)->plain ? NULL : WORKING_DIR,
-                                   .answer_bytes = ANSWER_BYTES};
-}
-
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result)
-{
-    const struct remote_channel channel = channel_of(handle);
-
-    (void)provider;
-    return remote_command_run(call, &channel, command, output, result);
-}
-
-void command_clean_up(struct sandlot_call *call, void *handle, const char *script)
-{
-    const struct remote_channel channel = channel_of(handle);
-
-    remote_clean_up(call, &channel, script);
-}
+REMOTE_COMMAND(command_execute, command_clean_up, .run = run_script, .put = files_put, .hold_ms = HOLD_MS,
+               .working_dir = ((struct sandbox *)sandbox)->plain ? NULL : WORKING_DIR, .answer_bytes = ANSWER_BYTES)

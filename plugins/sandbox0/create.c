@@ -120,12 +120,12 @@ static enum sandlot_status ask(struct sandlot_call *call, struct claim *claim, s
 {
     static const int refusals[] = {400, 409, 429, 503, 0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    const struct api_order order = {.method = "POST",
-                                    .target = http_target(SANDBOXES),
-                                    .body = strdup(claim->body), /* without memory for it the service refuses */
-                                    .never_repeat = true,
-                                    .accepted = refusals};
-    enum sandlot_status status = api_send(call, claim->sandbox0, &order, response, &answer);
+    const struct rest_request order = {.method = "POST",
+                                       .target = http_target(SANDBOXES),
+                                       .text = claim->body,
+                                       .never_repeat = true,
+                                       .accepted = refusals};
+    enum sandlot_status status = api_send(call, claim->sandbox0, order, response, &answer);
 
     if (status == SANDLOT_OK && answer)
         status = take(call, claim, answer);

@@ -120,20 +120,8 @@ static enum sandlot_status store_staged(struct sandlot_call *call, void *handle,
     return store(call, handle, file->path, file->source, file->length, staged->first, &staged->lost);
 }
 
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct staged_upload_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = handle, .execute = command_execute},
-        .clean_up = command_clean_up,
-        .store = store_staged,
-        .single = true,
-        .carries = true,
-        .least = BATCH_LEAST};
-
-    return staged_upload(call, &vendor, files, count, transfer);
-}
+STAGED_UPLOAD(files_upload, command_execute, .clean_up = command_clean_up, .store = store_staged, .single = true,
+              .carries = true, .least = BATCH_LEAST)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
@@ -216,12 +204,12 @@ static enum sandlot_status download_some(struct sandlot_call *call, void *provid
     return status;
 }
 
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *handle,
+enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer)
 {
     const struct batch_vendor vendor = {.provider = provider,
-                                        .sandbox = handle,
+                                        .sandbox = sandbox,
                                         .execute = command_execute,
                                         .move = download_some,
                                         .least = BATCH_LEAST};

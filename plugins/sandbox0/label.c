@@ -66,12 +66,12 @@ static bool is_ours(struct sandlot_call *call, struct sandbox0 *sandbox0, const 
 static enum sandlot_status look(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *label,
                                 int64_t begun_ms, char **id)
 {
-    const struct api_order order = {.method = "GET", .target = http_target(SANDBOXES "?limit=50")};
+    const struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "?limit=50")};
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *rows = NULL;
     struct record record;
-    enum sandlot_status status = api_send(call, sandbox0, &order, &response, &answer);
+    enum sandlot_status status = api_send(call, sandbox0, order, &response, &answer);
 
     if (status != SANDLOT_OK)
         return status;

@@ -28,8 +28,8 @@ static enum sandlot_status look_whether_paused(struct sandlot_call *call, struct
 
 /* Sends ORDER to PATTERN of sandbox ID until no other change of it is in the way. PAUSED: or until it is so already;
  * NULL: that is no reason to stop. */
-static enum sandlot_status order_when_idle(struct sandlot_call *call, struct sandbox0 *sandbox0, struct api_order order,
-                                           const char *pattern, const char *id, bool *paused)
+static enum sandlot_status order_when_idle(struct sandlot_call *call, struct sandbox0 *sandbox0,
+                                           struct rest_request order, const char *pattern, const char *id, bool *paused)
 {
     int pause_ms = FIRST_PAUSE_MS;
 
@@ -37,7 +37,7 @@ static enum sandlot_status order_when_idle(struct sandlot_call *call, struct san
         AUTO_RESPONSE struct http_response response = {0};
 
         order.target = http_target(pattern, id);
-        enum sandlot_status status = api_send(call, sandbox0, &order, &response, NULL);
+        enum sandlot_status status = api_send(call, sandbox0, order, &response, NULL);
 
         if (status != SANDLOT_OK || response.status != 409)
             return status;
@@ -56,7 +56,7 @@ static enum sandlot_status order_when_idle(struct sandlot_call *call, struct san
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     static const int answers[] = {404, 409, 0};
-    const struct api_order order = {.method = "DELETE", .accepted = answers};
+    const struct rest_request order = {.method = "DELETE", .accepted = answers};
 
     return order_when_idle(call, provider, order, SANDBOXES "/{}", id, NULL);
 }
@@ -95,11 +95,11 @@ static enum sandlot_status read_page(struct sandlot_call *call, struct sandbox0 
     struct json_error error;
     struct record record;
     bool more = false;
-    struct api_order order = {.method = "GET", .target = http_target(SANDBOXES "?limit=200")};
+    struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "?limit=200")};
 
     if (order.target)
         http_target_add(&order.target, "offset", cursor);
-    enum sandlot_status status = api_send(call, sandbox0, &order, NULL, &answer);
+    enum sandlot_status status = api_send(call, sandbox0, order, NULL, &answer);
 
     if (status != SANDLOT_OK)
         return status;
@@ -136,7 +136,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
 {
     static const int answers[] = {409, 0};
-    const struct api_order order = {.method = "POST", .repeatable = true, .accepted = answers};
+    const struct rest_request order = {.method = "POST", .repeatable = true, .accepted = answers};
     bool paused = false;
     enum sandlot_status status = order_when_idle(call, provider, order, SANDBOXES "/{}/pause", id, &paused);
 
@@ -156,10 +156,9 @@ static enum sandlot_status make(struct sandlot_call *call, struct sandbox0 *sand
                                 struct json_builder *body, const char *path, struct json_object **answer,
                                 const char **id)
 {
-    const struct api_order order = {
-        .method = "POST", .target = target, .body = json_finish(body, NULL), .never_repeat = true};
+    const struct rest_request order = {.method = "POST", .target = target, .body = body, .never_repeat = true};
     struct json_error error;
-    enum sandlot_status status = api_send(call, sandbox0, &order, NULL, answer);
+    enum sandlot_status status = api_send(call, sandbox0, order, NULL, answer);
 
     return status != SANDLOT_OK || json_read_string(*answer, path, id, &error)
                ? status
@@ -173,11 +172,10 @@ static void relabel(struct sandlot_call *call, struct sandbox0 *sandbox0, const 
     struct attempt attempt;
 
     label_set(&body, label);
-    const struct api_order order = {
-        .method = "PUT", .target = http_target(SANDBOXES "/{}", id), .body = json_finish(&body, NULL)};
+    const struct rest_request order = {.method = "PUT", .target = http_target(SANDBOXES "/{}", id), .body = &body};
 
     attempt_begin(&attempt, call, 0);
-    api_send(&attempt.call, sandbox0, &order, NULL, NULL);
+    api_send(&attempt.call, sandbox0, order, NULL, NULL);
 }
 
 /* The copy sleeps, and wakes when it is used. */
@@ -225,14 +223,14 @@ static enum sandlot_status add_snapshots_of(struct sandlot_call *call, struct sa
                                             size_t rank)
 {
     static const int gone[] = {404, 0};
-    const struct api_order order = {
+    const struct rest_request order = {
         .method = "GET", .target = http_target(SANDBOXES "/{}/snapshots", record->id), .accepted = gone};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *items = NULL;
     struct sandlot_listed listed = {.size = sizeof(listed), .state = "ready"};
     struct record snapshot;
     struct json_error error;
-    enum sandlot_status status = api_send(call, sandbox0, &order, NULL, &answer);
+    enum sandlot_status status = api_send(call, sandbox0, order, NULL, &answer);
 
     if (status != SANDLOT_OK || !answer)
         return status;
@@ -260,8 +258,8 @@ enum sandlot_status snapshot_list(struct sandlot_call *call, void *provider, con
 enum sandlot_status snapshot_delete(struct sandlot_call *call, void *provider, const char *name)
 {
     static const int not_there[] = {404, 0};
-    const struct api_order order = {
+    const struct rest_request order = {
         .method = "DELETE", .target = http_target("/api/v1/sandbox-rootfs-snapshots/{}", name), .accepted = not_there};
 
-    return api_send(call, provider, &order, NULL, NULL);
+    return api_send(call, provider, order, NULL, NULL);
 }

@@ -125,16 +125,10 @@ enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandb
     struct json_builder body = {.root = policy_document(network)};
 
     body.failed = !body.root;
-    const struct api_order order = {.method = "PUT",
-                                    .target = http_target(SANDBOXES "/{}/network", id),
-                                    .body = json_finish(&body, NULL),
-                                    .repeatable = true};
+    const struct rest_request order = {
+        .method = "PUT", .target = http_target(SANDBOXES "/{}/network", id), .body = &body, .repeatable = true};
 
-    if (order.body && order.target)
-        return api_send(call, sandbox0, &order, NULL, NULL);
-    free(order.body);
-    free(order.target);
-    return api_no_memory(call);
+    return api_send(call, sandbox0, order, NULL, NULL);
 }
 
 /* The whole is replaced: bindings of credentials, which only a user can have made, are not to go with it. */
@@ -142,16 +136,14 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
                                   const struct sandlot_network *network)
 {
     const struct sandbox *sandbox = handle;
-    const struct api_order order = {.method = "GET", .target = http_target(SANDBOXES "/{}/network", sandbox->id)};
+    const struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "/{}/network", sandbox->id)};
     struct json_object *answer = NULL;
     struct json_object *bindings = NULL;
     enum sandlot_status status = check(call, network);
 
-    if (status != SANDLOT_OK) {
-        free(order.target);
-        return status;
-    }
-    status = api_send(call, provider, &order, NULL, &answer);
+    if (status != SANDLOT_OK)
+        return rest_drop(&order, status);
+    status = api_send(call, provider, order, NULL, &answer);
     if (status == SANDLOT_OK && answer)
         json_find_array(answer, "data.credentialBindings", &bindings, NULL);
     if (status == SANDLOT_OK)

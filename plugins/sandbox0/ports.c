@@ -135,27 +135,23 @@ static struct json_object *make_service(const struct service *service)
 }
 
 static enum sandlot_status make_body(struct sandlot_call *call, const struct sandbox *sandbox,
-                                     struct json_object *services, const struct service *service, char **text)
+                                     struct json_object *services, const struct service *service,
+                                     struct json_builder *body)
 {
-    struct json_builder body = {0};
-
     for (size_t i = 0; services && i < json_object_array_length(services); i++) {
         struct json_object *other = json_object_array_get_idx(services, i);
 
         if (has_text(other, "id", service->id))
             continue;
-        if (hides_digest(other)) {
-            json_object_put(body.root);
+        if (hides_digest(other))
             return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                                 SERVICE "'s sandbox '%.128s' has a service of its own that could not be kept when one "
                                         "for port %u is added: who may use it is not told; publish the port by hand",
                                 sandbox->id, (unsigned)service->port);
-        }
-        json_set_value(&body, "services[]", copy_service(other));
+        json_set_value(body, "services[]", copy_service(other));
     }
-    json_set_value(&body, "services[]", make_service(service));
-    *text = json_finish(&body, NULL);
-    return *text ? SANDLOT_OK : api_no_memory(call);
+    json_set_value(body, "services[]", make_service(service));
+    return SANDLOT_OK;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
@@ -164,11 +160,12 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct san
 static enum sandlot_status publish(struct sandlot_call *call, struct sandbox *sandbox, const struct service *service,
                                    struct json_object **answer, struct json_object **shown)
 {
-    const struct api_order look = {.method = "GET", .target = http_target(SANDBOXES "/{}/services", sandbox->id)};
+    const struct rest_request look = {.method = "GET", .target = http_target(SANDBOXES "/{}/services", sandbox->id)};
     AUTO_DOCUMENT struct json_object *before = NULL;
     struct json_object *services = NULL;
-    struct api_order put = {.method = "PUT", .repeatable = true};
-    enum sandlot_status status = api_send(call, sandbox->sandbox0, &look, NULL, &before);
+    struct json_builder body = {0};
+    struct rest_request put = {.method = "PUT", .body = &body, .repeatable = true};
+    enum sandlot_status status = api_send(call, sandbox->sandbox0, look, NULL, &before);
 
     if (status != SANDLOT_OK)
         return status;
@@ -178,11 +175,11 @@ static enum sandlot_status publish(struct sandlot_call *call, struct sandbox *sa
         *answer = json_object_get(before);
         return SANDLOT_OK;
     }
-    status = make_body(call, sandbox, services, service, &put.body);
+    status = make_body(call, sandbox, services, service, &body);
     if (status != SANDLOT_OK)
-        return status;
+        return rest_drop(&put, status);
     put.target = http_target(SANDBOXES "/{}/services", sandbox->id);
-    status = api_send(call, sandbox->sandbox0, &put, NULL, answer);
+    status = api_send(call, sandbox->sandbox0, put, NULL, answer);
     services = NULL;
     if (status == SANDLOT_OK)
         json_find_array(*answer, "data.services", &services, NULL);

@@ -45,11 +45,12 @@ enum sandlot_status record_get(struct sandlot_call *call, struct sandbox0 *sandb
                                struct record *record)
 {
     static const int not_found[] = {404, 0};
-    const struct api_order order = {.method = "GET", .target = http_target(SANDBOXES "/{}", id), .accepted = not_found};
+    const struct rest_request order = {
+        .method = "GET", .target = http_target(SANDBOXES "/{}", id), .accepted = not_found};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *data = NULL;
     struct json_error error;
-    enum sandlot_status status = api_send(call, sandbox0, &order, NULL, &answer);
+    enum sandlot_status status = api_send(call, sandbox0, order, NULL, &answer);
 
     *record = (struct record){0};
     if (status != SANDLOT_OK)
@@ -77,10 +78,10 @@ void record_clear(struct record *record)
 static enum sandlot_status resume(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id)
 {
     static const int busy[] = {409, 503, 504, 0};
-    const struct api_order order = {
+    const struct rest_request order = {
         .method = "POST", .target = http_target(SANDBOXES "/{}/resume", id), .repeatable = true, .accepted = busy};
 
-    return api_send(call, sandbox0, &order, NULL, NULL);
+    return api_send(call, sandbox0, order, NULL, NULL);
 }
 
 /* One look, and what is to be done about it. *THERE: it is in PHASE. */

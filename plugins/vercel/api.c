@@ -26,12 +26,10 @@ void api_clear(struct vercel *vercel)
 
 static enum sandlot_status open_client(struct sandlot_call *call, struct vercel *vercel)
 {
-    const char *url = vercel->parameters.base_url;
+    const char *url = parameter_or_variable(call, vercel->parameters.base_url, "VERCEL_SANDBOX_BASE_URL");
     struct credentials credentials;
     enum sandlot_status status = credentials_find_all(call, &credentials);
 
-    if (!url || !*url)
-        url = call->host->environment(call, "VERCEL_SANDBOX_BASE_URL");
     static const int repeated[] = {500, 0}; /* as Vercel's own client does */
     AUTO_FREE char *key_from = credentials.name ? credential_source(call, credentials.name) : NULL;
     const struct http_options options = {.service = VERCEL_SERVICE,
@@ -68,38 +66,17 @@ void api_add_scope(const struct vercel *vercel, char **target, enum api_scope sc
         http_target_add(target, scope == API_NAME ? "projectId" : "project", vercel->credentials.project);
 }
 
-enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
-                             struct http_response *response, struct json_object **answer)
+enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, enum api_scope scope,
+                             struct rest_request *request, struct http_response *response, struct json_object **answer)
 {
-    struct json_error error;
-    AUTO_FREE char *body = request->body;
-
-    api_add_scope(vercel, &request->target, request->scope);
-    AUTO_FREE char *target = request->target;
-    const struct http_request sent = {.method = request->method,
-                                      .target = target,
-                                      .body = {.bytes = body, .length = body ? strlen(body) : 0},
-                                      .repeatable = request->repeatable,
-                                      .never_repeat = request->never_repeat,
-                                      .accepted = request->accepted};
-
-    request->target = request->body = NULL;
-    *answer = NULL;
-    enum sandlot_status status = http_send(call, vercel->client, &sent, response);
-
-    if (status != SANDLOT_OK || response->status < 200 || response->status > 299)
-        return status;
-    *answer = json_read_document(response->body, response->length, &error);
-    return *answer ? SANDLOT_OK : json_fail(call, "Vercel's answer", &error);
+    api_add_scope(vercel, &request->target, scope);
+    request->answered = true;
+    return rest_send(call, vercel->client, request, response, answer);
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *name,
-                             const char *cursor, const struct sandlot_listing *listing,
-                             enum sandlot_status (*add)(struct sandlot_call *call,
-                                                        const struct sandlot_listing *listing,
-                                                        struct json_object *item))
+                             const char *cursor, const struct sandlot_listing *listing, rest_add add)
 {
-    AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *items = NULL;
     const char *next = NULL;
@@ -108,20 +85,16 @@ enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, c
 
     if (status != SANDLOT_OK)
         return status;
-    struct api_request request = {.method = "GET", .target = http_target(path), .scope = API_LIST};
+    struct rest_request request = {.method = "GET", .target = http_target(path)};
 
     if (request.target)
         http_target_add(&request.target, "cursor", cursor);
-    status = api_send(call, vercel, &request, &response, &answer);
+    status = api_send(call, vercel, API_LIST, &request, NULL, &answer);
     if (status != SANDLOT_OK)
         return status;
     if (!json_read_array(answer, name, &items, &error) || !json_find_string(answer, "pagination.next", &next, &error))
         return json_fail(call, "Vercel's list", &error);
-    for (size_t i = 0; i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        status = add(call, listing, json_object_array_get_idx(items, i));
-    if (status == SANDLOT_OK && next && *next)
-        listing->next(listing, next);
-    return status;
+    return rest_list(call, listing, items, next, add);
 }
 
 void api_error_code(const char *body, size_t length, char code[64])

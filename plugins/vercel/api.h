@@ -9,8 +9,7 @@
 #include "parameters.h"
 
 #include <sandlot/provider.h>
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
+#include <sandlot/sdk/rest.h>
 
 #include <pthread.h>
 
@@ -38,31 +37,15 @@ enum api_scope {
 /* The query of TARGET, from http_target, in place: *TARGET is NULL when out of memory. */
 void api_add_scope(const struct vercel *vercel, char **target, enum api_scope scope);
 
-struct api_request {
-    const char *method;
-    char *target; /* from http_target, without team and project; api_send takes it over */
-    enum api_scope scope;
-    char *body;      /* JSON from json_finish, or NULL; likewise */
-    bool repeatable; /* as in http_request */
-    bool never_repeat;
-    const int *accepted; /* as in http_request */
-};
-
-/*
- * Sends REQUEST. *ANSWER: the document of a 2xx answer, to be released; NULL if the status was another that is
- * accepted, for which RESPONSE is to be looked at. RESPONSE is to be cleared in any case.
- */
-enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
-                             struct http_response *response, struct json_object **answer);
+/* rest_send of rest.h, for a target without team and project. Every answer is a document. */
+enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, enum api_scope scope,
+                             struct rest_request *request, struct http_response *response, struct json_object **answer);
 
 /*
  * One page of the list at PATH: ADD gets each item of its array NAME, and LISTING how it goes on.
  */
 enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *name,
-                             const char *cursor, const struct sandlot_listing *listing,
-                             enum sandlot_status (*add)(struct sandlot_call *call,
-                                                        const struct sandlot_listing *listing,
-                                                        struct json_object *item));
+                             const char *cursor, const struct sandlot_listing *listing, rest_add add);
 
 /* The word for an error in BODY: "sandbox_stopped"; "" for none. */
 void api_error_code(const char *body, size_t length, char code[64]);

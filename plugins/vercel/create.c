@@ -161,36 +161,29 @@ static void set_network(const struct parameters *parameters, const struct sandlo
         parameter_set_json(body, "networkPolicy", parameters->network_policy);
 }
 
-/* The body of the request, to be freed. */
 static enum sandlot_status make_body(struct sandlot_call *call, const struct vercel *vercel,
                                      const struct sandlot_create *request, int64_t timeout_ms, int64_t longest_ms,
-                                     char **text)
+                                     struct json_builder *body)
 {
     const struct parameters *parameters = &vercel->parameters;
     const char *snapshot = request->snapshot                         ? request->snapshot
                            : parameter_is_said(parameters->snapshot) ? parameters->snapshot
                                                                      : NULL;
-    struct json_builder body = {0};
     enum sandlot_status status = check(call, parameters, snapshot);
 
-    json_set_string(&body, "projectId", vercel->credentials.project);
-    json_set_integer(&body, "timeout", timeout_ms);
-    json_set_boolean(&body, "persistent", parameters->persistent);
-    parameter_set_text(&body, "region", parameters->region);
-    set_origin(parameters, snapshot, &body);
-    set_network(parameters, network_asked(request), &body);
-    parameter_set_integer(&body, "resources.vcpus", parameters->vcpus);
+    json_set_string(body, "projectId", vercel->credentials.project);
+    json_set_integer(body, "timeout", timeout_ms);
+    json_set_boolean(body, "persistent", parameters->persistent);
+    parameter_set_text(body, "region", parameters->region);
+    set_origin(parameters, snapshot, body);
+    set_network(parameters, network_asked(request), body);
+    parameter_set_integer(body, "resources.vcpus", parameters->vcpus);
     if (parameters->snapshot_expiration_s != SANDLOT_ABSENT_INTEGER)
-        json_set_integer(&body, "snapshotExpiration", api_milliseconds(parameters->snapshot_expiration_s));
+        json_set_integer(body, "snapshotExpiration", api_milliseconds(parameters->snapshot_expiration_s));
     if (status == SANDLOT_OK)
-        status = create_set_name(call, vercel, request, longest_ms, &body);
+        status = create_set_name(call, vercel, request, longest_ms, body);
     if (status == SANDLOT_OK)
-        status = set_tables(call, parameters, &body);
-    *text = json_finish(&body, NULL);
-    if (status == SANDLOT_OK && !*text)
-        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                              "the request for a sandbox cannot be written: a parameter is not UTF-8 or no JSON, or "
-                              "memory is short; check the parameters");
+        status = set_tables(call, parameters, body);
     return status;
 }
 
@@ -212,8 +205,8 @@ static enum sandlot_status look_up(struct sandlot_call *call, struct vercel *ver
     return SANDLOT_OK;
 }
 
-enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
-                                const char *name, struct record *record, char refusal[64])
+enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel, enum api_scope scope,
+                                struct rest_request *request, const char *name, struct record *record, char refusal[64])
 {
     static const int refusals[] = {400, 409, 0};
     AUTO_RESPONSE struct http_response response = {0};
@@ -224,7 +217,7 @@ enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel
     request->accepted = refusals;
     request->repeatable = true;
     request->method = "POST";
-    enum sandlot_status status = api_send(call, vercel, request, &response, &answer);
+    enum sandlot_status status = api_send(call, vercel, scope, request, &response, &answer);
 
     if (status == SANDLOT_OK && answer)
         status = record_read(call, answer, record);
@@ -266,19 +259,16 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct vercel *ver
     if (status != SANDLOT_OK)
         return status;
     for (size_t i = 0; i < sizeof(lengths_ms) / sizeof(*lengths_ms); i++) {
-        struct api_request order = {.target = NULL, .scope = API_SESSION};
-
         if (i > 0 && lengths_ms[i] >= wanted_ms)
             continue;
-        status = make_body(call, vercel, request, lengths_ms[i],
-                           i > 0 ? lengths_ms[i] : api_milliseconds(vercel->parameters.session_maximum_s), &order.body);
+        struct json_builder body = {0};
+        struct rest_request order = {.target = http_target(path), .body = &body};
 
-        if (status != SANDLOT_OK) {
-            free(order.body);
-            return status;
-        }
-        order.target = http_target(path);
-        status = create_send(call, vercel, &order, request->run_label, record, refusal);
+        status = make_body(call, vercel, request, lengths_ms[i],
+                           i > 0 ? lengths_ms[i] : api_milliseconds(vercel->parameters.session_maximum_s), &body);
+        if (status != SANDLOT_OK)
+            return rest_drop(&order, status);
+        status = create_send(call, vercel, API_SESSION, &order, request->run_label, record, refusal);
         if (status != SANDLOT_OK || record->document)
             return status;
         call->host->log(call, SANDLOT_LOG_INFO, "Vercel refuses so long a session; asking for a shorter one");

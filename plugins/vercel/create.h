@@ -19,8 +19,9 @@ enum sandlot_status create_set_name(struct sandlot_call *call, const struct verc
  * Sends REQUEST, which makes a sandbox called NAME, and looks it up where the answer is lost or says no more than that
  * the name is taken. *REFUSAL: the word of a 400, "" for none; the record is then empty.
  */
-enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel, struct api_request *request,
-                                const char *name, struct record *record, char refusal[64]);
+enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel, enum api_scope scope,
+                                struct rest_request *request, const char *name, struct record *record,
+                                char refusal[64]);
 
 /* How long the first session is to last, cut to what the plan allows. */
 int64_t create_timeout_ms(const struct parameters *parameters, const struct sandlot_create *request);

@@ -22,12 +22,12 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     while (status == SANDLOT_OK) {
         AUTO_RESPONSE struct http_response response = {0};
         AUTO_DOCUMENT struct json_object *answer = NULL;
-        struct api_request request = {
-            .method = "DELETE", .target = http_target("/v2/sandboxes/{}", id), .scope = API_NAME, .accepted = answers};
+        struct rest_request request = {
+            .method = "DELETE", .target = http_target("/v2/sandboxes/{}", id), .accepted = answers};
 
         if (request.target && vercel->parameters.delete_snapshots)
             http_target_add(&request.target, "deleteOrphanSnapshots", "true");
-        status = api_send(call, vercel, &request, &response, &answer);
+        status = api_send(call, vercel, API_NAME, &request, &response, &answer);
         /* What the answer says does not matter, if only it is one of success. */
         if (response.status >= 200 && response.status < 300)
             return SANDLOT_OK;
@@ -79,13 +79,10 @@ static enum sandlot_status make_persistent(struct sandlot_call *call, struct ver
     AUTO_DOCUMENT struct json_object *answer = NULL;
 
     json_set_boolean(&body, "persistent", true);
-    struct api_request request = {.method = "PATCH",
-                                  .target = http_target("/v2/sandboxes/{}", name),
-                                  .scope = API_NAME,
-                                  .body = json_finish(&body, NULL),
-                                  .repeatable = true};
+    struct rest_request request = {
+        .method = "PATCH", .target = http_target("/v2/sandboxes/{}", name), .body = &body, .repeatable = true};
 
-    return api_send(call, vercel, &request, &response, &answer);
+    return api_send(call, vercel, API_NAME, &request, &response, &answer);
 }
 
 static enum sandlot_status stop_session(struct sandlot_call *call, struct vercel *vercel, const char *session)
@@ -93,12 +90,12 @@ static enum sandlot_status stop_session(struct sandlot_call *call, struct vercel
     static const int over[] = {404, 409, 410, 422, 0};
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/v2/sandboxes/sessions/{}/stop", session),
-                                  .repeatable = true,
-                                  .accepted = over};
+    struct rest_request request = {.method = "POST",
+                                   .target = http_target("/v2/sandboxes/sessions/{}/stop", session),
+                                   .repeatable = true,
+                                   .accepted = over};
 
-    return api_send(call, vercel, &request, &response, &answer);
+    return api_send(call, vercel, API_SESSION, &request, &response, &answer);
 }
 
 /* Waits until the session is over. */
@@ -156,17 +153,11 @@ static enum sandlot_status make_fork(struct sandlot_call *call, struct vercel *v
         policy_set(&body, network_asked(request));
     enum sandlot_status status =
         create_set_name(call, vercel, request, api_milliseconds(vercel->parameters.session_maximum_s), &body);
-    struct api_request order = {
-        .target = http_target("/v2/sandboxes/{}/fork", id), .scope = API_NAME, .body = json_finish(&body, NULL)};
+    struct rest_request order = {.target = http_target("/v2/sandboxes/{}/fork", id), .body = &body};
 
-    if (status == SANDLOT_OK && !order.body)
-        status = api_no_memory(call);
-    if (status != SANDLOT_OK) {
-        free(order.target);
-        free(order.body);
-        return status;
-    }
-    status = create_send(call, vercel, &order, request->run_label, record, refusal);
+    if (status != SANDLOT_OK)
+        return rest_drop(&order, status);
+    status = create_send(call, vercel, API_NAME, &order, request->run_label, record, refusal);
     return status == SANDLOT_OK && !record->document
                ? sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                               "Vercel refuses so long a session for the copy (%s); set ttl_s to what your plan allows",

@@ -100,15 +100,8 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
     if (status != SANDLOT_OK)
         return status;
     policy_set(&body, network);
-    struct api_request request = {.method = "PATCH",
-                                  .target = http_target("/v2/sandboxes/{}", sandbox->name),
-                                  .scope = API_NAME,
-                                  .body = json_finish(&body, NULL),
-                                  .repeatable = true};
+    struct rest_request request = {
+        .method = "PATCH", .target = http_target("/v2/sandboxes/{}", sandbox->name), .body = &body, .repeatable = true};
 
-    if (request.target && request.body)
-        return api_send(call, provider, &request, &response, &answer);
-    free(request.target);
-    free(request.body);
-    return api_no_memory(call);
+    return api_send(call, provider, API_NAME, &request, &response, &answer);
 }

@@ -110,9 +110,9 @@ enum sandlot_status record_find(struct sandlot_call *call, struct vercel *vercel
     static const int not_found[] = {404, 0};
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct api_request request = {
-        .method = "GET", .target = http_target("/v2/sandboxes/{}", name), .scope = API_NAME, .accepted = not_found};
-    enum sandlot_status status = api_send(call, vercel, &request, &response, &answer);
+    struct rest_request request = {
+        .method = "GET", .target = http_target("/v2/sandboxes/{}", name), .accepted = not_found};
+    enum sandlot_status status = api_send(call, vercel, API_NAME, &request, &response, &answer);
 
     *record = (struct record){0};
     return status == SANDLOT_OK && answer ? record_read(call, answer, record) : status;
@@ -132,11 +132,9 @@ enum sandlot_status record_resume(struct sandlot_call *call, struct vercel *verc
     static const int refusals[] = {404, 409, 410, 422, 0};
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct api_request request = {.method = "GET",
-                                  .target = http_target("/v2/sandboxes/{}?resume=true", name),
-                                  .scope = API_NAME,
-                                  .accepted = refusals};
-    enum sandlot_status status = api_send(call, vercel, &request, &response, &answer);
+    struct rest_request request = {
+        .method = "GET", .target = http_target("/v2/sandboxes/{}?resume=true", name), .accepted = refusals};
+    enum sandlot_status status = api_send(call, vercel, API_NAME, &request, &response, &answer);
 
     *record = (struct record){0};
     if (status != SANDLOT_OK)

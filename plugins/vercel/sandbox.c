@@ -205,13 +205,13 @@ static void extend(struct sandlot_call *call, struct sandbox *sandbox, const cha
     AUTO_DOCUMENT struct json_object *answer = NULL;
 
     json_set_integer(&body, "duration", more_ms);
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/v2/sandboxes/sessions/{}/extend-timeout", session),
-                                  .body = json_finish(&body, NULL),
-                                  .never_repeat = true, /* twice would be too much */
-                                  .accepted = refusals};
+    struct rest_request request = {.method = "POST",
+                                   .target = http_target("/v2/sandboxes/sessions/{}/extend-timeout", session),
+                                   .body = &body,
+                                   .never_repeat = true, /* twice would be too much */
+                                   .accepted = refusals};
 
-    if (api_send(call, sandbox->vercel, &request, &response, &answer) != SANDLOT_OK || answer)
+    if (api_send(call, sandbox->vercel, API_SESSION, &request, &response, &answer) != SANDLOT_OK || answer)
         return;
     bool fixed = response.status == 400 || response.status == 402 || response.status == 403;
 

@@ -48,13 +48,13 @@ static enum sandlot_status order(struct sandlot_call *call, struct vercel *verce
 
     if (expiration_s != SANDLOT_ABSENT_INTEGER)
         json_set_integer(&body, "expiration", api_milliseconds(expiration_s));
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/v2/sandboxes/sessions/{}/snapshot", record->session),
-                                  .body = json_finish(&body, NULL),
-                                  .never_repeat = true, /* there would be two */
-                                  .accepted = over};
+    struct rest_request request = {.method = "POST",
+                                   .target = http_target("/v2/sandboxes/sessions/{}/snapshot", record->session),
+                                   .body = &body,
+                                   .never_repeat = true, /* there would be two */
+                                   .accepted = over};
 
-    return api_send(call, vercel, &request, response, answer);
+    return api_send(call, vercel, API_SESSION, &request, response, answer);
 }
 
 enum sandlot_status snapshots_take(struct sandlot_call *call, struct vercel *vercel, const char *name, char **id)
@@ -132,8 +132,8 @@ enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, 
 
     if (status != SANDLOT_OK)
         return status;
-    struct api_request request = {
+    struct rest_request request = {
         .method = "DELETE", .target = http_target("/v2/sandboxes/snapshots/{}", name), .accepted = not_there};
 
-    return api_send(call, provider, &request, &response, &answer);
+    return api_send(call, provider, API_SESSION, &request, &response, &answer);
 }

@@ -179,16 +179,5 @@ enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, co
     return status == SANDLOT_OK ? send_packed(call, sandbox, bytes, packed) : status;
 }
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct staged_upload_vendor vendor = {
-        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute},
-        .clean_up = command_clean_up,
-        .store = store,
-        .mode = PLAIN_MODE,
-        .least = BATCH_MOVED + 1};
-
-    return staged_upload(call, &vendor, files, count, transfer);
-}
+STAGED_UPLOAD(upload_files, command_execute, .clean_up = command_clean_up, .store = store, .mode = PLAIN_MODE,
+              .least = BATCH_MOVED + 1)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_PLAIN = 500, SENTENCE = 1024 };
+enum { LONGEST_PLAIN = 500, LONGEST_SAID = 512, SENTENCE = 1024 };
 
 enum sandlot_status http_status_of(int status)
 {
@@ -96,6 +96,14 @@ void http_error_text(const char *body, size_t length, char *text, size_t capacit
     AUTO_FREE char *raw = terminated ? error_text(terminated, strlen(terminated)) : NULL;
 
     sdk_one_line(text, capacity, raw ? raw : "", raw ? strlen(raw) : 0);
+}
+
+bool http_mentions(const struct http_response *response, const char *word)
+{
+    char said[LONGEST_SAID];
+
+    http_error_text(response->body, response->length, said, sizeof(said));
+    return strcasestr(said, word);
 }
 
 /* ---- telling ---------------------------------------------------------------------------------------------------- */

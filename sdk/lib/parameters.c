@@ -157,6 +157,12 @@ void parameter_set_json(struct json_builder *body, const char *path, const char 
         json_set_text(body, path, text);
 }
 
+void parameter_set_labels(struct json_builder *body, const char *path, const struct sandlot_create *request)
+{
+    for (size_t i = 0; i < request->label_count; i++)
+        json_set_member(body, path, request->labels[i].key, request->labels[i].value);
+}
+
 enum sandlot_status parameter_set_texts(struct sandlot_call *call, struct json_builder *body, const char *path,
                                         const char *name, const char *text)
 {

@@ -939,6 +939,19 @@ static void test_error_texts(void **state)
                "012345678901234567890123456789012345678901234567890123456789...");
 }
 
+static void test_mentions(void **state)
+{
+    char body[] = "{\"message\":\"Quota of the team EXCEEDED\",\"limit\":1}";
+    const struct http_response response = {.status = 403, .body = body, .length = strlen(body)};
+    const struct http_response none = {0};
+
+    (void)state;
+    assert_true(http_mentions(&response, "quota"));
+    assert_true(http_mentions(&response, "exceeded"));
+    assert_false(http_mentions(&response, "limit")); /* is not what is said */
+    assert_false(http_mentions(&none, "quota"));
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -978,6 +991,7 @@ int main(void)
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_pauses),
         cmocka_unit_test(test_error_texts),
+        cmocka_unit_test(test_mentions),
     };
 
     server_open(&server, handle, NULL);

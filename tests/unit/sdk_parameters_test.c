@@ -164,11 +164,41 @@ static void test_object(void **state)
     test_call_close(&call);
 }
 
+static void test_variable(void **state)
+{
+    static const struct variable variables[] = {{"ACME_REGION", "north"}, {NULL, NULL}};
+    struct test_call call;
+
+    (void)state;
+    test_call_open(&call, 0);
+    call.variables = variables;
+    assert_string_equal(parameter_or_variable(&call.call, "south", "ACME_REGION"), "south");
+    assert_string_equal(parameter_or_variable(&call.call, "", "ACME_REGION"), "north");
+    assert_string_equal(parameter_or_variable(&call.call, NULL, "ACME_REGION"), "north");
+    assert_null(parameter_or_variable(&call.call, NULL, "ACME_ZONE"));
+    test_call_close(&call);
+}
+
+static void test_labels(void **state)
+{
+    static const struct sandlot_label labels[] = {{"sandlot-run", "r1"}, {"a.b/c", "x"}};
+    const struct sandlot_create request = {.size = sizeof(request), .labels = labels, .label_count = 2};
+    struct json_builder body = {0};
+
+    (void)state;
+    parameter_set_labels(&body, "tags", &request);
+    char *text = json_finish(&body, NULL);
+
+    assert_string_equal(text, "{\"tags\":{\"sandlot-run\":\"r1\",\"a.b/c\":\"x\"}}");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing),   cmocka_unit_test(test_texts),
                                        cmocka_unit_test(test_variables), cmocka_unit_test(test_ports),
-                                       cmocka_unit_test(test_bodies),    cmocka_unit_test(test_object)};
+                                       cmocka_unit_test(test_bodies),    cmocka_unit_test(test_object),
+                                       cmocka_unit_test(test_variable),  cmocka_unit_test(test_labels)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

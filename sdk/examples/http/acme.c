@@ -9,10 +9,10 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
-#include <sandlot/sdk/http.h>
-#include <sandlot/sdk/json.h>
 #include <sandlot/sdk/ndjson.h>
+#include <sandlot/sdk/parameters.h>
 #include <sandlot/sdk/remote_command.h>
+#include <sandlot/sdk/rest.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <inttypes.h>
@@ -70,24 +70,15 @@ static void acme_close(void *provider)
     free(acme);
 }
 
-/* One request whose answer is one JSON object. NULL unless *STATUS is SANDLOT_OK. */
-static struct json_object *ask(struct sandlot_call *call, struct acme *acme, const struct http_request *request,
-                               enum sandlot_status *status)
+/* One request whose answer is a document. */
+static enum sandlot_status ask(struct sandlot_call *call, struct acme *acme, struct rest_request request,
+                               struct json_object **answer)
 {
-    AUTO_RESPONSE struct http_response response = {0};
-    struct json_error error;
     const char *key;
+    enum sandlot_status status = credential_require(call, "Acme", KEYS, &key);
 
-    *status = credential_require(call, "Acme", KEYS, &key);
-    if (*status == SANDLOT_OK)
-        *status = http_send(call, acme->client, request, &response);
-    if (*status != SANDLOT_OK)
-        return NULL;
-    struct json_object *answer = json_read_document(response.body, response.length, &error);
-
-    if (!answer)
-        *status = json_fail(call, "Acme's answer", &error);
-    return answer;
+    request.answered = true;
+    return status == SANDLOT_OK ? rest_send(call, acme->client, &request, NULL, answer) : rest_drop(&request, status);
 }
 
 /* ---- sandboxes
@@ -96,15 +87,13 @@ static struct json_object *ask(struct sandlot_call *call, struct acme *acme, con
 /* The id of the sandbox called NAME, to be freed; NULL if there is none, or that cannot be told. */
 static char *find_by_name(struct sandlot_call *call, struct acme *acme, const char *name)
 {
-    AUTO_FREE char *target = http_target("/v1/sandboxes?name={}", name);
-    const struct http_request request = {.method = "GET", .target = target};
+    const struct rest_request request = {.method = "GET", .target = http_target("/v1/sandboxes?name={}", name)};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
     struct attempt attempt;
-    enum sandlot_status status;
     const char *id = NULL;
 
     attempt_begin(&attempt, call, 0);
-    AUTO_DOCUMENT struct json_object *answer = ask(&attempt.call, acme, &request, &status);
-
+    ask(&attempt.call, acme, request, &answer);
     return answer && json_read_string(answer, "items[0].id", &id, NULL) ? strdup(id) : NULL;
 }
 
@@ -112,32 +101,24 @@ static char *find_by_name(struct sandlot_call *call, struct acme *acme, const ch
 static enum sandlot_status create(struct sandlot_call *call, struct acme *acme, const struct sandlot_create *wanted,
                                   char **id)
 {
-    struct json_builder builder = {0};
-    struct attempt attempt;
-    enum sandlot_status status;
-    const char *key, *told;
-    char name[64];
-
-    status = credential_require(call, "Acme", KEYS, &key);
-    if (status != SANDLOT_OK)
-        return status;
-    snprintf(name, sizeof(name), "sandlot-%s", wanted->run_label);
-    json_set_string(&builder, "name", name);
-    json_set_object(&builder, "metadata");
-    for (size_t i = 0; i < wanted->label_count; i++)
-        json_set_member(&builder, "metadata", wanted->labels[i].key, wanted->labels[i].value);
-    json_set_string(&builder, "metadata.run_label", wanted->run_label);
-    AUTO_FREE char *body = json_finish(&builder, NULL);
-
-    if (!body)
-        return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
-    const struct http_request request = {.method = "POST",
-                                         .target = "/v1/sandboxes",
-                                         .body = {.bytes = body, .length = strlen(body)},
+    struct json_builder body = {0};
+    const struct rest_request request = {.method = "POST",
+                                         .target = http_target("/v1/sandboxes"),
+                                         .body = &body,
                                          .repeatable = true,
                                          .error_hint = "the name may be taken by an earlier attempt"};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct attempt attempt;
+    const char *told;
+    char name[64];
+
+    snprintf(name, sizeof(name), "sandlot-%s", wanted->run_label);
+    json_set_string(&body, "name", name);
+    json_set_object(&body, "metadata");
+    parameter_set_labels(&body, "metadata", wanted);
+    json_set_string(&body, "metadata.run_label", wanted->run_label);
     attempt_begin(&attempt, call, 0);
-    AUTO_DOCUMENT struct json_object *answer = ask(&attempt.call, acme, &request, &status);
+    enum sandlot_status status = ask(&attempt.call, acme, request, &answer);
 
     if (answer && json_read_string(answer, "id", &told, NULL))
         *id = strdup(told);
@@ -152,12 +133,10 @@ static enum sandlot_status create(struct sandlot_call *call, struct acme *acme, 
 
 static enum sandlot_status set_state(struct sandlot_call *call, struct acme *acme, const char *id, const char *pattern)
 {
-    AUTO_FREE char *target = http_target(pattern, id);
-    const struct http_request request = {.method = "POST", .target = target, .repeatable = true};
-    enum sandlot_status status;
+    const struct rest_request request = {.method = "POST", .target = http_target(pattern, id), .repeatable = true};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
 
-    json_object_put(ask(call, acme, &request, &status));
-    return status;
+    return ask(call, acme, request, &answer);
 }
 
 static enum sandlot_status acme_pause(struct sandlot_call *call, void *provider, const char *id)
@@ -173,14 +152,13 @@ static enum sandlot_status acme_resume(struct sandlot_call *call, void *provider
 /* One look; *STATE is to be freed. */
 static enum sandlot_status look(struct sandlot_call *call, struct acme *acme, const char *id, char **state)
 {
-    AUTO_FREE char *target = http_target("/v1/sandboxes/{}", id);
-    const struct http_request request = {.method = "GET", .target = target};
-    enum sandlot_status status;
+    const struct rest_request request = {.method = "GET", .target = http_target("/v1/sandboxes/{}", id)};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_error error;
     const char *text;
-    AUTO_DOCUMENT struct json_object *answer = ask(call, acme, &request, &status);
+    enum sandlot_status status = ask(call, acme, request, &answer);
 
-    if (!answer)
+    if (status != SANDLOT_OK)
         return status;
     if (!json_read_string(answer, "state", &text, &error))
         return json_fail(call, "Acme's answer about a sandbox", &error);
@@ -254,43 +232,38 @@ static enum sandlot_status acme_delete(struct sandlot_call *call, void *provider
     return status == SANDLOT_OK ? http_send(call, acme->client, &request, NULL) : status;
 }
 
-static enum sandlot_status list_one(const struct sandlot_listing *listing, struct json_object *item,
-                                    struct json_error *error, bool *sound)
+static enum sandlot_status list_one(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                    struct json_object *item)
 {
     struct sandlot_listed listed = {.size = sizeof(listed)};
     const char *created = NULL;
+    struct json_error error;
 
-    *sound = json_read_string(item, "id", &listed.id, error) && json_read_string(item, "state", &listed.state, error) &&
-             json_find_string(item, "created_at", &created, error) &&
-             json_find_string(item, "metadata.run_label", &listed.run_label, error);
+    if (!json_read_string(item, "id", &listed.id, &error) || !json_read_string(item, "state", &listed.state, &error) ||
+        !json_find_string(item, "created_at", &created, &error) ||
+        !json_find_string(item, "metadata.run_label", &listed.run_label, &error))
+        return json_fail(call, "Acme's list of sandboxes", &error);
     listed.created_at_ms = timestamp_read(created);
-    return *sound ? listing->add(listing, &listed) : SANDLOT_INTERNAL;
+    return listing->add(listing, &listed);
 }
 
 static enum sandlot_status acme_list(struct sandlot_call *call, void *provider, const char *cursor,
                                      const struct sandlot_listing *listing)
 {
-    AUTO_FREE char *target = http_target("/v1/sandboxes?limit=100");
-    const char *next = NULL;
+    struct rest_request request = {.method = "GET", .target = http_target("/v1/sandboxes?limit=100")};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *items = NULL;
+    const char *next = NULL;
     struct json_error error;
-    enum sandlot_status status;
 
-    http_target_add(&target, "cursor", cursor);
-    const struct http_request request = {.method = "GET", .target = target};
-    AUTO_DOCUMENT struct json_object *answer = ask(call, provider, &request, &status);
+    http_target_add(&request.target, "cursor", cursor);
+    enum sandlot_status status = ask(call, provider, request, &answer);
 
-    if (!answer)
+    if (status != SANDLOT_OK)
         return status;
-    bool sound = json_read_array(answer, "items", &items, &error) && json_find_string(answer, "next", &next, &error);
-
-    for (size_t i = 0; sound && status == SANDLOT_OK && i < json_object_array_length(items); i++)
-        status = list_one(listing, json_object_array_get_idx(items, i), &error, &sound);
-    if (!sound)
+    if (!json_read_array(answer, "items", &items, &error) || !json_find_string(answer, "next", &next, &error))
         return json_fail(call, "Acme's list of sandboxes", &error);
-    if (status == SANDLOT_OK && next)
-        listing->next(listing, next);
-    return status;
+    return rest_list(call, listing, items, next, list_one);
 }
 
 /* ---- commands

@@ -263,6 +263,9 @@ int64_t http_retry_told(const char *body, size_t length);
  */
 void http_error_text(const char *body, size_t length, char *text, size_t capacity);
 
+/* Does what http_error_text finds in an answer mention WORD, in any case? */
+bool http_mentions(const struct http_response *response, const char *word);
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,6 +70,12 @@ static inline bool parameter_is_said(const char *text)
     return text && *text;
 }
 
+/* TEXT if anything is in it, else the VARIABLE of the environment, else NULL: an address, a region. */
+static inline const char *parameter_or_variable(struct sandlot_call *call, const char *text, const char *variable)
+{
+    return parameter_is_said(text) ? text : call->host->environment(call, variable);
+}
+
 /* ---- into the body of a request ---------------------------------------------------------------------------------- */
 
 /* Each sets what was said at PATH of BODY, and nothing if nothing was: a text as it is, a number (unless it is
@@ -77,6 +83,9 @@ static inline bool parameter_is_said(const char *text)
 void parameter_set_text(struct json_builder *body, const char *path, const char *text);
 void parameter_set_integer(struct json_builder *body, const char *path, int64_t number);
 void parameter_set_json(struct json_builder *body, const char *path, const char *text);
+
+/* Sets all labels that Sandlot wants a new sandbox to have as members of the object at PATH. */
+void parameter_set_labels(struct json_builder *body, const char *path, const struct sandlot_create *request);
 
 /* The same for what the functions below make of TEXT; those that fail set nothing. */
 enum sandlot_status parameter_set_texts(struct sandlot_call *call, struct json_builder *body, const char *path,

@@ -1,14 +1,7 @@
 /*
  * sandlot/sdk/printed_download.h - download of the table, over a service that reads one file at a time, or none at all.
  *
- *   static enum sandlot_status acme_download(call, provider, sandbox, files, count, transfer)
- *   {
- *       const struct printed_download_vendor vendor = {
- *           .scripts = {.provider = provider, .sandbox = sandbox, .execute = acme_execute},
- *           .one = download_one, .least = 16};
- *
- *       return printed_download(call, &vendor, files, count, transfer);
- *   }
+ *   PRINTED_DOWNLOAD(acme_download, acme_execute, .one = download_one, .least = 16)
  *
  * Several files are printed by a script, one behind the other, in exact bytes, as far as the vendor wants that: one
  * request for all. Very many small ones go as batch.h has it. What a script cannot say for sure goes the vendor's own
@@ -41,6 +34,17 @@ struct printed_download_vendor {
 enum sandlot_status printed_download(struct sandlot_call *call, const struct printed_download_vendor *vendor,
                                      const struct sandlot_file *files, size_t count,
                                      const struct sandlot_transfer *transfer);
+
+/* The same as a function NAME of the table, whose scripts EXECUTE_ runs, the function of the table. Behind them stand
+ * further fields of the struct above. */
+#define PRINTED_DOWNLOAD(name, execute_, ...)                                                                         \
+    enum sandlot_status name(struct sandlot_call *call, void *provider, void *sandbox,                                \
+                             const struct sandlot_file *files, size_t count, const struct sandlot_transfer *transfer) \
+    {                                                                                                                 \
+        const struct printed_download_vendor vendor = {                                                               \
+            .scripts = {.provider = provider, .sandbox = sandbox, .execute = (execute_)}, __VA_ARGS__};               \
+        return printed_download(call, &vendor, files, count, transfer);                                               \
+    }
 
 enum { PRINTED_DOWNLOAD_WORD = 32 };
 

@@ -91,6 +91,29 @@ enum sandlot_status remote_command_run(struct sandlot_call *call, const struct r
  * worked. */
 void remote_clean_up(struct sandlot_call *call, const struct remote_channel *channel, const char *script);
 
+/*
+ * Both as functions, EXECUTE_ of the table and CLEAN_UP_ for staged_upload.h. Behind them stand the fields of the
+ * channel but for its context, which is the sandbox: they may look at it, as `sandbox`.
+ *
+ *   REMOTE_COMMAND(acme_execute, clean_up, .run = run_script, .put = put_file, .hold_ms = 60000)
+ */
+#define REMOTE_COMMAND(execute_, clean_up_, ...)                                                           \
+    enum sandlot_status execute_(struct sandlot_call *call, void *provider, void *sandbox,                 \
+                                 const struct sandlot_command *command, const struct sandlot_sink *output, \
+                                 struct sandlot_exit *result)                                              \
+    {                                                                                                      \
+        const struct remote_channel channel = {.context = sandbox, __VA_ARGS__};                           \
+                                                                                                           \
+        (void)provider;                                                                                    \
+        return remote_command_run(call, &channel, command, output, result);                                \
+    }                                                                                                      \
+    void clean_up_(struct sandlot_call *call, void *sandbox, const char *script)                           \
+    {                                                                                                      \
+        const struct remote_channel channel = {.context = sandbox, __VA_ARGS__};                           \
+                                                                                                           \
+        remote_clean_up(call, &channel, script);                                                           \
+    }
+
 #ifdef __cplusplus
 }
 #endif

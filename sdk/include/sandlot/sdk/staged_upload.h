@@ -15,14 +15,8 @@
  *       return status;
  *   }
  *
- *   static enum sandlot_status acme_upload(call, provider, sandbox, files, count, transfer)
- *   {
- *       const struct staged_upload_vendor vendor = {
- *           .scripts = {.provider = provider, .sandbox = sandbox, .execute = acme_execute},
- *           .clean_up = clean_up, .store = store, .single = true, .carries = true, .least = 16};
- *
- *       return staged_upload(call, &vendor, files, count, transfer);
- *   }
+ *   STAGED_UPLOAD(acme_upload, acme_execute, .clean_up = clean_up, .store = store, .single = true, .carries = true,
+ *                 .least = 16)
  *
  * REQUESTS  Up to 48 KiB of contents travel in the script itself, if the vendor wants that: one request. Else there is
  * one to store and one to place; where the service takes one file at a time, small ones are stored as one and cut up in
@@ -83,6 +77,17 @@ struct staged_upload_vendor {
 enum sandlot_status staged_upload(struct sandlot_call *call, const struct staged_upload_vendor *vendor,
                                   const struct sandlot_file *files, size_t count,
                                   const struct sandlot_transfer *transfer);
+
+/* The same as a function NAME of the table, whose scripts EXECUTE_ runs, the function of the table. Behind them stand
+ * further fields of the struct above. */
+#define STAGED_UPLOAD(name, execute_, ...)                                                                            \
+    enum sandlot_status name(struct sandlot_call *call, void *provider, void *sandbox,                                \
+                             const struct sandlot_file *files, size_t count, const struct sandlot_transfer *transfer) \
+    {                                                                                                                 \
+        const struct staged_upload_vendor vendor = {                                                                  \
+            .scripts = {.provider = provider, .sandbox = sandbox, .execute = (execute_)}, __VA_ARGS__};               \
+        return staged_upload(call, &vendor, files, count, transfer);                                                  \
+    }
 
 /*
  * For a `store` whose service can store and run a script in one request: the script that places the files as far as

@@ -1,0 +1,76 @@
+#include <sandlot/sdk/rest.h>
+
+#include "http_client.h"
+
+#include <sandlot/sdk/cleanup.h>
+
+#include <string.h>
+
+enum sandlot_status rest_drop(const struct rest_request *request, enum sandlot_status status)
+{
+    free(request->target);
+    if (request->body)
+        free(json_finish(request->body, NULL));
+    return status;
+}
+
+static enum sandlot_status read_answer(struct sandlot_call *call, const struct http_client *client,
+                                       const struct http_response *response, struct json_object **answer)
+{
+    struct json_error error;
+    char what[96];
+
+    *answer = json_read_document(response->body, response->length, &error);
+    snprintf(what, sizeof(what), "%.80s's answer", client->service);
+    return *answer ? SANDLOT_OK : json_fail(call, what, &error);
+}
+
+enum sandlot_status rest_send(struct sandlot_call *call, struct http_client *client, const struct rest_request *request,
+                              struct http_response *response, struct json_object **answer)
+{
+    AUTO_FREE char *target = request->target;
+    AUTO_FREE char *body = request->body ? json_finish(request->body, NULL) : NULL;
+    const char *text = body ? body : request->text;
+    AUTO_RESPONSE struct http_response unwanted = {0};
+    const struct http_request sent = {.method = request->method,
+                                      .target = target,
+                                      .headers = request->headers,
+                                      .body = {.bytes = text, .length = text ? strlen(text) : 0},
+                                      .repeatable = request->repeatable,
+                                      .never_repeat = request->never_repeat,
+                                      .accepted = request->accepted,
+                                      .limit = request->limit,
+                                      .timeout_ms = request->timeout_ms,
+                                      .silence_ms = request->silence_ms,
+                                      .error_hint = request->error_hint};
+
+    response = response ? response : &unwanted;
+    if (answer)
+        *answer = NULL;
+    if (request->body && !body)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "a request to %s cannot be written: a name or parameter is not UTF-8 or no JSON, or memory "
+                            "is short; check the parameters",
+                            client->service);
+    enum sandlot_status status = http_send(call, client, &sent, response);
+
+    if (status != SANDLOT_OK || !answer || response->status < 200 || response->status > 299)
+        return status;
+    return response->length > 0 || request->answered ? read_answer(call, client, response, answer) : SANDLOT_OK;
+}
+
+enum sandlot_status rest_list(struct sandlot_call *call, const struct sandlot_listing *listing,
+                              struct json_object *items, const char *next, rest_add add)
+{
+    size_t count = items ? json_object_array_length(items) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        enum sandlot_status status = add(call, listing, json_object_array_get_idx(items, i));
+
+        if (status != SANDLOT_OK)
+            return status;
+    }
+    if (next && *next)
+        listing->next(listing, next);
+    return SANDLOT_OK;
+}
