@@ -14,6 +14,10 @@ struct sandbox {
     atomic_bool running; /* the newest answer said so */
 };
 
+/* By which of them Runloop refuses what a devbox has to run for, nobody says for all requests. */
+#define SANDBOX_REFUSALS 400, 409, 422
+bool sandbox_is_refusal(int status);
+
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
                                           const struct sandlot_create *request, void **sandbox);
 enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
