@@ -2,6 +2,7 @@
 
 #include "message.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/pause.h>
 
@@ -12,6 +13,7 @@
 enum {
     TOKEN_ATTEMPT_MS = 5000,
     TOKEN_MS = 20 * 60 * 1000, /* of a token that does not say */
+    TOKEN_PAUSE_MS = 5000,     /* until it is tried again to renew one */
     SILENCE_MS = 120 * 1000,
     ROUTER_ATTEMPTS = 11, /* ten milliseconds doubling: ten seconds in all */
     ROUTER_PAUSE_MS = 10,
@@ -272,10 +274,11 @@ static enum sandlot_status send_control(struct sandlot_call *call, const struct 
     return grpc_send(call, modal->control, &request, answer);
 }
 
-static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *modal, char **token)
+static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *modal, bool once, char **token)
 {
     const Modal__Empty request = MODAL__EMPTY__INIT;
-    const struct rpc rpc = {.name = "AuthTokenGet", .request = &request.base, .timeout_ms = TOKEN_ATTEMPT_MS};
+    const struct rpc rpc = {
+        .name = "AuthTokenGet", .request = &request.base, .once = once, .timeout_ms = TOKEN_ATTEMPT_MS};
     AUTO_ANSWER struct grpc_answer answer;
     AUTO_MESSAGE Modal__AuthTokenGetResponse *message = NULL;
     enum sandlot_status status = send_control(call, modal, &rpc, 0, NULL, NULL, NULL, &answer);
@@ -304,15 +307,46 @@ static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *
     return SANDLOT_OK;
 }
 
+static char *copy_token(struct modal *modal)
+{
+    pthread_mutex_lock(&modal->lock);
+    char *token = strdup(modal->token);
+
+    pthread_mutex_unlock(&modal->lock);
+    return token;
+}
+
+/* The token is old. While no newer one is to be had it is used on, for it may be good yet; *KEPT: so it is. */
+static enum sandlot_status renew_token(struct sandlot_call *call, struct modal *modal, char **token, bool *kept)
+{
+    struct attempt attempt;
+
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = fetch_token(&attempt.call, modal, true, token);
+
+    *kept = status == SANDLOT_UNAVAILABLE || status == SANDLOT_EXHAUSTED || status == SANDLOT_TIMEOUT;
+    if (!*kept)
+        return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
+    pthread_mutex_lock(&modal->lock);
+    modal->token_until_ms = sandlot_now_ms() + TOKEN_PAUSE_MS;
+    pthread_mutex_unlock(&modal->lock);
+    *token = copy_token(modal);
+    return *token ? SANDLOT_OK : api_no_memory(call);
+}
+
 /* A copy of the token, to be freed; *KEPT: it has been used before. Two threads may fetch one each at first: to wait
  * for each other they would have to outlast their own deadlines. */
 static enum sandlot_status take_token(struct sandlot_call *call, struct modal *modal, char **token, bool *kept)
 {
     pthread_mutex_lock(&modal->lock);
-    *kept = modal->token && sandlot_now_ms() < modal->token_until_ms;
-    *token = *kept ? strdup(modal->token) : NULL;
+    bool known = modal->token;
+
+    *kept = known && sandlot_now_ms() < modal->token_until_ms;
     pthread_mutex_unlock(&modal->lock);
-    return *token ? SANDLOT_OK : *kept ? api_no_memory(call) : fetch_token(call, modal, token);
+    if (!*kept)
+        return known ? renew_token(call, modal, token, kept) : fetch_token(call, modal, false, token);
+    *token = copy_token(modal);
+    return *token ? SANDLOT_OK : api_no_memory(call);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -336,7 +370,7 @@ static enum sandlot_status send(struct sandlot_call *call, struct modal *modal, 
         return status;
     /* This machine may have slept while the token grew old. */
     grpc_answer_clear(answer);
-    status = fetch_token(call, modal, &newer);
+    status = fetch_token(call, modal, false, &newer);
     return status == SANDLOT_OK ? send_control(call, modal, rpc, 0, newer, on_message, context, answer) : status;
 }
 

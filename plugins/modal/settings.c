@@ -19,6 +19,7 @@ void settings_clear(struct settings *settings)
     if (settings->profile.token_secret)
         explicit_bzero(settings->profile.token_secret, strlen(settings->profile.token_secret));
     profile_clear(&settings->profile);
+    free(settings->server_url);
     *settings = (struct settings){0};
 }
 
@@ -180,8 +181,12 @@ enum sandlot_status settings_read(struct sandlot_call *call, const struct parame
         return status;
     const char *generation = host->environment(call, "MODAL_SANDBOX_V2");
 
-    settings->server_url = first_of(parameters->base_url, host->environment(call, "MODAL_SERVER_URL"),
-                                    first_of(profile->server_url, default_url, default_url));
+    const char *url = first_of(parameters->base_url, host->environment(call, "MODAL_SERVER_URL"),
+                               first_of(profile->server_url, default_url, default_url));
+
+    settings->server_url = strndup(url, strcspn(url, ", ")); /* Modal's Python client takes a list */
+    if (!settings->server_url)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for Modal's address; free some");
     settings->environment = first_of(parameters->modal_environment, host->environment(call, "MODAL_ENVIRONMENT"),
                                      first_of(profile->environment, "", ""));
     settings->builder_version =

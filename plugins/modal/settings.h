@@ -7,13 +7,13 @@
 
 #include <sandlot/provider.h>
 
-/* The strings live as long as `profile` and the provider. */
+/* The strings but the address live as long as `profile` and the provider. */
 struct settings {
     struct profile profile;
     const char *token_id;
     const char *token_secret;
     const char *token_from; /* where they came from, for messages */
-    const char *server_url;
+    char *server_url;
     const char *environment;     /* "": the workspace's default */
     const char *builder_version; /* of images; NULL: the service is asked */
     int64_t longest_asked_ms;    /* for all pauses that a busy service asks for, as in grpc_options */

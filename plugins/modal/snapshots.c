@@ -25,7 +25,9 @@ static enum sandlot_status capture(struct sandlot_call *call, struct modal *moda
     const struct rpc rpc = {.name = "TaskSnapshotFilesystem",
                             .request = &request.base,
                             .answer = &modal__image_id__descriptor,
-                            .accepted = GRPC_BIT(GRPC_NOT_FOUND) | GRPC_BIT(GRPC_FAILED_PRECONDITION),
+                            /* who is told that time is up, or that nobody waits, has waited long enough */
+                            .accepted = GRPC_BIT(GRPC_NOT_FOUND) | GRPC_BIT(GRPC_FAILED_PRECONDITION) |
+                                        GRPC_BIT(GRPC_CANCELLED) | GRPC_BIT(GRPC_DEADLINE_EXCEEDED),
                             .timeout_ms = SNAPSHOT_MS};
     AUTO_MESSAGE Modal__ImageId *answer = NULL;
     struct sandbox *sandbox = NULL;

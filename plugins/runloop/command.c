@@ -57,7 +57,8 @@ struct stream {
     const struct script *script;
     struct sse reader;
     uint64_t bytes; /* of the output that have come: where to go on after a break */
-    bool broken;    /* the service ended it, though there is more */
+    bool broken;    /* the service ended it, though there is more... */
+    bool idle;      /* ...because nothing came for a while */
 };
 
 static enum sandlot_status on_event(void *context, const struct sse_event *event)
@@ -66,9 +67,13 @@ static enum sandlot_status on_event(void *context, const struct sse_event *event
     struct json_error error;
     AUTO_DOCUMENT struct json_object *document = json_read_document(event->data, event->length, &error);
 
-    if (strcmp(event->type, "error") == 0 || !json_object_is_type(document, json_type_object)) {
-        stream->broken = true;
-        stream->reader.finished = true;
+    const bool well = json_object_is_type(document, json_type_object);
+
+    if (strcmp(event->type, "error") == 0 || !well) {
+        const char *code = well ? json_object_get_string(json_object_object_get(document, "code")) : NULL;
+
+        stream->broken = stream->reader.finished = true;
+        stream->idle = code && strcmp(code, "408") == 0;
         return SANDLOT_OK;
     }
     return pass_on(stream->script->output, document, "output", &stream->bytes);
@@ -95,7 +100,7 @@ static enum sandlot_status read_stream(struct stream *stream)
                                          .timeout_ms = left_ms > 0 ? left_ms : 1,
                                          .silence_ms = -1};
 
-    stream->broken = false;
+    stream->broken = stream->idle = false;
     sse_init(&stream->reader, script->call, LONGEST_EVENT, on_event, stream);
     enum sandlot_status status = api_send(script->call, script->sandbox->runloop, &request, NULL, &response, &nothing);
 
@@ -166,7 +171,7 @@ static enum sandlot_status follow(const struct script *script)
         if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE)
             return status;
         /* An idle stream is broken off by the service; that is no fault. */
-        breaks = stream.bytes > before || stream.broken ? 0 : breaks + 1;
+        breaks = stream.bytes > before || stream.idle ? 0 : breaks + 1;
         if (breaks >= BREAKS)
             return ask_again(script, "breaks off the stream of a command's output");
         if (breaks > 0)
@@ -227,7 +232,7 @@ static char *make_body(const struct script *script, const char *text)
 static enum sandlot_status run_script(struct sandlot_call *call, void *context, const struct remote_script *wanted,
                                       const struct sandlot_sink *output, char *reason, size_t capacity)
 {
-    static const int answers[] = {400, 408, 0};
+    static const int answers[] = {SANDBOX_REFUSALS, 408, 0};
     struct sandbox *sandbox = context;
     struct script script = {.call = call,
                             .sandbox = sandbox,
@@ -262,7 +267,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
         return ask_again(&script, "gave no answer to a command that makes sense");
     if (status != SANDLOT_OK)
         return status;
-    if (response.status == 400)
+    if (sandbox_is_refusal(response.status))
         return wanted->urgent ? ask_again(&script, "refused to end a command")
                               : after_refusal(&script, &request, &response);
     if (response.status == 408) /* it runs, but for this request the time is up */

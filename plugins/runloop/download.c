@@ -81,7 +81,7 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
 
     if (status == SANDLOT_OK)
         transfer->done(transfer, index, NULL, response.bytes);
-    return response.status == 400 ? after_refusal(call, sandbox, index, &response, transfer) : status;
+    return sandbox_is_refusal(response.status) ? after_refusal(call, sandbox, index, &response, transfer) : status;
 }
 
 PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .printed = PRINTED, .least = 16)

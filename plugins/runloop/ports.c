@@ -27,7 +27,7 @@ static enum sandlot_status get_running(struct sandlot_call *call, const struct s
 /* *TUNNEL stays NULL: it was refused, for there is one by now, perhaps from a request whose answer was lost. */
 static enum sandlot_status enable(struct sandlot_call *call, const struct sandbox *sandbox, struct json_object **tunnel)
 {
-    static const int refusals[] = {400, 409, 0};
+    static const int refusals[] = {SANDBOX_REFUSALS, 0};
     struct json_builder body = {0};
 
     json_set_string(&body, "auth_mode", "authenticated");

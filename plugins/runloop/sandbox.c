@@ -15,6 +15,13 @@ enum {
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
+bool sandbox_is_refusal(int status)
+{
+    static const int refusals[] = {SANDBOX_REFUSALS};
+
+    return status == refusals[0] || status == refusals[1] || status == refusals[2];
+}
+
 enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct record *record)
 {
     return sandlot_fail(call, SANDLOT_NOT_FOUND,

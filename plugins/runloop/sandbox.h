@@ -14,6 +14,10 @@ struct sandbox {
     atomic_bool running; /* the newest answer said so */
 };
 
+/* By which of them Runloop refuses what a devbox has to run for, nobody says for all requests. */
+#define SANDBOX_REFUSALS 400, 409, 422
+bool sandbox_is_refusal(int status);
+
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
                                           const struct sandlot_create *request, void **sandbox);
 enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
@@ -41,7 +45,7 @@ enum sandlot_status sandbox_change(struct sandlot_call *call, struct runloop *ru
                                    const char *change, bool *refused);
 
 /*
- * A request was refused with 400, which may be said of its content or of a devbox that does not run. *RUNNING: it runs,
+ * A request was refused, which may be because of its content or of a devbox that does not run. *RUNNING: it runs,
  * so it was the content. SANDLOT_OK otherwise: it did not, but does now, and the request may be sent again.
  */
 enum sandlot_status sandbox_wake(struct sandlot_call *call, const struct sandbox *sandbox, bool *running);

@@ -27,7 +27,10 @@ static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandb
 static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
                                      const struct sandlot_source *source, uint64_t length, bool *lost)
 {
-    static const int refusals[] = {400, 0};
+    static const int refusals[] = {SANDBOX_REFUSALS, 0};
+    char id[RANDOM_UUID_SIZE];
+    char id_header[16 + RANDOM_UUID_SIZE];
+    const char *const headers[] = {id_header, NULL};
     const struct http_part parts[] = {
         {.name = "path", .body = {.bytes = path, .length = strlen(path)}},
         {.name = "file",
@@ -38,16 +41,19 @@ static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *
     AUTO_FREE char *target = http_target("/v1/devboxes/{}/upload_file", sandbox->id);
     AUTO_RESPONSE struct http_response response = {0};
     const struct http_request request = {
-        .method = "POST", .target = target, .parts = parts, .part_count = 2, .accepted = refusals};
+        .method = "POST", .target = target, .headers = headers, .parts = parts, .part_count = 2, .accepted = refusals};
     struct http_client *client;
     enum sandlot_status status = api_client(call, sandbox->runloop, &client);
 
+    random_uuid_by_time(id);
+    snprintf(id_header, sizeof(id_header), "x-request-id: %s", id);
     /* Whatever the answer holds: that it is good news is all that counts. */
     if (status == SANDLOT_OK)
         status = http_send(call, client, &request, &response);
     if (lost)
         *lost = status == SANDLOT_UNAVAILABLE && response.status == 0;
-    return status == SANDLOT_OK && response.status == 400 ? after_refusal(call, sandbox, &response) : status;
+    return status == SANDLOT_OK && sandbox_is_refusal(response.status) ? after_refusal(call, sandbox, &response)
+                                                                       : status;
 }
 
 enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,

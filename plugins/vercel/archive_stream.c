@@ -25,6 +25,7 @@ bool archive_is_small(const struct sandlot_file *files, size_t count)
 }
 
 struct packed {
+    struct sandlot_call *call;
     char *bytes;
     size_t length;
     size_t capacity;
@@ -39,7 +40,7 @@ static enum sandlot_status pack_bytes(const struct sandlot_sink *sink, const voi
         char *larger = realloc(packed->bytes, capacity);
 
         if (!larger)
-            return SANDLOT_INTERNAL;
+            return sandlot_fail(packed->call, SANDLOT_INTERNAL, "there is not enough memory for an upload; free some");
         packed->bytes = larger;
         packed->capacity = capacity;
     }
@@ -65,7 +66,7 @@ static enum sandlot_status write_archive(struct sandlot_call *call, const struct
 enum sandlot_status archive_pack(struct sandlot_call *call, const struct sandlot_file *files, size_t count,
                                  char **bytes, size_t *length)
 {
-    struct packed packed = {0};
+    struct packed packed = {.call = call};
     const struct sandlot_sink sink = {.size = sizeof(sink), .context = &packed, .write = pack_bytes};
     enum sandlot_status status = write_archive(call, files, count, &sink);
 

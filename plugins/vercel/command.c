@@ -116,6 +116,11 @@ static char *make_body(const char *script, const char *const *words, int64_t lim
     return json_finish(&body, length);
 }
 
+static enum sandlot_status cut_off(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_UNAVAILABLE, "Vercel's answer to a command was cut off; try again");
+}
+
 /* Sends REQUEST, to which lines are the answer. A refusal that is looked at later is lines too: *STATUS of HTTP. */
 static enum sandlot_status send_for_lines(struct sandlot_call *call, struct sandbox *sandbox,
                                           struct http_request *request, struct sending *sending, int *status)
@@ -131,10 +136,9 @@ static enum sandlot_status send_for_lines(struct sandlot_call *call, struct sand
     enum sandlot_status sent = http_send(call, sandbox->vercel->client, request, &response);
 
     /* A line that makes no sense, or half of one, is an answer that was cut. */
-    if (sent == SANDLOT_OK && ndjson_end(&sending->reader) != SANDLOT_OK)
-        sent = SANDLOT_UNAVAILABLE;
-    if (sent == SANDLOT_INTERNAL && sending->reader.status == SANDLOT_INTERNAL && sending->sink_status == SANDLOT_OK)
-        sent = SANDLOT_UNAVAILABLE;
+    if ((sent == SANDLOT_OK && ndjson_end(&sending->reader) != SANDLOT_OK) ||
+        (sent == SANDLOT_INTERNAL && sending->reader.status == SANDLOT_INTERNAL && sending->sink_status == SANDLOT_OK))
+        sent = cut_off(call);
     ndjson_clear(&sending->reader);
     *status = response.status;
     return sent;
@@ -157,6 +161,12 @@ static enum sandlot_status ask_for_logs(struct sandlot_call *call, struct sandbo
     return send_for_lines(call, sandbox, &request, sending, &status);
 }
 
+/* Vercel's word for it; by which status it comes nobody says. */
+static bool is_no_program(const struct sending *sending)
+{
+    return strcmp(sending->code, "executable_not_found") == 0;
+}
+
 static enum sandlot_status no_shell(struct sandlot_call *call, const struct sending *sending)
 {
     return sandlot_fail(call, SANDLOT_UNSUPPORTED,
@@ -167,7 +177,7 @@ static enum sandlot_status no_shell(struct sandlot_call *call, const struct send
 /* What an error in the place of an answer means; refusals of a session are not among them. */
 static enum sandlot_status judge(struct sandlot_call *call, const struct sending *sending, int status)
 {
-    if (strcmp(sending->code, "executable_not_found") == 0)
+    if (is_no_program(sending))
         return no_shell(call, sending);
     return sandlot_fail(call, status == 413 ? SANDLOT_UNSUPPORTED : SANDLOT_INVALID_ARGUMENT,
                         "Vercel refuses to run a command (%d): %.250s; look whether the sandbox is as it should be",
@@ -216,6 +226,12 @@ static enum sandlot_status lost_with_session(struct sandlot_call *call, const st
                         sandbox->name);
 }
 
+/* A session that is unknown is over, too; a program that is not there may be said by the same status. */
+static bool is_of_session(const struct sending *sending, int status)
+{
+    return sandbox_is_refusal(status, sending->code) || (status == 404 && !is_no_program(sending));
+}
+
 /* Runs ORDER. One that is refused because the session is over has not run, and is given to another one, once. */
 static enum sandlot_status carry_out(struct sandlot_call *call, struct course *course, const struct order *order,
                                      struct sending *sending)
@@ -225,7 +241,7 @@ static enum sandlot_status carry_out(struct sandlot_call *call, struct course *c
         AUTO_FREE char *session = NULL;
         int status;
         enum sandlot_status sent = send_once(call, course->sandbox, order, sending, &session, &status);
-        bool refused = sent == SANDLOT_OK && (sandbox_is_refusal(status) || status == 404);
+        bool refused = sent == SANDLOT_OK && is_of_session(sending, status);
 
         if (!refused) {
             course->sent = true;
@@ -314,9 +330,7 @@ enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *
     text_sink_init(&kept, text, capacity);
     enum sandlot_status status = carry_out(call, &course, &order, &sending);
 
-    return status == SANDLOT_OK && !sending.ended
-               ? sandlot_fail(call, SANDLOT_UNAVAILABLE, "Vercel's answer to a command was cut off; try again")
-               : status;
+    return status == SANDLOT_OK && !sending.ended ? cut_off(call) : status;
 }
 
 void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script)

@@ -228,7 +228,9 @@ enum sandlot_status create_send(struct sandlot_call *call, struct vercel *vercel
     /* Nobody waited for the answer any more: what the request makes is to be deleted. */
     if (status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT)
         call->host->created(call, name, NULL);
-    bool certain = status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE && status != SANDLOT_INTERNAL;
+    /* A name that is taken may be told by any status of a bad request: it can be ours, by an answer that was lost. */
+    bool certain = status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE && status != SANDLOT_INTERNAL &&
+                   status != SANDLOT_INVALID_ARGUMENT;
 
     if (certain || status == SANDLOT_CANCELLED)
         return status;

@@ -96,8 +96,8 @@ static enum sandlot_status take_oidc(struct sandlot_call *call, struct credentia
         status =
             sandlot_fail(call, SANDLOT_AUTH,
                          OIDC_TOKEN " has expired: Vercel's tokens of that kind live about twelve hours; get a new "
-                                    "one with `vercel env pull`, or set VERCEL_TOKEN, VERCEL_TEAM_ID and "
-                                    "VERCEL_PROJECT_ID");
+                                    "one with `vercel env pull`, or unset it and set VERCEL_TOKEN, VERCEL_TEAM_ID "
+                                    "and VERCEL_PROJECT_ID");
     else if (!told && (!speaks || !claims.project))
         status = sandlot_fail(call, SANDLOT_AUTH,
                               OIDC_TOKEN " does not say which team and project it is for (claims owner_id and "

@@ -11,11 +11,8 @@
 #include <string.h>
 
 /* Has Vercel said itself that there is no such file? */
-static bool is_missing(const struct http_response *response)
+static bool is_missing(const struct http_response *response, const char *code)
 {
-    char code[64];
-
-    api_error_code(response->body, response->length, code);
     return response->status == 404 && (strcmp(code, "path_not_found") == 0 || strcmp(code, "file_not_found") == 0);
 }
 
@@ -23,7 +20,7 @@ static bool is_missing(const struct http_response *response)
 static bool may_be_the_file(int status)
 {
     return status == 400 || status == 403 || status == 404 || status == 409 || status == 413 || status == 415 ||
-           status == 500;
+           status == 422 || status == 500;
 }
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
@@ -52,7 +49,8 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
                                          .sink = file->sink};
 
     if (!text)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Vercel takes paths in UTF-8 only; rename the file");
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "Vercel takes paths in UTF-8 only; rename the file, unless memory is short");
     if (!target)
         return api_no_memory(call);
     enum sandlot_status status = http_send(call, sandbox->vercel->client, &request, response);
@@ -66,13 +64,11 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
 
 /* Looks for the reason of a refusal in the sandbox. *EXPLAINED: it is the file's, and was told. */
 static enum sandlot_status explain(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *file,
-                                   const struct http_response *response, size_t index,
-                                   const struct sandlot_transfer *transfer, bool *explained)
+                                   bool missing, size_t index, const struct sandlot_transfer *transfer, bool *explained)
 {
     const struct script_place place = {.sandbox = sandbox, .execute = command_execute};
     char word[PRINTED_DOWNLOAD_WORD] = "file_not_found";
-    enum sandlot_status status =
-        is_missing(response) ? SANDLOT_OK : printed_download_why(call, &place, file->path, word);
+    enum sandlot_status status = missing ? SANDLOT_OK : printed_download_why(call, &place, file->path, word);
 
     *explained = status == SANDLOT_OK && *word;
     if (*explained)
@@ -89,15 +85,17 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox
         bool explained = false;
         enum sandlot_status status = fetch(call, sandbox, file, &response, &session);
         enum sandlot_status after = SANDLOT_OK;
+        char code[64];
 
         if (status == SANDLOT_OK) {
             transfer->done(transfer, index, NULL, response.bytes);
             return SANDLOT_OK;
         }
-        if (may_be_the_file(response.status))
-            after = explain(call, sandbox, file, &response, index, transfer, &explained);
-        else if (sandbox_is_refusal(response.status))
+        api_error_code(response.body, response.length, code);
+        if (sandbox_is_refusal(response.status, code))
             after = sandbox_wake(call, sandbox, session);
+        else if (may_be_the_file(response.status))
+            after = explain(call, sandbox, file, is_missing(&response, code), index, transfer, &explained);
         else
             return status;
         if (explained || after != SANDLOT_OK)

@@ -8,7 +8,7 @@
 #define VERCEL_PARAMETERS(P)                                                                                           \
     P(string, image, "", optional, "container image to start from; default: Vercel's universal one, an Ubuntu")        \
     P(string, runtime, "", optional,                                                                                   \
-      "older kind of sandbox on Amazon Linux: node22, node24, python3.13; not with image")                             \
+      "older kind of sandbox on Amazon Linux: node22, node24, node26, python3.13; not with image")                     \
     P(string, snapshot, "", optional, "snapshot to start from, by its id; not with image or runtime")                  \
     P(table, source, "", secret, "Git repository or tarball to start with, as Vercel's `source`")                      \
     P(string, region, "", optional, "region; default: Vercel's, iad1")                                                 \

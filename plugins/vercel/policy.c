@@ -44,7 +44,10 @@ static struct json_object *rules_of(const struct sandlot_network *network, const
     return NULL;
 }
 
-/* Hosts as members, for some of them have rules. Where everything is open that must be said too: rules alone close. */
+/*
+ * Hosts as members, for some of them have rules. Where everything is open that must be said too: rules alone close.
+ * Not by a network of all addresses: what an address opens goes past the rules of hosts.
+ */
 static void set_hosts_with_rules(struct json_builder *body, const struct sandlot_network *network)
 {
     struct json_object *hosts = json_object_new_object();
@@ -77,9 +80,7 @@ void policy_set(struct json_builder *body, const struct sandlot_network *network
         set_hosts_with_rules(body, network);
     else
         network_add(body, "networkPolicy.allow", network, NETWORK_NAMES);
-    if (network->mode == SANDLOT_NETWORK_OPEN)
-        json_set_string(body, "networkPolicy.subnets.allow[]", "0.0.0.0/0");
-    else if (network_count(network, NETWORK_CIDRS) > 0)
+    if (network_count(network, NETWORK_CIDRS) > 0)
         network_add(body, "networkPolicy.subnets.allow", network, NETWORK_CIDRS);
 }
 

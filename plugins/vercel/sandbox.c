@@ -87,9 +87,9 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct vercel 
 
 /* ---- sessions -------------------------------------------------------------------------------------------------- */
 
-bool sandbox_is_refusal(int status)
+bool sandbox_is_refusal(int status, const char *code)
 {
-    return status == 410 || status == 422;
+    return status == 410 || (status == 422 && strncmp(code, "sandbox_", strlen("sandbox_")) == 0);
 }
 
 static enum sandlot_status files_are_gone(struct sandlot_call *call, const char *name)

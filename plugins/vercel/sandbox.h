@@ -45,8 +45,8 @@ char *sandbox_target_now(struct sandbox *sandbox, const char *operation);
  */
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox, const char *session);
 
-/* Is STATUS the refusal of a session that is over? What was refused so has not run. */
-bool sandbox_is_refusal(int status);
+/* Is STATUS with the word CODE the refusal of a session that is over? What was refused so has not run. */
+bool sandbox_is_refusal(int status, const char *code);
 
 /* How long a session surely lasts without being made longer. */
 int64_t sandbox_lasts_ms(struct sandbox *sandbox);

@@ -34,6 +34,7 @@ static enum sandlot_status send_archive(struct sandlot_call *call, struct sandbo
     AUTO_FREE char *session = NULL;
     AUTO_FREE char *target = sandbox_target(call, sandbox, "/fs/write", &session);
     AUTO_RESPONSE struct http_response response = {0};
+    char code[64];
     const struct http_request request = {.method = "POST",
                                          .target = target,
                                          .headers = headers,
@@ -47,7 +48,10 @@ static enum sandlot_status send_archive(struct sandlot_call *call, struct sandbo
     *status = response.status;
     if (sent != SANDLOT_OK || response.status < 300)
         return sent;
-    return sandbox_wake(call, sandbox, session);
+    api_error_code(response.body, response.length, code);
+    return response.status == 404 || sandbox_is_refusal(response.status, code)
+               ? sandbox_wake(call, sandbox, session)
+               : http_response_fail(call, sandbox->vercel->client, &request, &response);
 }
 
 /* What is in memory can be sent to a new session too. */

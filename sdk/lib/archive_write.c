@@ -98,7 +98,8 @@ static struct archive_entry *new_entry(const struct tar_writer *writer, const ch
 
     if (!entry) {
         sandlot_fail(writer->call, SANDLOT_INVALID_ARGUMENT,
-                     "the path '%.200s' cannot be put into an archive; it must be UTF-8, not empty, and without '..'",
+                     "the path '%.200s' cannot be put into an archive; it must be UTF-8, not empty, and without '..', "
+                     "unless memory is short",
                      path);
         return NULL;
     }

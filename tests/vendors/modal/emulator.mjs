@@ -2,7 +2,7 @@
 //
 // EMULATOR_OLD=1: a server that knows the first generation of sandboxes alone. EMULATOR_PAGE: the longest page of a list.
 // EMULATOR_SECOND_MS: shorter seconds of lifetimes. EMULATOR_SCHEDULE_MS: how long a sandbox waits for a task. EMULATOR_TOKEN_MS: how
-// long a token really is good. EMULATOR_KEY_MS: how long a key for the router. Those that are given out after one was refused for its age
+// long a token really is good, EMULATOR_TOKEN_SAYS_MS: how long it says. EMULATOR_KEY_MS: how long a key for the router. Those that are given out after one was refused for its age
 // stay good: what is busy has its second one once, too. EMULATOR_KEY_CUTS=N: the key expires, once, with message N of a command's output.
 // EMULATOR_PIECE: bytes of output in one message, of which EMULATOR_LOST=N is not sent and EMULATOR_TWICE=N is sent again.
 // EMULATOR_BUSY=N: the first N calls are asked to wait.
@@ -73,7 +73,7 @@ function letThrough(request) {
 
 const control = {
     AuthTokenGet: () => {
-        const token = newJwt({ sub: 'emulated' }, LIFE_MS);
+        const token = newJwt({ sub: 'emulated' }, Number(process.env.EMULATOR_TOKEN_SAYS_MS ?? LIFE_MS));
         tokens.set(token, Date.now() + tokenMs);
         return { token };
     },

@@ -55,6 +55,7 @@ vendor_lifecycle
 vendor_counts 5 8 6 9 6 6 63 63 4 2 13
 vendor_network modal_network
 vendor_faults
+vendor_starved
 vendor_rows
 parts_run
 vendor_sound

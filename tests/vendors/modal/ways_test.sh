@@ -86,6 +86,7 @@ tokens() {
     rm -f "$HOME/.modal.toml"
     listed "nor a parameter without a file" --param profile=nobody
     MODAL_SERVER_URL=$url json "the address by MODAL_SERVER_URL" 0 .sandboxes list --sandbox modal
+    MODAL_SERVER_URL="$url,http://127.0.0.1:1" json "the first of a list of addresses" 0 .sandboxes list --sandbox modal
     MODAL_SERVER_URL=http://127.0.0.1:1 listed "the parameter comes first"
     MODAL_ENVIRONMENT=nowhere json "an environment that is not there" 3 '.message | contains("nowhere")' list "${provider[@]}"
     SANDLOT_MODAL_TOKEN_SECRET=$secret MODAL_TOKEN_SECRET=as-wrong listed "a token of Sandlot's own comes first"
@@ -208,6 +209,11 @@ snapshots() {
     check "what cannot be named" calls $auth snapshot "$id" nameless
     faults '[]'
     check "is not kept" state_is '[.images[] | select(.snapshot)] | length == 3'
+    requests_reset
+    faults '[{"path":"/TaskSnapshotFilesystem$","times":-1,"action":{"status":200,"headers":{"content-type":"application/grpc","grpc-status":"4","grpc-message":"it takes long"},"body":""}}]'
+    check "a worker that takes too long" calls 5 snapshot "$id" slow
+    check "is not asked again" test "$(sent TaskSnapshotFilesystem)" = 1
+    faults '[]'
     check "fork" calls $ok fork "$id" sandlot-fork-1
     copy=$(sed -n 's/^created: //p' <<<"$out")
     gone "$id"
@@ -243,6 +249,14 @@ workers() {
     made_with --param image=slow:900
     check "a token that is good for less time than it says is renewed" live_is 1
     check "once" test "$(sent AuthTokenGet)" = 2
+    gone "$id"
+    service EMULATOR_TOKEN_SAYS_MS=-5000
+    faults '[{"path":"/AuthTokenGet$","skip":1,"times":-1,"action":{"status":503}}]'
+    requests_reset
+    made
+    check "a token that cannot be renewed is used on" live_is 1
+    check "after a look for another" test "$(sent AuthTokenGet)" -ge 2
+    faults '[]'
     gone "$id"
     service EMULATOR_SCHEDULE_MS=1200
     made

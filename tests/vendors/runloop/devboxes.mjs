@@ -113,7 +113,6 @@ export class Devboxes {
         const wall = this.policies.wall(launch.network_policy_id);
         const id = newId('dbx');
         const requestId = request.headers['x-request-id'];
-        if (!requestId) throw failure(400, 'x-request-id is missing');
         this.asked.set(requestId, (this.asked.get(requestId) ?? 0) + 1);
         const user = launch.user_parameters?.username ?? 'user';
         const devbox = { id, name: wanted.name ?? null, status: '', create_time_ms: Date.now(), end_time_ms: null, metadata: wanted.metadata ?? {}, capabilities: [],

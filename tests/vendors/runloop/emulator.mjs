@@ -25,6 +25,7 @@ await createEmulator({
     name: 'runloop',
     before: (request) => {
         if (request.headers.authorization !== `Bearer ${KEY}`) throw failure(401, 'Invalid API key');
+        if (request.method !== 'GET' && !request.headers['x-request-id']) throw failure(400, 'x-request-id is missing');
         team = request.headers['x-team'] ?? team;
     },
     // Before the devboxes, whose ids are one segment of the path too.

@@ -45,7 +45,7 @@ runloop_network() {
     made_allowed --allow a.example && second=$id || return
     check "who comes second at the same moment has the first one's" state_is '.policies | length == 1'
     gone "$first" "$second"
-    policy=$(curl -s -H "Authorization: Bearer $RUNLOOP_API_KEY" -H 'Content-Type: application/json' -d '{"name":"mine"}' "$url/v1/network-policies" | jq -r .id)
+    policy=$(curl -s -H "Authorization: Bearer $RUNLOOP_API_KEY" -H "x-request-id: $RANDOM" -H 'Content-Type: application/json' -d '{"name":"mine"}' "$url/v1/network-policies" | jq -r .id)
     made_allowed --param network_policy_id="$policy" || return
     reach "somebody's own policy" "$id" no a.example:443
     gone "$id"
@@ -58,13 +58,13 @@ own_tunnels() { provider+=(--param "tunnel_url=http://localhost:$(ask GET state 
 another_tunnel() { # and the answer to making it is lost
     faults '[{"path":"/enable_tunnel$","action":{"drop":"after"}}]'
     "$SANDLOT" -q pause "${provider[@]}" "$1" && "$SANDLOT" -q resume "${provider[@]}" "$1" &&
-        curl -sSf --noproxy '*' -o "$scratch/removed" -H "Authorization: Bearer $secret" -X POST "$url/v1/devboxes/$1/remove_tunnel"
+        curl -sSf --noproxy '*' -o "$scratch/removed" -H "Authorization: Bearer $secret" -H "x-request-id: $RANDOM" -X POST "$url/v1/devboxes/$1/remove_tunnel"
 }
 
 open_tunnel() {
     own_tunnels
     box=$("$SANDLOT" -q create "${provider[@]}" </dev/null)
-    curl -sSf --noproxy '*' -o "$scratch/opened" -H "Authorization: Bearer $secret" -X POST "$url/v1/devboxes/$box/enable_tunnel"
+    curl -sSf --noproxy '*' -o "$scratch/opened" -H "Authorization: Bearer $secret" -H "x-request-id: $RANDOM" -X POST "$url/v1/devboxes/$box/enable_tunnel"
     json "a tunnel that is there stays as it is" 0 '.header == null and .public' port "${provider[@]}" "$box" 3000 --url
     gone "$box"
 }
@@ -74,6 +74,7 @@ vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
 vendor_network runloop_network
 vendor_faults
+vendor_starved
 vendor_rows
 part results_rows
 parts_run

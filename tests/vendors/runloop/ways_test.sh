@@ -214,6 +214,7 @@ deleting_while_copying() {
 # ---- at rest -----------------------------------------------------------------------------------------------------------
 
 at_rest() {
+    local code operation times
     made || return
     on_it 'echo kept >kept'
     api POST "devboxes/$id/suspend" >/dev/null
@@ -225,15 +226,17 @@ at_rest() {
     check "once" test "$(sent /resume)" = 1
     echo content >"$scratch/up"
     # A devbox that goes to rest between two requests, as the service tells it.
-    for operation in execute upload_file download_file; do
-        faults '[{"path":"'$operation'","action":{"status":400,"body":{"message":"Devbox is not in a proper state: suspended"}}},{"method":"GET","path":"devboxes/dbx_[^/]*$","skip":1,"action":{"replace":{"id":"'"$id"'","status":"suspended"}}}]'
+    for code in 400 409 422; do for operation in execute upload_file download_file; do
+        times=1
+        [ "$code $operation" != "409 download_file" ] || times=4 # what it may repeat is asked for again first
+        faults '[{"path":"'$operation'","times":'$times',"action":{"status":'$code',"body":{"message":"Devbox is not in a proper state: suspended"}}},{"method":"GET","path":"devboxes/dbx_[^/]*$","skip":1,"action":{"replace":{"id":"'"$id"'","status":"suspended"}}}]'
         case $operation in
-            execute) check "$operation: woken, it runs" test "$(on_it 'echo x >>ran; wc -l <ran')" = 1 ;;
-            upload_file) check "$operation: woken, it is stored" "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/up" "$workspace/up" ;;
+            execute) check "$operation, $code: woken, it runs" test "$(on_it 'echo x >ran; wc -l <ran')" = 1 ;;
+            upload_file) check "$operation, $code: woken, it is stored" "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/up" "$workspace/up" ;;
             *) "$SANDLOT" -q download "${provider[@]}" --sandbox-id "$id" "$workspace/up" "$scratch/down" 2>"$scratch/err"
-                check "$operation: woken, it is read" cmp -s "$scratch/up" "$scratch/down" ;;
+                check "$operation, $code: woken, it is read" cmp -s "$scratch/up" "$scratch/down" ;;
         esac
-    done
+    done; done
     faults '[{"path":"execute","action":{"status":400,"body":{"message":"command is odd"}}}]'
     json "a refusal of one that runs is told" 3 '.message | contains("command is odd")' exec "${provider[@]}" --sandbox-id "$id" -- true
     faults '[{"path":"execute","action":{"status":408}}]'
@@ -305,6 +308,10 @@ streams() {
     check "then its end is waited for" test "$(sent 'executions/.*wait_for_status.* 200')" = 1 -a "$(sent 'execute?')" = 1
     faults '[{"path":"stream_stdout","times":-1,"action":{"status":500}}]'
     check "a stream that fails all the time" test "$(on_it 'sleep 3; echo late')" = late
+    faults '[{"path":"stream_stdout","times":-1,"action":{"status":200,"headers":{"content-type":"text/event-stream"},"body":"event: error\ndata: {\"code\":\"500\",\"message\":\"broken\"}\n\n"}}]'
+    requests_reset
+    check "a stream that is an error all the time" test "$(on_it 'sleep 3; echo late')" = late
+    check "is not asked for without a pause" test "$(sent stream_stdout)" -le 40
     faults '[]'
     started exec "${provider[@]}" --sandbox-id "$id" -- 'echo first; sleep 6; echo second'
     check "output is seen while the command runs" until_true 5 grep -q first "$scratch/out"

@@ -28,7 +28,7 @@ export function shown(policy) {
         injectionRules: Object.entries(rules).filter(([, list]) => list.length > 0).map(([domain, list]) => ({ domain, headerNames: Object.keys(headersOf(list)) })) };
 }
 
-/** Hosts are known by the name in TLS: so on every port but that of plain HTTP. */
+/** Hosts are known by the name in TLS: so on every port but that of plain HTTP. What an address opens goes past their rules. */
 export function wall(policy) {
     if (!policy || policy.mode === 'allow-all') return null;
     if (policy.mode === 'deny-all') return { allows: () => false };
@@ -39,6 +39,6 @@ export function wall(policy) {
             if (isAddress(host)) return !deny.some((network) => within(network, host)) && covers(allow, host) !== undefined;
             return allow.includes('0.0.0.0/0') || (port !== 80 && (everything || Object.keys(rules).some((pattern) => matches(pattern, host))));
         },
-        headers: ({ host, port }) => (port === 80 ? {} : Object.fromEntries(Object.entries(headersOf(rules[host] ?? [])).map(([name, value]) => [name.toLowerCase(), value]))),
+        headers: ({ host, port }) => (port === 80 || allow.includes('0.0.0.0/0') ? {} : Object.fromEntries(Object.entries(headersOf(rules[host] ?? [])).map(([name, value]) => [name.toLowerCase(), value]))),
     };
 }

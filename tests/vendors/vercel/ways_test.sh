@@ -173,6 +173,7 @@ once() {
 }
 
 moods() {
+    local code
     head -c 3000000 /dev/urandom >"$scratch/large"
     made || return
     once "a session that is over" 410 sandbox_stopped
@@ -182,8 +183,10 @@ moods() {
     faults '[{"path":"/cmd[?]","method":"POST","action":{"replace":"{\"command\":{\"id\":\"cmd_1\",\"exitCode\":null}}\n{\"stream\":\"error\",\"data\":{\"code\":\"sandbox_stopped\",\"message\":\"gone\"}}\n"}}]'
     check "an error in the middle of an answer" test "$(on_it 'echo x >>broken; echo out')" = out
     check "the command ran once" test "$(on_it 'wc -l <broken')" = 1
-    faults '[{"path":"/cmd[?]","method":"POST","times":-1,"action":{"status":400,"body":{"error":{"code":"executable_not_found","message":"exec: sh"}}}}]'
-    json "an image without a shell" 1 '.error == "not_supported" and (.message | contains("image"))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    for code in 400 404 422; do
+        faults '[{"path":"/cmd[?]","method":"POST","times":-1,"action":{"status":'$code',"body":{"error":{"code":"executable_not_found","message":"exec: sh"}}}}]'
+        json "an image without a shell, as $code" 1 '.error == "not_supported" and (.message | contains("image"))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    done
     faults '[{"path":"/cmd[?]","method":"POST","times":-1,"action":{"status":402,"body":{"error":{"code":"payment_required","message":"no credit"}}}}]'
     json "no credit" 3 '.error == "quota"' exec "${provider[@]}" --sandbox-id "$id" -- true
     faults '[{"method":"DELETE","action":{"status":422,"body":{"error":{"code":"sandbox_snapshotting","message":"not now"}}}}]'
@@ -191,6 +194,12 @@ moods() {
     service_empty "and is carried out"
     faults '[{"method":"POST","path":"/v3/sandboxes","action":{"status":400,"body":{"error":{"code":"bad_request","message":"region is full"}}}}]'
     usage "a refusal says why" "region is full" create "${provider[@]}"
+    for code in 400 409 412 422; do
+        faults '[{"method":"POST","path":"/v3/sandboxes","action":{"drop":"after"}},
+            {"method":"POST","path":"/v3/sandboxes","action":{"status":'$code',"body":{"error":{"code":"name_taken","message":"taken"}}}}]'
+        made && check "a lost creation whose name is then taken, as $code" live_is 1
+        gone "$id"
+    done
 }
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -234,6 +243,9 @@ files() {
     missing file_not_found
     missing gone
     missing internal 500
+    missing is_directory 422
+    faults '[{"path":"/fs/write","times":-1,"action":{"status":422,"body":{"error":{"code":"bad_archive","message":"no archive"}}}}]'
+    json "an archive that Vercel cannot read" 3 '.results[0].message | contains("no archive")' upload "${provider[@]}" --sandbox-id "$id" "$scratch/large" $workspace/again
     faults '[{"path":"/fs/read","times":-1,"action":{"status":200,"body":{"not":"a file"}}}]'
     json "an answer that is no file" 3 '.results[0].message | contains("application/json")' download "${provider[@]}" --sandbox-id "$id" $workspace/plain "$scratch/x"
     faults '[]'
