@@ -141,10 +141,10 @@ enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *ca
         status = write_snapshot(call, &making, name);
     if (status == SANDLOT_OK)
         tell_what_shows_through(call, &making.settings);
-    const bool unfinished = making.made && status != SANDLOT_OK;
+    const bool leaves = making.made && (making.rebased || status != SANDLOT_OK);
 
     layer_making_end(&making);
-    if (unfinished)
+    if (leaves)
         snapshots_sweep(client, call);
     return status;
 }
@@ -168,6 +168,7 @@ enum sandlot_status snapshot_of_fork(struct client *client, struct sandlot_call 
         basis->settings.network = making.network;
         making.network = NULL;
         basis->lock = take_fd(&making.layers_fd);
+        basis->leaves = making.rebased;
     }
     layer_making_end(&making);
     return status;

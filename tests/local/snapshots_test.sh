@@ -162,18 +162,27 @@ check "it is copied" lies_on "$id" 2
 copy=$(create --sandbox-snapshot-name turned)
 check "and has the same" is "$(box "$copy" 'cat d/f ~/open')" "$(printf 'one\nmore\nbegun')"
 end "$id" "$copy"
-id=$(create) || exit 2
-box "$id" 'echo 0 >generation; echo kept >first'
+mkdir -p "$scratch/deep/sub"
+echo gone >"$scratch/deep/gone"
+echo old >"$scratch/deep/sub/old"
+chmod -R go+rX "$scratch/deep"
+id=$(create --param "workspace=$scratch/deep") || exit 2
+box "$id" 'echo 0 >generation; echo kept >first; rm -r gone sub; mkdir sub; echo new >sub/new'
 failed=
-for ((i = 1; i <= 34; i++)); do
+for ((i = 1; i <= 36; i++)); do
     box "$id" "[ \$(cat generation) = $((i - 1)) ] && echo $i >generation && echo $i >only.$i && { [ $i = 1 ] || rm only.$((i - 1)); }" || failed="generation $i"
     turned_as "$id" deep || failed="snapshot $i: $(cat "$scratch/err")"
 done
 check "many snapshots of one box" is "$failed" ""
 copy=$(create --sandbox-snapshot-name deep)
-check "the last has what it ought to" is "$(box "$copy" 'cat generation first; ls | tr "\n" " "')" "$(printf '34\nkept\nfirst generation only.34 ')"
-check "the box too" is "$(box "$id" 'cat generation first; ls | tr "\n" " "')" "$(printf '34\nkept\nfirst generation only.34 ')"
-check "on no more layers than there may be" test "$(record "$id" layers | wc -w)" -le 32
+check "the last has what it ought to" is "$(box "$copy" 'cat generation first; ls | tr "\n" " "')" "$(printf '36\nkept\nfirst generation only.36 sub ')"
+check "the box too" is "$(box "$id" 'cat generation first; ls | tr "\n" " "')" "$(printf '36\nkept\nfirst generation only.36 sub ')"
+# The 33rd lays all together and the box on that: the next ones are layers upon it.
+check "on the layer that the 33rd made of all, and three more" lies_on "$id" 4
+named() { for layer in "$state"/layers/*; do grep -qs "${layer##*/}" "$state"/boxes/*/record "$state"/snapshots/* || return 1; done; }
+check "none of the others is left" until_true 10 named
+json "its changes are those to the folder" 0 '[.changes[].path] | sort == ["first","generation","gone","only.36","sub/new","sub/old"]' diff "$id"
+check "which is as it was" is "$(cd "$scratch/deep" && cat gone sub/old | tr '\n' ' ')" "gone old "
 end "$id" "$copy"
 "$SANDLOT" -q snapshots delete --sandbox local turned deep
 
