@@ -165,8 +165,8 @@ end "$id" "$copy"
 
 # ---- who has something open meanwhile ----
 id=$(create) || exit 2
-python=$(command -v python3)
-if [ -n "$python" ] && box "$id" "$python -c 'import mmap'" 2>/dev/null; then
+python=/usr/bin/python3
+if [ -x "$python" ] && box "$id" "$python -c 'import mmap'" 2>/dev/null; then
     box "$id" 'head -c 8192 /dev/zero >mapped'
     "$SANDLOT" -q exec --sandbox-id "$id" --detach -- "exec $python -c '
 import mmap, os, time
