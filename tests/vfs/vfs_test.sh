@@ -110,7 +110,12 @@ head -c 12000000 /dev/zero >"$scratch/big"
 # How many files and folders there are, once nothing runs in the box: then snapshots and forks copy nothing.
 is_idle() { ! pgrep -P "$(sed -n 's/^pid=//p' "$store/state/sandlot/local/boxes/$id/record")" >/dev/null; }
 entries() { find "$store" | wc -l; }
-few_more() { local now; now=$(entries) && [ "$now" -lt $((before + 250)) ] || { echo "# $before, then $now"; return 1; }; }
+few_more() {
+    local now
+    now=$(entries)
+    echo "# first $before, then $now"
+    [ "$now" -lt $((before + 250)) ]
+}
 run -q exec "${vfs[@]}" --sandbox-id "$id" -- "mkdir many; cd many; seq 1000 | split -l 1 -a 3 -; echo $marker >~/home"
 check "full: nothing runs" until_true 20 is_idle
 before=$(entries)
