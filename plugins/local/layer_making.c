@@ -321,11 +321,12 @@ static bool is_refusal(const struct received *reply)
     return failure.status == SANDLOT_UNSUPPORTED;
 }
 
-/* Has the keeper make what the box has written a part of the layer ID; *DONE: it has. */
-static enum sandlot_status turn_box(const struct layer_making *making, const char *id, bool *done)
+/* Has the keeper make what the box has written a part of the layer ID, or lay the box on that, as KIND says; *DONE: it
+ * has. */
+static enum sandlot_status turn_box(const struct layer_making *making, uint32_t kind, const char *id, bool *done)
 {
     struct received reply = {0};
-    enum sandlot_status status = ask(making, MESSAGE_TURN, id, &reply);
+    enum sandlot_status status = ask(making, kind, id, &reply);
 
     *done = false;
     if (status != SANDLOT_OK)
@@ -357,12 +358,15 @@ static enum sandlot_status fill_layer(struct layer_making *making, struct layer_
     if (making->chain.count < LAYERS_MOST && has_written(storage)) {
         if (write_size(layer, size) < 0)
             return fail_making(making);
-        status = turn_box(making, id, &done);
+        status = turn_box(making, MESSAGE_TURN, id, &done);
     }
     for (int place = 0; place < LAYER_ROOT && status == SANDLOT_OK && !done; place++)
         status = copy_place(making, copy, layer, storage, (enum layer_place)place);
     if (status == SANDLOT_OK && !done && write_size(layer, (struct size){copy->bytes, false}) < 0)
         status = fail_making(making);
+    /* What was laid together once need not be so again: the next ones are as cheap as the first. */
+    if (status == SANDLOT_OK && making->chain.count == LAYERS_MOST && making->root_chain.count == 0)
+        status = turn_box(making, MESSAGE_REBASE, id, &making->rebased);
     return status;
 }
 

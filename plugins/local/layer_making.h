@@ -19,6 +19,7 @@ struct layer_making {
     int layers_fd;                            /* the folder of layers, locked: nothing in it is removed */
     int snapshots_fd;                         /* the folder of snapshots, locked: one is made at a time */
     bool made;                                /* a layer was begun */
+    bool rebased;                             /* the box lies on it alone: it may need others no more */
     char layers[LAYERS_MOST * LAYER_ID_SIZE]; /* the chain with the one that was made */
     char root_layers[LAYERS_MOST * LAYER_ID_SIZE];
 };

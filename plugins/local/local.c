@@ -511,9 +511,11 @@ static enum sandlot_status local_fork(struct sandlot_call *call, void *provider,
 
     if (status == SANDLOT_OK)
         status = create_judged(local, call, &basis.settings, request, &sandbox);
+    const bool leaves = basis.leaves || status != SANDLOT_OK;
+
     snapshot_basis_clear(&basis);
     sandbox_free(sandbox);
-    if (status != SANDLOT_OK)
+    if (leaves)
         snapshots_sweep(&local->client, call);
     return status;
 }

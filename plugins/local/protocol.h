@@ -43,6 +43,8 @@ enum message_kind {
                          stays as STATE/rootfs/KEY; answered by MESSAGE_DONE */
     MESSAGE_VOLUMES,  /* answered by one MESSAGE_LISTED per volume, then MESSAGE_DONE */
     MESSAGE_DELETE_VOLUME, /* body: its name; answered by MESSAGE_DONE */
+    MESSAGE_REBASE, /* the same as MESSAGE_TURN, but the layer has everything already: what the box has written, and all
+                       that it lies on; the box then lies on that one alone */
     /* from the keeper */
     MESSAGE_CREATED = 16, /* body: the id */
     MESSAGE_LISTED,       /* body: a record text */
@@ -81,7 +83,7 @@ struct message {
     uint32_t build;  /* PROTOCOL_VERSION of the sender */
 };
 
-#define PROTOCOL_VERSION 8u
+#define PROTOCOL_VERSION 9u
 
 /* MESSAGE_RUN: then come the command, the working directory and the environment ("NAME=value" each), each ended by NUL.
  */

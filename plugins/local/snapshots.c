@@ -6,6 +6,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/snapshot_name.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,25 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { NAME_LONGEST = 64, SWEEP_LIMIT_MS = 5000 };
-
-static bool is_name(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const size_t length = strlen(name);
-
-    return length > 0 && length <= NAME_LONGEST && *name != '.' && strspn(name, letters) == length;
-}
-
-static enum sandlot_status check_name(struct sandlot_call *call, const char *name)
-{
-    return is_name(name)
-               ? SANDLOT_OK
-               : sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                              "\"%.80s\" is no name for a snapshot; take up to %d of the letters a-z, A-Z, 0-9, "
-                              "\".\", \"_\" and \"-\", the first no \".\"",
-                              name, NAME_LONGEST);
-}
+enum { SWEEP_LIMIT_MS = 5000 };
 
 void snapshot_basis_clear(struct snapshot_basis *basis)
 {
@@ -108,7 +91,7 @@ static enum sandlot_status write_snapshot(struct sandlot_call *call, const struc
 {
     AUTO_FREE char *text = write_basis(making);
     const int folder = making->snapshots_fd;
-    char temporary[NAME_LONGEST + 8];
+    char temporary[SNAPSHOT_NAME_LONGEST + 8];
 
     if (!text)
         return sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
@@ -147,7 +130,7 @@ enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *ca
                                   uint64_t limit)
 {
     struct layer_making making;
-    enum sandlot_status status = check_name(call, name);
+    enum sandlot_status status = snapshot_name_check(call, name);
 
     if (status != SANDLOT_OK)
         return status;
@@ -158,10 +141,10 @@ enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *ca
         status = write_snapshot(call, &making, name);
     if (status == SANDLOT_OK)
         tell_what_shows_through(call, &making.settings);
-    const bool unfinished = making.made && status != SANDLOT_OK;
+    const bool leaves = making.made && (making.rebased || status != SANDLOT_OK);
 
     layer_making_end(&making);
-    if (unfinished)
+    if (leaves)
         snapshots_sweep(client, call);
     return status;
 }
@@ -185,6 +168,7 @@ enum sandlot_status snapshot_of_fork(struct client *client, struct sandlot_call 
         basis->settings.network = making.network;
         making.network = NULL;
         basis->lock = take_fd(&making.layers_fd);
+        basis->leaves = making.rebased;
     }
     layer_making_end(&making);
     return status;
@@ -193,7 +177,7 @@ enum sandlot_status snapshot_of_fork(struct client *client, struct sandlot_call 
 enum sandlot_status snapshot_find(struct client *client, struct sandlot_call *call, const char *name,
                                   struct snapshot_basis *basis)
 {
-    enum sandlot_status status = check_name(call, name);
+    enum sandlot_status status = snapshot_name_check(call, name);
 
     *basis = (struct snapshot_basis){.lock = -1};
     if (status != SANDLOT_OK)
@@ -212,7 +196,7 @@ enum sandlot_status snapshot_find(struct client *client, struct sandlot_call *ca
 
 static int is_listed(const struct dirent *entry)
 {
-    return is_name(entry->d_name);
+    return snapshot_name_valid(entry->d_name);
 }
 
 /* What it has that no older snapshot has: its newest layer. */
@@ -264,9 +248,9 @@ enum sandlot_status snapshot_delete(struct client *client, struct sandlot_call *
 {
     enum sandlot_status status = SANDLOT_OK;
     const int state_fd = client_state(client, call, &status);
-    char path[NAME_LONGEST + 16];
+    char path[SNAPSHOT_NAME_LONGEST + 16];
 
-    if (state_fd < 0 || !is_name(name))
+    if (state_fd < 0 || !snapshot_name_valid(name))
         return status;
     snprintf(path, sizeof(path), SNAPSHOTS_FOLDER "/%s", name);
     if (unlinkat(state_fd, path, 0) == 0)

@@ -13,6 +13,7 @@
 struct snapshot_basis {
     struct settings settings; /* of the box that it is of; its strings belong to the basis */
     int lock;                 /* on the folder of the layers */
+    bool leaves;              /* there are layers that may not be needed any more */
 };
 
 /* Keeps box ID as NAME; all snapshots together take at most LIMIT bytes. */

@@ -1,5 +1,7 @@
 #include "grounds.h"
 
+#include "snapshots.h"
+
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 
@@ -12,7 +14,6 @@
 static void free_ground(struct ground *ground)
 {
     lower_close(&ground->lower);
-    free(ground->workspace);
     free(ground);
 }
 
@@ -25,40 +26,34 @@ void grounds_clear(struct vfs *vfs)
     vfs->grounds = NULL;
 }
 
-static struct ground *new_ground(const struct vfs *vfs, bool landlock, const char *workspace)
+static struct ground *new_ground(const struct vfs *vfs, bool landlock)
 {
     struct ground *ground = calloc(1, sizeof(*ground));
 
     if (!ground)
         return NULL;
     ground->landlock = landlock;
-    ground->workspace = workspace ? strdup(workspace) : NULL;
     snprintf(ground->size_mb, sizeof(ground->size_mb), "%" PRId64, vfs->parameters.size_mb);
     snprintf(ground->memory_mb, sizeof(ground->memory_mb), "%" PRId64, vfs->parameters.memory_mb);
     snprintf(ground->processes, sizeof(ground->processes), "%" PRId64, vfs->parameters.processes);
-    if (!workspace || ground->workspace)
-        return ground;
-    free(ground);
-    return NULL;
+    snprintf(ground->snapshots_mb, sizeof(ground->snapshots_mb), "%" PRId64, vfs->parameters.snapshots_mb);
+    return ground;
 }
 
-/* Only a full box has a file system of its own; the files of another lie in the store, which is in memory too. */
-static struct ground *open_ground(struct sandlot_call *call, struct vfs *vfs, bool landlock, const char *workspace,
+static struct ground *open_ground(struct sandlot_call *call, struct vfs *vfs, bool landlock,
                                   enum sandlot_status *status)
 {
-    struct ground *ground = new_ground(vfs, landlock, workspace);
+    struct ground *ground = new_ground(vfs, landlock);
 
     if (!ground) {
         *status = sandlot_fail(call, SANDLOT_INTERNAL, "out of memory");
         return NULL;
     }
-    const struct lower_parameter parameters[] = {{"workspace", ground->workspace},
-                                                 {"disk_mb", ground->size_mb},
-                                                 {"memory_mb", ground->memory_mb},
-                                                 {"processes", ground->processes},
-                                                 {"confinement", landlock ? "landlock" : "full"},
-                                                 {"storage", landlock ? "disk" : "memory"},
-                                                 {NULL, NULL}};
+    /* What it takes for the disk is the store, which is in memory. */
+    const struct lower_parameter parameters[] = {
+        {"disk_mb", ground->size_mb},           {"memory_mb", ground->memory_mb},
+        {"processes", ground->processes},       {"confinement", landlock ? "landlock" : "full"},
+        {"snapshots_mb", ground->snapshots_mb}, {NULL, NULL}};
 
     *status = lower_open(call, &ground->lower, vfs->parameters.local_library, vfs->store.state_home, parameters);
     if (*status == SANDLOT_OK)
@@ -67,24 +62,16 @@ static struct ground *open_ground(struct sandlot_call *call, struct vfs *vfs, bo
     return NULL;
 }
 
-static bool is_it(const struct ground *ground, bool landlock, const char *workspace)
-{
-    if (ground->landlock != landlock || !ground->workspace != !workspace)
-        return false;
-    return !workspace || strcmp(ground->workspace, workspace) == 0;
-}
-
-struct ground *ground_find(struct sandlot_call *call, struct vfs *vfs, bool landlock, const char *workspace,
-                           enum sandlot_status *status)
+struct ground *ground_find(struct sandlot_call *call, struct vfs *vfs, bool landlock, enum sandlot_status *status)
 {
     pthread_mutex_lock(&vfs->lock);
     struct ground *ground = vfs->grounds;
 
     *status = SANDLOT_OK;
-    while (ground && !is_it(ground, landlock, workspace))
+    while (ground && ground->landlock != landlock)
         ground = ground->next;
     if (!ground) {
-        ground = open_ground(call, vfs, landlock, workspace, status);
+        ground = open_ground(call, vfs, landlock, status);
         if (ground) {
             ground->next = vfs->grounds;
             vfs->grounds = ground;
@@ -111,7 +98,7 @@ struct making {
     struct attempt attempt; /* first: calls lead back to it */
     struct vfs *vfs;
     struct sandbox *sandbox;
-    struct box_note note;
+    bool landlock;
 };
 
 static void note_created(struct sandlot_call *call, const char *id, const char *working_dir)
@@ -122,40 +109,27 @@ static void note_created(struct sandlot_call *call, const char *id, const char *
 
     snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
     snprintf(sandbox->working_dir, sizeof(sandbox->working_dir), "%s", working_dir ? working_dir : "");
-    if (making->note.landlock)
+    if (making->landlock) {
         store_let_through(&making->vfs->store, sandbox->working_dir);
-    if (making->note.landlock || making->note.inode)
-        store_note(&making->vfs->store, id, &making->note);
+        store_note_landlock(&making->vfs->store, id);
+    }
     outer->host->created(outer, id, working_dir);
 }
 
-/* What is asked of local: all but the snapshot, which it gets as a workspace. */
-static struct sandlot_create without_snapshot(const struct sandlot_create *request)
-{
-    struct sandlot_create create = {0};
-    const size_t size = request->size < sizeof(create) ? request->size : sizeof(create);
-
-    memcpy(&create, request, size);
-    create.size = size;
-    create.snapshot = NULL;
-    return create;
-}
-
-/* *MADE: the host has heard of a box, so there must be no second one. */
+/* *SANDBOX has an id: the host has heard of a box, so there must be no second one. */
 static enum sandlot_status try_ground(struct sandlot_call *call, struct making *making, bool landlock,
-                                      const struct sandlot_create *request, const char *workspace)
+                                      const struct sandlot_create *request)
 {
-    const struct sandlot_create create = without_snapshot(request);
     enum sandlot_status status = SANDLOT_OK;
 
     attempt_begin(&making->attempt, call, 0);
     making->attempt.host.created = note_created;
-    making->note.landlock = landlock;
-    struct ground *ground = ground_find(&making->attempt.call, making->vfs, landlock, workspace, &status);
+    making->landlock = landlock;
+    struct ground *ground = ground_find(&making->attempt.call, making->vfs, landlock, &status);
 
     if (!ground)
         return status;
-    status = ground->lower.table->get_or_create(&making->attempt.call, ground->lower.instance, &create,
+    status = ground->lower.table->get_or_create(&making->attempt.call, ground->lower.instance, request,
                                                 &making->sandbox->box);
     if (status == SANDLOT_OK)
         making->sandbox->ground = ground;
@@ -163,16 +137,19 @@ static enum sandlot_status try_ground(struct sandlot_call *call, struct making *
 }
 
 enum sandlot_status ground_create(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
-                                  const char *workspace, uint64_t inode, struct sandbox *sandbox)
+                                  struct sandbox *sandbox)
 {
-    struct making making = {.vfs = vfs, .sandbox = sandbox, .note = {.inode = inode}};
+    struct making making = {.vfs = vfs, .sandbox = sandbox};
     const char *demanded = vfs->demanded;
     bool landlock = demanded ? strcmp(demanded, "landlock") == 0 : vfs->only_landlock;
-    enum sandlot_status status = try_ground(call, &making, landlock, request, workspace);
+
+    if (landlock && request->snapshot)
+        return snapshot_not_found(call, request->snapshot);
+    enum sandlot_status status = try_ground(call, &making, landlock, request);
 
     if (status == SANDLOT_DEPENDENCY_MISSING && !demanded && !landlock && !*sandbox->id) {
         call->host->log(call, SANDLOT_LOG_INFO, making.attempt.reason);
-        status = try_ground(call, &making, true, request, workspace);
+        status = try_ground(call, &making, true, request);
         vfs->only_landlock = status == SANDLOT_OK;
     }
     return status == SANDLOT_OK ? status : attempt_fail(&making.attempt, status);
@@ -185,7 +162,7 @@ enum sandlot_status ground_attach(struct sandlot_call *call, struct vfs *vfs, co
 {
     const struct sandlot_create request = {.size = sizeof(request), .sandbox_id = id};
     struct making making = {.vfs = vfs, .sandbox = sandbox};
-    enum sandlot_status status = try_ground(call, &making, false, &request, NULL);
+    enum sandlot_status status = try_ground(call, &making, false, &request);
 
     snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
     return status == SANDLOT_OK ? status : attempt_fail(&making.attempt, status);
@@ -196,7 +173,7 @@ enum sandlot_status ground_delete(struct sandlot_call *call, struct vfs *vfs, co
 {
     enum sandlot_status status = SANDLOT_OK;
 
-    if (!ground_find(call, vfs, false, NULL, &status))
+    if (!ground_find(call, vfs, false, &status))
         return status;
     for (struct ground *ground = first_ground(vfs); ground && status == SANDLOT_OK; ground = ground->next)
         status = ground->lower.table->delete_sandbox(call, ground->lower.instance, id);
@@ -219,7 +196,7 @@ static enum sandlot_status tell(const struct sandlot_listing *listing, const str
                                   .created_at_ms = box->created_at_ms,
                                   .run_label = box->run_label};
 
-    if (store_noted(&telling->vfs->store, box->id).landlock)
+    if (store_is_landlock(&telling->vfs->store, box->id))
         told.state = "landlock";
     return telling->listing->add(telling->listing, &told);
 }
@@ -229,7 +206,115 @@ enum sandlot_status ground_list(struct sandlot_call *call, struct vfs *vfs, cons
     struct telling telling = {listing, vfs};
     const struct sandlot_listing boxes = {.size = sizeof(boxes), .context = &telling, .add = tell};
     enum sandlot_status status = SANDLOT_OK;
-    struct ground *ground = ground_find(call, vfs, false, NULL, &status);
+    struct ground *ground = ground_find(call, vfs, false, &status);
 
     return ground ? ground->lower.table->list(call, ground->lower.instance, NULL, &boxes) : status;
+}
+
+/* ---- boxes without a view of their own ------------------------------------------------------------------------------
+ */
+
+struct noted {
+    char id[64];
+    bool lives;
+};
+
+struct sweep {
+    struct noted *boxes;
+    size_t count;
+    bool complete;
+};
+
+static bool collect(void *context, const char *id)
+{
+    struct sweep *sweep = context;
+    struct noted *grown = realloc(sweep->boxes, (sweep->count + 1) * sizeof(*grown));
+
+    sweep->complete = grown != NULL;
+    if (!grown)
+        return false;
+    sweep->boxes = grown;
+    grown[sweep->count].lives = false;
+    snprintf(grown[sweep->count++].id, sizeof(grown->id), "%s", id);
+    return true;
+}
+
+static enum sandlot_status mark(const struct sandlot_listing *listing, const struct sandlot_listed *box)
+{
+    struct sweep *sweep = listing->context;
+
+    for (size_t i = 0; i < sweep->count; i++)
+        if (strcmp(sweep->boxes[i].id, box->id) == 0)
+            sweep->boxes[i].lives = true;
+    return SANDLOT_OK;
+}
+
+/* First what is noted and then what lives: a box that is noted was there before it is looked for. */
+void ground_sweep(struct sandlot_call *call, struct vfs *vfs)
+{
+    struct sweep sweep = {.complete = true};
+    const struct sandlot_listing boxes = {.size = sizeof(boxes), .context = &sweep, .add = mark};
+    struct attempt attempt;
+
+    attempt_begin(&attempt, call, 0); /* what fails here is done by the next sweep */
+    store_each(&vfs->store, "landlock", collect, &sweep);
+    if (sweep.complete && sweep.count > 0 && ground_list(&attempt.call, vfs, &boxes) == SANDLOT_OK)
+        for (size_t i = 0; i < sweep.count; i++)
+            if (!sweep.boxes[i].lives)
+                store_forget(&vfs->store, sweep.boxes[i].id);
+    free(sweep.boxes);
+}
+
+/* ---- snapshots and forks --------------------------------------------------------------------------------------------
+ */
+
+enum sandlot_status ground_snapshot(struct sandlot_call *call, struct vfs *vfs, const char *id, const char *name,
+                                    const struct sandlot_sink *result)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    struct ground *ground = ground_find(call, vfs, false, &status);
+
+    return ground ? ground->lower.table->snapshot(call, ground->lower.instance, id, name, result) : status;
+}
+
+/* It tells how many mib it has kept. */
+static enum sandlot_status tell_snapshot(const struct sandlot_listing *listing, const struct sandlot_listed *snapshot)
+{
+    const struct sandlot_listing *outer = listing->context;
+    const char *size = strchr(snapshot->state, ',');
+    char state[64];
+
+    snprintf(state, sizeof(state), "in memory%s", size ? size : "");
+    const struct sandlot_listed told = {
+        .size = sizeof(told), .id = snapshot->id, .state = state, .created_at_ms = snapshot->created_at_ms};
+
+    return outer->add(outer, &told);
+}
+
+enum sandlot_status ground_list_snapshots(struct sandlot_call *call, struct vfs *vfs,
+                                          const struct sandlot_listing *listing)
+{
+    const struct sandlot_listing inner = {
+        .size = sizeof(inner), .context = (void *)(uintptr_t)listing, .add = tell_snapshot};
+    enum sandlot_status status = SANDLOT_OK;
+    struct ground *ground = ground_find(call, vfs, false, &status);
+
+    return ground ? ground->lower.table->list_snapshots(call, ground->lower.instance, NULL, &inner) : status;
+}
+
+enum sandlot_status ground_delete_snapshot(struct sandlot_call *call, struct vfs *vfs, const char *name)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    struct ground *ground = ground_find(call, vfs, false, &status);
+
+    return ground ? ground->lower.table->delete_snapshot(call, ground->lower.instance, name) : status;
+}
+
+enum sandlot_status ground_fork(struct sandlot_call *call, struct vfs *vfs, const char *id,
+                                const struct sandlot_create *request)
+{
+    enum sandlot_status status = SANDLOT_OK;
+    struct ground *ground = ground_find(call, vfs, false, &status);
+
+    return ground ? ground->lower.table->fork(call, ground->lower.instance, id, request) : status;
 }

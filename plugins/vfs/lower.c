@@ -55,8 +55,9 @@ static sandlot_entry entry_of(void *library)
 
 static bool fits(const struct sandlot_provider *table)
 {
-    return table->abi_major == SANDLOT_ABI_MAJOR && SANDLOT_HAS(table, terminal) && table->execute &&
-           table->open_root && table->list && table->open && table->parameter_count <= MOST_PARAMETERS;
+    return table->abi_major == SANDLOT_ABI_MAJOR && SANDLOT_HAS(table, fork) && table->execute && table->open_root &&
+           table->list && table->open && table->snapshot && table->list_snapshots && table->delete_snapshot &&
+           table->fork && table->parameter_count <= MOST_PARAMETERS;
 }
 
 static enum sandlot_status load(struct sandlot_call *call, struct lower *lower, const char *file)

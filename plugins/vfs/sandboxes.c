@@ -137,10 +137,11 @@ static enum sandlot_status write_files(struct sandlot_call *call, struct vfs *vf
 /* ---- creating and ending --------------------------------------------------------------------------------------------
  */
 
+/* The file system of the box, or its folder, gets a copy of SNAPSHOT, an open folder. */
 static enum sandlot_status copy_snapshot(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox,
-                                         const struct snapshot *snapshot)
+                                         int snapshot)
 {
-    const struct place from = {snapshot->lock, geteuid(), getegid()};
+    const struct place from = {snapshot, geteuid(), getegid()};
     struct place to;
     enum sandlot_status status = open_workspace(call, vfs, sandbox, &to);
     AUTO_CLOSE int fd = to.fd;
@@ -148,21 +149,39 @@ static enum sandlot_status copy_snapshot(struct sandlot_call *call, struct vfs *
     return status == SANDLOT_OK ? tree_copy(call, &from, &to) : status;
 }
 
+static struct sandlot_create without_snapshot(const struct sandlot_create *request)
+{
+    struct sandlot_create create = {0};
+    const size_t size = request->size < sizeof(create) ? request->size : sizeof(create);
+
+    memcpy(&create, request, size);
+    create.size = size;
+    create.snapshot = NULL;
+    return create;
+}
+
+static enum sandlot_status make_empty(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
+                                      struct sandbox *sandbox)
+{
+    if (!vfs->bare)
+        return ground_create(call, vfs, request, sandbox);
+    if (request->snapshot)
+        return snapshot_not_found(call, request->snapshot);
+    bare_sweep(vfs);
+    return bare_create(call, vfs, request, sandbox);
+}
+
 static enum sandlot_status make(struct sandlot_call *call, struct vfs *vfs, const struct sandlot_create *request,
                                 struct sandbox *sandbox)
 {
-    struct snapshot snapshot = {.lock = -1};
-    enum sandlot_status status =
-        request->snapshot ? snapshot_find(call, vfs, request->snapshot, &snapshot) : SANDLOT_OK;
-    AUTO_CLOSE int lock = snapshot.lock;
+    AUTO_CLOSE int copy = request->snapshot ? snapshot_open(vfs, request->snapshot) : -1;
 
-    if (status != SANDLOT_OK)
-        return status;
-    if (!vfs->bare)
-        return ground_create(call, vfs, request, lock >= 0 ? snapshot.path : NULL, snapshot.inode, sandbox);
-    bare_sweep(vfs);
-    status = bare_create(call, vfs, request, sandbox);
-    return status == SANDLOT_OK && lock >= 0 ? copy_snapshot(call, vfs, sandbox, &snapshot) : status;
+    if (copy < 0)
+        return make_empty(call, vfs, request, sandbox);
+    const struct sandlot_create empty = without_snapshot(request);
+    enum sandlot_status status = make_empty(call, vfs, &empty, sandbox);
+
+    return status == SANDLOT_OK ? copy_snapshot(call, vfs, sandbox, copy) : status;
 }
 
 static enum sandlot_status check_size(struct sandlot_call *call, const struct parameters *parameters)
@@ -250,8 +269,8 @@ enum sandlot_status sandboxes_delete(struct sandlot_call *call, void *provider, 
     else if (!vfs->bare)
         status = ground_delete(call, vfs, id);
     bare_end_leases(vfs, id);
-    if (status == SANDLOT_OK)
-        snapshot_sweep(call, vfs);
+    if (status == SANDLOT_OK && !vfs->bare)
+        ground_sweep(call, vfs);
     return status;
 }
 
@@ -334,10 +353,15 @@ static struct sandbox *files_of(struct sandlot_call *call, struct vfs *vfs, cons
     return sandbox;
 }
 
-enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                       const struct sandlot_sink *result)
+/* Is sandbox ID a full box? Those of local have layers, and need no copies. */
+static bool has_layers(const struct vfs *vfs, const char *id)
 {
-    struct vfs *vfs = provider;
+    return !vfs->bare && !is_bare(id) && !store_is_landlock(&vfs->store, id);
+}
+
+static enum sandlot_status copy_to_snapshot(struct sandlot_call *call, struct vfs *vfs, const char *id,
+                                            const char *name)
+{
     struct place place = {.fd = -1};
     enum sandlot_status status = SANDLOT_OK;
     struct sandbox *sandbox = files_of(call, vfs, id, &place, &status);
@@ -349,27 +373,49 @@ enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider
     return status;
 }
 
+enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
+                                       const struct sandlot_sink *result)
+{
+    struct vfs *vfs = provider;
+    enum sandlot_status status = open_store(call, vfs, true);
+    AUTO_CLOSE int copy = status == SANDLOT_OK ? snapshot_open(vfs, name) : -1;
+
+    if (copy >= 0)
+        return snapshot_exists(call, name);
+    if (status == SANDLOT_OK)
+        status =
+            has_layers(vfs, id) ? ground_snapshot(call, vfs, id, name, result) : copy_to_snapshot(call, vfs, id, name);
+    return status;
+}
+
 enum sandlot_status sandboxes_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
                                              const struct sandlot_listing *listing)
 {
+    struct vfs *vfs = provider;
     enum sandlot_status status = SANDLOT_OK;
 
     if (cursor)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is one page; leave the cursor out");
-    return has_store(call, provider, &status) ? snapshot_list(provider, listing) : status;
+    if (!has_store(call, vfs, &status))
+        return status;
+    status = snapshot_list(vfs, listing);
+    return status == SANDLOT_OK && !vfs->bare ? ground_list_snapshots(call, vfs, listing) : status;
 }
 
 enum sandlot_status sandboxes_delete_snapshot(struct sandlot_call *call, void *provider, const char *name)
 {
+    struct vfs *vfs = provider;
     enum sandlot_status status = SANDLOT_OK;
 
-    return has_store(call, provider, &status) ? snapshot_delete(call, provider, name) : status;
+    if (!has_store(call, vfs, &status))
+        return status;
+    status = snapshot_delete(call, vfs, name);
+    return status == SANDLOT_OK && !vfs->bare ? ground_delete_snapshot(call, vfs, name) : status;
 }
 
-enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, const char *id,
-                                   const struct sandlot_create *request)
+static enum sandlot_status copy_to_fork(struct sandlot_call *call, struct vfs *vfs, const char *id,
+                                        const struct sandlot_create *request)
 {
-    struct vfs *vfs = provider;
     struct place from = {.fd = -1};
     struct place to = {.fd = -1};
     enum sandlot_status status = SANDLOT_OK;
@@ -386,4 +432,15 @@ enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, co
     sandboxes_release(vfs, original);
     sandboxes_release(vfs, copy);
     return status;
+}
+
+enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, const char *id,
+                                   const struct sandlot_create *request)
+{
+    struct vfs *vfs = provider;
+    enum sandlot_status status = open_store(call, vfs, true);
+
+    if (status != SANDLOT_OK)
+        return status;
+    return has_layers(vfs, id) ? ground_fork(call, vfs, id, request) : copy_to_fork(call, vfs, id, request);
 }

@@ -1,85 +1,88 @@
 #include "snapshots.h"
 
-#include "grounds.h"
-
-#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/random.h>
+#include <sandlot/sdk/snapshot_name.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
-enum { NAME_LONGEST = 64 };
+enum { NUMBER_DIGITS = 16 };
 
-static bool is_name(const char *name)
+static int open_folder(int parent, const char *name)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const size_t length = strlen(name);
-
-    return length > 0 && length <= NAME_LONGEST && *name != '.' && strspn(name, letters) == length;
+    return parent < 0 ? -1 : openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static enum sandlot_status check_name(struct sandlot_call *call, const char *name)
+enum sandlot_status snapshot_not_found(struct sandlot_call *call, const char *name)
 {
-    return is_name(name)
-               ? SANDLOT_OK
-               : sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                              "\"%.80s\" is no name for a snapshot; take up to %d of the letters a-z, A-Z, 0-9, "
-                              "\".\", \"_\" and \"-\", the first no \".\"",
-                              name, NAME_LONGEST);
+    return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no snapshot \"%.64s\" in memory; make it first", name);
 }
 
-enum sandlot_status snapshot_find(struct sandlot_call *call, const struct vfs *vfs, const char *name,
-                                  struct snapshot *snapshot)
+enum sandlot_status snapshot_exists(struct sandlot_call *call, const char *name)
 {
-    enum sandlot_status status = check_name(call, name);
-    struct stat folder;
-
-    if (status != SANDLOT_OK)
-        return status;
-    snprintf(snapshot->path, sizeof(snapshot->path), "%s/snapshots/%s", vfs->store.path, name);
-    snapshot->lock = open(snapshot->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (snapshot->lock < 0 || flock(snapshot->lock, LOCK_SH | LOCK_NB) < 0 || fstat(snapshot->lock, &folder) < 0)
-        return sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no snapshot \"%.64s\" in memory; make it first", name);
-    snapshot->inode = folder.st_ino;
-    return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                        "there is a snapshot \"%.64s\" already; delete it, or take another name", name);
 }
 
-/* Names FOLDER of HIDDEN so, unless there is one. */
-static enum sandlot_status give_name(struct sandlot_call *call, int snapshots, const char *hidden, const char *name)
+int snapshot_open(const struct vfs *vfs, const char *name)
 {
-    if (renameat2(snapshots, hidden, snapshots, name, RENAME_NOREPLACE) == 0)
+    AUTO_CLOSE int snapshots = snapshot_name_valid(name) ? store_folder(&vfs->store, "snapshots") : -1;
+    AUTO_CLOSE int folder = open_folder(snapshots, name);
+
+    return folder >= 0 && flock(folder, LOCK_SH | LOCK_NB) == 0 ? take_fd(&folder) : -1;
+}
+
+/* What a killed process has left there; what is in use is locked. */
+static bool remove_left(void *context, const char *number)
+{
+    const struct vfs *vfs = context;
+    AUTO_CLOSE int moving = store_folder(&vfs->store, "moving");
+    AUTO_CLOSE int folder = open_folder(moving, number);
+
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
+        tree_remove(moving, number);
+    return true;
+}
+
+static void sweep(const struct vfs *vfs)
+{
+    store_each(&vfs->store, "moving", remove_left, (void *)(uintptr_t)vfs);
+}
+
+static enum sandlot_status give_name(struct sandlot_call *call, const struct vfs *vfs, int moving, const char *number,
+                                     const char *name)
+{
+    AUTO_CLOSE int snapshots = store_folder(&vfs->store, "snapshots");
+
+    if (renameat2(moving, number, snapshots, name, RENAME_NOREPLACE) == 0)
         return SANDLOT_OK;
-    if (errno == EEXIST)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "there is a snapshot \"%s\" already; delete it, or take another name", name);
-    return store_fail(call, "the snapshot cannot be kept");
+    return errno == EEXIST ? snapshot_exists(call, name) : store_fail(call, "the snapshot cannot be kept");
 }
 
 enum sandlot_status snapshot_make(struct sandlot_call *call, const struct vfs *vfs, const struct place *from,
                                   const char *name)
 {
-    AUTO_CLOSE int snapshots = store_folder(&vfs->store, "snapshots");
-    enum sandlot_status status = check_name(call, name);
-    char hidden[48] = ".";
+    AUTO_CLOSE int moving = store_folder(&vfs->store, "moving");
+    enum sandlot_status status = snapshot_name_check(call, name);
+    char number[NUMBER_DIGITS + 1];
 
     if (status != SANDLOT_OK)
         return status;
-    random_digits(hidden + 1, 16);
-    if (snapshots < 0 || mkdirat(snapshots, hidden, 0755) < 0)
+    random_digits(number, NUMBER_DIGITS);
+    if (moving < 0 || mkdirat(moving, number, 0755) < 0)
         return store_fail(call, "the snapshot cannot be kept");
-    AUTO_CLOSE int folder = openat(snapshots, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int folder = open_folder(moving, number);
     const struct place to = {folder, geteuid(), getegid()};
 
-    status = folder < 0 ? store_fail(call, "the snapshot cannot be kept") : tree_copy(call, from, &to);
+    status = folder < 0 || flock(folder, LOCK_SH | LOCK_NB) < 0 ? store_fail(call, "the snapshot cannot be kept")
+                                                                : tree_copy(call, from, &to);
     if (status == SANDLOT_OK)
-        status = give_name(call, snapshots, hidden, name);
+        status = give_name(call, vfs, moving, number, name);
     if (status != SANDLOT_OK)
-        tree_remove(snapshots, hidden);
+        tree_remove(moving, number);
     return status;
 }
 
@@ -115,94 +118,23 @@ enum sandlot_status snapshot_list(const struct vfs *vfs, const struct sandlot_li
     return all.status;
 }
 
-/* Takes its name from it. What nobody stands on goes with the sweep that follows. */
-enum sandlot_status snapshot_delete(struct sandlot_call *call, struct vfs *vfs, const char *name)
+/* Takes its name from it first, so that nobody finds half of one. */
+enum sandlot_status snapshot_delete(struct sandlot_call *call, const struct vfs *vfs, const char *name)
 {
     AUTO_CLOSE int snapshots = store_folder(&vfs->store, "snapshots");
-    AUTO_CLOSE int gone = store_folder(&vfs->store, "gone");
-    struct stat folder;
-    char number[24];
+    AUTO_CLOSE int moving = store_folder(&vfs->store, "moving");
+    AUTO_CLOSE int folder = snapshot_name_valid(name) ? open_folder(snapshots, name) : -1;
+    char number[NUMBER_DIGITS + 1];
 
-    if (!is_name(name))
+    if (folder < 0)
         return SANDLOT_OK;
-    if (snapshots < 0 || fstatat(snapshots, name, &folder, AT_SYMLINK_NOFOLLOW) < 0)
-        return snapshots >= 0 && errno == ENOENT ? SANDLOT_OK : store_fail(call, "the snapshot cannot be deleted");
-    snprintf(number, sizeof(number), "%llu", (unsigned long long)folder.st_ino);
-    if (gone < 0 || (renameat(snapshots, name, gone, number) < 0 && errno != ENOENT))
+    if (flock(folder, LOCK_EX | LOCK_NB) < 0)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "the snapshot \"%.64s\" is just being made, or copied for a sandbox; try again", name);
+    random_digits(number, NUMBER_DIGITS);
+    if (renameat(snapshots, name, moving, number) < 0)
         return store_fail(call, "the snapshot cannot be deleted");
-    snapshot_sweep(call, vfs);
+    close(take_fd(&folder));
+    sweep(vfs);
     return SANDLOT_OK;
-}
-
-/* ---- what nobody stands on ------------------------------------------------------------------------------------------
- */
-
-struct noted {
-    char id[64];
-    uint64_t inode;
-    bool lives;
-};
-
-struct sweep {
-    struct vfs *vfs;
-    struct noted *boxes;
-    size_t count;
-    bool complete;
-};
-
-static bool collect(void *context, const char *id)
-{
-    struct sweep *sweep = context;
-    struct noted *grown = realloc(sweep->boxes, (sweep->count + 1) * sizeof(*grown));
-
-    sweep->complete = grown != NULL;
-    if (!grown)
-        return false;
-    sweep->boxes = grown;
-    grown[sweep->count] = (struct noted){.inode = store_noted(&sweep->vfs->store, id).inode};
-    snprintf(grown[sweep->count++].id, sizeof(grown->id), "%s", id);
-    return true;
-}
-
-static enum sandlot_status mark(const struct sandlot_listing *listing, const struct sandlot_listed *box)
-{
-    struct sweep *sweep = listing->context;
-
-    for (size_t i = 0; i < sweep->count; i++)
-        if (strcmp(sweep->boxes[i].id, box->id) == 0)
-            sweep->boxes[i].lives = true;
-    return SANDLOT_OK;
-}
-
-static bool remove_unused(void *context, const char *number)
-{
-    const struct sweep *sweep = context;
-    AUTO_CLOSE int gone = store_folder(&sweep->vfs->store, "gone");
-    AUTO_CLOSE int folder = gone < 0 ? -1 : openat(gone, number, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const uint64_t inode = strtoull(number, NULL, 10);
-    bool used = folder < 0 || flock(folder, LOCK_EX | LOCK_NB) < 0;
-
-    for (size_t i = 0; i < sweep->count && !used; i++)
-        used = sweep->boxes[i].lives && sweep->boxes[i].inode == inode;
-    if (!used)
-        tree_remove(gone, number);
-    return true;
-}
-
-/* First what is noted and then what lives: a box that is noted was there before it is looked for. */
-void snapshot_sweep(struct sandlot_call *call, struct vfs *vfs)
-{
-    struct sweep sweep = {.vfs = vfs, .complete = true};
-    const struct sandlot_listing boxes = {.size = sizeof(boxes), .context = &sweep, .add = mark};
-    struct attempt attempt;
-
-    attempt_begin(&attempt, call, 0); /* what fails here is done by the next sweep */
-    store_each(&vfs->store, "boxes", collect, &sweep);
-    if (sweep.complete && (vfs->bare || ground_list(&attempt.call, vfs, &boxes) == SANDLOT_OK)) {
-        for (size_t i = 0; i < sweep.count; i++)
-            if (!sweep.boxes[i].lives)
-                store_forget(&vfs->store, sweep.boxes[i].id);
-        store_each(&vfs->store, "gone", remove_unused, &sweep);
-    }
-    free(sweep.boxes);
 }

@@ -119,35 +119,22 @@ int store_folder(const struct store *store, const char *path)
     return openat(store->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-bool store_note(const struct store *store, const char *id, const struct box_note *note)
+void store_note_landlock(const struct store *store, const char *id)
 {
-    AUTO_CLOSE int boxes = store_folder(store, "boxes");
-    char text[64];
-
-    snprintf(text, sizeof(text), "%s:%" PRIu64, note->landlock ? "landlock" : "full", note->inode);
-    return boxes >= 0 && symlinkat(text, boxes, id) == 0;
+    AUTO_CLOSE int boxes = store_folder(store, "landlock");
+    AUTO_CLOSE int note = boxes < 0 ? -1 : openat(boxes, id, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-struct box_note store_noted(const struct store *store, const char *id)
+bool store_is_landlock(const struct store *store, const char *id)
 {
-    AUTO_CLOSE int boxes = store_folder(store, "boxes");
-    struct box_note note = {0};
-    char text[64];
-    ssize_t length = boxes < 0 ? -1 : readlinkat(boxes, id, text, sizeof(text) - 1);
+    AUTO_CLOSE int boxes = store_folder(store, "landlock");
 
-    if (length <= 0)
-        return note;
-    text[length] = '\0';
-    note.landlock = *text == 'l';
-    const char *colon = strchr(text, ':');
-
-    note.inode = colon ? strtoull(colon + 1, NULL, 10) : 0;
-    return note;
+    return boxes >= 0 && faccessat(boxes, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 void store_forget(const struct store *store, const char *id)
 {
-    AUTO_CLOSE int boxes = store_folder(store, "boxes");
+    AUTO_CLOSE int boxes = store_folder(store, "landlock");
 
     if (boxes >= 0)
         unlinkat(boxes, id, 0);

@@ -4,9 +4,9 @@
  *
  *   state/           the state folder of the provider local, for the boxes of vfs alone
  *   bare/ID/         sandboxes without walls: bare.h
- *   snapshots/NAME/  the files of a snapshot
- *   gone/INODE/      of one that was deleted, and that boxes still stand on
- *   boxes/ID         a link that leads nowhere: how box ID is confined, and the inode of the snapshot it stands on
+ *   snapshots/NAME/  the files of a snapshot of a sandbox without a full box; others are in state/
+ *   moving/NUMBER/   what is becoming one, or is being removed
+ *   landlock/ID      an empty file: box ID has no view of its own
  */
 #ifndef VFS_STORE_H
 #define VFS_STORE_H
@@ -30,13 +30,9 @@ void store_let_through(const struct store *store, const char *folder);
 /* The folder PATH of the store, made if need be; -1 with errno. To be closed. */
 int store_folder(const struct store *store, const char *path);
 
-/* What is noted of box ID. INODE 0: it stands on no snapshot. */
-struct box_note {
-    bool landlock;
-    uint64_t inode;
-};
-bool store_note(const struct store *store, const char *id, const struct box_note *note);
-struct box_note store_noted(const struct store *store, const char *id);
+/* Notes that box ID has no view of its own. */
+void store_note_landlock(const struct store *store, const char *id);
+bool store_is_landlock(const struct store *store, const char *id);
 void store_forget(const struct store *store, const char *id);
 
 /* Calls VISIT with each name in the folder PATH of the store until it returns false. */

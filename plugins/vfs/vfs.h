@@ -9,15 +9,15 @@
 #include <pthread.h>
 #include <sandlot/provider.h>
 
-/* One way to make boxes: how they are confined, and which snapshot they stand on. */
+/* One way to make boxes. */
 struct ground {
     struct ground *next;
     struct lower lower;
     bool landlock;
-    char *workspace; /* folder of the snapshot, NULL: none */
     char size_mb[24];
     char memory_mb[24];
     char processes[24];
+    char snapshots_mb[24];
 };
 
 struct vfs {

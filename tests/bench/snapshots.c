@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -33,19 +34,18 @@ static void once_life(void *context)
 /* A box, what is written in it before each turn, and what a turn has made of it. */
 struct original {
     struct sandlot *sandlot;
+    struct sandlot_target target;
     struct sandlot_session *session;
     const char *change;
     char *fork;
 };
-
-static const struct sandlot_target target = {.size = sizeof(target), .provider = "local"};
 
 static void change(void *context)
 {
     struct original *original = context;
     struct sandlot_error error = {0};
 
-    if (original->fork && sandlot_delete(original->sandlot, &target, original->fork, &error) < 0)
+    if (original->fork && sandlot_delete(original->sandlot, &original->target, original->fork, &error) < 0)
         give_up("delete: %s", error.message);
     free(original->fork);
     original->fork = NULL;
@@ -59,8 +59,8 @@ static void once_snapshot(void *context)
     struct sandlot_error error = {0};
     char *use = NULL;
 
-    if (sandlot_snapshot(original->sandlot, &target, sandlot_session_id(original->session), NAME, true, &use, &error) <
-        0)
+    if (sandlot_snapshot(original->sandlot, &original->target, sandlot_session_id(original->session), NAME, true, &use,
+                         &error) < 0)
         give_up("snapshot: %s", error.message);
     free(use);
 }
@@ -70,7 +70,8 @@ static void once_fork(void *context)
     struct original *original = context;
     struct sandlot_error error = {0};
 
-    if (sandlot_fork(original->sandlot, &target, sandlot_session_id(original->session), &original->fork, &error) < 0)
+    if (sandlot_fork(original->sandlot, &original->target, sandlot_session_id(original->session), &original->fork,
+                     &error) < 0)
         give_up("fork: %s", error.message);
 }
 
@@ -81,10 +82,12 @@ static void once_copy(void *context)
     in_box(original->session, "cp --reflink=never large copy");
 }
 
-static struct original begin(const struct bench *bench, const char *change)
+static struct original begin(const struct bench *bench, const char *provider, const char *change)
 {
-    return (struct original){
-        .sandlot = bench->sandlot, .session = open_box(bench->sandlot, "local", NULL), .change = change};
+    return (struct original){.sandlot = bench->sandlot,
+                             .target = {.size = sizeof(struct sandlot_target), .provider = provider},
+                             .session = open_box(bench->sandlot, provider, NULL),
+                             .change = change};
 }
 
 static void end(struct original *original)
@@ -106,24 +109,27 @@ static void compare_lives(const struct bench *bench)
 }
 
 /* Each turn with 20,000 files that are in no layer yet. */
-static void compare_forks(const struct bench *bench)
+static void compare_forks(const struct bench *bench, const char *provider)
 {
-    struct original empty = begin(bench, "true");
-    struct original full = begin(bench, MANY);
+    struct original empty = begin(bench, provider, "true");
+    struct original full = begin(bench, provider, MANY);
     struct contender turns[] = {{.once = once_fork, .context = &full, .prepare = change},
                                 {.once = once_fork, .context = &empty, .prepare = change}};
+    char name[96];
 
     compete(turns, 2, FORKS);
-    row("fork of a box that has written 20,000 files", turns[0].median_us / 1e3, 5, "ms", "with its answer");
-    row("the same / fork of an empty box", turns[0].median_us / turns[1].median_us, 2, "x", "%.2f ms and %.2f ms",
-        turns[0].median_us / 1e3, turns[1].median_us / 1e3);
+    snprintf(name, sizeof(name), "%s: fork of a box that has written 20,000 files", provider);
+    row(name, turns[0].median_us / 1e3, 5, "ms", "with its answer");
+    snprintf(name, sizeof(name), "%s: the same / fork of an empty box", provider);
+    row(name, turns[0].median_us / turns[1].median_us, 2, "x", "%.2f ms and %.2f ms", turns[0].median_us / 1e3,
+        turns[1].median_us / 1e3);
     end(&full);
     end(&empty);
 }
 
 static void compare_large(const struct bench *bench)
 {
-    struct original original = begin(bench, "rm -f copy large && head -c 1G /dev/zero >large");
+    struct original original = begin(bench, "local", "rm -f copy large && head -c 1G /dev/zero >large");
     struct contender turns[] = {{.once = once_copy, .context = &original, .prepare = change},
                                 {.once = once_snapshot, .context = &original, .prepare = change}};
 
@@ -135,14 +141,16 @@ static void compare_large(const struct bench *bench)
 
 void bench_snapshots(const struct bench *bench)
 {
-    struct original original = begin(bench, MANY);
+    struct original original = begin(bench, "local", MANY);
+    const struct sandlot_target target = original.target;
     struct sandlot_error error = {0};
 
     change(&original);
     once_snapshot(&original);
     compare_lives(bench);
     end(&original);
-    compare_forks(bench);
+    compare_forks(bench, "local");
+    compare_forks(bench, "vfs");
     compare_large(bench);
     if (sandlot_delete_snapshot(bench->sandlot, &target, NAME, &error) < 0)
         give_up("delete: %s", error.message);

@@ -2,7 +2,8 @@
  * without CALL... -- PROGRAM ARGUMENT...: runs PROGRAM where the kernel does not have these system calls (ENOSYS), as
  * an old one, an emulator or a debugging tool would. CALL: landlock, pidfd_open; or user_namespaces, which are refused
  * as the filter of a container engine does it; network_namespaces, of which unshare(2) makes no more (ENOSPC);
- * rtnetlink, of which the kernel has none (EPROTONOSUPPORT).
+ * rtnetlink, of which the kernel has none (EPROTONOSUPPORT); mounts_beneath, the flag of move_mount(2) of Linux 6.5
+ * (EINVAL).
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -84,6 +85,22 @@ static int take_rtnetlink(void)
     return install(&filter);
 }
 
+static int take_mounts_beneath(void)
+{
+    enum { BENEATH = 0x200 }; /* MOVE_MOUNT_BENEATH, which the headers may lack as well */
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_move_mount, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, BENEATH, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    return install(&filter);
+}
+
 static int take_away(long call)
 {
     struct sock_filter code[] = {
@@ -104,7 +121,8 @@ static int take(const char *word)
         int (*take)(void);
     } others[] = {{"user_namespaces", take_user_namespaces},
                   {"network_namespaces", take_network_namespaces},
-                  {"rtnetlink", take_rtnetlink}};
+                  {"rtnetlink", take_rtnetlink},
+                  {"mounts_beneath", take_mounts_beneath}};
 
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (strcmp(word, others[i].word) == 0)

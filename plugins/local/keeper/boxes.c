@@ -668,8 +668,28 @@ static char *record_with(const struct box *box, int folder_fd, const char *layer
     return NULL;
 }
 
+/* The box has left its layers, and no longer needs what it had written itself. */
+static void leave_layers(const struct keeper *keeper, struct box *box, int storage)
+{
+    char name[TURN_NAME_SIZE];
+
+    box->layer_count = 0;
+    for (size_t i = 0; i < KEPT_PLACES; i++) {
+        turn_left_name(name, i);
+        state_discard(&keeper->state, storage, name);
+    }
+}
+
+/* Does "/" lie on layers? It would go on to need them. */
+static bool has_root_layers(const char *record)
+{
+    AUTO_FREE char *root_layers = fields_get(record, "root_layers");
+
+    return root_layers && *root_layers;
+}
+
 /* LAYERS: what the box lies on then, which is taken over. */
-static enum turn_result turn(struct keeper *keeper, struct box *box, const char *id, char *layers)
+static enum turn_result turn(struct keeper *keeper, struct box *box, const char *id, char *layers, bool rebase)
 {
     AUTO_FREE char *taken = layers;
     AUTO_CLOSE int folder = openat(keeper->state.boxes_fd, box->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -684,10 +704,12 @@ static enum turn_result turn(struct keeper *keeper, struct box *box, const char 
                         .layer_count = box->layer_count,
                         .storage_fd = storage,
                         .layer_fd = layer,
-                        .folder_fd = folder};
+                        .folder_fd = folder,
+                        .rebase = rebase};
 
     /* Written before, because it must not fail once the box is turned. */
-    if (storage < 0 || layer < 0 || !record || state_write(folder, TURN_RECORD, record) < 0)
+    if (storage < 0 || layer < 0 || !record || (rebase && has_root_layers(record)) ||
+        state_write(folder, TURN_RECORD, record) < 0)
         return TURN_NOT;
     const enum turn_result result = turn_make(&turn);
 
@@ -698,19 +720,22 @@ static enum turn_result turn(struct keeper *keeper, struct box *box, const char 
     free(box->layers);
     box->layers = taken;
     taken = NULL;
+    if (rebase)
+        leave_layers(keeper, box, storage);
     guard_forget(box->guarded);
     return result;
 }
 
-enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id)
+enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id, bool rebase)
 {
+    const char *older = box->layers && !rebase ? box->layers : "";
     struct layer_chain chain;
     char *layers = NULL;
 
-    if (!layer_id_valid(id) || !layer_chain_read(box->layers, &chain) || chain.count == LAYERS_MOST ||
-        asprintf(&layers, "%s%s%s", id, box->layers ? " " : "", box->layers ? box->layers : "") < 0)
+    if (!layer_id_valid(id) || !layer_chain_read(older, &chain) || chain.count == LAYERS_MOST ||
+        asprintf(&layers, "%s%s%s", id, *older ? " " : "", older) < 0)
         return TURN_NOT;
-    const enum turn_result result = turn(keeper, box, id, layers);
+    const enum turn_result result = turn(keeper, box, id, layers, rebase);
 
     if (result == TURN_BROKEN)
         boxes_end(box, "its files could not be kept for a snapshot, which broke it; the machine is short of memory");

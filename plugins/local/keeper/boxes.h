@@ -39,7 +39,7 @@ struct box {
     gid_t host_gid;
     uid_t inside_id;    /* who its user is in it */
     struct kept kept;   /* for turning what it writes into layers, */
-    size_t layer_count; /* of which it began with so many */
+    size_t layer_count; /* of which it began with so many, if it still lies on them */
     struct guarded *guarded;
     struct box_volume volumes[VOLUMES_MOST];
     size_t volume_count;
@@ -87,8 +87,9 @@ const struct box *boxes_with_volume(const struct keeper *keeper, const char *nam
  * later; NULL: nobody will. */
 void boxes_end(struct box *box, const char *reason);
 
-/* Makes what BOX, which stands still, has written a part of the layer ID, which it then lies on. */
-enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id);
+/* Makes what BOX, which stands still, has written a part of the layer ID, which it then lies on; REBASE: on that alone,
+ * which has all of it already. */
+enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id, bool rebase);
 
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
 void boxes_bury(struct keeper *keeper, struct box *box);

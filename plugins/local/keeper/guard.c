@@ -53,8 +53,9 @@ struct guarded {
     int gauges[BOX_GAUGES]; /* among the descriptors of the other threads; -1: none */
     int64_t next_memory_ms;
     enum guard_verdict verdict;
-    bool busy;    /* the thread looks at it without holding the lock */
-    bool removed; /* to be freed once it is not busy */
+    bool busy;      /* the thread looks at it without holding the lock */
+    bool removed;   /* to be freed once it is not busy */
+    bool forgotten; /* what is found by the look under way no longer counts */
     size_t watched_count;
     struct watched watched[]; /* first its storage */
 };
@@ -256,6 +257,14 @@ static enum guard_verdict look(struct guarded *guarded, const struct usage *now_
     return look_at_memory(guarded);
 }
 
+static void forget(struct guarded *guarded, const struct usage *now_free)
+{
+    guarded->watched[0].used = (struct usage){0, 0};
+    guarded->watched[0].free_then = *now_free;
+    guarded->verdict = GUARD_FINE;
+    guarded->forgotten = false;
+}
+
 /* Looks at all boxes once. Called with the lock held, and lets go of it during each look. */
 static void look_at_all(const struct usage *now_free)
 {
@@ -271,7 +280,9 @@ static void look_at_all(const struct usage *now_free)
         pthread_mutex_lock(&guard.lock);
         guarded->busy = false;
         guarded->verdict = verdict;
-        found = found || verdict != GUARD_FINE;
+        if (guarded->forgotten)
+            forget(guarded, now_free);
+        found = found || guarded->verdict != GUARD_FINE;
     }
     if (found && write(guard.wake_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0)
         return; /* the counter is full: the other thread is awake */
@@ -416,10 +427,10 @@ void guard_forget(struct guarded *guarded)
     const struct usage now_free = free_now();
 
     pthread_mutex_lock(&guard.lock);
-    if (!guarded->busy) { /* else what is found now is what the next look corrects */
-        guarded->watched[0].used = (struct usage){0, 0};
-        guarded->watched[0].free_then = now_free;
-    }
+    if (guarded->busy)
+        guarded->forgotten = true;
+    else
+        forget(guarded, &now_free);
     pthread_mutex_unlock(&guard.lock);
 }
 

@@ -165,10 +165,10 @@ static void hold_box(const struct keeper *keeper, struct connection *connection,
     }
 }
 
-static void turn_box(struct keeper *keeper, const struct connection *connection, const char *id)
+static void turn_box(struct keeper *keeper, const struct connection *connection, const char *id, bool rebase)
 {
     const enum turn_result result =
-        connection->held && connection->hold.idle ? boxes_turn(keeper, connection->held, id) : TURN_NOT;
+        connection->held && connection->hold.idle ? boxes_turn(keeper, connection->held, id, rebase) : TURN_NOT;
 
     if (result == TURN_DONE)
         answer(connection, MESSAGE_DONE, NULL, 0);
@@ -357,7 +357,8 @@ static void handle(struct keeper *keeper, struct connection *connection, struct 
         hold_box(keeper, connection, message->body);
         break;
     case MESSAGE_TURN:
-        turn_box(keeper, connection, message->body);
+    case MESSAGE_REBASE:
+        turn_box(keeper, connection, message->body, message->header.kind == MESSAGE_REBASE);
         break;
     case MESSAGE_RELEASE:
         release_box(connection);

@@ -23,7 +23,7 @@
 #define MOVE_MOUNT_BENEATH 0x00000200 /* since Linux 6.5 */
 #endif
 
-enum { WORK_LIMIT_MS = 10000, NAME_SIZE = 48, ATTRIBUTES = 4096 };
+enum { WORK_LIMIT_MS = 10000, ATTRIBUTES = 4096 };
 
 /* What one place is turned with, in the child. */
 struct place {
@@ -43,20 +43,40 @@ struct outcome {
 
 /* ---- names in the storage ---- */
 
-static void next_name(char name[NAME_SIZE], size_t place)
+static void next_name(char name[TURN_NAME_SIZE], size_t place)
 {
-    snprintf(name, NAME_SIZE, "next-%s", layer_places[place]);
+    snprintf(name, TURN_NAME_SIZE, "next-%s", layer_places[place]);
 }
 
-static void work_name(char name[NAME_SIZE], const struct kept *kept, size_t place)
+void turn_left_name(char name[TURN_NAME_SIZE], size_t place)
 {
-    snprintf(name, NAME_SIZE, "work-%u-%s", kept->tries, layer_places[place]);
+    next_name(name, place); /* the two have changed places */
+}
+
+static void whole_name(char name[TURN_NAME_SIZE], size_t place)
+{
+    snprintf(name, TURN_NAME_SIZE, "whole-%s", layer_places[place]);
+}
+
+/* What comes to lie right below the new upper folder: the old one, or all of the layer, which is lent to the storage.
+ */
+static void below_name(char name[TURN_NAME_SIZE], const struct turn *turn, size_t place)
+{
+    if (turn->rebase)
+        whole_name(name, place);
+    else
+        snprintf(name, TURN_NAME_SIZE, "%s", layer_places[place]);
+}
+
+static void work_name(char name[TURN_NAME_SIZE], const struct kept *kept, size_t place)
+{
+    snprintf(name, TURN_NAME_SIZE, "work-%u-%s", kept->tries, layer_places[place]);
 }
 
 /* Where a folder that the box has turned into a part of its NUMBER-th layer stays mounted. */
-static void own_name(char name[NAME_SIZE], unsigned number, size_t place)
+static void own_name(char name[TURN_NAME_SIZE], unsigned number, size_t place)
 {
-    snprintf(name, NAME_SIZE, "own-%u-%s", number, layer_places[place]);
+    snprintf(name, TURN_NAME_SIZE, "own-%u-%s", number, layer_places[place]);
 }
 
 /* ---- in the child ---- */
@@ -107,16 +127,13 @@ static int add_lower(const struct turn *turn, struct lowers *lowers, const char 
     return 0;
 }
 
-/* What the new overlay of PLACE lies over, from the folder that was the upper one down. */
-static int find_lowers(const struct turn *turn, size_t place, struct lowers *lowers)
+/* What the box has turned itself, and then what it began with. */
+static int add_layers(const struct turn *turn, size_t place, struct lowers *lowers)
 {
     const struct kept *kept = turn->kept;
-    char name[NAME_SIZE];
+    char name[TURN_NAME_SIZE];
 
-    lowers->count = 0;
-    if (add_lower(turn, lowers, layer_places[place]) < 0)
-        return -1;
-    for (unsigned number = kept->turned; number > 0; number--) {
+    for (unsigned number = kept->turned; number > kept->base; number--) {
         own_name(name, number, place);
         if (faccessat(kept->fds[KEPT_STORAGE], name, F_OK, 0) == 0 && add_lower(turn, lowers, name) < 0)
             return -1;
@@ -128,7 +145,19 @@ static int find_lowers(const struct turn *turn, size_t place, struct lowers *low
         if (add_lower(turn, lowers, name) < 0)
             return -1;
     }
-    if (place == LAYER_WORKSPACE && faccessat(kept->fds[KEPT_STORAGE], KEPT_SEED, F_OK, 0) == 0)
+    return 0;
+}
+
+/* What the new overlay of PLACE lies over, from the uppermost down. */
+static int find_lowers(const struct turn *turn, size_t place, struct lowers *lowers)
+{
+    char name[TURN_NAME_SIZE];
+
+    lowers->count = 0;
+    below_name(name, turn, place);
+    if (add_lower(turn, lowers, name) < 0 || (!turn->rebase && add_layers(turn, place, lowers) < 0))
+        return -1;
+    if (place == LAYER_WORKSPACE && faccessat(turn->kept->fds[KEPT_STORAGE], KEPT_SEED, F_OK, 0) == 0)
         return add_lower(turn, lowers, KEPT_SEED);
     return 0;
 }
@@ -136,8 +165,8 @@ static int find_lowers(const struct turn *turn, size_t place, struct lowers *low
 static int make_overlay(const struct turn *turn, struct place *place)
 {
     struct lowers lowers;
-    char upper[NAME_SIZE];
-    char work[NAME_SIZE];
+    char upper[TURN_NAME_SIZE];
+    char work[TURN_NAME_SIZE];
 
     next_name(upper, place->which);
     work_name(work, turn->kept, place->which);
@@ -147,15 +176,17 @@ static int make_overlay(const struct turn *turn, struct place *place)
     return place->overlay < 0 ? -1 : 0;
 }
 
-/* Mounts the old upper folder where the next turn finds it: its name will lead out of the storage. */
-static int bind_old(const struct turn *turn, struct place *place)
+/* Mounts what is below now where the next turn finds it: its name will lead out of the storage. */
+static int bind_below(const struct turn *turn, struct place *place)
 {
     const int storage = turn->kept->fds[KEPT_STORAGE];
     struct mount_attr change = {.attr_set = MOUNT_HARMLESS | MOUNT_ATTR_RDONLY};
-    char name[NAME_SIZE];
+    char name[TURN_NAME_SIZE];
+
+    below_name(name, turn, place->which);
+    AUTO_CLOSE int tree = open_tree(storage, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
     own_name(name, turn->kept->turned + 1, place->which);
-    AUTO_CLOSE int tree = open_tree(storage, layer_places[place->which], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     AUTO_CLOSE int target = openat(storage, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     place->bound = tree >= 0 && target >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH, &change, sizeof(change)) == 0 &&
@@ -163,16 +194,38 @@ static int bind_old(const struct turn *turn, struct place *place)
     return place->bound ? 0 : -1;
 }
 
+static void unmount(const struct turn *turn, const char *name)
+{
+    char path[TURN_NAME_SIZE + 16];
+
+    snprintf(path, sizeof(path), "%d/%s", turn->kept->fds[KEPT_STORAGE], name);
+    umount2(path, MNT_DETACH);
+}
+
+/* After a rebase, so that what others remove of the layers is gone for good. */
+static void unmount_layers(const struct turn *turn)
+{
+    char name[TURN_NAME_SIZE];
+
+    for (unsigned number = turn->kept->turned; number > turn->kept->base; number--)
+        for (size_t place = 0; place < KEPT_PLACES; place++) {
+            own_name(name, number, place);
+            unmount(turn, name);
+        }
+    for (size_t i = 0; i < turn->layer_count; i++) {
+        kept_name(name, i);
+        unmount(turn, name);
+    }
+}
+
 static void undo(const struct turn *turn, const struct place *place)
 {
     struct mount_attr change = {.attr_clr = MOUNT_ATTR_RDONLY};
-    char name[NAME_SIZE];
-    char path[NAME_SIZE + 16];
+    char name[TURN_NAME_SIZE];
 
     if (place->bound) {
         own_name(name, turn->kept->turned + 1, place->which);
-        snprintf(path, sizeof(path), "%d/%s", turn->kept->fds[KEPT_STORAGE], name);
-        umount2(path, MNT_DETACH);
+        unmount(turn, name);
     }
     if (place->frozen)
         mount_setattr(place->old, "", AT_EMPTY_PATH, &change, sizeof(change));
@@ -195,7 +248,7 @@ static enum turn_result show(const struct place *place)
 
 static enum turn_result turn_places(const struct turn *turn, struct place places[KEPT_PLACES])
 {
-    static int (*const steps[])(const struct turn *, struct place *) = {freeze, make_overlay, bind_old};
+    static int (*const steps[])(const struct turn *, struct place *) = {freeze, make_overlay, bind_below};
 
     bool shown = false;
 
@@ -210,6 +263,8 @@ static enum turn_result turn_places(const struct turn *turn, struct place places
             return shown ? TURN_BROKEN : result;
         shown = shown || places[i].wanted;
     }
+    if (turn->rebase)
+        unmount_layers(turn);
     return TURN_DONE;
 }
 
@@ -300,7 +355,7 @@ static int make_folder(const struct turn *turn, int parent, const char *name, mo
 static int make_folders(const struct turn *turn, size_t place)
 {
     AUTO_CLOSE int now = openat(turn->storage_fd, layer_places[place], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    char name[NAME_SIZE];
+    char name[TURN_NAME_SIZE];
     struct stat status;
 
     if (now < 0 || fstat(now, &status) < 0 || has_attributes(now))
@@ -315,31 +370,59 @@ static int make_folders(const struct turn *turn, size_t place)
     return make_folder(turn, turn->storage_fd, name, 0700);
 }
 
-/* Can folders change places at all? Not all file systems can. These two are empty. */
+/* Can folders change places at all? Not all file systems can. These two are empty and alike. */
 static bool can_exchange(const struct turn *turn)
 {
-    return renameat2(turn->layer_fd, layer_places[LAYER_HOME], turn->layer_fd, layer_places[LAYER_TMP],
-                     RENAME_EXCHANGE) == 0;
+    const int folder = turn->rebase ? turn->storage_fd : turn->layer_fd;
+    char names[2][TURN_NAME_SIZE] = {"home", "tmp"};
+
+    if (turn->rebase) {
+        work_name(names[0], turn->kept, LAYER_HOME);
+        work_name(names[1], turn->kept, LAYER_TMP);
+    }
+    return renameat2(folder, names[0], folder, names[1], RENAME_EXCHANGE) == 0;
 }
 
-static void remove_folders(const struct turn *turn)
+/* Lends what the layer has for PLACE to the storage, where the box's mount namespace reaches it. */
+static int lend(const struct turn *turn, size_t place)
 {
-    char name[NAME_SIZE];
+    char name[TURN_NAME_SIZE];
+
+    whole_name(name, place);
+    return renameat(turn->layer_fd, layer_places[place], turn->storage_fd, name);
+}
+
+static int give_back(const struct turn *turn, size_t place)
+{
+    char name[TURN_NAME_SIZE];
+
+    whole_name(name, place);
+    return renameat(turn->storage_fd, name, turn->layer_fd, layer_places[place]);
+}
+
+static void undo_folders(const struct turn *turn)
+{
+    char name[TURN_NAME_SIZE];
 
     for (size_t i = 0; i < KEPT_PLACES; i++) {
         next_name(name, i);
         unlinkat(turn->storage_fd, name, AT_REMOVEDIR);
-        unlinkat(turn->layer_fd, layer_places[i], AT_REMOVEDIR);
+        if (turn->rebase)
+            give_back(turn, i);
+        else
+            unlinkat(turn->layer_fd, layer_places[i], AT_REMOVEDIR);
     }
 }
 
-/* Gives the layer the old upper folder, and the new one its name. */
+/* Gives the layer the old upper folder, unless it is whole, and the new one its name. */
 static int move_folder(const struct turn *turn, size_t place)
 {
     const char *name = layer_places[place];
-    char next[NAME_SIZE];
+    char next[TURN_NAME_SIZE];
 
     next_name(next, place);
+    if (turn->rebase)
+        return renameat2(turn->storage_fd, name, turn->storage_fd, next, RENAME_EXCHANGE);
     return renameat2(turn->storage_fd, name, turn->layer_fd, name, RENAME_EXCHANGE) == 0
                ? renameat(turn->storage_fd, next, turn->storage_fd, name)
                : -1;
@@ -350,13 +433,27 @@ static enum turn_result finish(const struct turn *turn, const struct outcome *ou
     if (outcome->result != TURN_DONE)
         return outcome->result;
     memcpy(turn->kept->mounts, outcome->mounts, sizeof(outcome->mounts));
+    if (turn->rebase)
+        turn->kept->base = turn->kept->turned;
     turn->kept->turned++;
+    for (size_t i = 0; i < KEPT_PLACES; i++)
+        if (turn->rebase && give_back(turn, i) < 0)
+            return TURN_BROKEN;
     if (renameat(turn->folder_fd, TURN_RECORD, turn->folder_fd, "record") < 0)
         return TURN_BROKEN;
     for (size_t i = 0; i < KEPT_PLACES; i++)
         if (turn->wanted[i] && move_folder(turn, i) < 0)
             return TURN_BROKEN;
     return TURN_DONE;
+}
+
+/* What one place is turned with, if it is wanted. */
+static bool make_place(struct turn *turn, size_t place)
+{
+    turn->wanted[place] = turn->rebase || !walk_is_empty(turn->storage_fd, layer_places[place]);
+    if (turn->rebase ? lend(turn, place) < 0 : make_folder(turn, turn->layer_fd, layer_places[place], 0700) < 0)
+        return false;
+    return !turn->wanted[place] || make_folders(turn, place) == 0;
 }
 
 enum turn_result turn_make(struct turn *turn)
@@ -366,16 +463,13 @@ enum turn_result turn_make(struct turn *turn)
 
     turn_await(turn->kept);
     turn->kept->tries++;
-    for (size_t i = 0; i < KEPT_PLACES && made; i++) {
-        turn->wanted[i] = !walk_is_empty(turn->storage_fd, layer_places[i]);
-        made = make_folder(turn, turn->layer_fd, layer_places[i], 0700) == 0 &&
-               (!turn->wanted[i] || make_folders(turn, i) == 0);
-    }
+    for (size_t i = 0; i < KEPT_PLACES && made; i++)
+        made = make_place(turn, i);
     if (made && can_exchange(turn))
         have_done(turn, &outcome);
     const enum turn_result result = finish(turn, &outcome);
 
     if (result == TURN_NOT)
-        remove_folders(turn);
+        undo_folders(turn);
     return result;
 }
