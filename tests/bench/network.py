@@ -1,4 +1,5 @@
-"""What the proxy of a local box costs, beside the same requests without a box and a proxy, in turns.
+"""What the proxy of a local box costs, beside the same requests without a box and a proxy, and beside the proxy of
+@anthropic-ai/sandbox-runtime (peer_proxy.mjs; `make clients` has it), which runs without a box here; in turns.
 
     network.py BUILD
 
@@ -19,7 +20,6 @@ import threading
 import time
 
 ROUNDS, CONNECTIONS, REQUESTS, BYTES = 5, 60, 300, 100_000_000
-PROXY = ("127.0.0.1", 3128)
 
 
 # ---- the server ----
@@ -57,10 +57,11 @@ def listen(context):
 # ---- the client, in a box or not: prints microseconds ----
 
 def connected(place, host, port, context):
-    """A connection to PLACE, and if that is the proxy on to HOST; by TLS if there is a CONTEXT."""
-    connection = socket.create_connection(place)
+    """A connection to the port PLACE, or through the proxy there to HOST; by TLS if there is a CONTEXT."""
+    proxied = isinstance(place, tuple)
+    connection = socket.create_connection(place if proxied else ("127.0.0.1", place))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if place == PROXY:
+    if proxied:
         connection.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
         answer = b""
         while not answer.endswith(b"\r\n\r\n"):
@@ -83,7 +84,7 @@ def ask(connection, host, length):
 
 def client(what, place, host, port, authorities):
     context = ssl.create_default_context(cafile=authorities) if authorities else None
-    place = PROXY if place == "proxy" else ("127.0.0.1", int(place))
+    place = ("127.0.0.1", int(place[6:])) if place.startswith("proxy:") else int(place)
     times = []
     kept = connected(place, host, port, context) if what != "connect" else None
     for _ in range({"connect": CONNECTIONS, "kept": REQUESTS, "bytes": 1}[what]):
@@ -101,7 +102,7 @@ def client(what, place, host, port, authorities):
 
 class Bench:
     def __init__(self, build, folder):
-        self.build, self.folder = build, folder
+        self.build, self.folder, self.peer = build, folder, None
         self.environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": folder + "/state", "XDG_CONFIG_HOME": folder + "/config",
                             "XDG_DATA_HOME": folder + "/data", "SANDLOT_NO_ENV_FILE": "1", "KEY": "a-secret-of-the-benchmark"}
         os.chmod(folder, 0o711)
@@ -119,7 +120,7 @@ class Bench:
         for proxy in "sandlot-egress", "sandlot-egress-credentials":
             shutil.copy(f"{self.build}/tests/local/{proxy}", folder + "/builtins")
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=x",
-                        "-addext", "subjectAltName=DNS:secure.example", "-keyout", folder + "/key.pem", "-out", folder + "/config/sandlot/authority.pem"],
+                        "-addext", "subjectAltName=DNS:secure.example,DNS:localhost", "-keyout", folder + "/key.pem", "-out", folder + "/config/sandlot/authority.pem"],
                        check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder + "/config/sandlot/authority.pem", folder + "/key.pem")
@@ -143,45 +144,88 @@ class Bench:
         return float(subprocess.run([sys.executable, __file__, "client", *words], check=True, capture_output=True, text=True).stdout)
 
     def turns(self, what, secure):
-        """The medians of the quietest rounds: through the proxy, and directly."""
-        host, port, place, own = ("secure.example", "443", self.secure, "/etc/ssl/certs/ca-certificates.crt") if secure else \
-            ("plain.example", "2222", self.plain, "")
-        direct = self.folder + "/config/sandlot/authority.pem" if secure else ""
-        rounds = [(self.in_box(what, "proxy", host, port, own), self.outside(what, str(place), host, port, direct)) for _ in range(ROUNDS)]
-        return min(one[0] for one in rounds), min(one[1] for one in rounds)
+        """The medians of the quietest rounds: through the proxy, directly, and through the peer's (None: it is not there)."""
+        host, port, place = ("secure.example", "443", self.secure) if secure else ("plain.example", "2222", self.plain)
+        own = self.folder + "/config/sandlot/authority.pem" if secure else ""
+        ways = [lambda: self.in_box(what, "proxy:3128", host, port, secure and "/etc/ssl/certs/ca-certificates.crt" or ""),
+                lambda: self.outside(what, str(place), host, port, own)]
+        if self.peer:
+            ways.append(lambda: self.outside(what, f"proxy:{self.peer_port}", "localhost", str(place), secure and self.peer_authority or ""))
+        return [*(min(way) for way in zip(*([way() for way in ways] for _ in range(ROUNDS)))), None][:3]
+
+    def begin_peer(self):
+        package = self.build + "/node/node_modules/@anthropic-ai/sandbox-runtime"
+        node = os.environ.get("SANDLOT_TEST_NODE")
+        if node and os.path.isdir(package):
+            program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_proxy.mjs")
+            self.peer = subprocess.Popen([node, program, package, str(self.secure), self.folder + "/config/sandlot/authority.pem"],
+                                         env={**self.environment, "TMPDIR": self.folder}, stdout=subprocess.PIPE, text=True)
+            self.peer_port, self.peer_authority = self.peer.stdout.readline().split()
+
+    def end(self):
+        self.sandlot("delete", self.box)
+        if self.peer:
+            self.peer.terminate()
+            self.peer.wait()
 
     def idle_memory(self):
-        """Of the box's proxy, in MiB: what it has for itself. None: only root may look."""
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                if os.readlink(f"/proc/{process}/exe") == self.folder + "/builtins/sandlot-egress-credentials":
-                    with open(f"/proc/{process}/smaps_rollup") as maps:
-                        return sum(int(line.split()[1]) for line in maps if line.startswith("Pss:")) / 1024
-            except OSError:
-                pass
+        """Of the box's proxy with its helpers, and of the peer's, in MiB: what each has for itself. Nothing where only root may look."""
+        wanted = self.folder + "/builtins/sandlot-egress-credentials"
+        own = [process for process in filter(str.isdigit, os.listdir("/proc")) if program_of(process) == wanted]
+        return [sum(map(own_memory, own)), *([own_memory(self.peer.pid)] if self.peer else [])] if own else []
+
+
+def program_of(process):
+    try:
+        return os.readlink(f"/proc/{process}/exe")
+    except OSError:
         return None
+
+
+def own_memory(process):
+    with open(f"/proc/{process}/smaps_rollup") as maps:
+        return sum(int(line.split()[1]) for line in maps if line.startswith("Pss:")) / 1024
 
 
 def row(what, measured, most, unit, detail):
     print(f"{what:58} {measured:9.2f} {most:9.2f} {unit:4} {'ok' if measured <= most else 'over':5} {detail}", flush=True)
 
 
-def measure(build):
+def beside(what, through, peer, unit):
+    if peer is not None:
+        row(f"{what} / sandbox-runtime's", through / peer, 1, "x", f"{through:.2f} {unit} and {peer:.2f} {unit}")
+
+
+def measure(bench):
+    for name, what, secure, most in (("a connection by CONNECT", "connect", False, 1), ("with a credential, kept", "kept", True, 2),
+                                     ("with a credential, a new one", "connect", True, 6)):
+        through, direct, peer = bench.turns(what, secure)
+        row(f"proxy: {name} adds", (through - direct) / 1e3, most, "ms", f"{through / 1e3:.2f} ms and {direct / 1e3:.2f} ms")
+        beside(f"proxy: {name}", through / 1e3, peer and peer / 1e3, "ms")
+    for name, secure, least in (("by CONNECT", False, 0.7), ("with a credential (TLS on both sides)", True, 0.4)):
+        through, direct, peer = bench.turns("bytes", secure)
+        row(f"proxy: time of 100 MB {name} / directly", through / direct, 1 / least, "x", f"{through / 1e3:.0f} ms and {direct / 1e3:.0f} ms")
+        beside(f"proxy: time of 100 MB {name}", through / 1e3, peer and peer / 1e3, "ms")
+    memory = bench.idle_memory()
+    if not memory:
+        print("proxy: memory of an idle one: only root can see it")
+        return
+    row("proxy: memory of an idle one with credentials", memory[0], 4, "MiB", "(Pss)")
+    for peer in memory[1:]:
+        beside("proxy: memory of an idle one", memory[0], peer, "MiB")
+
+
+def main(build):
     with tempfile.TemporaryDirectory() as made:
-        folder = os.path.realpath(made)
-        bench = Bench(build, folder)
+        bench = Bench(build, os.path.realpath(made))
         bench.begin()
         try:
-            for name, what, secure, most in (("a connection by CONNECT adds", "connect", False, 1), ("with a credential, kept, adds", "kept", True, 2),
-                                             ("with a credential, a new one adds", "connect", True, 6)):
-                through, direct = bench.turns(what, secure)
-                row("proxy: " + name, (through - direct) / 1e3, most, "ms", f"{through / 1e3:.2f} ms and {direct / 1e3:.2f} ms")
-            for name, secure, least in (("by CONNECT", False, 0.7), ("with a credential (TLS on both sides)", True, 0.4)):
-                through, direct = bench.turns("bytes", secure)
-                row(f"proxy: time of 100 MB {name} / directly", through / direct, 1 / least, "x", f"{through / 1e3:.0f} ms and {direct / 1e3:.0f} ms")
-            return bench.idle_memory()
+            bench.begin_peer()
+            if not bench.peer:
+                print("proxy: @anthropic-ai/sandbox-runtime is not there to be measured beside; run make clients")
+            measure(bench)
         finally:
-            bench.sandlot("delete", bench.box)
+            bench.end()
 
 
 if len(sys.argv) > 2 and sys.argv[1] == "client":
@@ -189,8 +233,4 @@ if len(sys.argv) > 2 and sys.argv[1] == "client":
 else:
     if not shutil.which("openssl"):
         sys.exit(77)
-    memory = measure(os.path.realpath(sys.argv[1]))
-    if memory is None:
-        print("proxy: memory of an idle one: only root can see it")
-    else:
-        row("proxy: memory of an idle one with credentials", memory, 4, "MiB", "(Pss)")
+    main(os.path.realpath(sys.argv[1]))

@@ -6,6 +6,7 @@ What came of it is the status of the proxy's answer ("403"), with "+" and what t
 import socket
 import ssl
 import sys
+import threading
 
 PROXY = ("127.0.0.1", 3128)
 
@@ -134,7 +135,28 @@ def slow():
         return status(all_of(connection))
 
 
+def echoed():
+    """More than all buffers on the way hold, to one who takes it in small pieces: does the same come back, in its order?"""
+    text = b"".join(b"%07d\n" % i for i in range(1 << 20))
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(PROXY)
+        connection.sendall(b"CONNECT tcp.example:2222 HTTP/1.1\r\nHost: tcp.example:2222\r\n\r\n")
+        answer = receive(connection)
+
+        def send():
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        back = all_of(connection)
+        sender.join()
+        return f"{status(answer)} {'the same' if back == text else 'other bytes'} {len(back)}"
+
+
 ROWS = {
+    "echoed": echoed,
     "host": lambda: get("http://example.com/x"),
     "host-upper": lambda: get("http://EXAMPLE.com./x"),
     "host-absent": lambda: get("http://denied.example/x"),

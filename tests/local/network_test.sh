@@ -144,6 +144,7 @@ result=$(rows "$box")
 while read -r name want; do
     check "$name: $want" has "$result" "$name	$want"
 done <<'ROWS'
+echoed 200 the same 8388608
 host 200
 host-upper 200
 host-absent 403

@@ -9,7 +9,7 @@
 #include "policy.h"
 #include "resolve.h"
 
-enum { STREAM_SIZE = 64 * 1024, CONNECTIONS = 256 };
+enum { STREAM_SIZE = 128 * 1024, CONNECTIONS = 256 };
 
 enum side { SIDE_BOX, SIDE_OUTSIDE, SIDES };
 
@@ -156,6 +156,15 @@ bool connection_read(struct connection *connection, enum side side);
 
 /* Sends on what SIDE has said and what may go. False when the connection is broken. */
 bool connection_write(struct connection *connection, enum side side);
+
+/* Is all that is said on it sent on as it is, and looked at by nobody? */
+bool connection_passes(const struct connection *connection);
+
+/*
+ * Sends on what SIDE says next on a connection that passes, within the kernel (splice(2)): what comes does not get into
+ * this process's memory. What the other side does not take yet is in the stream. False when the connection is broken.
+ */
+bool connection_pass(struct connection *connection, enum side side);
 
 /* Lets go what SIDE has said: all of it, or as much as belongs to the body. False if that is malformed. */
 bool connection_clear(struct connection *connection, enum side side);

@@ -25,6 +25,7 @@ struct egress {
     int control_fd; /* to the keeper: policies come, MESSAGE_DONE goes; its end is this process's */
     int log_fd;
     int resolver_fd;
+    int pipe_fds[2]; /* what passes goes through it; it is empty between two calls */
     struct policy policy;
     char box[BOX_NAME_SIZE];
     struct connection *connections;

@@ -224,7 +224,7 @@ static void take_addresses(struct egress *egress)
     int taken;
 
     while ((taken = resolve_take(egress->resolver_fd, &answer)) > 0) {
-        egress->asked--;
+        egress->asked -= egress->asked > 0; /* a child that is killed as it answers may have been answered for */
         hand_over(egress, &answer);
     }
     if (taken < 0)

@@ -24,7 +24,11 @@ bool egress_prepare(struct egress *egress)
         return false;
     egress->resolver_fd = resolve_start();
     egress->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    return egress->resolver_fd >= 0 && egress->epoll_fd >= 0;
+    if (egress->resolver_fd < 0 || egress->epoll_fd < 0 || pipe2(egress->pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return false;
+    /* A user with many pipes is refused that; the smaller one is only slower. */
+    fcntl(egress->pipe_fds[1], F_SETPIPE_SZ, STREAM_SIZE);
+    return true;
 }
 
 int egress_serve(struct egress *egress)

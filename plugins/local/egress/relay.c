@@ -70,12 +70,25 @@ static bool read_answer(struct connection *connection)
     return true;
 }
 
+static bool take(struct connection *connection, enum side side)
+{
+    return connection_passes(connection) ? connection_pass(connection, side) : connection_read(connection, side);
+}
+
+/* Is there a place for what SIDE says next? What passes needs none, but goes no further until the other side takes it.
+ */
+static bool has_place(const struct connection *connection, enum side side)
+{
+    return connection_passes(connection) ? !connection_pending(connection, side)
+                                         : connection->streams[side].length < STREAM_SIZE;
+}
+
 static bool move(struct connection *connection, enum side side)
 {
     struct stream *stream = &connection->streams[side];
     const struct end *other = &connection->ends[side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX];
 
-    if (!connection_write(connection, side) || !connection_read(connection, side))
+    if (!connection_write(connection, side) || !take(connection, side))
         return false;
     /* A head that is none is answered for; behind one that the box may have, there is nothing but to end it. */
     if (connection->http && side == SIDE_OUTSIDE && !read_answer(connection))
@@ -144,9 +157,11 @@ enum verdict filter_copy(struct connection *connection)
     for (size_t side = 0; side < SIDES; side++) {
         const struct stream *stream = &connection->streams[side];
 
-        if (!stream->ended && stream->length < STREAM_SIZE && connection->secured)
+        const bool reads = !stream->ended && has_place(connection, (enum side)side);
+
+        if (reads && connection->secured)
             connection->again |= connection->egress->interceptor->pending(connection, (enum side)side);
-        if (!stream->ended && stream->length < STREAM_SIZE)
+        if (reads)
             connection->ends[side].wanted |= EPOLLIN;
         if (connection_pending(connection, side))
             connection->ends[side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX].wanted |= EPOLLOUT;

@@ -12,16 +12,21 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 enum { LOOKUPS = 16 };
 
-/* A name that is being looked up, by a child that can be killed: getaddrinfo(3) has no deadline. */
-struct lookup {
-    int pidfd; /* -1: free */
+/* A child that can be killed, for getaddrinfo(3) has no deadline. Questions go to it, and a byte comes when one is
+ * answered. It may stay for the next: the C library reads its configuration anew when that has changed. */
+struct child {
+    int fd; /* -1: there is none */
     pid_t pid;
+};
+
+/* A name that is being looked up. */
+struct lookup {
+    struct child child;
     uint32_t query;
     int64_t deadline_ms;
 };
@@ -116,74 +121,70 @@ static void answer_nothing(int socket, uint32_t query)
 static struct lookup *free_lookup(struct lookup *lookups)
 {
     for (size_t i = 0; i < LOOKUPS; i++)
-        if (lookups[i].pidfd < 0)
+        if (lookups[i].child.fd < 0)
             return &lookups[i];
     return NULL;
 }
 
-/* Made before there is a question, so that nobody waits for that; it looks one name up, by the configuration of that
- * moment, and ends. */
-struct spare {
-    int question_fd; /* -1: there is none */
-    pid_t pid;
-};
-
-static _Noreturn void wait_and_answer(int socket, int question_fd)
+static _Noreturn void answer_questions(int socket, int fd)
 {
     struct resolve_question question;
 
-    if (read(question_fd, &question, sizeof(question)) != (ssize_t)sizeof(question))
-        _exit(1);
-    answer_question(socket, &question);
+    while (recv(fd, &question, sizeof(question), 0) == (ssize_t)sizeof(question)) {
+        answer_question(socket, &question);
+        send(fd, "", 1, MSG_NOSIGNAL);
+    }
     _exit(0);
 }
 
-static void make_spare(int socket, struct spare *spare)
+static struct child make_child(int socket)
 {
     const pid_t parent = getpid();
     int pair[2];
 
-    *spare = (struct spare){-1, -1};
-    if (pipe2(pair, O_CLOEXEC) < 0)
-        return;
-    AUTO_CLOSE int reading = pair[0];
-    AUTO_CLOSE int writing = pair[1];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return (struct child){-1, -1};
+    const pid_t pid = fork();
 
-    spare->pid = fork();
-    if (spare->pid == 0) {
+    if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        close(take_fd(&writing));
+        close(pair[0]);
         if (getppid() == parent)
-            wait_and_answer(socket, reading);
+            answer_questions(socket, pair[1]);
         _exit(1);
     }
-    if (spare->pid > 0)
-        spare->question_fd = take_fd(&writing);
+    close(pair[1]);
+    if (pid < 0)
+        close(pair[0]);
+    return (struct child){pid < 0 ? -1 : pair[0], pid};
 }
 
-/* Gives the question to the spare child, which becomes LOOKUP. */
-static void start_lookup(int socket, struct spare *spare, struct lookup *lookup,
+static void end_child(struct child *child)
+{
+    if (child->fd < 0)
+        return;
+    close(take_fd(&child->fd));
+    kill(child->pid, SIGKILL);
+    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Gives the question to the spare child. */
+static void start_lookup(int socket, struct child *spare, struct lookup *lookup,
                          const struct resolve_question *question)
 {
-    if (spare->question_fd < 0)
-        make_spare(socket, spare);
-    const bool asked =
-        spare->question_fd >= 0 && write(spare->question_fd, question, sizeof(*question)) == (ssize_t)sizeof(*question);
-    const int pidfd = asked ? (int)syscall(SYS_pidfd_open, spare->pid, 0) : -1;
-
-    *lookup = (struct lookup){pidfd, spare->pid, question->query, now_ms() + RESOLVE_LIMIT_MS};
-    if (spare->question_fd >= 0)
-        close(spare->question_fd);
-    if (pidfd >= 0)
+    if (spare->fd < 0)
+        *spare = make_child(socket);
+    *lookup = (struct lookup){*spare, question->query, now_ms() + RESOLVE_LIMIT_MS};
+    *spare = (struct child){-1, -1};
+    if (lookup->child.fd >= 0 &&
+        send(lookup->child.fd, question, sizeof(*question), MSG_NOSIGNAL) == (ssize_t)sizeof(*question))
         return;
-    if (spare->pid > 0) {
-        kill(spare->pid, SIGKILL);
-        waitpid(spare->pid, NULL, 0);
-    }
+    end_child(&lookup->child);
     answer_nothing(socket, question->query);
 }
 
-static void take_question(int socket, struct spare *spare, struct lookup *lookups)
+static void take_question(int socket, struct child *spare, struct lookup *lookups)
 {
     struct resolve_question question;
     const ssize_t got = recv(socket, &question, sizeof(question), MSG_DONTWAIT);
@@ -194,37 +195,37 @@ static void take_question(int socket, struct spare *spare, struct lookup *lookup
         return;
     question.name[HOST_SIZE - 1] = '\0';
     start_lookup(socket, spare, free_lookup(lookups), &question);
-    make_spare(socket, spare);
 }
 
-/* Its child has ended, or is killed now because its time is over. */
-static void end_lookup(int socket, struct lookup *lookup)
+/* Its child has answered, and is the spare one now; or it has ended, or is killed because its time is over. */
+static void end_lookup(int socket, struct child *spare, struct lookup *lookup)
 {
-    int status = -1;
+    char done;
+    const bool answered = recv(lookup->child.fd, &done, 1, MSG_DONTWAIT) == 1;
 
-    kill(lookup->pid, SIGKILL);
-    while (waitpid(lookup->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (status != 0)
+    if (!answered)
         answer_nothing(socket, lookup->query);
-    close(take_fd(&lookup->pidfd));
+    if (answered && spare->fd < 0) {
+        *spare = lookup->child;
+        lookup->child.fd = -1;
+    }
+    end_child(&lookup->child);
 }
 
 static _Noreturn void help(int socket)
 {
     struct lookup lookups[LOOKUPS];
-    struct spare spare;
+    struct child spare = make_child(socket);
 
-    make_spare(socket, &spare);
     for (size_t i = 0; i < LOOKUPS; i++)
-        lookups[i].pidfd = -1;
+        lookups[i].child.fd = -1;
     for (;;) {
         struct pollfd fds[LOOKUPS + 1] = {{free_lookup(lookups) ? socket : -1, POLLIN, 0}};
         int64_t next_ms = INT64_MAX;
 
         for (size_t i = 0; i < LOOKUPS; i++) {
-            fds[i + 1] = (struct pollfd){lookups[i].pidfd, POLLIN, 0};
-            if (lookups[i].pidfd >= 0 && lookups[i].deadline_ms < next_ms)
+            fds[i + 1] = (struct pollfd){lookups[i].child.fd, POLLIN, 0};
+            if (lookups[i].child.fd >= 0 && lookups[i].deadline_ms < next_ms)
                 next_ms = lookups[i].deadline_ms;
         }
         const int64_t left_ms = next_ms == INT64_MAX ? -1 : next_ms - now_ms();
@@ -232,8 +233,8 @@ static _Noreturn void help(int socket)
         if (poll(fds, LOOKUPS + 1, next_ms == INT64_MAX ? -1 : left_ms < 0 ? 0 : (int)left_ms) < 0 && errno != EINTR)
             _exit(1);
         for (size_t i = 0; i < LOOKUPS; i++)
-            if (lookups[i].pidfd >= 0 && (fds[i + 1].revents || now_ms() >= lookups[i].deadline_ms))
-                end_lookup(socket, &lookups[i]);
+            if (lookups[i].child.fd >= 0 && (fds[i + 1].revents || now_ms() >= lookups[i].deadline_ms))
+                end_lookup(socket, &spare, &lookups[i]);
         if (fds[0].revents)
             take_question(socket, &spare, lookups);
     }

@@ -4,9 +4,11 @@
 #include "interceptor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 bool connection_clear(struct connection *connection, enum side side)
 {
@@ -57,13 +59,18 @@ static ssize_t receive(struct connection *connection, enum side side, char *byte
                                : recv(connection->ends[side].fd, bytes, size, 0);
 }
 
+static bool has_bytes(struct stream *stream)
+{
+    if (!stream->bytes)
+        stream->bytes = malloc(STREAM_SIZE);
+    return stream->bytes != NULL;
+}
+
 bool connection_read(struct connection *connection, enum side side)
 {
     struct stream *stream = &connection->streams[side];
 
-    if (!stream->bytes)
-        stream->bytes = malloc(STREAM_SIZE);
-    if (!stream->bytes)
+    if (!has_bytes(stream))
         return false;
     make_room(connection, side);
     if (stream->ended || stream->length == STREAM_SIZE)
@@ -84,9 +91,19 @@ bool connection_pending(const struct connection *connection, enum side side)
     return stream->head || stream->at < stream->cleared;
 }
 
+static enum side opposite(enum side side)
+{
+    return side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX;
+}
+
+static void count_bytes(struct connection *connection, enum side side, size_t count)
+{
+    *(side == SIDE_BOX ? &connection->bytes_out : &connection->bytes_in) += count;
+}
+
 static bool write_part(struct connection *connection, enum side side, const char *bytes, size_t length, size_t *at)
 {
-    const enum side to = side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX;
+    const enum side to = opposite(side);
     const ssize_t sent = connection->secured
                              ? connection->egress->interceptor->send(connection, to, bytes + *at, length - *at)
                              : send(connection->ends[to].fd, bytes + *at, length - *at, MSG_NOSIGNAL);
@@ -94,7 +111,7 @@ static bool write_part(struct connection *connection, enum side side, const char
     if (sent < 0)
         return errno == EAGAIN || errno == EINTR;
     *at += (size_t)sent;
-    *(side == SIDE_BOX ? &connection->bytes_out : &connection->bytes_in) += (uint64_t)sent;
+    count_bytes(connection, side, (size_t)sent);
     return true;
 }
 
@@ -114,4 +131,45 @@ bool connection_write(struct connection *connection, enum side side)
     if (stream->at == stream->length)
         stream->at = stream->cleared = stream->taken = stream->length = 0;
     return true;
+}
+
+bool connection_passes(const struct connection *connection)
+{
+    return !connection->http && !connection->secured;
+}
+
+/* What the pipe still holds goes into the stream: the next one finds the pipe empty. */
+static void empty_pipe(int fd, struct stream *stream, size_t count)
+{
+    while (stream->length < count) {
+        const ssize_t got = read(fd, stream->bytes + stream->length, count - stream->length);
+
+        if (got <= 0)
+            _exit(1); /* else it would be taken for what another connection says */
+        stream->length += (size_t)got;
+    }
+    stream->taken = stream->cleared = stream->length;
+}
+
+bool connection_pass(struct connection *connection, enum side side)
+{
+    struct stream *stream = &connection->streams[side];
+    const int *pipe_fds = connection->egress->pipe_fds;
+
+    if (!has_bytes(stream))
+        return false;
+    if (stream->ended || connection_pending(connection, side))
+        return true;
+    const ssize_t got = splice(connection->ends[side].fd, NULL, pipe_fds[1], NULL, STREAM_SIZE, SPLICE_F_NONBLOCK);
+
+    stream->ended = got == 0;
+    if (got <= 0)
+        return got == 0 || errno == EAGAIN || errno == EINTR;
+    const ssize_t sent =
+        splice(pipe_fds[0], NULL, connection->ends[opposite(side)].fd, NULL, (size_t)got, SPLICE_F_NONBLOCK);
+    const int error = errno;
+
+    empty_pipe(pipe_fds[0], stream, (size_t)got - (sent < 0 ? 0 : (size_t)sent));
+    count_bytes(connection, side, sent < 0 ? 0 : (size_t)sent);
+    return sent >= 0 || error == EAGAIN || error == EINTR;
 }
