@@ -15,7 +15,7 @@ static const struct network_limits limits = {
 static bool is_odd(const struct sandlot_network_entry *entry)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    const char *dot = strrchr(entry->text + (strncmp(entry->text, "*.", 2) == 0 ? 2 : 0), '.');
+    const char *dot = strrchr(entry->text, '.');
 
     return entry->kind != SANDLOT_NETWORK_CIDR && (!dot || strspn(dot + 1, letters) != strlen(dot + 1));
 }
