@@ -56,18 +56,51 @@ bool api_is_session(const char *id)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
+/* Does the environment or the profile ask for a kind of address? */
+static bool is_asked_for(struct sandlot_call *call, const struct agentcore *agentcore, const char *variable,
+                         const char *key)
+{
+    AUTO_FREE char *of_profile = aws_profile_value(&agentcore->profile, key);
+    const char *said = call->host->environment(call, variable);
+
+    said = said ? said : of_profile;
+    return said && strcasecmp(said, "true") == 0;
+}
+
+/* The service's own address in the region, to be freed. */
+static char *own_address(const char *region, bool fips, bool dual)
+{
+    const bool china = strncmp(region, "cn-", 3) == 0;
+    const char *domain =
+        dual ? (china ? "api.amazonwebservices.com.cn" : "api.aws") : (china ? "amazonaws.com.cn" : "amazonaws.com");
+    char *url;
+
+    return asprintf(&url, "https://%s%s.%s.%s", service, fips ? "-fips" : "", region, domain) < 0 ? NULL : url;
+}
+
 /* The address without a "/" at its end, to be freed. */
-static char *find_address(struct sandlot_call *call, const struct agentcore *agentcore, const char *region)
+static enum sandlot_status find_address(struct sandlot_call *call, const struct agentcore *agentcore,
+                                        const char *region, char **address)
 {
     const char *said = agentcore->parameters.base_url;
-    char *url = said && *said ? strdup(said) : aws_endpoint(call, &agentcore->profile, "bedrock_agentcore");
+    const bool fips = is_asked_for(call, agentcore, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint");
+    const bool dual = is_asked_for(call, agentcore, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint");
+    AUTO_FREE char *url = said && *said ? strdup(said) : aws_endpoint(call, &agentcore->profile, "bedrock_agentcore");
 
-    if (!url && asprintf(&url, "https://%s.%s.amazonaws.com%s", service, region,
-                         strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)
-        return NULL;
+    if (url && (fips || dual))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "%s asks for an address of AWS's own, and there is another one, %.200s; unset one of the "
+                            "two",
+                            fips ? "AWS_USE_FIPS_ENDPOINT (use_fips_endpoint)"
+                                 : "AWS_USE_DUALSTACK_ENDPOINT (use_dualstack_endpoint)",
+                            url);
+    if (!url)
+        url = own_address(region, fips, dual);
     for (size_t length = url ? strlen(url) : 0; length > 0 && url[length - 1] == '/';)
         url[--length] = '\0';
-    return url;
+    *address = url;
+    url = NULL;
+    return *address ? SANDLOT_OK : api_no_memory(call);
 }
 
 static enum sandlot_status open_client(struct sandlot_call *call, struct agentcore *agentcore)
@@ -77,16 +110,20 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct agentco
 
     if (!agentcore->profile.name)
         status = aws_profile_read(call, agentcore->parameters.profile, &agentcore->profile);
+    if (status != SANDLOT_OK)
+        aws_profile_clear(&agentcore->profile); /* what was read of it is not all */
     if (status == SANDLOT_OK)
         status = aws_region(call, &agentcore->profile, agentcore->parameters.region, standard_region, &region);
     if (status != SANDLOT_OK)
         return status;
-    AUTO_FREE char *url = find_address(call, agentcore, region);
+    AUTO_FREE char *url = NULL;
+
+    status = find_address(call, agentcore, region, &url);
+    if (status != SANDLOT_OK)
+        return status;
     static const int repeated[] = {500, 0}; /* as AWS's own clients do */
     const struct http_options options = {.service = AGENTCORE_SERVICE, .base_url = url, .repeated = repeated};
 
-    if (!url)
-        return api_no_memory(call);
     status = http_client_open(call, &options, &agentcore->client);
     if (status != SANDLOT_OK)
         return status;
@@ -198,6 +235,18 @@ static void name_credentials(struct sandlot_call *call, struct agentcore *agentc
     pthread_mutex_unlock(&agentcore->lock);
 }
 
+/* What AWS wants to know of a request that it is asked about, where the sentence of the error has no place for it. */
+static void log_request_id(struct sandlot_call *call, const struct http_response *response)
+{
+    const char *id = response->status >= 300 ? http_header(response, "x-amzn-RequestId") : NULL;
+    char line[128];
+
+    if (!id)
+        return;
+    snprintf(line, sizeof(line), "AgentCore's id of the request that failed: %.64s", id);
+    call->host->log(call, SANDLOT_LOG_INFO, line);
+}
+
 static enum sandlot_status fail(struct sandlot_call *call, struct agentcore *agentcore,
                                 const struct api_request *request, struct http_response *response)
 {
@@ -208,10 +257,12 @@ static enum sandlot_status fail(struct sandlot_call *call, struct agentcore *age
     char said[400];
 
     read_name(response, name);
-    if (!*name)
-        return http_response_fail(call, agentcore->client, &sent, response);
     enum sandlot_status status = api_status_of(name);
 
+    if (status == SANDLOT_INTERNAL) { /* a name of AWS's own gates, or none: the number says what it means */
+        log_request_id(call, response);
+        return http_response_fail(call, agentcore->client, &sent, response);
+    }
     http_error_text(response->body, response->length, said, sizeof(said));
     if (status == SANDLOT_AUTH)
         name_credentials(call, agentcore, note);
@@ -311,6 +362,12 @@ static enum sandlot_status sign(struct sandlot_call *call, struct agentcore *age
     return status;
 }
 
+/* Is TEXT a part of a path that leads nowhere else? (A session's id is looked at before.) */
+static bool is_segment(const char *text)
+{
+    return *text && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
 /* Path and query; to be freed. */
 static char *make_target(const struct agentcore *agentcore, const struct api_request *request, bool in_header)
 {
@@ -347,8 +404,10 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct agentcore
         snprintf(headers.session, sizeof(headers.session), "x-amzn-code-interpreter-session-id: %.64s",
                  request->session);
     if (!target)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "the code interpreter or the session has no name; check the parameter interpreter");
+        return is_segment(agentcore->parameters.interpreter)
+                   ? api_no_memory(call)
+                   : sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                  "the code interpreter has no name; check the parameter interpreter");
     enum sandlot_status status = sign(call, agentcore, request, target, &headers);
 
     return status == SANDLOT_OK ? http_send(call, agentcore->client, &sent, response) : status;
@@ -359,18 +418,6 @@ static bool is_accepted(const int *accepted, int status)
     while (accepted && *accepted && *accepted != status)
         accepted++;
     return status < 300 || (accepted && *accepted);
-}
-
-/* What AWS wants to know of a request that it is asked about, where the sentence of the error has no place for it. */
-static void log_request_id(struct sandlot_call *call, const struct http_response *response)
-{
-    const char *id = response->status >= 300 ? http_header(response, "x-amzn-RequestId") : NULL;
-    char line[128];
-
-    if (!id)
-        return;
-    snprintf(line, sizeof(line), "AgentCore's id of the request that failed: %.64s", id);
-    call->host->log(call, SANDLOT_LOG_INFO, line);
 }
 
 enum sandlot_status api_send(struct sandlot_call *call, struct agentcore *agentcore, const struct api_request *request,

@@ -56,7 +56,7 @@ static bool may_ask_machine(struct sandlot_call *call)
 {
     const char *disabled = call->host->environment(call, "AWS_EC2_METADATA_DISABLED");
 
-    if (disabled && strcasecmp(disabled, "true") == 0)
+    if (disabled && strcasecmp(disabled, "false") != 0)
         return false;
     return has(call, "AWS_EC2_METADATA_SERVICE_ENDPOINT") || is_ec2();
 }

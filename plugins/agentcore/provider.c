@@ -32,5 +32,6 @@ static const struct sandlot_provider agentcore_provider = {
     M(working_dir, WORKING_DIR)                                            \
     M(capabilities, "list upload download check")                          \
     M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT) \
+    M(environment, "AWS_USE_FIPS_ENDPOINT AWS_USE_DUALSTACK_ENDPOINT")     \
     AWS_METADATA(M)
 SANDLOT_ENTRY_POINT(agentcore, AGENTCORE_METADATA, AGENTCORE_PARAMETERS);

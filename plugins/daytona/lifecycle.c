@@ -130,11 +130,36 @@ static enum sandlot_status set_auto_delete(struct sandlot_call *call, struct day
     return api_order(call, daytona, "POST", http_target("/sandbox/{}/autodelete/{}", id, text), NULL, NULL, NULL);
 }
 
-/* Machines keep their memory in a pause. Containers can only be stopped, which keeps their files. */
-static bool has_pause(const struct record *record)
+static bool goes_to_rest(const struct record *record)
 {
-    return record->class_name &&
-           (strcmp(record->class_name, "linux-vm") == 0 || strcmp(record->class_name, "windows") == 0);
+    return record->phase == PHASE_RESTING || strcmp(record->state, "stopping") == 0 ||
+           strcmp(record->state, "pausing") == 0 || strcmp(record->state, "archiving") == 0;
+}
+
+/* Machines keep their memory in a pause. Containers can only be stopped, which keeps their files. A second order, sent
+ * because the answer to the first was lost, is refused. LIVES_ON: it was kept from being deleted on its stop. */
+static enum sandlot_status order_rest(struct sandlot_call *call, struct daytona *daytona, const struct record *record,
+                                      bool lives_on)
+{
+    static const int refusals[] = {400, 409, 0};
+    AUTO_RESPONSE struct http_response response = {0};
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    AUTO_RECORD struct record now = {0};
+    AUTO_FREE char *target =
+        http_target(record_is_machine(record) ? "/sandbox/{}/pause" : "/sandbox/{}/stop", record->id);
+    const struct http_request order = {.method = "POST", .target = target, .accepted = refusals, .repeatable = true};
+    struct http_client *client;
+    enum sandlot_status status = api_send(call, daytona, &order, &response, &document);
+
+    if (status != SANDLOT_OK || response.status < 300)
+        return status;
+    status = record_get(call, daytona, record->id, &now);
+    if (status != SANDLOT_OK || goes_to_rest(&now))
+        return status;
+    if (lives_on)
+        set_auto_delete(call, daytona, record->id, 0); /* as it was */
+    status = api_client(call, daytona, &client);
+    return status == SANDLOT_OK ? http_response_fail(call, client, &order, &response) : status;
 }
 
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
@@ -144,12 +169,12 @@ enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, c
 
     if (status != SANDLOT_OK || record.phase == PHASE_RESTING)
         return status;
-    if (record.phase == PHASE_STARTED && !has_pause(&record) && record.auto_delete == 0)
+    bool lives_on = record.phase == PHASE_STARTED && !record_is_machine(&record) && record.auto_delete == 0;
+
+    if (lives_on)
         status = set_auto_delete(call, provider, record.id, PAUSED_MINUTES);
     if (status == SANDLOT_OK)
-        status = api_order(call, provider, "POST",
-                           http_target(has_pause(&record) ? "/sandbox/{}/pause" : "/sandbox/{}/stop", record.id), NULL,
-                           NULL, NULL);
+        status = order_rest(call, provider, &record, lives_on);
     return status == SANDLOT_OK ? wait_for(call, provider, record.id, PHASE_RESTING) : status;
 }
 
@@ -183,6 +208,21 @@ static enum sandlot_status put_labels(struct sandlot_call *call, struct daytona 
     return api_send(call, daytona, &order, NULL, &document);
 }
 
+/* The answer was lost, or says that the name is taken or that another change is under way. */
+static enum sandlot_status find_fork(struct sandlot_call *call, struct daytona *daytona, const char *id,
+                                     const char *name, enum sandlot_status failure, struct record *record)
+{
+    enum sandlot_status status = record_find(call, daytona, name, record);
+
+    if (status != SANDLOT_OK || record->id)
+        return status;
+    return failure != SANDLOT_OK ? failure
+                                 : sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                                "Daytona's sandbox %.100s is in the middle of another change; fork it "
+                                                "later",
+                                                id);
+}
+
 enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
                                    const struct sandlot_create *request)
 {
@@ -208,7 +248,7 @@ enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, co
     if (status == SANDLOT_OK && document)
         status = record_read(call, document, &record);
     else if (status == SANDLOT_OK || status == SANDLOT_UNAVAILABLE)
-        status = record_get(call, provider, request->run_label, &record);
+        status = find_fork(call, provider, id, request->run_label, status, &record);
     if (status != SANDLOT_OK)
         return status;
     call->host->created(call, record.id, NULL);

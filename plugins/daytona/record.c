@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static bool is_one_of(const char *state, const char *const *states)
+static bool is_one_of(const char *word, const char *const *words)
 {
-    for (; *states; states++)
-        if (strcmp(state, *states) == 0)
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
             return true;
     return false;
 }
@@ -60,6 +60,13 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
     record->custom = !mark || custom;
     record->document = json_object_get(document);
     return SANDLOT_OK;
+}
+
+bool record_is_machine(const struct record *record)
+{
+    static const char *const machines[] = {"linux-vm", "windows", NULL};
+
+    return record->class_name && is_one_of(record->class_name, machines);
 }
 
 static enum sandlot_status get(struct sandlot_call *call, struct daytona *daytona, const char *id_or_name,

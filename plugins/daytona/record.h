@@ -42,6 +42,9 @@ struct record {
 /* Reads a record from DOCUMENT, which stays the caller's: the record has a reference of its own. */
 enum sandlot_status record_read(struct sandlot_call *call, struct json_object *document, struct record *record);
 
+/* Is it a virtual machine, whose memory can be kept? */
+bool record_is_machine(const struct record *record);
+
 /* Asks for the record of the sandbox with this id or name. */
 enum sandlot_status record_get(struct sandlot_call *call, struct daytona *daytona, const char *id_or_name,
                                struct record *record);

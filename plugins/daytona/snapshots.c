@@ -9,14 +9,52 @@
 
 enum { FIRST_PAUSE_MS = 250, MAKING_MS = 20 * 60 * 1000, MOST_PAGES = 1000000 };
 
+/* ---- looking -------------------------------------------------------------------------------------------------- */
+
+/* *ID NULL: there is none. */
+static enum sandlot_status find_state(struct sandlot_call *call, struct daytona *daytona, const char *name,
+                                      struct json_object **document, const char **id, const char **state)
+{
+    static const int not_there[] = {404, 0};
+    struct json_error error;
+    int code = 0;
+    enum sandlot_status status =
+        api_order(call, daytona, "GET", http_target("/snapshots/{}", name), not_there, &code, document);
+
+    if (status != SANDLOT_OK || code == 404)
+        return status;
+    return json_read_string(*document, "id", id, &error) && json_find_string(*document, "state", state, &error)
+               ? SANDLOT_OK
+               : json_fail(call, "Daytona's answer about a snapshot", &error);
+}
+
 /* ---- making --------------------------------------------------------------------------------------------------- */
 
+/* Is snapshot NAME just being made of the sandbox ID? */
+static bool is_under_way(struct sandlot_call *call, struct daytona *daytona, const char *id, const char *name)
+{
+    AUTO_DOCUMENT struct json_object *document = NULL;
+    const char *snapshot = NULL;
+    const char *source = NULL;
+    const char *state = "";
+
+    return find_state(call, daytona, name, &document, &snapshot, &state) == SANDLOT_OK && snapshot &&
+           json_find_string(document, "sourceSandboxId", &source, NULL) && source && strcmp(source, id) == 0 &&
+           strcmp(state, "active") != 0 && strcmp(state, "inactive") != 0;
+}
+
+/* A machine that runs is copied with its memory, one that does not without: the other way round is refused. */
 static enum sandlot_status ask_for(struct sandlot_call *call, struct daytona *daytona, const char *id, const char *name)
 {
     static const int taken[] = {409, 0};
-    struct json_builder body = {0};
+    AUTO_RECORD struct record record = {0};
+    enum sandlot_status status = record_get(call, daytona, id, &record);
+
+    if (status != SANDLOT_OK)
+        return status;
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
+    struct json_builder body = {0};
     const struct rest_request request = {.method = "POST",
                                          .target = http_target("/sandbox/{}/snapshot", id),
                                          .body = &body,
@@ -24,10 +62,13 @@ static enum sandlot_status ask_for(struct sandlot_call *call, struct daytona *da
                                          .repeatable = true};
 
     json_set_string(&body, "name", name);
-    enum sandlot_status status = api_send(call, daytona, &request, &response, &document);
-
-    /* The name that a repeated request finds taken is ours: the first one has arrived. */
-    if (status == SANDLOT_OK && response.status == 409 && response.attempts == 1)
+    if (record_is_machine(&record) && record.phase == PHASE_STARTED)
+        json_set_boolean(&body, "includeMemory", true);
+    status = api_send(call, daytona, &request, &response, &document);
+    /* The name that a repeated request finds taken is ours: the first one has arrived. (One over a kept connection may
+     * have been repeated without being counted.) */
+    if (status == SANDLOT_OK && response.status == 409 && response.attempts == 1 &&
+        !is_under_way(call, daytona, record.id, name))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "Daytona cannot make the snapshot %.100s: the name is taken, or the sandbox is in the "
                             "middle of another change; choose another name, or try again",
@@ -36,7 +77,8 @@ static enum sandlot_status ask_for(struct sandlot_call *call, struct daytona *da
 }
 
 /* Waits until the sandbox has left the state in which it is copied. */
-static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct daytona *daytona, const char *id)
+static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct daytona *daytona, const char *id,
+                                            int64_t end_ms)
 {
     int pause_ms = FIRST_PAUSE_MS;
 
@@ -44,7 +86,7 @@ static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct da
         AUTO_RECORD struct record record = {0};
         enum sandlot_status status = record_get(call, daytona, id, &record);
 
-        if (status == SANDLOT_OK && strcmp(record.state, "snapshotting") != 0)
+        if (status == SANDLOT_OK && (strcmp(record.state, "snapshotting") != 0 || sandlot_now_ms() >= end_ms))
             return SANDLOT_OK;
         if (status == SANDLOT_OK)
             status = api_pause(call, &pause_ms);
@@ -53,12 +95,16 @@ static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct da
     }
 }
 
+static bool has_failed(const char *state)
+{
+    return strcmp(state, "error") == 0 || strcmp(state, "build_failed") == 0 || strcmp(state, "removing") == 0;
+}
+
 /* What became of snapshot NAME. SANDLOT_UNAVAILABLE, without a word to the host: it is not ready yet. */
 static enum sandlot_status look_at(struct sandlot_call *call, struct daytona *daytona, const char *name,
                                    struct json_object **document, const char **id)
 {
     static const int not_there[] = {404, 0};
-    static const char *const failures[] = {"error", "build_failed", "removing", NULL};
     const char *state = "active";
     const char *reason = "it gave no reason";
     struct json_error error;
@@ -74,10 +120,9 @@ static enum sandlot_status look_at(struct sandlot_call *call, struct daytona *da
     if (!json_read_string(*document, "id", id, &error) || !json_find_string(*document, "state", &state, &error) ||
         !json_find_string(*document, "errorReason", &reason, &error))
         return json_fail(call, "Daytona's answer about a snapshot", &error);
-    for (size_t i = 0; failures[i]; i++)
-        if (strcmp(state, failures[i]) == 0)
-            return sandlot_fail(call, SANDLOT_INTERNAL, "Daytona could not make the snapshot %.100s: %.400s; try again",
-                                name, reason);
+    if (has_failed(state))
+        return sandlot_fail(call, SANDLOT_INTERNAL, "Daytona could not make the snapshot %.100s: %.400s; try again",
+                            name, reason);
     return strcmp(state, "active") == 0 || strcmp(state, "inactive") == 0 ? SANDLOT_OK : SANDLOT_UNAVAILABLE;
 }
 
@@ -89,7 +134,7 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     enum sandlot_status status = ask_for(call, provider, id, name);
 
     if (status == SANDLOT_OK)
-        status = wait_for_sandbox(call, provider, id);
+        status = wait_for_sandbox(call, provider, id, end_ms);
     while (status == SANDLOT_OK) {
         AUTO_DOCUMENT struct json_object *document = NULL;
         const char *snapshot = "";
@@ -108,26 +153,11 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 
 /* ---- activating ----------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status find_state(struct sandlot_call *call, struct daytona *daytona, const char *name,
-                                      struct json_object **document, const char **id, const char **state)
-{
-    static const int not_there[] = {404, 0};
-    struct json_error error;
-    int code = 0;
-    enum sandlot_status status =
-        api_order(call, daytona, "GET", http_target("/snapshots/{}", name), not_there, &code, document);
-
-    if (status != SANDLOT_OK || code == 404)
-        return status;
-    return json_read_string(*document, "id", id, &error) && json_find_string(*document, "state", state, &error)
-               ? SANDLOT_OK
-               : json_fail(call, "Daytona's answer about a snapshot", &error);
-}
-
 enum sandlot_status snapshots_activate(struct sandlot_call *call, struct daytona *daytona, const char *name,
                                        bool *active)
 {
     static const int refusals[] = {400, 409, 0}; /* somebody else has activated it */
+    int64_t end_ms = sandlot_now_ms() + MAKING_MS;
     int pause_ms = FIRST_PAUSE_MS;
 
     *active = false;
@@ -138,8 +168,8 @@ enum sandlot_status snapshots_activate(struct sandlot_call *call, struct daytona
         enum sandlot_status status = find_state(call, daytona, name, &document, &id, &state);
 
         *active = asked && strcmp(state, "active") == 0;
-        if (status != SANDLOT_OK || *active || !id || strcmp(state, "error") == 0 ||
-            (!asked && strcmp(state, "inactive") != 0))
+        if (status != SANDLOT_OK || *active || !id || has_failed(state) || (!asked && strcmp(state, "inactive") != 0) ||
+            sandlot_now_ms() >= end_ms)
             return status;
         if (!asked) {
             call->host->progress(call, "activating the snapshot", 0, 0);

@@ -29,6 +29,7 @@ void api_clear(struct api *api)
 {
     http_client_close(api->client);
     free(api->key_header);
+    free(api->workspace_header);
     pthread_mutex_destroy(&api->lock);
 }
 
@@ -69,7 +70,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct api *ap
     if (status != SANDLOT_OK)
         return status;
     AUTO_FREE char *address = control_plane(call, api);
-    AUTO_FREE char *workspace_header = NULL;
+    char *workspace_header = NULL;
     char *key_header = NULL;
 
     if (asprintf(&key_header, "X-Api-Key: %s", key) < 0)
@@ -78,6 +79,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct api *ap
         workspace_header = NULL;
     if (!address || !key_header || (workspace && !workspace_header)) {
         free(key_header);
+        free(workspace_header);
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to reach " SERVICE "; free some");
     }
     const char *const headers[] = {key_header, workspace_header, NULL};
@@ -88,11 +90,13 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct api *ap
     status = http_client_open(call, &options, &api->client);
     if (status != SANDLOT_OK) {
         free(key_header);
+        free(workspace_header);
         return status;
     }
     http_client_add_secret(api->client, key);
     api->plain = strncasecmp(address, "http://", 7) == 0;
     api->key_header = key_header;
+    api->workspace_header = workspace_header;
     return SANDLOT_OK;
 }
 
@@ -193,7 +197,15 @@ enum sandlot_status api_send(struct sandlot_call *call, struct api *api, struct 
     if (status != SANDLOT_OK)
         return status;
     /* The data plane is another origin to the client, which does not send its own headers there. */
-    const char *headers[] = {api->key_header, request->range, request->range ? request->if_range : NULL, NULL};
+    const char *headers[5] = {api->key_header};
+    size_t count = 1;
+
+    if (api->workspace_header)
+        headers[count++] = api->workspace_header;
+    if (request->range) {
+        headers[count++] = request->range;
+        headers[count] = request->if_range;
+    }
     const struct http_request sent = {.method = request->method,
                                       .target = target,
                                       .headers = headers,

@@ -20,7 +20,8 @@ struct api {
     pthread_mutex_t lock;       /* for the opening of the client */
     struct http_client *client; /* NULL until the first request */
     char *key_header;
-    bool plain; /* the API itself is spoken to without TLS */
+    char *workspace_header; /* NULL: the key has one workspace */
+    bool plain;             /* the API itself is spoken to without TLS */
 };
 
 void api_init(struct api *api, const struct parameters *parameters);

@@ -29,7 +29,8 @@ enum {
     WAKE_MS = 120 * SECOND,       /* for a sandbox that is waking */
     FIRST_PAUSE_MS = SECOND / 4,  /* between two handshakes */
     LONGEST_PAUSE_MS = 4 * SECOND,
-    URGENT_MS = 900, /* for what ends a command after a cancellation */
+    LONGEST_WISH_MS = 60 * SECOND, /* that a service may wish to be left alone */
+    URGENT_MS = 900,               /* for what ends a command after a cancellation */
     KILL_MS = 100,
     GOODBYE_MS = 1, /* it is sent; its answer is not worth a round trip */
     KEPT_S = 60     /* the service keeps a script that has ended for so long */
@@ -161,13 +162,15 @@ static enum sandlot_status take_message(struct sandlot_call *call, struct sendin
 
 /* ---- over a WebSocket ------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status open_socket(struct sandlot_call *call, struct sandbox *sandbox, struct websocket **socket)
+/* *WISH_MS: how long a service that refuses wishes to be left alone; -1: it does not say. */
+static enum sandlot_status open_socket(struct sandlot_call *call, struct sandbox *sandbox, struct websocket **socket,
+                                       int64_t *wish_ms)
 {
-    AUTO_FREE char *target = sandbox_target(sandbox, "/execute/ws", NULL);
-    const char *const headers[] = {sandbox->api->key_header, NULL};
-    const struct websocket_request request = {.target = target, .headers = headers};
+    AUTO_RESPONSE struct http_response answer = {0};
+    enum sandlot_status status = sandbox_open_socket(call, sandbox, "/execute/ws", &answer, socket);
 
-    return websocket_open(call, sandbox->api->client, &request, socket);
+    *wish_ms = answer.status != 0 && answer.retry_ms <= LONGEST_WISH_MS ? answer.retry_ms : -1;
+    return status;
 }
 
 static bool is_waking(struct sandlot_call *call, const struct course *course)
@@ -206,8 +209,11 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct course *
 
     for (int pause_ms = FIRST_PAUSE_MS;; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
         attempt_begin(attempt, call, OPEN_MS);
-        enum sandlot_status status = open_socket(&attempt->call, course->sandbox, socket);
-        int64_t so_far_ms = sandlot_now_ms() - begun_ms + pause_ms;
+        int64_t wish_ms;
+        enum sandlot_status status = open_socket(&attempt->call, course->sandbox, socket, &wish_ms);
+        bool wishes = wish_ms >= FIRST_PAUSE_MS;
+        int64_t next_ms = wishes ? wish_ms : pause_ms;
+        int64_t so_far_ms = sandlot_now_ms() - begun_ms + next_ms;
 
         if (status == SANDLOT_OK) {
             course->connected = true;
@@ -217,7 +223,7 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct course *
             return SANDLOT_OK;
         }
         if (!waited && !course->connected && (status == SANDLOT_UNAVAILABLE || status == SANDLOT_TIMEOUT) &&
-            sandlot_remaining_ms(call, SECOND) <= pause_ms) {
+            sandlot_remaining_ms(call, SECOND) <= next_ms) {
             int64_t deadline_ms = call->deadline_ms;
 
             remote_wait_begin(call);
@@ -227,8 +233,11 @@ static enum sandlot_status connect_to(struct sandlot_call *call, struct course *
                 return status;
             }
         }
-        if (course->connected || so_far_ms >= patience_ms(call, course, status, so_far_ms) ||
-            !pause_for(call, pause_ms))
+        int64_t patient_ms = patience_ms(call, course, status, so_far_ms);
+
+        if (wishes && patient_ms > 0)
+            patient_ms = WAKE_MS;
+        if (course->connected || so_far_ms >= patient_ms || !pause_for(call, next_ms))
             return status;
     }
 }

@@ -6,10 +6,23 @@
 #include "ports.h"
 #include "sandbox.h"
 #include "snapshot.h"
+#include "tunnel.h"
 
 PARAMETER_OBJECT(langsmith, LANGSMITH_PARAMETERS, struct api, api_init, api_clear)
 
 HTTP_RELAY(langsmith, ports_find, struct sandbox, places)
+
+/* Where there is no tunnel, what is HTTP still gets through by the URL. */
+static enum sandlot_status connect_port(struct sandlot_call *call, void *provider, void *handle,
+                                        const struct sandlot_connection *connection)
+{
+    struct sandbox *sandbox = handle;
+    bool missing = sandbox->no_tunnel;
+    enum sandlot_status status = missing ? SANDLOT_OK : tunnel_connect(call, sandbox, connection, &missing);
+
+    sandbox->no_tunnel = missing;
+    return missing ? langsmith_connect_port(call, provider, handle, connection) : status;
+}
 
 static const struct sandlot_provider langsmith_provider = {
     SANDLOT_TABLE(langsmith),         .flags = SANDLOT_STREAMS_OUTPUT,
@@ -20,7 +33,7 @@ static const struct sandlot_provider langsmith_provider = {
     .download = files_download,       .pause = sandbox_stop,
     .resume = sandbox_start,          .snapshot = snapshot_capture,
     .list_snapshots = snapshot_list,  .delete_snapshot = snapshot_delete,
-    .set_network = policy_change,     .connect_port = langsmith_connect_port,
+    .set_network = policy_change,     .connect_port = connect_port,
     .port_url = langsmith_port_url,
 };
 

@@ -91,6 +91,16 @@ char *sandbox_target(struct sandbox *sandbox, const char *operation, const char 
     return target;
 }
 
+enum sandlot_status sandbox_open_socket(struct sandlot_call *call, struct sandbox *sandbox, const char *operation,
+                                        struct http_response *answer, struct websocket **socket)
+{
+    AUTO_FREE char *target = sandbox_target(sandbox, operation, NULL);
+    const char *const headers[] = {sandbox->api->key_header, sandbox->api->workspace_header, NULL};
+    const struct websocket_request request = {.target = target, .headers = headers, .answer = answer};
+
+    return websocket_open(call, sandbox->api->client, &request, socket);
+}
+
 /* ---- what the service says of a sandbox -------------------------------------------------------------------------- */
 
 static bool is_state(const char *state, const char *word)

@@ -5,6 +5,7 @@
 #include "api.h"
 
 #include <sandlot/sdk/http_relay.h>
+#include <sandlot/sdk/websocket.h>
 #include <stdatomic.h>
 
 #define WORKING_DIR "/root"
@@ -18,6 +19,7 @@ struct sandbox {
     char *address;        /* of its data plane; NULL until it is known */
     atomic_bool ready;    /* the wait for a new one is over */
     atomic_bool no_websocket;
+    atomic_bool no_tunnel;
     _Atomic int64_t awake_at_ms; /* when it was last seen awake, 0: never; an idle one falls asleep */
 };
 
@@ -29,6 +31,10 @@ void sandbox_release(void *provider, void *handle);
 
 /* An operation at the data plane as a target; NULL when out of memory or without an address. */
 char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path);
+
+/* Opens a WebSocket to OPERATION at the data plane. ANSWER as in websocket_request. */
+enum sandlot_status sandbox_open_socket(struct sandlot_call *call, struct sandbox *sandbox, const char *operation,
+                                        struct http_response *answer, struct websocket **socket);
 
 /* Its state, "" when there is none of that name. */
 enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[32]);

@@ -5,6 +5,7 @@
 #include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>
@@ -287,8 +288,10 @@ bool aws_sign(const struct aws_request *request, const struct aws_credentials *c
     lines[0] = authorization;
     lines[1] = own[0];
     lines[2] = own[1];
-    if (!authorization)
+    if (!authorization) {
         aws_signature_free(lines);
+        ERR_clear_error(); /* who uses OpenSSL next on this thread must not take its complaints for his own */
+    }
     return authorization;
 }
 

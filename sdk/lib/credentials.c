@@ -11,7 +11,7 @@ const char *credential_find(struct sandlot_call *call, const char *names, const 
         AUTO_FREE char *copy = strndup(name, length);
         const char *value = copy && length ? call->host->environment(call, copy) : NULL;
 
-        if (value && *value) {
+        if (value && value[strspn(value, " \t\r\n")]) { /* blanks alone are no key */
             if (found)
                 *found = name;
             return value;

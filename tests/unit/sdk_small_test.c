@@ -62,8 +62,8 @@ static void test_words(void **state)
 
 static void test_credentials(void **state)
 {
-    static const struct variable variables[] = {
-        {"EMPTY", ""}, {"SECOND", "two"}, {"THIRD", "three"}, {"BROKEN", "key\n"}, {NULL, NULL}};
+    static const struct variable variables[] = {{"EMPTY", ""},      {"BLANK", " \t\n"},  {"SECOND", "two"},
+                                                {"THIRD", "three"}, {"BROKEN", "key\n"}, {NULL, NULL}};
     struct test_call call;
     const char *found;
     const char *value = NULL;
@@ -71,7 +71,7 @@ static void test_credentials(void **state)
     (void)state;
     test_call_open(&call, 0);
     call.variables = variables;
-    assert_string_equal(credential_find(&call.call, "EMPTY|SECOND|THIRD", &found), "two");
+    assert_string_equal(credential_find(&call.call, "EMPTY|BLANK|SECOND|THIRD", &found), "two");
     assert_string_equal(found, "SECOND|THIRD");
     assert_string_equal(credential_find(&call.call, "THIRD", NULL), "three");
     assert_null(credential_find(&call.call, "NONE|EMPTY", NULL));

@@ -371,7 +371,7 @@ starved() {
         return
     fi
     # It says itself what it found.
-    timeout -k 5 900 "$scratch/starved" "$library" "$vendor" "$url" "$stride" </dev/null || failures=$((failures + 1))
+    timeout -k 5 900 "$scratch/starved" "$library" "$vendor" "${calls_url:-$url}" "$stride" </dev/null || failures=$((failures + 1))
     service_empty "nothing is left at the service after: memory runs out"
 }
 

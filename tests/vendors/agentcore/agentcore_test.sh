@@ -21,6 +21,7 @@ vendor_lifecycle
 vendor_counts 1 2 3 4 3 3 3 22 1 1 4
 vendor_network
 vendor_faults
+vendor_starved
 vendor_rows
 parts_run
 vendor_sound

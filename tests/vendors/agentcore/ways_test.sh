@@ -64,7 +64,30 @@ credentials() {
     AWS_ENDPOINT_URL_BEDROCK_AGENTCORE=$url/ json "the address by its variable" 0 .sandboxes list --sandbox agentcore
     AWS_ENDPOINT_URL_BEDROCK_AGENTCORE=http://127.0.0.1:1 works "base_url comes first"
     AWS_ENDPOINT_URL=$url json "the address of all services" 0 .sandboxes list --sandbox agentcore
+    (
+        export https_proxy=http://127.0.0.1:9 AWS_REGION=us-gov-west-1
+        unset no_proxy NO_PROXY
+        AWS_USE_FIPS_ENDPOINT=true leads_to bedrock-agentcore-fips.us-gov-west-1.amazonaws.com
+        AWS_USE_DUALSTACK_ENDPOINT=TRUE leads_to bedrock-agentcore.us-gov-west-1.api.aws
+        printf '[default]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\n' >"$scratch/config"
+        AWS_CONFIG_FILE=$scratch/config leads_to bedrock-agentcore-fips.us-gov-west-1.api.aws
+        AWS_CONFIG_FILE=$scratch/config AWS_USE_FIPS_ENDPOINT=false leads_to bedrock-agentcore.us-gov-west-1.api.aws
+        AWS_REGION=cn-north-1 AWS_USE_DUALSTACK_ENDPOINT=true leads_to bedrock-agentcore.cn-north-1.api.amazonwebservices.com.cn
+        exit "$failures"
+    )
+    failures=$?
+    AWS_USE_FIPS_ENDPOINT=true json "FIPS and an address of one's own" 3 '.message | contains("unset one of the two")' list "${provider[@]}"
+    check "a machine whose metadata are disabled has no credentials" no_credentials AWS_EC2_METADATA_DISABLED=1
+    check "one whose are not may have some" not_run no_credentials AWS_EC2_METADATA_DISABLED=false
 }
+
+# Nothing is there: what cannot be reached is named.
+leads_to() { json "the address $1" 3 ".message | contains(\"$1\")" list --sandbox agentcore --param start_timeout_s=5; }
+no_credentials() { # ASSIGNMENT: on a machine of EC2
+    env -u AWS_ACCESS_KEY_ID HOME="$scratch" AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:9 "$1" "$SANDLOT" providers agentcore --json |
+        jq -e '.providers[0] | tostring | contains("there are no AWS credentials")' >/dev/null
+}
+not_run() { ! "$@"; }
 
 clocks() {
     # A service whose clock goes an hour wrong says so, and its time with it.
@@ -335,6 +358,8 @@ line' -- 'ü'; do
 
 # What passes, as AWS's own client sees it.
 passing() {
+    faults '[{"path":"sessions/list","action":{"status":403,"headers":{"x-amzn-errortype":"NotAuthorized"},"body":{"message":"words of a gate"}}}]'
+    json "an error without a place in the model counts by its number" 3 '.error == "auth" and (.message | contains("words of a gate"))' list "${provider[@]}"
     requests_reset
     faults '[{"path":"sessions/list","action":{"status":500}}]'
     json "a list that is answered 500 is asked for again" 0 .sandboxes list "${provider[@]}"

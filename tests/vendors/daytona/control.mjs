@@ -110,7 +110,7 @@ async function makeSnapshot(sandboxes, request) {
     const body = await bodyOf(request);
     checkTypes(body, { name: 'string', includeMemory: 'boolean' }, sandboxes.unknownFields);
     if (!body.name) throw apiError(400, 'name must be a string');
-    return { json: sandboxes.makeSnapshot(sandboxes.get(request.params.id), body.name) };
+    return { json: sandboxes.makeSnapshot(sandboxes.get(request.params.id), body.name, body.includeMemory ?? false) };
 }
 
 async function addSnapshot(sandboxes, request) {

@@ -26,6 +26,7 @@ daytona_network() {
     local entries number calls_url=$url/api
     not_held "an address that it does not know" 2001:db8::/32 --allow 2001:db8::/32
     not_held "a domain of one part" corp --allow corp
+    not_held "all domains of a part" '*.corp' --allow '*.corp'
     entries=()
     for number in $(seq 11); do entries+=(--allow "h$number.example"); done
     not_held "a domain too many" h11.example "${entries[@]}"
@@ -55,6 +56,8 @@ fork_request='/fork$' making_forkable=(--param snapshot=daytona-vm)
 vendor_lifecycle
 vendor_network daytona_network
 vendor_faults
+starved_there() { calls_url=$url/api starved; }
+part starved_there
 vendor_counts 4 3 3 4 3 3 3 3 2 3 8
 parts_run
 check "no field was sent that Daytona does not know" test ! -e "$js/unknown"

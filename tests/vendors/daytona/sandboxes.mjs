@@ -201,10 +201,11 @@ export class Sandboxes {
     }
 
     /** A copy of a sandbox's files under a name. */
-    makeSnapshot(sandbox, name) {
+    makeSnapshot(sandbox, name, withMemory) {
         this.settled(sandbox);
         const before = sandbox.state;
         if (!['started', 'stopped'].includes(before)) throw apiError(400, 'Sandbox must be started or stopped');
+        if (withMemory !== (VM.includes(sandbox.sandboxClass) && before === 'started')) throw apiError(400, `A ${sandbox.sandboxClass} that is ${before} cannot be copied so`);
         if (this.findSnapshot(name)) throw apiError(409, `Snapshot with name ${name} already exists`);
         const snapshot = this.addSnapshot({ name, state: 'snapshotting', sourceSandboxId: sandbox.id, sandboxClass: sandbox.sandboxClass });
         this.#change(sandbox, 'snapshotting', before, async () => {

@@ -141,6 +141,9 @@ await test('machines pause and fork', async () => {
     same(machine.state, 'paused');
     await machine.start();
     same((await machine.process.executeCommand('cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " | grep -c "[s]leep 55"')).result, '1\n');
+    await refused(() => machine.createSnapshot('memory'), /400|copied/);
+    await machine.sandboxApi.createSandboxSnapshot(machine.id, { name: 'memory', includeMemory: true });
+    do await machine.refreshData(); while (machine.state === 'snapshotting');
     const copy = await machine.fork({ name: 'copy' });
     same((await copy.process.executeCommand('cat m')).result, 'm\n');
     await copy.delete();

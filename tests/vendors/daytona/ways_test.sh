@@ -257,12 +257,15 @@ pages() {
     service_empty "all are gone"
 }
 
+# On a busy machine its time may be over before the command has seen it ready.
 lifetimes() {
-    made_with --param ttl_s=60 || return
-    check "one that rests is stopped and deleted" until_true 10 live_is 0
-    made_with --param ttl_s=0 --param hard_ttl_s=60 || return
-    check "one that is too old is deleted" until_true 10 live_is 0
-    gone "$id"
+    run -q create "${provider[@]}" --param ttl_s=60
+    check "one that rests" state_is '.made == 1'
+    check "is stopped and deleted" until_true 10 live_is 0
+    run -q create "${provider[@]}" --param ttl_s=0 --param hard_ttl_s=60
+    check "one that is too old" state_is '.made == 2'
+    check "is deleted" until_true 10 live_is 0
+    [ -z "$out" ] || gone "$out"
 }
 
 copies() {
@@ -273,6 +276,12 @@ copies() {
     check "it is stopped, and not deleted for that" state_is '.sandboxes[0] | .state == "stopped" and .autoDeleteInterval > 0'
     check "pause it again" calls $ok pause "$id"
     check "resume it" calls $ok resume "$id"
+    faults '[{"method":"POST","path":"/stop$","action":{"drop":"after"}}]'
+    check "pause it, the answer is lost" calls $ok pause "$id"
+    check "resume it then" calls $ok resume "$id"
+    faults '[{"method":"POST","path":"/stop$","times":-1,"action":{"status":409,"body":{"message":"Sandbox state change in progress"}}}]'
+    check "a pause that is refused" calls 5 pause "$id"
+    faults '[]'
     check "it runs, and is to be deleted on its stop again" state_is '.sandboxes[0] | .state == "started" and .autoDeleteInterval == 0'
     check "pause what is not there" calls $not_found pause "$unknown_id"
     check "a snapshot" calls $ok snapshot "$id" kept
@@ -296,10 +305,16 @@ copies() {
     calls $ok delete-snapshot again
     made_with --param snapshot=daytona-vm || return
     on_it 'echo m >m; (sleep 58.5 >/dev/null 2>&1 &)'
+    check "a snapshot of a machine that runs" calls $ok snapshot "$id" running
+    calls $ok delete-snapshot running
     check "pause a machine" calls $ok pause "$id"
     check "it keeps its memory" state_is '.sandboxes[0].state == "paused"'
     check "resume a machine" calls $ok resume "$id"
     check "what ran goes on" test "$(on_it 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" " " | grep -c "[s]leep 58.5"')" = 1
+    faults '[{"method":"POST","path":"/fork$","action":{"status":409,"body":{"message":"Sandbox state change in progress"}}}]'
+    check "a fork in the middle of a change" calls 5 fork "$id" sandlot-copy
+    faults '[{"method":"POST","path":"/fork$","times":-1,"action":{"status":503}}]'
+    check "a fork at a service that is down" calls 5 fork "$id" sandlot-copy
     faults '[{"method":"POST","path":"/fork$","action":{"drop":"after"}}]'
     check "fork a machine, the answer is lost" calls $ok fork "$id" sandlot-copy
     copy=$(sed -n 's/^created: //p' <<<"$out")

@@ -2,8 +2,10 @@
 // sandbox's own, under another host name. What the service rejects is rejected; commands really run, in boxes.
 //
 // EMULATOR_PAGE: longest page of a list. EMULATOR_OLD=1: lists as older servers make them. EMULATOR_NO_WEBSOCKET=1: a
-// deployment without the WebSocket for commands. EMULATOR_CLOCK_MS: how far the clock is behind that says when tokens of ports expire.
-// EMULATOR_NO_PORTS=1: a deployment without URLs of ports.
+// deployment without the WebSocket for commands. EMULATOR_NO_TUNNEL=1: without the one for ports; EMULATOR_TUNNEL_VERSION: another
+// version of it; EMULATOR_PING_MS: how often that
+// asks whether the client is there. EMULATOR_CLOCK_MS: how far the clock is behind that says when tokens of ports expire.
+// EMULATOR_NO_PORTS=1: a deployment without URLs of ports. EMULATOR_WORKSPACE: the one that the key, which has several, is used for.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,13 +15,15 @@ import { createEmulator, HttpError } from '../common/server.mjs';
 import { Commands } from './commands.mjs';
 import { download, upload } from './files.mjs';
 import { isProxy, shown as shownProxy, wall } from './network.mjs';
+import { pings, serveTunnel } from './tunnel.mjs';
 
 const KEY = 'lsv2_sk_5e1f0c77a2b94d0e_emulated';
 const ROOT = '/v2/sandboxes';
-const START_MS = 40, WAKE_MS = 400, BUILD_MS = 250;
+const START_MS = 40, WAKE_MS = 400, BUILD_MS = 250, SLOW_MS = 600000;
 const GIB = 2 ** 30;
 const LONGEST_PAGE = Number(process.env.EMULATOR_PAGE ?? 500);
 const CLOCK_MS = Number(process.env.EMULATOR_CLOCK_MS ?? 0);
+const WORKSPACE = process.env.EMULATOR_WORKSPACE;
 const OLD = process.env.EMULATOR_OLD === '1';
 
 const boxes = new Map(); // name -> Sandbox
@@ -87,7 +91,7 @@ async function buildSnapshot(request) {
     const body = await read(request, BUILD, ['name', 'docker_image', 'fs_capacity_bytes']);
     const { docker_image, fs_capacity_bytes, labels } = body;
     return { status: 201, json: addSnapshot({ name: body.name, tag: body.tag, docker_image, fs_capacity_bytes, labels }, async () => {
-        await pause(docker_image.includes('slow') ? 3000 : BUILD_MS);
+        await pause(docker_image.includes('slow') ? SLOW_MS : BUILD_MS, undefined, { ref: false });
         if (docker_image.includes('broken')) throw new Error(`cannot pull ${docker_image}: manifest unknown`);
     }) };
 }
@@ -346,16 +350,18 @@ function reach(request) {
 }
 
 async function upgrade(request, accept) {
-    const match = /^\/r\/([^/]+)\/execute\/ws$/.exec(request.path);
-    if (!match || process.env.EMULATOR_NO_WEBSOCKET === '1') throw failure(404, 'NotFound', 'no such route');
-    request.params = { id: match[1] };
+    const [, id, way] = /^\/r\/([^/]+)\/(execute\/ws|tunnel)$/.exec(request.path) ?? [];
+    if (!id || process.env[way === 'tunnel' ? 'EMULATOR_NO_TUNNEL' : 'EMULATOR_NO_WEBSOCKET'] === '1') throw failure(404, 'NotFound', 'no such route');
+    request.params = { id };
     const sandbox = reach(request);
-    sandbox.commands.serve(await accept());
+    if (way === 'tunnel') serveTunnel(await accept(), sandbox.box);
+    else sandbox.commands.serve(await accept());
 }
 
 function authenticate(request) {
     if (!request.headers['x-api-key']) throw new HttpError(401, { detail: 'Missing authentication' });
     if (request.headers['x-api-key'] !== KEY) throw new HttpError(401, { detail: 'Invalid token' });
+    if (WORKSPACE && request.headers['x-tenant-id'] !== WORKSPACE) throw new HttpError(403, { error: 'Forbidden' });
     if (request.headers.expect) throw failure(417, 'ExpectationFailed', 'no Expect');
 }
 
@@ -401,6 +407,7 @@ await createEmulator({
     state: () => ({
         sandboxes: [...boxes.values()].map(({ name, id, status, settings }) => ({ id: name, uuid: id, status, settings })),
         snapshots: [...snapshots.values()],
+        pings,
         commands: [...boxes.values()].flatMap((box) => box.commands?.running() ?? []),
     }),
 });

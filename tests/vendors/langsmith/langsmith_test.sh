@@ -41,11 +41,18 @@ port_url='^http://3000-[0-9a-f-]{36}[.]localhost:[0-9]+$' port_header=X-Langsmit
 port_undeclared=''
 stopped() { "$SANDLOT" -q pause "${provider[@]}" "$1"; } # its tokens are over, and it wakes when it is used
 
+without_tunnel() {
+    export EMULATOR_NO_TUNNEL=1
+    vendor_again
+}
+prepare=(without_tunnel)
 vendor_ports
+prepare=(vendor_again)
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 21 21 1 1 4
 vendor_network langsmith_network
 vendor_faults
+vendor_starved
 vendor_rows
 parts_run
 vendor_sound

@@ -95,6 +95,11 @@ snapshot_calls() {
     faults '[{"method":"POST","path":"/stop$","action":{"drop":"after"}}]'
     check "a lost answer to stop" calls $ok pause "$id"
     faults '[]'
+    calls $ok resume "$id"
+    faults '[{"method":"POST","path":"/snapshot$","action":{"drop":"after"}}]'
+    check "a lost answer to capture" calls $ok snapshot "$id" again
+    check "is looked up: there is one" state_is '[.snapshots[] | select(.name == "again")] | length == 1'
+    faults '[]'
     gone "$id"
     check "no stopping of what is gone" calls $not_found pause "$id"
     check "delete a snapshot" calls $ok delete-snapshot mine:v1
@@ -147,10 +152,21 @@ settings() {
     unset LANGSMITH_API_KEY
     LANGCHAIN_API_KEY=$secret json "the old name of the key" 0 .sandboxes list "${provider[@]}"
     LANGSMITH_API_KEY=wrong-key-000 LANGSMITH_SANDBOX_API_KEY=$secret json "the sandboxes' own key goes first" 0 .sandboxes list "${provider[@]}"
+    LANGSMITH_SANDBOX_API_KEY=' ' LANGSMITH_API_KEY='' LANGCHAIN_API_KEY=$secret json "a blank key is none" 0 .sandboxes list "${provider[@]}"
     export LANGSMITH_API_KEY=$secret
     LANGSMITH_ENDPOINT=$url/ json "the address in the environment" 0 .sandboxes list --sandbox langsmith
     LANGCHAIN_ENDPOINT=$url json "its old name" 0 .sandboxes list --sandbox langsmith
     LANGSMITH_ENDPOINT=http://127.0.0.1:9 json "the parameter goes first" 0 .sandboxes list "${provider[@]}"
+}
+
+# A key of several workspaces says on both planes which one is meant.
+workspaces() {
+    begin EMULATOR_WORKSPACE=w-1
+    made_with --param workspace_id=w-1 || return
+    provider+=(--param workspace_id=w-1)
+    check "a command in a workspace" test "$(exec_in 'echo there')" = there
+    check "a file" "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" tests/README.md /root/readme
+    gone "$id"
 }
 
 # The service's error in each of its four forms.
@@ -196,6 +212,11 @@ ways_to_a_command() {
     run -q download "${provider[@]}" --sandbox-id "$id" /root/big "$scratch/back"
     check "for a download" test "$status" = 0
     check "whole" cmp "$scratch/big" "$scratch/back"
+    faults '[{"path":"/execute/ws","action":{"status":429,"headers":{"Retry-After":"2"},"body":{"detail":{"error":"RateLimited","message":"later"}}}}]'
+    requests_reset
+    check "a service that wishes to be left alone" test "$(exec_in 'echo later')" = later
+    check "is, for as long" test "$(ask GET requests | jq '[.requests[] | select(.path | endswith("/execute/ws")) | .at] | length == 2 and .[1] - .[0] >= 2000')" = true
+    faults '[]'
     requests_reset
     run -q exec "${provider[@]}" --sandbox-id "$id" -- 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done'
     check "one message is enough" test "$(ask GET requests | jq '[.requests[].messages // 0] | add')" = 1
@@ -254,7 +275,7 @@ many() {
 
 tokens() { ask GET requests | jq '[.requests[] | select(.path | endswith("/service-url"))] | length'; }
 tokens_that_expire() {
-    begin EMULATOR_CLOCK_MS=86400000 # all of them seem to be over when they come
+    begin EMULATOR_TUNNEL_VERSION=2 EMULATOR_CLOCK_MS=86400000 # all of them seem to be over when they come
     made
     box=$id
     "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
@@ -278,6 +299,72 @@ tokens_that_expire() {
     gone "$box"
 }
 
+# Sends until nobody takes any more, waits for input, and reads all that it has sent.
+cat >"$scratch/idle.py" <<'EOF'
+import socket, sys
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+connection.sendall(b"e")
+connection.settimeout(1)
+sent = 0
+try:
+    while True:
+        sent += connection.send(bytes(1 << 16))
+except TimeoutError:
+    print("blocked", flush=True)
+sys.stdin.read()
+connection.settimeout(None)
+connection.shutdown(socket.SHUT_WR)
+while got := connection.recv(1 << 18):
+    sent -= len(got)
+print("all" if sent == 0 else sent)
+EOF
+pings() { ask GET state | jq .pings.answered; }
+pings_above() { [ "$(pings)" -gt "$1" ]; }
+
+tunnels() {
+    begin EMULATOR_PING_MS=200
+    local forwarder box answered idle
+    made || return
+    box=$id
+    bytes_serve 7001
+    bytes_forward 7001 7002
+    bytes_rows "through the tunnel" both
+    requests_reset
+    bytes_client echo 7001
+    check "one request each" test "$(requests_count)" = 1
+    mkfifo "$scratch/go"
+    python3 "${scratch%/part-*}/idle.py" "$(sed -nE 's/^127\.0\.0\.1:([0-9]+) -> 7001$/\1/p' "$scratch/port.out")" <"$scratch/go" >"$scratch/idle" 2>&1 &
+    idle=$!
+    exec {go}>"$scratch/go"
+    until_true 60 grep -qs blocked "$scratch/idle"
+    answered=$(pings)
+    check "the service hears of a client that reads nothing" until_true 60 pings_above $((answered + 3))
+    exec {go}>&-
+    wait "$idle"
+    check "which gets all in the end" grep -qx all "$scratch/idle"
+    calls $ok pause "$box"
+    bytes_client refused 7001
+    check "a connection wakes a sandbox: its servers are gone" until_true 60 state_is '.sandboxes[0].status == "ready"'
+    bytes_serve 7001
+    check "and one that listens again is reached" bytes_client echo 7001
+    faults '[{"path":"/tunnel$","action":{"drop":"during","bytes":200}}]'
+    ! bytes_client echo 7001
+    faults '[{"path":"/tunnel$","action":{"drop":"before"}}]'
+    check "no answer ends the connection" bytes_client refused 7001
+    faults '[]'
+    check "the next one is carried" bytes_client echo 7001
+    bytes_ended
+    bytes_forward 22
+    bytes_client refused 22
+    check "a port that is not allowed" until_true 60 grep -q 'lets nobody through to port 22' "$scratch/port.err"
+    bytes_ended
+    bytes_forward 7001
+    gone "$box"
+    check "a sandbox that has gone ends the connection" bytes_client refused 7001
+    wait "$forwarder"
+    check "and the forwarding" test "$?" = 3
+}
+
 no_ports() {
     begin EMULATOR_NO_PORTS=1
     made
@@ -295,6 +382,6 @@ no_ports() {
 
 vendor_use langsmith
 prepare=(:) # each begins with an emulator of its own
-parts snapshots_by_name snapshot_calls lists settings error_forms ways_to_a_command files many tokens_that_expire no_ports
+parts snapshots_by_name snapshot_calls lists settings workspaces error_forms ways_to_a_command files many tunnels tokens_that_expire no_ports
 parts_run
 vendor_sound

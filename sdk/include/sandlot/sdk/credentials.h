@@ -2,8 +2,9 @@
  * sandlot/sdk/credentials.h - finds a key by the names that it may have.
  *
  * NAMES is one variable or several alternatives, "ACME_API_KEY|ACME_TOKEN", in order of preference. Each is looked up
- * by the host: SANDLOT_NAME before NAME, in the process environment and then in the user's .env files; an empty one
- * counts as absent. Declare the same text in the metadata's `credentials`, or a worker does not see the variables.
+ * by the host: SANDLOT_NAME before NAME, in the process environment and then in the user's .env files; one that is
+ * empty, or blanks alone, counts as absent. Declare the same text in the metadata's `credentials`, or a worker does not
+ * see the variables.
  */
 #ifndef SANDLOT_SDK_CREDENTIALS_H
 #define SANDLOT_SDK_CREDENTIALS_H
