@@ -19,9 +19,12 @@ mkdir -p "$XDG_CONFIG_HOME/sandlot" "$XDG_DATA_HOME/sandlot/providers" "$XDG_STA
 config=$XDG_CONFIG_HOME/sandlot/config.toml
 plugins=$XDG_DATA_HOME/sandlot/providers
 
+# jq 1.6 starts for longer than most commands run, gojq does not. They differ in the order of keys and a few more things.
+fast_jq=$(type -P gojq) || fast_jq=jq
+
 delete_all() {
     local id
-    "$SANDLOT" list --json 2>/dev/null | jq -r '.sandboxes[]?.id' | while read -r id; do
+    "$SANDLOT" list --json 2>/dev/null | "$fast_jq" -r '.sandboxes[]?.id' | while read -r id; do
         "$SANDLOT" -q delete -- "$id" >/dev/null
     done
 }
@@ -105,10 +108,9 @@ one_line() {
     IFS= read -r rest && ! IFS= read -r rest && [ -z "$rest" ]
 }
 
-# is_true FILTER: the jq FILTER is true of what was printed last. jq 1.6 starts for longer than most commands run; gojq does not, but
-# only jq may say no.
+# is_true FILTER: the jq FILTER is true of what was printed last. Only jq may say no.
 is_true() {
-    [ "$(gojq -r "$1" <"$scratch/out" 2>/dev/null)" = true ] || [ "$(jq -r "$1" <"$scratch/out" 2>&1)" = true ]
+    [ "$("$fast_jq" -r "$1" <"$scratch/out" 2>/dev/null)" = true ] || [ "$(jq -r "$1" <"$scratch/out" 2>&1)" = true ]
 }
 
 # judge_json NAME STATUS FILTER: what was run last printed that
@@ -138,7 +140,7 @@ until_true() {
     done
 }
 
-sandbox_count() { "$SANDLOT" list --json | jq '.sandboxes | length'; }
+sandbox_count() { "$SANDLOT" list --json | "$fast_jq" '.sandboxes | length'; }
 no_sandboxes() { [ "$(sandbox_count)" = 0 ]; }
 ledger_files() { find "$XDG_STATE_HOME/sandlot" -path '*/ledger/*' -type f ! -name '*lock*' 2>/dev/null; }
 no_ledger() { [ -z "$(ledger_files)" ]; }
