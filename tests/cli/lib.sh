@@ -110,7 +110,7 @@ one_line() {
 
 # is_true FILTER: the jq FILTER is true of what was printed last. Only jq may say no.
 is_true() {
-    [ "$("$fast_jq" -r "$1" <"$scratch/out" 2>/dev/null)" = true ] || [ "$(jq -r "$1" <"$scratch/out" 2>&1)" = true ]
+    [ "$("$fast_jq" -r "$1" <"$scratch/out" 2>&1)" = true ] || [ "$(jq -r "$1" <"$scratch/out" 2>&1)" = true ]
 }
 
 # judge_json NAME STATUS FILTER: what was run last printed that
