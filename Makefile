@@ -333,10 +333,14 @@ $(BUILD)/builtins/sandlot-egress-credentials: $(LOCAL_INTERCEPT:%.c=$(KEEPER_BUI
 	$(call quiet,LINK)$(CC) -pie $(LINK) $(SANITIZE_KEEPER) -o $@ $^ $(INTERCEPT_LIBRARIES)
 
 # The same two with stand-ins for names and public addresses (egress/stand_in.h), which no other build has.
-EGRESS_STAND_INS := $(LOCAL_EGRESS:%.c=$(BUILD)/tests/stand_ins/%.o)
-INTERCEPT_STAND_INS := $(LOCAL_INTERCEPT:%.c=$(BUILD)/tests/stand_ins/%.o)
+# Only what includes that header differs.
+WITH_STAND_INS := $(shell grep -l '^.include "\(egress/\)\?stand_in.h"' $(sort $(LOCAL_EGRESS) $(LOCAL_INTERCEPT)))
+with_stand_ins = $(patsubst %.c,$(BUILD)/tests/stand_ins/%.o,$(filter $(WITH_STAND_INS),$1)) \
+                 $(patsubst %.c,$(KEEPER_BUILD)/%.o,$(filter-out $(WITH_STAND_INS),$1))
+EGRESS_STAND_INS := $(call with_stand_ins,$(LOCAL_EGRESS))
+INTERCEPT_STAND_INS := $(call with_stand_ins,$(LOCAL_INTERCEPT))
 
-$(sort $(EGRESS_STAND_INS) $(INTERCEPT_STAND_INS)): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
+$(WITH_STAND_INS:%.c=$(BUILD)/tests/stand_ins/%.o): $(BUILD)/tests/stand_ins/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE_KEEPER) $(LOCAL_FLAGS) -DSANDLOT_EGRESS_STAND_INS -c $< -o $@
 

@@ -109,9 +109,15 @@ clone_for() {
 # The vendors, whom their emulators take most time: all their rows in the normal build, all their faults with sanitizers.
 rows="" faults=()
 ! $all || rows=rows
-! $all || mapfile -t faults < <(vendors)
+! $all || mapfile -t faults < <(vendors | grep -v /engines_test)
 passes=(-t 1500)
-! $all || passes+=(-b "$BUILD" tests/debian_test.sh tests/packages_test.sh tests/lint/clang_tidy.sh tests/fuzz/run.sh tests/valgrind.sh) # they need processors more than time
+# First what waits longest, beside what needs processors longest.
+! $all || passes+=(-b "$BUILD/sanitize" -n "sanitize " -S faults tests/vendors/docker/engines_test.sh -S "${SANDLOT_TEST_SLOW:-}" -b "$BUILD" -n ""
+    tests/debian_test.sh tests/packages_test.sh tests/lint/{clang_tidy,shellcheck,cppcheck}.sh tests/fuzz/run.sh tests/valgrind.sh)
+if [ "$(id -u)" = 0 ]; then
+    mapfile -t programs < <(as_root "$BUILD")
+    passes+=(-b "$BUILD" -n "" "${programs[@]}")
+fi
 mapfile -t programs < <(with_sanitizers "$BUILD/sanitize")
 passes+=(-b "$BUILD/sanitize" -n "sanitize " -S faults "${faults[@]}" -S "${SANDLOT_TEST_SLOW:-}" "${programs[@]}")
 if [ "$(id -u)" = 0 ]; then
@@ -120,15 +126,13 @@ if [ "$(id -u)" = 0 ]; then
     clone_for "$uid" || exit 2
     mapfile -t programs < <(as_user "$clone/build")
     mapfile -t vendors < <(common_to_vendors)
-    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "${rows:-}" "${vendors[@]}" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}")
-    mapfile -t programs < <(as_root "$BUILD")
-    passes+=(-b "$BUILD" -n "" "${programs[@]}")
+    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "${rows:-}" "${vendors[@]}" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}" -b "$BUILD" -n "")
 else
     stage "run make check as root to have the tests run as root and as an ordinary user"
     mapfile -t programs < <({ common_to_vendors && as_user "$BUILD" && as_root "$BUILD"; } | awk '!seen[$0]++')
     passes+=(-b "$BUILD" -n "" "${programs[@]}")
 fi
-mapfile -t programs < <(printf '%s\n' tests/lint/*.sh | { if $all; then grep -v clang_tidy; else cat; fi })
+mapfile -t programs < <(printf '%s\n' tests/lint/*.sh | { if $all; then grep -vE 'clang_tidy|shellcheck|cppcheck'; else cat; fi })
 passes+=("${programs[@]}")
 
 # At least so many side by side; with --all most of the time belongs to the vendors, of whom each runs eight parts itself.

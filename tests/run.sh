@@ -157,6 +157,7 @@ room() {
 }
 
 shopt -s nullglob
+exec {never}<> <(:) # nothing comes from it: to wait for a moment without a process
 number=0
 processors=$(nproc)
 processor_times
@@ -184,9 +185,9 @@ while [ $# -gt 0 ]; do
     logs=$BUILD/test-logs
     mkdir -p "$logs" || exit 2
     while [ $# -gt 0 ] && [[ $1 != -* ]]; do
-        until room; do sleep 0.1; done
+        until room; do read -rt 0.1 <&"$never"; done
         number=$((number + 1))
-        run_one "$number" "$1" &
+        run_one "$number" "$1" {never}>&- &
         shift
     done
 done

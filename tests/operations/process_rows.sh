@@ -16,7 +16,7 @@ begin() {
 on() { expect "$way: $4" "$1" "$2" "$3" -q "$5" "${provider[@]}" --sandbox-id "$id" "${@:6}"; }
 on_json() { json "$way: $3" "$1" "$2" "$4" "${provider[@]}" --sandbox-id "$id" "${@:5}"; }
 in_box() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 60 -- "$1" </dev/null; }
-state_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | jq -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
+state_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | "$fast_jq" -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
 log_has() { "$SANDLOT" -q logs "${provider[@]}" --sandbox-id "$id" "$1" </dev/null | grep -q "$2"; }
 is_gone() { ! in_box "cat /proc/[0-9]*/cmdline | grep -q '[${1:0:1}]${1:1}'" >/dev/null 2>&1; }
 

@@ -21,7 +21,7 @@ results_rows() {
     ln -s a.txt "$base/link"
     mkdir "$base/empty"
     run -q --json create "${provider[@]}" "${making[@]}"
-    id=$(jq -r .id <"$scratch/out") results_place=$(jq -r .working_dir <"$scratch/out")
+    id=$("$fast_jq" -r .id <"$scratch/out") results_place=$("$fast_jq" -r .working_dir <"$scratch/out")
     json "without an import nothing tells what was there" 1 '.error == "not_supported" and (.message | contains("sandlot import"))' diff "${provider[@]}" "$id"
     json "import" 0 '.files == 7 and .bytes == 35 and .id != ""' import "${provider[@]}" "$id" "$base" --exclude left
     check "what is remembered is the user's alone" test "$(stat -c %a "$XDG_STATE_HOME"/sandlot/ledger/*.base)" = 600

@@ -200,7 +200,7 @@ before_create() {
 during_create() { "$act" --json create "${provider[@]}" "${making[@]}"; }
 after_create() {
     local id=
-    [ "$status" != 0 ] || id=$(jq -r .id <<<"$out")
+    [ "$status" != 0 ] || id=$("$fast_jq" -r .id <<<"$out")
     if [ "$status" = 0 ]; then
         check "$1: one sandbox, not two" until_true 5 live_is 1
         check "$1: the one that was told" state_is ".sandboxes[0].id == \"$id\""

@@ -36,7 +36,7 @@ no_sleep() { [ "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$1" -- "$(co
 lives_and_dies() {
     local first
     json "create" 0 ".id and .provider and .working_dir == \"$workspace\"" create "${provider[@]}" "${making[@]}"
-    first=$(jq -r .id <"$scratch/out")
+    first=$("$fast_jq" -r .id <"$scratch/out")
     check "one sandbox at the service" live_is 1
     json "it is listed as ours" 0 "[.sandboxes[] | select(.id == \"$first\")] | length == 1 and .[0].mine" list "${provider[@]}"
     expect "attach and exec" 0 "$workspace" "*" -q exec "${provider[@]}" --sandbox-id "$first" -- pwd
@@ -225,12 +225,12 @@ kept_as_snapshot() {
         return
     fi
     json "a snapshot" 0 '.name == "before"' snapshot "${provider[@]}" --name before -- "$id"
-    use=$(jq -r .id <"$scratch/out")
+    use=$("$fast_jq" -r .id <"$scratch/out")
     check "is listed by what was told" is_listed "$use"
     if [ -z "${snapshots_without_names:-}" ]; then
         json "its name is taken" 1 '.error == "conflict"' snapshot "${provider[@]}" --name before -- "$id"
         json "and replaced when that is wanted" 0 '.name == "before"' snapshot "${provider[@]}" --name before --replace -- "$id"
-        use=$(jq -r .id <"$scratch/out")
+        use=$("$fast_jq" -r .id <"$scratch/out")
     fi
     gone "$id"
     expect "its files are there, when the sandbox is not" 0 kept "*" -q exec "${provider[@]}" "${making[@]}" --sandbox-snapshot-name "$use" -- cat kept
@@ -251,7 +251,7 @@ forked() {
     original=$out
     "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$original" -- 'echo kept >kept' </dev/null
     json "a fork" 0 '.from == "'"$original"'" and .id != .from' fork "${provider[@]}" -- "$original"
-    copy=$(jq -r .id <"$scratch/out")
+    copy=$("$fast_jq" -r .id <"$scratch/out")
     expect "has the files" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$copy" -- cat kept
     gone "$copy"
     check "and an end of its own" until_true 10 live_is 1

@@ -39,7 +39,7 @@ reach() {
 # made_allowed ARGUMENT...: as made, with these; sets $id
 made_allowed() {
     run --json create "${provider[@]}" "${making[@]}" "$@"
-    id=$(jq -r .id <"$scratch/out" 2>/dev/null)
+    id=$("$fast_jq" -r .id <"$scratch/out" 2>/dev/null)
     [ "$status" = 0 ] && [ -n "$id" ] && return
     not_ok "a sandbox with $*" "$(show)"
     return 1
@@ -174,7 +174,7 @@ network_secret() {
     able credentials || return
     network_credentials
     run -vv --json create "${provider[@]}" "${making[@]}" --allow b.example
-    id=$(jq -r .id <"$scratch/out" 2>/dev/null)
+    id=$("$fast_jq" -r .id <"$scratch/out" 2>/dev/null)
     check "a sandbox with a credential" test "$status" = 0
     nowhere "the making"
     reach "with a credential" "$id" yes a.example:443 b.example:443
