@@ -145,9 +145,12 @@ static enum sandlot_status order_rest(struct sandlot_call *call, struct daytona 
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *document = NULL;
     AUTO_RECORD struct record now = {0};
-    AUTO_FREE char *target =
-        http_target(record_is_machine(record) ? "/sandbox/{}/pause" : "/sandbox/{}/stop", record->id);
-    const struct http_request order = {.method = "POST", .target = target, .accepted = refusals, .repeatable = true};
+    const struct rest_request order = {
+        .method = "POST",
+        .target = http_target(record_is_machine(record) ? "/sandbox/{}/pause" : "/sandbox/{}/stop", record->id),
+        .accepted = refusals,
+        .repeatable = true};
+    const struct http_request refused = {.method = "POST", .target = "/sandbox"};
     struct http_client *client;
     enum sandlot_status status = api_send(call, daytona, &order, &response, &document);
 
@@ -159,7 +162,7 @@ static enum sandlot_status order_rest(struct sandlot_call *call, struct daytona 
     if (lives_on)
         set_auto_delete(call, daytona, record->id, 0); /* as it was */
     status = api_client(call, daytona, &client);
-    return status == SANDLOT_OK ? http_response_fail(call, client, &order, &response) : status;
+    return status == SANDLOT_OK ? http_response_fail(call, client, &refused, &response) : status;
 }
 
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
