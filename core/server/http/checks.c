@@ -64,11 +64,11 @@ static const char *origin_host(const char *origin)
     return strncasecmp(origin, "https://", 8) == 0 ? origin + 8 : NULL;
 }
 
-bool http_origin_allowed(const struct http_access *access, const char *origin)
+bool http_origin_allowed(const struct http_access *access, const char *asked_host, const char *origin)
 {
     const char *host = origin_host(origin);
 
-    if (host && is_own_name(host))
+    if (host && is_own_name(host) && (access->token || strcasecmp(host, asked_host) == 0))
         return true;
     for (const char *const *allowed = access->origins; allowed && *allowed; allowed++)
         if (strcasecmp(*allowed, origin) == 0)
