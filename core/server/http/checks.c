@@ -18,6 +18,7 @@ void http_fields_clear(struct http_fields *fields)
     free(fields->origin);
     free(fields->authorization);
     free(fields->content_type);
+    free(fields->length);
     free(fields->accept);
     free(fields->version);
     free(fields->method);

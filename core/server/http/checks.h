@@ -12,6 +12,7 @@ struct http_fields {
     char *origin;
     char *authorization;
     char *content_type;
+    char *length; /* by either field that tells it */
     char *accept; /* several of them joined by commas */
     char *version;
     char *method;
