@@ -709,6 +709,7 @@ static const struct command table[] = {
          "  --allow-origin URL   let pages of that origin use the server, besides those of this machine; may be\n"
          "                       repeated\n"
          "  --no-auth            take every message without a token, from whoever can reach the port\n"
+         "                       (of web pages only from those of --allow-origin)\n"
          "\n"
          "With -v each call is noted on standard error: tool, sizes, time and fate, never contents.\n"
          "\n"

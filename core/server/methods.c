@@ -17,7 +17,11 @@
 /* The newest first: it is the answer to versions that are not served. */
 static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", BATCH_VERSION, "2024-11-05"};
 
-enum { LEGACY_VERSION_COUNT = sizeof(legacy_versions) / sizeof(legacy_versions[0]), LONGEST_NAME_SHOWN = 100 };
+enum {
+    LEGACY_VERSION_COUNT = sizeof(legacy_versions) / sizeof(legacy_versions[0]),
+    LONGEST_NAME_SHOWN = 100,
+    MOST_IN_BATCH = 1000
+};
 
 /* One request and what its answer needs. */
 struct request {
@@ -306,15 +310,12 @@ static void handle_one(const struct methods *methods, struct channel *channel, c
         send_error(&request, message->error.code, message->error.text);
 }
 
-static void handle_batch(const struct methods *methods, struct channel *channel, struct piece whole)
+static void handle_elements(const struct methods *methods, struct channel *batch, struct piece whole)
 {
-    const struct request nobody = {.methods = methods, .channel = channel};
-    struct channel *batch = channel->peer->batches ? batch_channel_new(channel) : NULL;
     struct piece element;
     size_t position = 0;
-    size_t count = 0;
 
-    for (; batch && piece_next(whole, &position, &element); count++) {
+    while (piece_next(whole, &position, &element)) {
         struct message message;
 
         message_read(element, &message);
@@ -325,12 +326,37 @@ static void handle_batch(const struct methods *methods, struct channel *channel,
                                        .error = {RPC_INVALID_REQUEST, "initialize must not be part of a batch"}};
         handle_one(methods, batch, &message);
     }
-    if (!batch)
-        send_error(&nobody, RPC_INVALID_REQUEST, "arrays of messages are not part of this protocol version");
-    else if (count == 0)
-        send_error(&nobody, RPC_INVALID_REQUEST, "the batch is empty");
-    if (batch)
+}
+
+/* The answers wait for each other, so the memory for them is bounded by their number. */
+static const char *batch_complaint(const struct channel *channel, struct piece whole)
+{
+    struct piece element;
+    size_t position = 0;
+    size_t count = 0;
+
+    while (count <= MOST_IN_BATCH && piece_next(whole, &position, &element))
+        count++;
+    if (!channel->peer->batches)
+        return "arrays of messages are not part of this protocol version";
+    if (count == 0)
+        return "the batch is empty";
+    return count <= MOST_IN_BATCH ? NULL : "a batch must hold at most 1000 messages; send them in several";
+}
+
+static void handle_batch(const struct methods *methods, struct channel *channel, struct piece whole)
+{
+    const struct request nobody = {.methods = methods, .channel = channel};
+    const char *complaint = batch_complaint(channel, whole);
+    struct channel *batch = complaint ? NULL : batch_channel_new(channel);
+
+    if (batch) {
+        handle_elements(methods, batch, whole);
         channel_release(batch);
+    } else {
+        send_error(&nobody, complaint ? RPC_INVALID_REQUEST : RPC_INTERNAL_ERROR,
+                   complaint ? complaint : "out of memory");
+    }
 }
 
 void methods_handle(const struct methods *methods, struct channel *channel, const struct message *message)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,6 +64,19 @@ static bool can_resolve(int root_fd)
     return fd >= 0 || (errno != ENOSYS && errno != EPERM);
 }
 
+/* Closes ROOT where the provider may not show it; then there are commands, which run where it may. */
+static enum sandlot_status check_place(const struct provider *provider, struct sandlot_root *root)
+{
+    if (!provider->worker || worker_may_show(provider->worker, root))
+        return SANDLOT_OK;
+    close(root->fd);
+    if (SANDLOT_HAS(root, alive_fd) && root->alive_fd >= 0)
+        close(root->alive_fd);
+    log_info("%s: its process may not write to what it shows as its sandbox's files: they are reached by commands",
+             provider->entry->name);
+    return SANDLOT_UNSUPPORTED;
+}
+
 /* Asks the provider. ROOT is initialised, and holds no descriptor unless the answer is SANDLOT_OK. */
 static enum sandlot_status ask(struct sandlot_session *session, struct sandlot_root *root, int64_t deadline_ms,
                                int cancel_fd, struct sandlot_error *error)
@@ -87,7 +101,7 @@ static enum sandlot_status ask(struct sandlot_session *session, struct sandlot_r
                   provider->entry->name);
         return SANDLOT_INTERNAL;
     }
-    return status;
+    return status == SANDLOT_OK ? check_place(provider, root) : status;
 }
 
 /* ANSWER as a root with one user. NULL when out of memory; the descriptors are taken over in any case. */

@@ -404,7 +404,8 @@ struct sandlot_transfer {
 struct sandlot_root {
     size_t size;
     int fd;       /* O_PATH descriptor of the sandbox's "/"; the host closes it and follows paths with
-                     openat2(2), RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS */
+                     openat2(2), RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS. Where a
+                     wall keeps the provider's process from writing there, commands are used instead */
     uint32_t uid; /* act on files as this user and group of the machine (setfsuid(2)) */
     uint32_t gid;
     int alive_fd; /* readable (POLLIN or POLLHUP) once the sandbox has ended; the host closes it; -1 (also what the

@@ -113,6 +113,10 @@ answers "what is no request" 'map(.error.code) == [-32600,-32600,-32600,-32600] 
     '{"id":9,"method":"ping"}' '{"jsonrpc":"2.0","id":null,"method":"ping"}' '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
 answers "a batch in its own revision" '.[1] | type == "array" and map(.id) == [1,null,2] and .[1].error.code == -32600' "${initialize/2025-06-18/2025-03-26}" \
     '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},5,{"jsonrpc":"2.0","id":2,"method":"ping"}]'
+many_pings() { printf '[%s{"jsonrpc":"2.0","id":0,"method":"ping"}]' "$(printf '{"jsonrpc":"2.0","id":%d,"method":"ping"},' $(seq "$1"))"; }
+answers "a batch of 1000" '.[1] | map(.id) == [range(1; 1000), 0]' "${initialize/2025-06-18/2025-03-26}" "$(many_pings 999)"
+answers "a batch whose answers nobody could hold" 'map(.id) == ["init",null,8] and (.[1].error.message | test("at most 1000"))' "${initialize/2025-06-18/2025-03-26}" \
+    "$(many_pings 1000)" '{"jsonrpc":"2.0","id":8,"method":"ping"}'
 talk < <(printf '\r\n\n{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n{"jsonrpc":"2.0","id":2,"method":"pi\0ng"}\n{"jsonrpc":"2.0","id":3,"method":"ping"}')
 said "CR, empty lines, NUL, a last line without newline" 'map(.id) == [1,null,3] and .[1].error.code == -32700'
 talk < <(head -c 200000 /dev/zero | tr '\0' '[' && echo && head -c 20000000 /dev/zero | tr '\0' x && echo && echo '{"jsonrpc":"2.0","id":1,"method":"ping"}')

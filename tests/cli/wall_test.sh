@@ -9,7 +9,7 @@ export HOME=$home XDG_CONFIG_HOME=$home/.config XDG_DATA_HOME=$home/.local/share
 plugins=$XDG_DATA_HOME/sandlot/providers
 config=$XDG_CONFIG_HOME/sandlot/config.toml
 mkdir -p "$plugins/misbehaves" "$XDG_CONFIG_HOME/sandlot" "$HOME/.misbehaves" "$HOME/.other" "$HOME/.ssh" "$home/project" "$home/file"
-cp "$BUILD"/tests/plugins/{fake,misbehaves,only_execute}.so "$plugins/" || exit 2
+cp "$BUILD"/tests/plugins/{fake,misbehaves,only_execute,shows_folder}.so "$plugins/" || exit 2
 for file in .misbehaves/token .other/token .ssh/id project/.env file/named file/beside; do echo "$file" >"$HOME/$file"; done
 echo library >"$plugins/misbehaves/library.so"
 echo 'KEY=of-another-provider' >"$XDG_CONFIG_HOME/sandlot/.env"
@@ -94,6 +94,27 @@ check "a command runs" until_true 10 has_worker
 check "its host is not dumpable" is_hidden
 kill -INT "$command"
 wait "$command"
+
+# ---- what its host does for it ----
+mkdir "$scratch/own"
+echo mine >"$scratch/own/file"
+shown() { # FOLDER COMMAND ARGUMENT...: in the sandbox whose files are FOLDER
+    run -q "$2" --sandbox shows_folder --param "folder=$1" "${@:3}"
+}
+refused() { [ "$status" != 0 ] && [ ! -s "$scratch/out" ]; }
+shown "$scratch/own" read /file
+check "files that it may use itself can be its sandbox's" grep -q mine "$scratch/out"
+for folder in "$HOME" / /usr; do
+    shown "$folder" ls /
+    check "$folder cannot" refused
+done
+printf new >"$scratch/new"
+input=$scratch/new shown "$HOME" write /.ssh/id
+check "nothing is written there" grep -qx .ssh/id "$HOME/.ssh/id"
+printf '[sandboxes.providers.shows_folder]\nisolation = "unconfined"\n' >"$config"
+shown "$HOME" read /.ssh/id
+check "but where the operator has opened the wall" grep -q .ssh/id "$scratch/out"
+rm "$config"
 
 # ---- who may go without ----
 json "an entry point cannot open the wall by itself" 3 '.message | test("isolation = .unconfined. in \\[sandboxes.providers.only_execute\\]")' \

@@ -63,6 +63,11 @@ echo "MISBEHAVES_REGION=from-a-file" >"$scratch/project/.env"
 out=$(cd "$scratch/project" && env -u SANDLOT_NO_ENV_FILE "$SANDLOT" exec "${misbehaving[@]}" -- lookup 2>&1)
 check "a .env file's value reaches it" test "$out" = "from-a-file -"
 echo "MISBEHAVES_TIER=from-a-file" >>"$scratch/project/.env"
+# wait_or_kill PID: its status, 137 for one that does not end
+wait_or_kill() {
+    until_true 10 eval "! kill -0 $1 2>/dev/null" || kill -KILL "$1"
+    wait "$1"
+}
 in_project() { (cd "$scratch/project" && env -u SANDLOT_NO_ENV_FILE "$SANDLOT" exec --sandbox "$1" -- tier 2>&1); }
 for provider in misbehaves inside; do
     check "$provider: a project sets only what the provider lets it set" test "$(in_project "$provider")" = "-"
@@ -80,6 +85,12 @@ check "and nothing of the host's" lacks not-for-the-worker "$scratch/environ"
 kill -INT "$command"
 wait "$command"
 check "an interrupt ends one that ignores it" test $? = 130
+"$SANDLOT" exec "${misbehaving[@]}" -- plug >"$scratch/plugged" 2>&1 &
+command=$!
+check "a provider plugs what it polls for its host" until_true 10 grep -q plugged "$scratch/plugged"
+kill -INT "$command"
+wait_or_kill "$command"
+check "an interrupt ends that too" test $? = 130
 check "no worker outlives its command" until_true 3 no_worker
 
 # ---- what it takes ----

@@ -1,5 +1,6 @@
 // http_client.mjs URL TOKEN: what clients do over Streamable HTTP, and what the server must refuse.
 import http from 'node:http'
+import net from 'node:net'
 import { MODERN, attempt, connect, done, pause, processesWith, until } from './harness.mjs'
 import { shortSession } from './session.mjs'
 
@@ -146,6 +147,51 @@ async function refuse() {
     })
 }
 
+// What comes back for these bytes; null if nothing does.
+function sendRaw(text) {
+    return new Promise(resolve => {
+        let answer = ''
+        const socket = net.connect(new URL(url).port, '127.0.0.1', () => socket.write(text))
+        socket.setEncoding('latin1')
+        socket.on('data', data => (answer += data))
+        socket.on('error', () => resolve(null))
+        socket.on('close', () => resolve(answer))
+        setTimeout(() => socket.destroy(), 60000).unref()
+    })
+}
+
+async function confuse() {
+    const body = JSON.stringify(ping)
+    const lines = ['POST /mcp HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Accept: */*']
+    const within = [...lines, `Content-Length: ${body.length}`, '', body].join('\r\n')
+    for (const [name, fields, text] of [
+        ['two lengths', [`Content-Length: ${body.length}`, 'Content-Length: 5'], body],
+        ['a length and chunks', ['Content-Length: 5', 'Transfer-Encoding: chunked'], `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
+    ])
+        await attempt(`${name}: refused, and what follows is no request`, async () => {
+            const answer = await sendRaw([...lines, ...fields, '', text + within].join('\r\n'))
+            return [/^HTTP\/1.1 400 /.test(answer) && answer.split('HTTP/1.1 ').length === 2, answer]
+        })
+}
+
+// More than the server has places for, each with the beginning of a body that is refused already.
+async function crowd() {
+    const fields = 'Content-Type: application/json\r\nAccept: */*\r\nContent-Length: 1000000'
+    const sockets = []
+    for (let i = 0; i < 300; i++) {
+        const socket = net.connect(new URL(url).port, '127.0.0.1')
+        socket.on('error', () => {})
+        socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n\r\n{`)
+        sockets.push(socket)
+        await pause(10) // so that it is seen before the next one
+    }
+    await attempt('who has no token takes no place of those who have one', async () => {
+        const answer = await send(ping)
+        return [answer.status === 200, answer]
+    })
+    for (const socket of sockets) socket.destroy()
+}
+
 async function forms() {
     await attempt('a quick answer is JSON', async () => {
         const answer = await send(execute('echo quick'))
@@ -214,6 +260,8 @@ async function hangUps() {
 // In turn: two legacy clients that use the same ids at the same time cannot be told apart, and cannot cancel.
 for (const kind of ['v1', 'v2', 'v2 modern']) await run(kind)
 await refuse()
+await confuse()
+await crowd()
 await forms()
 await hangUps()
 done()

@@ -36,6 +36,7 @@ stop_server "SIGTERM ends it"
 
 serve --no-auth --idle-timeout 8 # what the first request takes at most on a busy machine
 check "without --no-auth there is a token, with it there is none" test "$(ask)" = 200
+check "a page of another port of this machine is refused then" test "$(ORIGIN=http://localhost:5173 ask)" = 403
 check "an idle server ends by itself" until_true 5 eval "! kill -0 $server_pid 2>/dev/null"
 wait "$server_pid"
 check "with status 0" test $? = 0

@@ -13,12 +13,11 @@
  *   replace     becomes another program
  *   close       closes every descriptor that it finds
  *   garbage     writes nonsense to every descriptor, and returns
- *   hang_up     ends its process in the middle of output
- *   children    starts children that start children, prints their number, and crashes
- *   daemon      leaves a process behind that has all its descriptors and a session of its own, and crashes
- *   linger      leaves a thread behind that uses call and output for a while
- *   noise       fills standard output and standard error
- *   manners     changes what belongs to the process: signals, folder, umask, user
+ *   plug        makes the descriptors that it polls for the host such that reading and writing them waits, fills them,
+ * and waits for ever hang_up     ends its process in the middle of output children    starts children that start
+ * children, prints their number, and crashes daemon      leaves a process behind that has all its descriptors and a
+ * session of its own, and crashes linger      leaves a thread behind that uses call and output for a while noise fills
+ * standard output and standard error manners     changes what belongs to the process: signals, folder, umask, user
  *
  * The parameter `at` does one of these elsewhere, as "FUNCTION:WHAT": open, create (the id told before), attach, ready,
  * list, delete, release, close, destructor; "list:nothing" lists a sandbox that is NULL. `not_ready`: so many looks say
@@ -150,6 +149,17 @@ static void change_manners(void)
     umask(0777);
     /* Whatever of this is not allowed is not done. */
     if (chdir("/proc") < 0 || setuid(getuid() == 0 ? 65534 : 0) < 0)
+        return;
+}
+
+static void plug(int fd)
+{
+    static const uint64_t most = UINT64_MAX - 1;
+    struct stat status;
+
+    if (fstat(fd, &status) < 0 || status.st_mode & S_IFMT || fcntl(fd, F_SETFL, 0) < 0)
+        return;
+    if (write(fd, &most, sizeof(most)) < 0) /* it is no eventfd(2) */
         return;
 }
 
@@ -500,6 +510,11 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
     if (strcmp(how, "hang_up") == 0) {
         put(output, "the beginning");
         _exit(0);
+    }
+    if (strcmp(how, "plug") == 0) {
+        each_descriptor(plug);
+        put(output, "plugged");
+        how = "deaf";
     }
     misbehave(how);
     snprintf(text, sizeof(text), "%d", (int)getpid());

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 static const char *const origins[] = {"https://agent.example", "http://tools.example:8080", NULL};
-static const struct http_access on_loopback = {.origins = origins, .address = "127.0.0.1"};
-static const struct http_access everywhere = {0};
+static const struct http_access on_loopback = {.token = "t", .origins = origins, .address = "127.0.0.1"};
+static const struct http_access open_to_all = {.origins = origins};
+static const struct http_access everywhere = {.token = "t"};
 
 static void origins_of_this_machine_and_named_ones(void **state)
 {
@@ -33,10 +34,22 @@ static void origins_of_this_machine_and_named_ones(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-        assert_true(http_origin_allowed(&on_loopback, allowed[i]));
+        assert_true(http_origin_allowed(&on_loopback, "127.0.0.1:8080", allowed[i]));
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        assert_false(http_origin_allowed(&on_loopback, refused[i]));
-    assert_false(http_origin_allowed(&everywhere, "https://agent.example"));
+        assert_false(http_origin_allowed(&on_loopback, "127.0.0.1:8080", refused[i]));
+    assert_false(http_origin_allowed(&everywhere, "localhost:8080", "https://agent.example"));
+}
+
+/* Nothing but its origin tells a page from the clients that are meant. */
+static void without_a_token_no_other_page_of_this_machine(void **state)
+{
+    (void)state;
+    assert_false(http_origin_allowed(&open_to_all, "localhost:8080", "http://localhost:5173"));
+    assert_false(http_origin_allowed(&open_to_all, "localhost:8080", "http://localhost"));
+    assert_false(http_origin_allowed(&open_to_all, "localhost:8080", "http://127.0.0.1:8080"));
+    assert_false(http_origin_allowed(&open_to_all, "evil.example", "http://evil.example"));
+    assert_true(http_origin_allowed(&open_to_all, "localhost:8080", "http://localhost:8080"));
+    assert_true(http_origin_allowed(&open_to_all, "localhost:8080", "https://agent.example"));
 }
 
 static void hosts_that_are_known(void **state)
@@ -143,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(origins_of_this_machine_and_named_ones),
+        cmocka_unit_test(without_a_token_no_other_page_of_this_machine),
         cmocka_unit_test(hosts_that_are_known),
         cmocka_unit_test(the_whole_token_and_nothing_else),
         cmocka_unit_test(types_with_and_without_parameters),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,18 @@ void channel_unmap(struct channel_memory *memory)
 {
     if (memory)
         munmap(memory, sizeof(*memory));
+}
+
+int channel_make_watch(void)
+{
+    return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+void channel_set_watch(int watch, bool readable)
+{
+    const struct itimerspec when = {.it_value = {.tv_nsec = readable}}; /* long ago, or never */
+
+    timerfd_settime(watch, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 /* ---- the pulse --------------------------------------------------------------------------------------------------- */

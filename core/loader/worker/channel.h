@@ -71,6 +71,13 @@ int channel_make_memory(void);
 struct channel_memory *channel_map(int fd);
 void channel_unmap(struct channel_memory *memory);
 
+/*
+ * What the worker polls: readable or not, as the host sets it. A timer, because whoever shares its descriptor can make
+ * neither of that wait, as he could with an eventfd that he fills and makes blocking.
+ */
+int channel_make_watch(void);
+void channel_set_watch(int watch, bool readable);
+
 /* ---- the pulse --------------------------------------------------------------------------------------------------- */
 
 /* One of the two has put bytes into the memory, taken some out, or sent a message. */

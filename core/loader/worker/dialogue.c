@@ -71,16 +71,6 @@ static uint64_t object_out(void *context, const struct wire_struct *type, const 
     return dialogue->object_count;
 }
 
-/* Empties the descriptor that the worker polls. */
-static void silence(const struct dialogue *dialogue, size_t index)
-{
-    uint64_t count;
-
-    /* An error says that it is empty already. */
-    if (read(dialogue->connection->watches[index], &count, sizeof(count)) < 0)
-        return;
-}
-
 /* More than there is room for are not followed: such a source is read without being waited for. */
 static uint64_t watch_out(void *context, const void *owner, int fd)
 {
@@ -88,7 +78,7 @@ static uint64_t watch_out(void *context, const void *owner, int fd)
 
     if (dialogue->watch_count == CHANNEL_WATCHES)
         return 0;
-    silence(dialogue, dialogue->watch_count);
+    channel_set_watch(dialogue->connection->watches[dialogue->watch_count], false);
     dialogue->watched[dialogue->watch_count++] = (struct watched){.owner = owner, .fd = fd};
     return dialogue->watch_count;
 }
@@ -156,7 +146,6 @@ static void end_by(struct dialogue *dialogue, int64_t limit_ms)
 /* Tells the worker of a descriptor that has become readable. */
 static void pass_on(struct dialogue *dialogue, size_t index)
 {
-    static const uint64_t one = 1;
     struct watched *watched = &dialogue->watched[index];
 
     if (watched->seen)
@@ -164,9 +153,7 @@ static void pass_on(struct dialogue *dialogue, size_t index)
     watched->seen = true;
     if (watched->owner == dialogue->call)
         end_by(dialogue, sandlot_now_ms() + DIALOGUE_GRACE_MS);
-    /* It can only be full if the worker has written to it, which then finds it readable all the same. */
-    if (write(dialogue->connection->watches[index], &one, sizeof(one)) < 0)
-        return;
+    channel_set_watch(dialogue->connection->watches[index], true);
 }
 
 /* One of OWNER's functions has been called and has changed what it has. The worker is told before it hears of the
@@ -182,7 +169,7 @@ static void look_again(struct dialogue *dialogue, const void *owner)
             pass_on(dialogue, i);
             continue;
         }
-        silence(dialogue, i);
+        channel_set_watch(dialogue->connection->watches[i], false);
         dialogue->watched[i].seen = false;
     }
 }

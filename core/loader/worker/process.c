@@ -679,7 +679,7 @@ static bool fill(struct worker_connection *connection, int *others)
     others[1] = channel_make_memory();
     connection->reader.memory = others[1] >= 0 ? channel_map(others[1]) : NULL;
     for (size_t i = 0; i < CHANNEL_WATCHES; i++) {
-        others[2 + i] = connection->watches[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        others[2 + i] = connection->watches[i] = channel_make_watch();
         if (connection->watches[i] < 0)
             return false;
     }

@@ -28,7 +28,7 @@ struct worker_connection {
     struct worker_connection *next; /* of those that nobody uses */
     struct worker_process *process; /* NULL in tests without one */
     int socket;
-    int watches[CHANNEL_WATCHES]; /* eventfd(2): what the worker polls */
+    int watches[CHANNEL_WATCHES]; /* what the worker polls */
     struct channel_reader reader;
 };
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { OWN_FOLDERS = 3 };
 
@@ -91,6 +92,20 @@ static void show(struct view *view, char access, const char *path)
                     view->entry->name, path);
     else
         add(view, access, real);
+}
+
+bool view_is_writable(char *const *view, int fd)
+{
+    AUTO_FREE char *link = text_format("/proc/self/fd/%d", fd);
+    AUTO_FREE char *path = link ? realpath(link, NULL) : NULL;
+    struct stat status;
+
+    if (!path || fstat(fd, &status) < 0 || status.st_uid != geteuid())
+        return false;
+    for (; *view; view++)
+        if (**view == 'w' && is_within(path, *view + 1))
+            return true;
+    return strcmp(path, "/tmp") != 0 && is_within(path, "/tmp");
 }
 
 /* ---- its library ------------------------------------------------------------------------------------------------- */

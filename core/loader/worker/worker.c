@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LOAD_MS = 10 * 1000 };
 
@@ -214,6 +215,12 @@ bool worker_library_is_ours(const char *path)
     if (!builtins)
         return false;
     return (has_our_name(path) && lies_in(path, builtins_own_plugins(builtins))) || lies_in(path, TAKE(builtins));
+}
+
+bool worker_may_show(const struct worker *worker, const struct sandlot_root *root)
+{
+    return !worker->view ||
+           (root->uid == geteuid() && root->gid == getegid() && view_is_writable(worker->view, root->fd));
 }
 
 static struct worker *new_worker(const struct registry_entry *entry, const struct environment *environment,

@@ -42,6 +42,10 @@ enum worker_load worker_load(const struct registry_entry *entry, const struct en
  * plugins, in the folder of this installation for them? */
 bool worker_library_is_ours(const char *path);
 
+/* May the host act in ROOT, a sandbox's files by word of the worker? Behind its wall a worker gives away only what it
+ * can use itself; else it had the host write where it may not. */
+bool worker_may_show(const struct worker *worker, const struct sandlot_root *root);
+
 /* Ends the process. NULL is fine. */
 void worker_free(struct worker *worker);
 

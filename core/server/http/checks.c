@@ -18,6 +18,7 @@ void http_fields_clear(struct http_fields *fields)
     free(fields->origin);
     free(fields->authorization);
     free(fields->content_type);
+    free(fields->length);
     free(fields->accept);
     free(fields->version);
     free(fields->method);
@@ -64,11 +65,11 @@ static const char *origin_host(const char *origin)
     return strncasecmp(origin, "https://", 8) == 0 ? origin + 8 : NULL;
 }
 
-bool http_origin_allowed(const struct http_access *access, const char *origin)
+bool http_origin_allowed(const struct http_access *access, const char *asked_host, const char *origin)
 {
     const char *host = origin_host(origin);
 
-    if (host && is_own_name(host))
+    if (host && is_own_name(host) && (access->token || strcasecmp(host, asked_host) == 0))
         return true;
     for (const char *const *allowed = access->origins; allowed && *allowed; allowed++)
         if (strcasecmp(*allowed, origin) == 0)

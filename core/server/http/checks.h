@@ -12,6 +12,7 @@ struct http_fields {
     char *origin;
     char *authorization;
     char *content_type;
+    char *length; /* by either field that tells it */
     char *accept; /* several of them joined by commas */
     char *version;
     char *method;
@@ -21,8 +22,10 @@ struct http_fields {
 
 void http_fields_clear(struct http_fields *fields);
 
-/* May a page of ORIGIN use the server? Those of this machine may, and those that were named. */
-bool http_origin_allowed(const struct http_access *access, const char *origin);
+/* May a page of ORIGIN, which asks ASKED_HOST, use the server? Those that were named may, and those of this machine,
+ * which a server without a token must not take from another port than its own: there is anybody's page, and the browser
+ * its hand. */
+bool http_origin_allowed(const struct http_access *access, const char *asked_host, const char *origin);
 
 /* Is HOST a name that the server knows itself by, or where it listens everywhere, any address in numbers? A page of
  * some other name that was made to point at this machine sends that name. */

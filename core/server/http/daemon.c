@@ -40,7 +40,7 @@ struct connection {
     struct http *http;
     int fd;
     int64_t deadline_ms; /* 0: none */
-    bool idle;           /* between two requests */
+    bool idle;           /* between two requests, or with one that is refused */
 };
 
 struct http {
@@ -57,22 +57,25 @@ struct http {
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
 
-/* The next step of the connection must be done within TIMEOUT_MS; 0: it takes what it takes. */
-static void set_deadline(struct connection *connection, int64_t timeout_ms)
+static void set_step(struct connection *connection, int64_t timeout_ms, bool idle)
 {
     pthread_mutex_lock(&connection->http->lock);
-    connection->idle = false;
+    connection->idle = idle;
     connection->deadline_ms = timeout_ms ? sandlot_now_ms() + timeout_ms : 0;
     pthread_mutex_unlock(&connection->http->lock);
 }
 
-/* Between two requests. */
+/* The next step of the connection must be done within TIMEOUT_MS; 0: it takes what it takes. */
+static void set_deadline(struct connection *connection, int64_t timeout_ms)
+{
+    set_step(connection, timeout_ms, false);
+}
+
+/* It may go for another one, and must when it does nothing for long: so who has no token holds no place of those who
+ * have. */
 static void rest(struct connection *connection)
 {
-    pthread_mutex_lock(&connection->http->lock);
-    connection->idle = true;
-    connection->deadline_ms = sandlot_now_ms() + HEADER_MS;
-    pthread_mutex_unlock(&connection->http->lock);
+    set_step(connection, HEADER_MS, true);
 }
 
 /* With the lock held: ends the one that has been idle for longest. */
@@ -163,6 +166,8 @@ static enum MHD_Result keep_field(void *context, enum MHD_ValueKind kind, const 
                  {"origin", &fields->origin},
                  {"authorization", &fields->authorization},
                  {"content-type", &fields->content_type},
+                 {"content-length", &fields->length},
+                 {"transfer-encoding", &fields->length}, /* two readers must not see two lengths */
                  {"mcp-protocol-version", &fields->version},
                  {"mcp-method", &fields->method},
                  {"mcp-name", &fields->name}};
@@ -221,7 +226,12 @@ static enum MHD_Result queue(struct MHD_Connection *handle, const struct exchang
     if (!response)
         return MHD_NO;
     add_cors(response, exchange);
-    set_deadline(exchange->connection, WRITE_MS);
+    if (exchange->refusal)
+        rest(exchange->connection);
+    else
+        set_deadline(exchange->connection, WRITE_MS);
+    if (exchange->refusal == MHD_HTTP_BAD_REQUEST) /* what follows may be part of a body */
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result result = MHD_queue_response(handle, status, response);
 
     MHD_destroy_response(response);
@@ -398,6 +408,8 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle, c
         exchange->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
         exchange->why = "a message must be at most 16 MiB long";
     }
+    if (exchange->refusal)
+        rest(connection);
     bool at_once = header(handle, MHD_HTTP_HEADER_EXPECT) || (length != SIZE_MAX && length > MOST_THROWN_AWAY);
 
     return exchange->refusal && at_once ? reply_refusal(handle, exchange) : MHD_YES;

@@ -24,7 +24,7 @@ struct http_host {
 /* Who may talk to the server. */
 struct http_access {
     const char *token;          /* NULL: everybody may */
-    const char *const *origins; /* besides those of this machine; ended by NULL */
+    const char *const *origins; /* besides those of this machine, if there is a token; ended by NULL */
     const char *address;        /* that the server listens on, "[...]" around IPv6; NULL: all of the machine's */
 };
 

@@ -37,7 +37,7 @@ static bool check_sender(struct exchange *exchange, const struct http_access *ac
         refuse(exchange, BAD_REQUEST, "a header field that must be single came twice");
     else if (!fields->host || !http_host_allowed(access, fields->host))
         refuse(exchange, FORBIDDEN, "this server does not know itself by the name in Host; see --allow-origin");
-    else if (fields->origin && !http_origin_allowed(access, fields->origin))
+    else if (fields->origin && !http_origin_allowed(access, fields->host, fields->origin))
         refuse(exchange, FORBIDDEN, "pages of this Origin may not use this server; see --allow-origin");
     else if (strcmp(path, PATH) != 0)
         refuse(exchange, NOT_FOUND, "there is only " PATH " here");
