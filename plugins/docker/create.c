@@ -1,8 +1,8 @@
 #include "create.h"
 
-#include "policy.h"
-
 #include "image.h"
+#include "policy.h"
+#include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -20,6 +20,7 @@ struct creation {
     const char *image;
     char name[LONGEST_NAME]; /* ours alone: what is sent twice is made once */
     bool without_init;       /* the engine has none */
+    char owner[VOLUME_OWNER];
 };
 
 /* ---- the body ---------------------------------------------------------------------------------------------------- */
@@ -132,6 +133,7 @@ static enum sandlot_status make_body(struct creation *creation, char **text)
     set_limits(&body, &creation->docker->parameters);
     set_memory_folders(&body, &creation->docker->parameters);
     set_walls(&body, &creation->docker->parameters, network_asked(creation->request));
+    volumes_set(&body, creation->request, creation->owner);
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
         return sandlot_fail(
@@ -341,6 +343,8 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
         status = engine_meet(call, docker);
     if (status == SANDLOT_OK)
         status = check_runtime(call, docker);
+    if (status == SANDLOT_OK)
+        status = volumes_prepare(call, docker, request, creation.owner);
     if (status == SANDLOT_OK && pullable && strcmp(pull, "always") == 0)
         status = image_pull(call, docker, image);
     if (status == SANDLOT_OK)
@@ -348,5 +352,6 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
     if (status != SANDLOT_OK)
         return status;
     call->host->created(call, id, docker->parameters.working_dir);
-    return start(&creation, id);
+    status = volumes_claim(call, docker, request, creation.owner, id);
+    return status == SANDLOT_OK ? start(&creation, id) : status;
 }
