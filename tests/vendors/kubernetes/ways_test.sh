@@ -360,7 +360,9 @@ warm_sandboxes() {
     calls_url=$url
     check "pause" calls "$ok" pause "$id"
     check "its pod is gone" state_is "[.boxes[] | select(.spec.operatingMode == \"Suspended\")] | length == 1 and all(.[0].status.conditions[]; .type != \"Ready\" or .status == \"False\")"
+    json "it is listed as paused, and no other" 0 '[.sandboxes[] | select(.state == "paused") | .id] == ["'"$id"'"]' list "${provider[@]}"
     check "resume" calls "$ok" resume "$id"
+    json "and as running" 0 '[.sandboxes[].state] == ["running", "running", "running"]' list "${provider[@]}"
     expect "under another name it is found" 0 again "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo again'
     check "pause again" calls "$ok" pause "$id"
     expect "what is used is woken" 0 woken "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo woken'
