@@ -1,7 +1,8 @@
 // An engine of containers, API 1.41, as dockerd 20.10 answers: of it what the provider and the official client use. Containers are
 // boxes; an image is a name that is known. What dockerd is strict about, this is too. With PODMAN=1 it answers as Podman's
 // service does where that differs in statuses; with EMULATOR_PASSES_OVER=A,B it takes these of HostConfig and keeps none, as a rootless
-// Podman does without control groups of version 2.
+// Podman does without control groups of version 2; with EMULATOR_UNHELD=A,B it says of these that it cannot, and writes them down all the same,
+// as a rootless dockerd does.
 
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,6 +16,7 @@ import { openTerminal } from '../common/terminal.mjs';
 
 const podman = process.env.PODMAN === '1';
 const passedOver = (process.env.EMULATOR_PASSES_OVER ?? '').split(',');
+const unheld = (process.env.EMULATOR_UNHELD ?? '').split(',');
 const VERSION = '1.41';
 const containers = new Map();
 const execs = new Map();
@@ -298,6 +300,7 @@ const routes = [
     ['GET', '/_ping', () => ({ headers, body: 'OK' })],
     ['HEAD', '/_ping', () => ({ headers, body: 'OK' })],
     ['GET', '/version', () => ({ json: { Version: '20.10.24', ApiVersion: VERSION, MinAPIVersion: '1.12', Components: [{ Name: podman ? 'Podman Engine' : 'Engine' }] } })],
+    ['GET', '/info', () => ({ json: { MemoryLimit: !unheld.includes('MemoryLimit'), CpuCfsQuota: !unheld.includes('CpuCfsQuota'), PidsLimit: !unheld.includes('PidsLimit'), SecurityOptions: [] } })],
     ['POST', '/containers/create', create],
     ['GET', '/containers/json', list],
     ['GET', '/containers/:id/json', (request) => ({ json: inspect(find(request.params.id)) })],

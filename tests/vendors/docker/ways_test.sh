@@ -115,6 +115,10 @@ limits() { # PARAMETER: which the emulator of this part passes over
     service_empty "$1: and its container is gone"
     expect "$1: those that are not asked for need not be" 0 made "*" -q exec "${provider[@]}" "${making[@]}" --param processes=0 -- echo made
 }
+unheld() { # OF-INFO
+    export EMULATOR_UNHELD=$1
+    vendor_again
+}
 passing_over() { # OF-HOSTCONFIG
     export EMULATOR_PASSES_OVER=$1
     vendor_again
@@ -233,6 +237,12 @@ part limits memory_mb
 prepare=(passing_over NanoCpus)
 part limits cpus
 prepare=(passing_over PidsLimit)
+part limits processes
+prepare=(unheld MemoryLimit)
+part limits memory_mb
+prepare=(unheld CpuCfsQuota)
+part limits cpus
+prepare=(unheld PidsLimit)
 part limits processes
 parts_run
 vendor_sound
