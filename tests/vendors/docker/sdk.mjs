@@ -54,7 +54,7 @@ await test('create', async () => {
     container = await docker.createContainer({ name, Image: image, Entrypoint: ['sleep'], Cmd: ['1000'], WorkingDir: '/workspace', Labels: labels, HostConfig: { NetworkMode: 'none', AutoRemove: true } });
     return container.id.length === 64;
 });
-await test('the name is taken', () => refused(() => docker.createContainer({ name, Image: image }), refusal));
+await test('the name is taken', () => refused(() => docker.createContainer({ name, Image: image, Cmd: ['true'] }), refusal));
 await test('no command before it runs', () => refused(() => container.exec({ Cmd: ['true'] }), refusal));
 await test('start', () => container.start());
 await test('start again', () => refused(() => container.start(), (problem) => problem.statusCode === 304));
