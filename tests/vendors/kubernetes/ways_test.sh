@@ -325,6 +325,10 @@ pages() {
     for number in 1 2 3 4 5; do made || return; done
     requests_reset
     json "five sandboxes by pages of two" 0 '.sandboxes | length == 5' list "${provider[@]}"
+    faults '[{"method":"GET","path":"/pods[?]","times":1,"action":{"status":200,"headers":{"warning":"299 - \"this goes away\""},"body":{"kind":"PodList","metadata":{},"items":[]}}}]'
+    run list "${provider[@]}"
+    check "a warning of the server is passed on" grep -q 'Kubernetes warns: 299 - "this goes away"' "$scratch/err"
+    check "and is no error" test "$status" = 0
     faults '[{"path":"continue=","times":1,"action":{"status":410,"body":{"kind":"Status","reason":"Expired","message":"too old"}}}]'
     json "a list that was read too slowly" 3 '.error == "network" and (.message | contains("list anew"))' list "${provider[@]}"
 }
