@@ -296,9 +296,11 @@ struct limit {
 /* dockerd writes down what it is told, and has warned of it: what it can hold it says of itself alone. */
 static enum sandlot_status ask_engine(struct sandlot_call *call, struct docker *docker, struct json_object **info)
 {
+    if (docker->podman)
+        return SANDLOT_OK;
     const struct engine_order order = {.method = "GET", .target = http_target("/info")};
 
-    return docker->podman ? SANDLOT_OK : engine_order(call, docker, &order, NULL, info, NULL);
+    return engine_order(call, docker, &order, NULL, info, NULL);
 }
 
 static bool is_held(const struct limit *limit, struct json_object *container, struct json_object *info)
