@@ -1,8 +1,8 @@
 #include "create.h"
 
-#include "policy.h"
-
 #include "image.h"
+#include "policy.h"
+#include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -20,6 +20,7 @@ struct creation {
     const char *image;
     char name[LONGEST_NAME]; /* ours alone: what is sent twice is made once */
     bool without_init;       /* the engine has none */
+    char owner[VOLUME_OWNER];
 };
 
 /* ---- the body ---------------------------------------------------------------------------------------------------- */
@@ -131,6 +132,7 @@ static enum sandlot_status make_body(struct creation *creation, char **text)
     set_limits(&body, &creation->docker->parameters);
     set_memory_folders(&body, &creation->docker->parameters);
     set_walls(&body, &creation->docker->parameters, network_asked(creation->request));
+    volumes_set(&body, creation->request, creation->owner);
     *text = json_finish(&body, NULL);
     if (status == SANDLOT_OK && !*text)
         return sandlot_fail(
@@ -280,37 +282,62 @@ static enum sandlot_status start(struct creation *creation, const char *id)
                         creation->image, *said ? said : "the engine does not say why");
 }
 
-/* One limit that was asked for, 0 if it was not, and what the engine says that the container has. */
+/* One limit that was asked for, 0 if it was not, and where the engine says what the container has and whether it holds.
+ */
 struct limit {
     const char *parameter;
     const char *without; /* how to ask for none */
     const char *path;
+    const char *held;
     int64_t wanted;
 };
 
-enum sandlot_status create_check_limits(struct sandlot_call *call, const struct docker *docker,
-                                        struct json_object *document)
+/* dockerd writes down what it is told, and has warned of it: what it can hold it says of itself alone. */
+static enum sandlot_status ask_engine(struct sandlot_call *call, struct docker *docker, struct json_object **info)
+{
+    if (docker->podman)
+        return SANDLOT_OK;
+    const struct engine_order order = {.method = "GET", .target = http_target("/info")};
+
+    return engine_order(call, docker, &order, NULL, info, NULL);
+}
+
+static bool is_held(const struct limit *limit, struct json_object *container, struct json_object *info)
+{
+    int64_t has = 0;
+    bool held = true;
+
+    json_find_integer(container, limit->path, &has, NULL);
+    json_find_boolean(info, limit->held, &held, NULL);
+    return held && has > 0 && has <= limit->wanted;
+}
+
+enum sandlot_status create_check_limits(struct sandlot_call *call, struct docker *docker, struct json_object *document)
 {
     const struct parameters *wanted = &docker->parameters;
     const struct limit limits[] = {
-        {"memory_mb", "leave memory_mb out", "HostConfig.Memory",
+        {"memory_mb", "leave memory_mb out", "HostConfig.Memory", "MemoryLimit",
          wanted->memory_mb == SANDLOT_ABSENT_INTEGER ? 0 : wanted->memory_mb * MEBIBYTE},
-        {"cpus", "leave cpus out", "HostConfig.NanoCpus", isnan(wanted->cpus) ? 0 : (int64_t)(wanted->cpus * NANOS)},
-        {"processes", "set processes = 0", "HostConfig.PidsLimit", wanted->processes},
+        {"cpus", "leave cpus out", "HostConfig.NanoCpus", "CpuCfsQuota",
+         isnan(wanted->cpus) ? 0 : (int64_t)(wanted->cpus * NANOS)},
+        {"processes", "set processes = 0", "HostConfig.PidsLimit", "PidsLimit", wanted->processes},
     };
+    const size_t count = sizeof(limits) / sizeof(*limits);
+    AUTO_DOCUMENT struct json_object *info = NULL;
+    bool wants = false;
 
-    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
-        int64_t has = 0;
+    for (size_t i = 0; i < count; i++)
+        wants = wants || limits[i].wanted > 0;
+    enum sandlot_status status = wants ? ask_engine(call, docker, &info) : SANDLOT_OK;
 
-        json_find_integer(document, limits[i].path, &has, NULL);
-        if (limits[i].wanted > 0 && (has <= 0 || has > limits[i].wanted))
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
+        if (limits[i].wanted > 0 && !is_held(&limits[i], document, info))
             return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                                 "the container engine does not keep the limit %s: it passed it over; let the engine "
                                 "have control groups of version 2 (a rootless one needs them delegated by systemd), or "
                                 "%s",
                                 limits[i].parameter, limits[i].without);
-    }
-    return SANDLOT_OK;
+    return status;
 }
 
 static enum sandlot_status check_wanted(struct sandlot_call *call, const struct parameters *wanted)
@@ -340,6 +367,8 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
         status = engine_meet(call, docker);
     if (status == SANDLOT_OK)
         status = check_runtime(call, docker);
+    if (status == SANDLOT_OK)
+        status = volumes_prepare(call, docker, request, creation.owner);
     if (status == SANDLOT_OK && pullable && strcmp(pull, "always") == 0)
         status = image_pull(call, docker, image);
     if (status == SANDLOT_OK)
@@ -347,5 +376,6 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
     if (status != SANDLOT_OK)
         return status;
     call->host->created(call, id, docker->parameters.working_dir);
-    return start(&creation, id);
+    status = volumes_claim(call, docker, request, creation.owner, id);
+    return status == SANDLOT_OK ? start(&creation, id) : status;
 }

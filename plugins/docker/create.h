@@ -11,7 +11,6 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
 
 /* Does the container of DOCUMENT, its record at the engine, have the limits that the parameters ask for? Engines that
  * cannot keep one take it, and pass it over: SANDLOT_UNSUPPORTED. */
-enum sandlot_status create_check_limits(struct sandlot_call *call, const struct docker *docker,
-                                        struct json_object *document);
+enum sandlot_status create_check_limits(struct sandlot_call *call, struct docker *docker, struct json_object *document);
 
 #endif

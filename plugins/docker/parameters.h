@@ -24,6 +24,7 @@
     P(table, environment, "", optional, "variables that every command sees")                                          \
     P(table, labels, "", optional, "labels of the container, besides Sandlot's own")                                  \
     P(array, mounts, "", optional, "what the engine mounts: tables of Type, Source, Target and ReadOnly, as its API") \
+    P(string, owner, "", optional, "whose volumes --volume means; default: the name of your user")                    \
     P(string, context, "", optional, "context of docker to use; default: DOCKER_HOST, DOCKER_CONTEXT, the current")   \
     P(path, cert_path, "", optional, "folder of ca.pem, cert.pem and key.pem for tcp; default: DOCKER_CERT_PATH")     \
     P(string, base_url, "", optional, "address of the engine: unix:///path, tcp://host:port or ssh://host")

@@ -2,7 +2,8 @@
  * The provider `docker`: containers of an engine that speaks the API of Docker, dockerd or Podman's service. address.c
  * finds it, engine.c talks to it, over ssh.c if it is far away; create.c makes containers, image.c and registry.c what
  * they are made of; program.c starts programs in them, for command.c, terminal.c and port.c; files.c moves files;
- * lifecycle.c and snapshots.c do the rest.
+ * lifecycle.c, snapshots.c, volumes.c
+ * and volume_calls.c do the rest.
  */
 #include "command.h"
 #include "engine.h"
@@ -13,6 +14,7 @@
 #include "sandbox.h"
 #include "snapshots.h"
 #include "terminal.h"
+#include "volume_calls.h"
 
 #include <sandlot/provider.h>
 
@@ -37,6 +39,8 @@ static const struct sandlot_provider docker_provider = {
     .delete_snapshot = snapshots_delete,
     .check = lifecycle_check,
     .connect_port = port_connect,
+    .list_volumes = volume_calls_list,
+    .delete_volume = volume_calls_delete,
 };
 
 #define DOCKER_METADATA(M)                                                                                   \
@@ -44,7 +48,7 @@ static const struct sandlot_provider docker_provider = {
     M(package, "sandlot-provider-docker")                                                                    \
     M(working_dir, "/workspace")                                                                             \
     M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot terminal streaming check ports")                    \
+    M(capabilities, "list upload download pause snapshot terminal streaming check ports volumes")            \
     M(capabilities, "network-off network-open")                                                              \
     M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH") \
     M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")     \

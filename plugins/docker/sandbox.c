@@ -3,6 +3,7 @@
 #include "create.h"
 #include "policy.h"
 #include "snapshots.h"
+#include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -58,7 +59,9 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
         status = container_get(call, sandbox->docker, id, &container);
     if (status == SANDLOT_OK)
         status = create_check_limits(call, sandbox->docker, container.document);
-    return status == SANDLOT_OK ? fill(call, sandbox, &container) : status;
+    if (status == SANDLOT_OK)
+        status = fill(call, sandbox, &container);
+    return status == SANDLOT_OK && !sandbox->root ? volumes_unlock(call, sandbox->docker, request, id) : status;
 }
 
 enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,

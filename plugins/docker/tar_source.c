@@ -13,8 +13,7 @@ enum {
     TIME = 136,
     SUM = 148,
     TYPE = 156,
-    MAGIC = 257,
-    LONGEST_NAME = 100
+    MAGIC = 257
 };
 
 static const uint64_t largest_octal = 077777777777;
@@ -43,14 +42,14 @@ static void write_head(struct tar_source *tar, const struct sandlot_file *file)
     unsigned int sum = 0;
 
     memset(block, 0, TAR_BLOCK);
-    snprintf(block + NAME, LONGEST_NAME, "%s", file->path + tar->skipped);
+    snprintf(block + NAME, TAR_LONGEST_NAME, "%s", file->path + tar->skipped);
     snprintf(block + MODE, 8, "%07o", (file->mode ? file->mode : 0644) & 07777);
     snprintf(block + USER, 8, "%07o", 0);
     snprintf(block + GROUP, 8, "%07o", 0);
     write_size(block + SIZE, file->length);
     snprintf(block + TIME, 12, "%011" PRIo64, (uint64_t)time(NULL));
     memset(block + SUM, ' ', 8);
-    block[TYPE] = '0';
+    block[TYPE] = tar->type;
     memcpy(block + MAGIC, "ustar\00000", 8);
     for (size_t i = 0; i < TAR_BLOCK; i++)
         sum += (unsigned char)block[i];
@@ -120,7 +119,8 @@ static enum sandlot_status read_archive(const struct sandlot_source *source, voi
 void tar_source_init(struct tar_source *tar, struct sandlot_call *call, const struct sandlot_file *files, size_t count,
                      size_t folder_length)
 {
-    *tar = (struct tar_source){.call = call, .files = files, .count = count, .skipped = folder_length + 1};
+    *tar = (struct tar_source){
+        .call = call, .files = files, .count = count, .skipped = folder_length + 1, .type = TAR_FILE};
     tar->source =
         (struct sandlot_source){.size = sizeof(tar->source), .context = tar, .read = read_archive, .poll_fd = -1};
     tar->length = (uint64_t)END_BLOCKS * TAR_BLOCK;

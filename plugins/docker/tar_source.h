@@ -4,11 +4,17 @@
 
 #include <sandlot/provider.h>
 
-enum { TAR_BLOCK = 512 };
+enum {
+    TAR_BLOCK = 512,
+    TAR_LONGEST_NAME = 100, /* with the zero at its end */
+    TAR_FILE = '0',
+    TAR_FOLDER = '5'
+};
 
 struct tar_source {
     struct sandlot_source source; /* to be read; its context is this struct, which must not be moved */
     uint64_t length;              /* of the archive */
+    char type;                    /* of what is in it: TAR_FILE unless set */
 
     /* private */
     struct sandlot_call *call;

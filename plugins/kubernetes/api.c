@@ -230,6 +230,18 @@ static bool is_worth_refreshing(const struct kubernetes *kubernetes, const struc
     return worth;
 }
 
+/* Of what it has accepted: fields that it does not know, what the namespace would rather not have. */
+static void log_warning(struct sandlot_call *call, const struct http_response *response)
+{
+    const char *warning = http_header(response, "Warning");
+    char line[400];
+
+    if (!warning)
+        return;
+    snprintf(line, sizeof(line), "Kubernetes warns: %.300s", warning);
+    call->host->log(call, SANDLOT_LOG_WARNING, line);
+}
+
 enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kubernetes, struct api_request *request,
                              struct http_response *response, struct json_object **answer)
 {
@@ -252,6 +264,7 @@ enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kuber
         status = ask(call, kubernetes, request, body, length, fresh, kept);
     } while (status == SANDLOT_OK &&
              (is_worth_refreshing(kubernetes, kept, &fresh) || is_in_conflict(call, kept, &conflicts)));
+    log_warning(call, kept);
     if (status == SANDLOT_OK)
         status = take_answer(call, kubernetes, request, kept, answer);
     http_response_clear(&own);

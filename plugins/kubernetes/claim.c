@@ -147,6 +147,16 @@ static bool condition_is(struct json_object *object, const char *type, const cha
     return own && strcmp(own, value) == 0;
 }
 
+const char *claim_state(struct json_object *claim)
+{
+    struct json_object *condition = find_condition(claim, "Ready");
+    const char *reason = condition ? api_text(condition, "reason") : NULL;
+
+    if (!api_text(claim, "status.sandbox.name"))
+        return "pending";
+    return reason && strcmp(reason, "SandboxSuspended") == 0 ? "paused" : "running";
+}
+
 /* Takes over the Sandbox and its pod, which mostly has the same name. */
 static bool take_box(struct sandbox *sandbox, const char *box)
 {

@@ -11,6 +11,9 @@
 /* Does the cluster have agent-sandbox, with the pool of the parameters? Without a right to look: no. */
 enum sandlot_status claim_is_offered(struct sandlot_call *call, struct kubernetes *kubernetes, bool *offered);
 
+/* The word of a listing for CLAIM, which passes on what its Sandbox says. */
+const char *claim_state(struct json_object *claim);
+
 /* Claims a sandbox under NAME, once. *OBJECT: the claim. */
 enum sandlot_status claim_create(struct sandlot_call *call, struct kubernetes *kubernetes,
                                  const struct sandlot_create *request, const char *name, struct json_object **object);

@@ -36,12 +36,24 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
+static const char *pod_state(struct json_object *pod)
+{
+    char reason[400];
+
+    switch (pod_read(pod, reason, sizeof(reason))) {
+    case POD_READY:
+        return "running";
+    case POD_STARTING:
+        return "starting";
+    default:
+        return "ended";
+    }
+}
+
 static enum sandlot_status add(struct sandlot_call *call, const struct sandlot_listing *listing,
                                struct json_object *item, bool claim)
 {
     AUTO_FREE char *id = NULL;
-    char reason[400];
-    char state[32] = "running";
     struct json_error error;
     const char *name;
 
@@ -53,19 +65,9 @@ static enum sandlot_status add(struct sandlot_call *call, const struct sandlot_l
         id = NULL;
         return api_no_memory(call);
     }
-    if (claim && !api_text(item, "status.sandbox.name"))
-        snprintf(state, sizeof(state), "pending");
-    if (!claim) {
-        enum pod_phase phase = pod_read(item, reason, sizeof(reason));
-
-        snprintf(state, sizeof(state), "%s",
-                 phase == POD_READY      ? "running"
-                 : phase == POD_STARTING ? "starting"
-                                         : "ended");
-    }
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = id,
-                                          .state = state,
+                                          .state = claim ? claim_state(item) : pod_state(item),
                                           .created_at_ms = timestamp_read(api_text(item, "metadata.creationTimestamp")),
                                           .run_label = api_text(item, "metadata.labels.\"" POD_RUN_KEY "\"")};
 

@@ -83,13 +83,14 @@ function mountPoint(root, entry) {
 }
 
 /** Command line of bwrap. */
-function sealed(root, { uid, hostname }) {
+function sealed(root, { uid, hostname, mounts }) {
     const words = ['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--uid', `${uid}`, '--gid', `${uid}`,
         '--hostname', hostname, uid === 0 ? '--cap-add' : '--cap-drop', 'ALL', '--bind', root, '/', '--ro-bind', '/usr', '/usr'];
     for (const folder of SYSTEM) {
         if (fs.lstatSync(`/${folder}`, { throwIfNoEntry: false })?.isDirectory()) words.push('--ro-bind', `/${folder}`, `/${folder}`);
     }
     for (const entry of FROM_HOST) words.push('--ro-bind-try', fs.existsSync(`/etc/${entry}`) ? fs.realpathSync(`/etc/${entry}`) : `/etc/${entry}`, `/etc/${entry}`);
+    for (const { source, target, readOnly } of mounts) words.push(readOnly ? '--ro-bind' : '--bind', source, target);
     return [...words, '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run', '--ro-bind', process.execPath, '/run/agent/node',
         '--ro-bind', path.join(here, 'agent.mjs'), '/run/agent/agent.mjs', '--ro-bind', path.join(here, 'link.mjs'), '/run/agent/link.mjs'];
 }
@@ -111,9 +112,9 @@ class Box {
     #channels = new Map(); // channel -> what takes its frames
     #destroyed = false;
 
-    constructor({ home, environment = {}, user = 'root', name = user === 'root' ? 'root' : 'user', uid = user === 'root' ? 0 : 1000, hostname }) {
+    constructor({ home, mounts = [], environment = {}, user = 'root', name = user === 'root' ? 'root' : 'user', uid = user === 'root' ? 0 : 1000, hostname }) {
         home ??= uid === 0 ? '/root' : `/home/${name}`;
-        this.#settings = { home, name, uid, hostname: hostname ?? `box-${this.id.slice(0, 8)}`, environment: {
+        this.#settings = { home, name, uid, mounts, hostname: hostname ?? `box-${this.id.slice(0, 8)}`, environment: {
             PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: home, USER: name, LOGNAME: name,
             SHELL: '/bin/bash', ...environment } };
         this.#folder = path.join(folderOfAll(), this.id);
@@ -405,7 +406,7 @@ class Box {
 /**
  * A running box. `user`: "root" (root of its namespace, may write anywhere but the host's parts) or "user" (writes below its
  * home, /workspace, /vercel and the temporary folders); `name`, `uid`: of that user; `home`; `environment`: of every command;
- * `hostname`; `from`: a snapshot.
+ * `hostname`; `from`: a snapshot; `mounts`: folders of the machine, as {source, target, readOnly}.
  */
 export async function createBox({ from, ...settings } = {}) {
     const box = new Box(settings);

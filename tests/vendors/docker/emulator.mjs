@@ -1,9 +1,13 @@
 // An engine of containers, API 1.41, as dockerd 20.10 answers: of it what the provider and the official client use. Containers are
 // boxes; an image is a name that is known. What dockerd is strict about, this is too. With PODMAN=1 it answers as Podman's
 // service does where that differs in statuses; with EMULATOR_PASSES_OVER=A,B it takes these of HostConfig and keeps none, as a rootless
-// Podman does without control groups of version 2.
+// Podman does without control groups of version 2; with EMULATOR_UNHELD=A,B it says of these that it cannot, and writes them down all the same,
+// as a rootless dockerd does.
 
 import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import tar from 'tar-stream';
 import { createBox } from '../common/box.mjs';
@@ -12,9 +16,11 @@ import { openTerminal } from '../common/terminal.mjs';
 
 const podman = process.env.PODMAN === '1';
 const passedOver = (process.env.EMULATOR_PASSES_OVER ?? '').split(',');
+const unheld = (process.env.EMULATOR_UNHELD ?? '').split(',');
 const VERSION = '1.41';
 const containers = new Map();
 const execs = new Map();
+const volumes = new Map();
 const images = new Map([['debian:stable', { box: null }], ['docker.io/library/debian:stable', { box: null }]]);
 const hex = (bytes) => randomBytes(bytes).toString('hex');
 const fail = (status, message, podmanStatus = status) => {
@@ -39,6 +45,7 @@ async function create(request) {
     if ([...containers.values()].some((one) => one.name === name)) fail(409, `Conflict. The container name "/${name}" is already in use`, 500);
     if (!images.has(body.Image)) fail(404, `No such image: ${body.Image}`);
     if ((body.HostConfig?.Memory ?? 6291456) < 6291456) fail(400, 'Minimum memory limit allowed is 6MB');
+    for (const { Type, Source, VolumeOptions = {} } of body.HostConfig?.Mounts ?? []) if (Type === 'volume') ensureVolume(Source, VolumeOptions.Labels);
     const container = { id: hex(32), name, body, state: 'created', created: Date.now(), image: images.get(body.Image) };
     containers.set(container.id, container);
     return { status: 201, json: { Id: container.id, Warnings: [] } };
@@ -48,7 +55,8 @@ async function start(request) {
     const container = find(request.params.id);
     if (container.state === 'running') return { status: 304 };
     const folder = container.body.WorkingDir || '/';
-    container.box = await createBox({ user: 'root', name: 'docker', home: '/root', hostname: container.body.Hostname, ...(container.image.box && { from: container.image.box }) });
+    const mounts = mountsOf(container).map(({ Source, Destination, RW }) => ({ source: Source, target: Destination, readOnly: !RW }));
+    container.box = await createBox({ user: 'root', name: 'docker', home: '/root', mounts, hostname: container.body.Hostname, ...(container.image.box && { from: container.image.box }) });
     if (container.body.HostConfig?.NetworkMode === 'none') container.box.wall = { allows: () => false };
     await container.box.mkdir(folder, { parents: true }).catch(() => {});
     if (!containers.has(container.id)) await container.box.destroy();
@@ -69,15 +77,18 @@ function filtersOf(request) {
     return filters;
 }
 
+const hasLabels = (labels, wanted) => wanted.every((one) => {
+    const [key, value] = one.split('=');
+    return key in (labels ?? {}) && (value === undefined || labels[key] === value);
+});
+
 function list(request) {
-    const { label = [], ...others } = filtersOf(request);
+    const { label = [], volume = [], ...others } = filtersOf(request);
     if (Object.keys(others).length) fail(400, `Invalid filter '${Object.keys(others)[0]}'`, 500);
-    const has = (one) => label.every((wanted) => {
-        const [key, value] = wanted.split('=');
-        return key in (one.body.Labels ?? {}) && (value === undefined || one.body.Labels[key] === value);
-    });
+    const has = (one) => hasLabels(one.body.Labels, label) && (!volume.length || mountsOf(one).some(({ Name }) => volume.includes(Name)));
     const all = [...containers.values()].filter((one) => has(one) && (request.query.get('all') || one.state === 'running'));
-    return { json: all.map(({ id, name, body, state, created }) => ({ Id: id, Names: [`/${name}`], Image: body.Image, State: state, Status: state, Created: Math.floor(created / 1000), Labels: body.Labels ?? {} })) };
+    return { json: all.map((one) => ({ Id: one.id, Names: [`/${one.name}`], Image: one.body.Image, State: one.state, Status: one.state, Created: Math.floor(one.created / 1000),
+        Labels: one.body.Labels ?? {}, Mounts: mountsOf(one) })) };
 }
 
 async function remove(request) {
@@ -96,6 +107,44 @@ async function setPaused(request, paused) {
     await (paused ? container.box.freeze() : container.box.thaw());
     container.state = paused ? 'paused' : 'running';
     return { status: 204 };
+}
+
+// ---- volumes ---------------------------------------------------------------------------------------------------------
+
+function ensureVolume(name, labels = {}) {
+    if (!/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/.test(name)) fail(400, `create ${name}: "${name}" includes invalid characters for a local volume name`, 500);
+    if (!volumes.has(name)) {
+        volumes.set(name, { Name: name, Driver: 'local', Scope: 'local', Options: null, Labels: labels, CreatedAt: new Date().toISOString(),
+            Mountpoint: fs.mkdtempSync(path.join(os.tmpdir(), 'volume-')) });
+    }
+    return volumes.get(name);
+}
+
+const mountsOf = ({ body }) => (body.HostConfig?.Mounts ?? []).filter(({ Type }) => Type === 'volume').map(({ Source, Target, ReadOnly = false }) => (
+    { Type: 'volume', Name: Source, Source: volumes.get(Source).Mountpoint, Destination: Target, Driver: 'local', Mode: 'z', RW: !ReadOnly, Propagation: '' }));
+
+const usersOf = (name) => [...containers.values()].filter((one) => mountsOf(one).some(({ Name }) => Name === name));
+const findVolume = (name) => volumes.get(name) ?? fail(404, `get ${name}: no such volume`);
+
+async function createVolume(request) {
+    const { Name = hex(32), Labels } = await request.json();
+    return { status: 201, json: ensureVolume(Name, Labels) };
+}
+
+const listVolumes = (request) => ({ json: { Volumes: [...volumes.values()].filter(({ Labels }) => hasLabels(Labels, filtersOf(request).label ?? [])), Warnings: null } });
+
+function removeVolume(request) {
+    const { Name, Mountpoint } = findVolume(request.params.name);
+    const users = usersOf(Name).map(({ id }) => id);
+    if (users.length) fail(409, `remove ${Name}: volume is in use - [${users.join(', ')}]`);
+    volumes.delete(Name);
+    fs.rmSync(Mountpoint, { recursive: true, force: true });
+    return { status: 204 };
+}
+
+function measure() {
+    const bytes = (folder) => fs.readdirSync(folder, { recursive: true }).reduce((sum, name) => sum + fs.lstatSync(path.join(folder, name)).size, 0);
+    return { json: { LayersSize: 0, Images: [], Containers: [], Volumes: [...volumes.values()].map((one) => ({ ...one, UsageData: { RefCount: usersOf(one.Name).length, Size: bytes(one.Mountpoint) } })) } };
 }
 
 // ---- commands --------------------------------------------------------------------------------------------------------
@@ -190,6 +239,7 @@ async function putArchive(request) {
         const { name, type, mode } = entry.header;
         if (name.startsWith('../')) fail(500, `${name} is outside of ${folder}`);
         if (type === 'file') await box.writeFile(`${folder}/${name}`, Readable.from(entry), { mode, parents: true });
+        if (type === 'directory') await box.mkdir(`${folder}/${name}`, { parents: true });
         entry.resume();
     }
     return { status: 200, body: '' };
@@ -250,6 +300,7 @@ const routes = [
     ['GET', '/_ping', () => ({ headers, body: 'OK' })],
     ['HEAD', '/_ping', () => ({ headers, body: 'OK' })],
     ['GET', '/version', () => ({ json: { Version: '20.10.24', ApiVersion: VERSION, MinAPIVersion: '1.12', Components: [{ Name: podman ? 'Podman Engine' : 'Engine' }] } })],
+    ['GET', '/info', () => ({ json: { MemoryLimit: !unheld.includes('MemoryLimit'), CpuCfsQuota: !unheld.includes('CpuCfsQuota'), PidsLimit: !unheld.includes('PidsLimit'), SecurityOptions: [] } })],
     ['POST', '/containers/create', create],
     ['GET', '/containers/json', list],
     ['GET', '/containers/:id/json', (request) => ({ json: inspect(find(request.params.id)) })],
@@ -263,6 +314,11 @@ const routes = [
     ['GET', '/exec/:id/json', showExec],
     ['PUT', '/containers/:id/archive', putArchive],
     ['GET', '/containers/:id/archive', getArchive],
+    ['POST', '/volumes/create', createVolume],
+    ['GET', '/volumes', listVolumes],
+    ['GET', '/volumes/:name', (request) => ({ json: findVolume(request.params.name) })],
+    ['DELETE', '/volumes/:name', removeVolume],
+    ['GET', '/system/df', measure],
     ['POST', '/images/create', pull],
     ['POST', '/commit', commit],
     ['GET', '/images/json', listImages],

@@ -163,17 +163,93 @@ SERVER
     gone "$id"
 }
 
-# The conformance kit's table of operations, which needs the capability of a root whom no permission stops.
+# The conformance kit. Its table of operations needs the capability of a root whom no permission stops.
 kit() {
-    "$SANDLOT" plugin check --only operations "$BUILD/builtins/docker.so" "${provider[@]:2}" "${making[@]}" --param capabilities=DAC_OVERRIDE \
+    kit_of operations --param capabilities=DAC_OVERRIDE
+    kit_of lifecycle
+}
+kit_of() { # GROUP OPTION...
+    "$SANDLOT" plugin check --only "$1" "$BUILD/builtins/docker.so" "${provider[@]:2}" "${making[@]}" "${@:2}" \
         >"$scratch/kit" 2>&1 </dev/null
-    check "$engine: the conformance kit's operations" grep -q '^# result: passed (only: operations)' "$scratch/kit"
-    grep -A 5 '^not ok' "$scratch/kit" | sed 's/^/# /'
+    check "$engine: the conformance kit's $1" grep -q "^# result: passed (only: $1)" "$scratch/kit"
+    grep -A 5 "^not ok" "$scratch/kit" | sed "s/^/# /"
+}
+
+# Volumes of the engine, of which only ours are touched.
+volumes() {
+    local with=("${provider[@]}" "${making[@]}") owner mine as_user=(--param user=1000:1000) writer
+    owner=$(id -un 2>/dev/null || id -u) mine=sandlot-cache-OF-$owner
+    json "$engine: no volumes at first" 0 '.volumes == []' volumes "${provider[@]}"
+    expect "$engine: one is written to" 0 "" "*" -q exec "${with[@]}" --volume cache:/cache -- 'mkdir /cache/sub && echo kept >/cache/sub/file'
+    check "$engine: it is labelled" test "$(api GET "/volumes/$mine" | jq -c '[.Labels."sandlot-volume", .Labels."sandlot-owner"]')" = "[\"cache\",\"$owner\"]"
+    expect "$engine: the next sandbox finds it, elsewhere" 0 kept "*" -q exec "${with[@]}" --volume cache:/other/place -- 'cat /other/place/sub/file'
+    expect "$engine: a user who is not root writes to it" 0 "" "*" -q exec "${with[@]}" "${as_user[@]}" --volume cache:/cache -- 'echo more >/cache/more'
+    expect "$engine: and to a new one" 0 mine "*" -q exec "${with[@]}" "${as_user[@]}" --volume users:/home/user/.cache -- 'cd /home/user/.cache && echo mine >file && cat file'
+    expect "$engine: another one too" 0 "mine theirs" "*" -q exec "${with[@]}" --param user=1001 --volume users:/u -- 'echo theirs >/u/more; echo $(cat /u/file /u/more)'
+    expect "$engine: to read only" 0 kept "*" -q exec "${with[@]}" --volume cache:/cache:ro -- 'cat /cache/sub/file; { touch /cache/new || rm /cache/more; } 2>/dev/null && echo written; true'
+    made --volume cache:/cache
+    writer=$id
+    expect "$engine: a second writer is refused" 3 "" "one writer at a time, and the sandbox $writer writes" -q create "${with[@]}" --volume cache:/cache
+    check "$engine: and its container is gone" test "$(containers)" = 1
+    exec_in "$writer" -- 'echo fresh >/cache/fresh'
+    expect "$engine: a reader beside the writer sees what it writes" 0 fresh "*" -q exec "${with[@]}" "${as_user[@]}" --volume cache:/cache:ro -- cat /cache/fresh
+    head -c 100000 /dev/urandom >"$scratch/bytes"
+    rm -f "$scratch/back"
+    expect "$engine: files go up to it" 0 "*" "*" -q upload "${provider[@]}" --sandbox-id "$writer" "$scratch/bytes" /cache/bytes
+    expect "$engine: and come back" 0 "*" "*" -q download "${provider[@]}" --sandbox-id "$writer" /cache/bytes "$scratch/back"
+    check "$engine: as they were" cmp -s "$scratch/bytes" "$scratch/back"
+    json "$engine: the list" 0 '[.volumes[] | select(.name == "cache")][0] | .bytes >= 100000 and .writers == 1 and .readers == 0 and (.used_at | startswith("20"))' volumes "${provider[@]}"
+    expect "$engine: one in use is not deleted" 3 "" "sandbox $writer has the volume cache" -q volumes delete "${provider[@]}" cache
+    gone "$writer"
+    check "$engine: gc leaves it" "$SANDLOT" -q gc
+    expect "$engine: so its files are there" 0 fresh "*" -q exec "${with[@]}" --volume cache:/cache:ro -- cat /cache/fresh
+    volumes_shared
+    volumes_refused
+    json "$engine: another owner has none" 0 '.volumes == []' volumes "${provider[@]}" --param owner=somebody-else
+    json "$engine: they are deleted" 0 '.results == [{"name":"cache","error":null}]' volumes delete "${provider[@]}" cache
+    json "$engine: twice" 0 '.results == [{"name":"cache","error":null}]' volumes delete "${provider[@]}" cache
+    json "$engine: each" 0 '.results == [{"name":"users","error":null}]' volumes delete "${provider[@]}" users
+    json "$engine: and are gone" 0 '.volumes == []' volumes "${provider[@]}"
+    check "$engine: also at the engine" test "$(api GET /volumes | jq '.Volumes | length')" = 0
+    check "$engine: and no container is left" test "$(containers)" = 0
+}
+
+# Of many that come at once one writes, unless all say that they share it.
+volumes_shared() {
+    local i ids=()
+    for i in 1 2 3; do "$SANDLOT" -q create "${with[@]}" --volume cache:/cache >"$scratch/created-$i" 2>"$scratch/refused-$i" </dev/null & ids+=($!); done
+    wait "${ids[@]}"
+    check "$engine: of three at once one writes" test "$(cat "$scratch"/created-? | wc -l):$(containers)" = 1:1
+    check "$engine: the others are told" test "$(grep -l "one writer at a time" "$scratch"/refused-? | wc -l)" = 2
+    gone "$(cat "$scratch"/created-?)"
+    printf '[sandboxes.volumes.cache]\nwriters = "many"\n' >"$config"
+    made --volume cache:/cache
+    expect "$engine: with many writers a second one writes" 0 "" "*" -q exec "${with[@]}" --volume cache:/cache -- 'echo second >/cache/second'
+    check "$engine: and both see it" test "$(exec_in "$id" -- cat /cache/second)" = second
+    rm -f "$config"
+    expect "$engine: but not one that does not share" 3 "" "one writer at a time" -q create "${with[@]}" --volume cache:/cache
+    gone "$id"
+}
+
+volumes_refused() {
+    local place strange=sandlot-theirs-OF-$owner
+    for place in /proc/x /dev /workspace /workspace/in/it; do
+        expect "$engine: no volume at $place" 2 "" "cannot be at $place" -q create "${with[@]}" --volume "cache:$place"
+    done
+    printf '[sandboxes.volumes.cache]\nlimit_mb = 10\n' >"$config"
+    expect "$engine: a limit that no engine holds" 1 "" "leave its limit_mb out" -q create "${with[@]}" --volume cache:/cache
+    rm -f "$config"
+    expect "$engine: an owner that is none" 2 "" "parameter owner" -q create "${with[@]}" --param 'owner=a b' --volume cache:/cache
+    api POST /volumes/create -H 'Content-Type: application/json' -d "{\"Name\":\"$strange\"}" >/dev/null
+    expect "$engine: somebody else's is not used" 2 "" "$strange that Sandlot did not make" -q create "${with[@]}" --volume theirs:/cache
+    expect "$engine: nor deleted" 3 "" "$strange that Sandlot did not make" -q volumes delete "${provider[@]}" theirs
+    check "$engine: and still there" test "$(api GET "/volumes/$strange" | jq -r .Name)" = "$strange"
+    api DELETE "/volumes/$strange"
 }
 
 # From a registry that wants to know who asks: by docker's configuration, and by a program for credentials.
 pulls() {
-    local from=$registry_address/team/app:one auth
+    local from=$registry_address/team/app:one
     local pulling=(--param "image=$from" --param pull=always)
     auth() { printf '%s:%s' "$registry_user" "$1" | base64 -w 0; }
     auths() { printf '{"auths":{"%s":{"auth":"%s"}}}' "$registry_address" "$(auth "$1")" >"$DOCKER_CONFIG/config.json"; }
@@ -294,7 +370,7 @@ for engine in ${ENGINES:-podman dockerd}; do
     "${engine}_start" "${options[@]}" || continue
     image_import
     provider=(--sandbox docker --param "base_url=unix://$socket")
-    for step in ${STEPS:-walls lives snapshots terminals ports kit elsewhere}; do "$step"; done
+    for step in ${STEPS:-walls lives snapshots volumes terminals ports kit elsewhere}; do "$step"; done
     if [ -z "$pulls_lack" ]; then pulls; else echo "ok $engine: pulls # SKIP $pulls_lack"; fi
     [ "$engine" != dockerd ] || by_tls
     by_ssh

@@ -14,7 +14,9 @@ const name = `sandlot-sdk-${process.pid}`;
 const labels = { 'sandlot-run': name };
 callCases('dockerode');
 
+const volume = `${name}-volume`;
 let container;
+let user;
 const gone = (problem) => problem.statusCode === 404;
 const refusal = (problem) => problem.statusCode === 409 || problem.statusCode === 500;
 
@@ -52,7 +54,7 @@ await test('create', async () => {
     container = await docker.createContainer({ name, Image: image, Entrypoint: ['sleep'], Cmd: ['1000'], WorkingDir: '/workspace', Labels: labels, HostConfig: { NetworkMode: 'none', AutoRemove: true } });
     return container.id.length === 64;
 });
-await test('the name is taken', () => refused(() => docker.createContainer({ name, Image: image }), refusal));
+await test('the name is taken', () => refused(() => docker.createContainer({ name, Image: image, Cmd: ['true'] }), refusal));
 await test('no command before it runs', () => refused(() => container.exec({ Cmd: ['true'] }), refusal));
 await test('start', () => container.start());
 await test('start again', () => refused(() => container.start(), (problem) => problem.statusCode === 304));
@@ -80,6 +82,24 @@ await test('the image is listed', async () => same((await docker.listImages({ fi
 await test('and removed', () => docker.getImage('localhost/sandlot-sdk:one').remove());
 await test('an image that is not there', () => refused(() => docker.getImage('localhost/sandlot-sdk:one').inspect(), gone));
 await test('no removal while it runs', () => refused(() => container.remove(), refusal));
+await test('a volume', async () => same((await docker.createVolume({ Name: volume, Labels: labels })).Name ?? (await docker.getVolume(volume).inspect()).Name, volume));
+await test('made again it is the same', async () => {
+    await docker.createVolume({ Name: volume, Labels: { 'sandlot-run': 'another' } });
+    same((await docker.getVolume(volume).inspect()).Labels, labels);
+});
+await test('listed by label', async () => same((await docker.listVolumes({ filters: { label: [`sandlot-run=${name}`] } })).Volumes.map(({ Name }) => Name), [volume]));
+await test('a container with it', async () => {
+    user = await docker.createContainer({ name: `${name}-user`, Image: image, Entrypoint: ['sleep'], Cmd: ['1000'], HostConfig: { NetworkMode: 'none', AutoRemove: true,
+        Mounts: [{ Type: 'volume', Source: volume, Target: '/kept', ReadOnly: true, VolumeOptions: { NoCopy: true, Labels: labels } }] } });
+    return user.start();
+});
+await test('is listed by it', async () => same((await docker.listContainers({ all: true, filters: { volume: [volume] } })).map(({ Id, Mounts }) => [Id, Mounts[0].Name, Mounts[0].RW]), [[user.id, volume, false]]));
+await test('which is not removed meanwhile', () => refused(() => docker.getVolume(volume).remove(), (problem) => problem.statusCode === 409));
+await test('its size is told', async () => (await docker.df()).Volumes.some(({ Name, UsageData }) => Name === volume && UsageData.Size >= 0));
+await test('the container goes', () => user.remove({ force: true, v: true }));
+await test('and the volume stays', async () => same((await docker.getVolume(volume).inspect()).Name, volume));
+await test('until it is removed', () => docker.getVolume(volume).remove());
+await test('then it is gone', () => refused(() => docker.getVolume(volume).inspect(), gone));
 await test('remove', () => container.remove({ force: true, v: true }));
 await test('it is gone', () => refused(() => container.inspect(), gone));
 finish();

@@ -115,6 +115,10 @@ limits() { # PARAMETER: which the emulator of this part passes over
     service_empty "$1: and its container is gone"
     expect "$1: those that are not asked for need not be" 0 made "*" -q exec "${provider[@]}" "${making[@]}" --param processes=0 -- echo made
 }
+unheld() { # OF-INFO
+    export EMULATOR_UNHELD=$1
+    vendor_again
+}
 passing_over() { # OF-HOSTCONFIG
     export EMULATOR_PASSES_OVER=$1
     vendor_again
@@ -177,6 +181,44 @@ connections() {
     service_empty "nothing is left after the connections"
 }
 
+# What may go wrong with volumes leaves no container, and no volume that is not wanted.
+volumes() {
+    local with=("${provider[@]}" "${making[@]}" --volume cache:/cache) mine first
+    mine=sandlot-cache-OF-$(id -un 2>/dev/null || id -u)
+    fault() { faults "[{\"method\":\"$1\",\"path\":\"$2\",\"times\":-1,\"action\":$3}]"; }
+    fault POST '/volumes/create' '{"status":500,"body":{"message":"no space for it"}}'
+    json "no volume, no sandbox" 3 '.message | contains("no space for it")' create "${with[@]}"
+    fault GET '/containers/json[?]all=1&filters=%7B%22volume' '{"status":500,"body":{"message":"no list"}}'
+    json "who else has it cannot be told" 3 '.message | contains("no list")' create "${with[@]}"
+    service_empty "so nothing is made"
+    faults '[]'
+    expect "a volume" 0 "" "*" -q exec "${with[@]}" -- 'echo kept >/cache/file'
+    faults '[{"method":"POST","path":"/start$","times":1,"action":{"delay_ms":3000}}]'
+    "$SANDLOT" -q create "${with[@]}" >"$scratch/first" 2>/dev/null </dev/null &
+    first=$!
+    check "a writer that is not started yet" until_true 60 state_is '.sandboxes | length == 1'
+    json "is one too" 3 '.error == "quota" and (.message | contains("one writer at a time"))' create "${with[@]}"
+    wait "$first"
+    id=$(cat "$scratch/first")
+    check "and not ended by it" test "$(exec_in 'cat /cache/file')" = kept
+    fault GET '/system/df' '{"status":500,"body":{"message":"cannot count"}}'
+    json "sizes that cannot be told" 0 '.volumes | length == 1 and .[0].name == "cache" and .[0].bytes == null and .[0].writers == 1' volumes "${provider[@]}"
+    fault GET '/volumes[?]' '{"status":200,"body":{"Volumes":7}}'
+    json "a list that is none" 3 '.error == "provider_error"' volumes "${provider[@]}"
+    faults '[]'
+    json "in use" 3 '.error == "quota" and (.message | contains("sandbox '"$id"' has the volume cache"))' volumes delete "${provider[@]}" cache
+    gone "$id"
+    fault DELETE "/volumes/$mine" '{"status":409,"body":{"message":"volume is in use - [somewhere]"}}'
+    json "in use by nobody who can be found" 3 '.error == "quota" and (.message | contains("somewhere") and contains("try again"))' volumes delete "${provider[@]}" cache
+    faults '[]'
+    json "it is deleted" 0 '.results[0].error == null' volumes delete "${provider[@]}" cache
+    curl -s --max-time 60 -H 'Content-Type: application/json' -d "{\"Name\":\"$mine\"}" "$url/volumes/create" >/dev/null
+    expect "one that is somebody else's is not used" 2 "" "$mine that Sandlot did not make" -q create "${with[@]}"
+    json "nor deleted" 3 '.message | contains("'"$mine"' that Sandlot did not make")' volumes delete "${provider[@]}" cache
+    json "nor listed" 0 '.volumes == []' volumes "${provider[@]}"
+    service_empty "nothing is left after the volumes"
+}
+
 # The addresses that people write, before anything is sent.
 addresses() {
     local said
@@ -188,13 +230,19 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
 }
 
-for step in streams versions pulls terminals addresses connections; do part "$step"; done
+for step in streams versions pulls terminals addresses connections volumes; do part "$step"; done
 for program in python3 perl nc busybox; do part relays "$program"; done
 prepare=(passing_over Memory)
 part limits memory_mb
 prepare=(passing_over NanoCpus)
 part limits cpus
 prepare=(passing_over PidsLimit)
+part limits processes
+prepare=(unheld MemoryLimit)
+part limits memory_mb
+prepare=(unheld CpuCfsQuota)
+part limits cpus
+prepare=(unheld PidsLimit)
 part limits processes
 parts_run
 vendor_sound

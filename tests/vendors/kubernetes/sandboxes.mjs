@@ -45,6 +45,7 @@ export class Controllers {
             this.#condition(sandbox, 'Ready', 'True', 'DependenciesReady');
             if (sandbox.status.conditions.some(({ type }) => type === 'Suspended')) this.#condition(sandbox, 'Suspended', 'False', 'NotSuspended');
             this.sandboxes.changed(sandbox);
+            this.#forward(sandbox);
             this.#serve();
         }, 10);
     }
@@ -64,6 +65,7 @@ export class Controllers {
             this.#condition(sandbox, 'Ready', 'False', 'SandboxSuspended');
             this.#condition(sandbox, 'Suspended', 'False', 'PodTerminating');
             this.sandboxes.changed(sandbox);
+            this.#forward(sandbox);
             suspended.add(pod);
             deletePod(this.pods, pod, 1);
             const look = setInterval(() => {
@@ -160,6 +162,13 @@ export class Controllers {
         this.sandboxes.changed(box);
         claim.status = { conditions: claim.status.conditions, sandbox: { name: box.metadata.name, podIPs: ['10.1.2.3'] } };
         this.#tellClaim(claim, 'True', 'DependenciesReady');
+    }
+
+    /** What a Sandbox says of Ready, its claim says too. */
+    #forward(sandbox) {
+        const { status, reason } = sandbox.status.conditions.find(({ type }) => type === 'Ready');
+        const claim = [...this.claims.objects.values()].find((one) => one.status.sandbox?.name === sandbox.metadata.name);
+        if (claim) this.#tellClaim(claim, status, reason);
     }
 
     #tellClaim(claim, status, reason) {

@@ -325,6 +325,10 @@ pages() {
     for number in 1 2 3 4 5; do made || return; done
     requests_reset
     json "five sandboxes by pages of two" 0 '.sandboxes | length == 5' list "${provider[@]}"
+    faults '[{"method":"GET","path":"/pods[?]","times":1,"action":{"status":200,"headers":{"warning":"299 - \"this goes away\""},"body":{"kind":"PodList","metadata":{},"items":[]}}}]'
+    run list "${provider[@]}"
+    check "a warning of the server is passed on" grep -q 'Kubernetes warns: 299 - "this goes away"' "$scratch/err"
+    check "and is no error" test "$status" = 0
     faults '[{"path":"continue=","times":1,"action":{"status":410,"body":{"kind":"Status","reason":"Expired","message":"too old"}}}]'
     json "a list that was read too slowly" 3 '.error == "network" and (.message | contains("list anew"))' list "${provider[@]}"
 }
@@ -360,7 +364,9 @@ warm_sandboxes() {
     calls_url=$url
     check "pause" calls "$ok" pause "$id"
     check "its pod is gone" state_is "[.boxes[] | select(.spec.operatingMode == \"Suspended\")] | length == 1 and all(.[0].status.conditions[]; .type != \"Ready\" or .status == \"False\")"
+    json "it is listed as paused, and no other" 0 '[.sandboxes[] | select(.state == "paused") | .id] == ["'"$id"'"]' list "${provider[@]}"
     check "resume" calls "$ok" resume "$id"
+    json "and as running" 0 '[.sandboxes[].state] == ["running", "running", "running"]' list "${provider[@]}"
     expect "under another name it is found" 0 again "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo again'
     check "pause again" calls "$ok" pause "$id"
     expect "what is used is woken" 0 woken "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo woken'
