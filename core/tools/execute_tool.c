@@ -9,7 +9,6 @@
 #include "tools/text.h"
 #include "tools/work.h"
 
-
 enum { MS_PER_S = 1000 };
 
 /* Output on its way: to who wants to see it at once, and kept for the answer. */
