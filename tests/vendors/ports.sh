@@ -102,7 +102,7 @@ bytes_serve() {
 # bytes_forward PORT...: begins to forward them. Sets $forwarder; what is said is in $scratch/port.out and .err.
 bytes_forward() {
     : >"$scratch/port.out"
-    timeout -k 5 "$LIMIT" "$SANDLOT" port "${provider[@]}" "$box" "${@/#/0:}" >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    timeout --foreground -k 60 "$LIMIT" "$SANDLOT" port "${provider[@]}" "$box" "${@/#/0:}" >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
     forwarder=$!
     until_true 60 test -s "$scratch/port.out"
 }
@@ -128,8 +128,8 @@ bytes_rows() {
 bytes_held() {
     check "no program of a connection is left" until_true 60 counts_to 0 "$@"
     bytes_client hold 7001 >"$scratch/held" &
-    until_true 60 grep -qs held "$scratch/held"
-    check "a connection has a program in the sandbox" counts_to 1 "$@"
+    check "a connection is held" until_true 60 grep -qs held "$scratch/held"
+    check "a connection has a program in the sandbox" until_true 60 counts_to 1 "$@"
     ${while_held:-true}
     bytes_ended
     check "and the program of a connection that was open ends" until_true 60 counts_to 0 "$@"
