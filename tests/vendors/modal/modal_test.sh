@@ -15,6 +15,7 @@ unknown_id=sb-01ZZZZZZZZZZZZZZZZZZZZZZZZ
 provider=(--sandbox modal --param "base_url=$url")
 workspace=/workspace
 as_root=true
+looks='^GET |/TaskExecStart$'
 requests_of=(
     [create]='POST /SandboxCreateV2$'
     [attach]='POST /SandboxGetTaskIdV2$'
