@@ -14,7 +14,10 @@
 #define DENO_CREDENTIALS "DENO_DEPLOY_TOKEN"
 #define LABEL_RUN "sandlot-run"
 
-enum { ID_SIZE = 32 };
+enum {
+    ID_SIZE = 32,
+    ANSWER_MS = 10 * 1000 /* Deno's own client waits no longer: the answer sometimes never comes */
+};
 
 /* What open makes. */
 struct deno {

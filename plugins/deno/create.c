@@ -1,6 +1,6 @@
 #include "create.h"
 
-#include "lifecycle.h"
+#include "listing.h"
 #include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
@@ -283,7 +283,7 @@ static enum sandlot_status ask_until_answered(struct sandlot_call *call, const s
         if (!sandbox_try_again(call, status, &answer, i))
             return attempt_fail(&attempt, status);
         if (may_exist(&answer))
-            status = lifecycle_find(call, creation->deno, creation->request->run_label, id);
+            status = listing_find(call, creation->deno, creation->request->run_label, id);
         else
             status = SANDLOT_OK;
         if (status != SANDLOT_OK)

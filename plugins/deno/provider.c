@@ -7,6 +7,7 @@
 #include "create.h"
 #include "download.h"
 #include "lifecycle.h"
+#include "listing.h"
 #include "ports.h"
 #include "sandbox.h"
 #include "upload.h"
@@ -33,7 +34,7 @@ static const struct sandlot_provider deno_provider = {
     .get_or_create = deno_get_or_create,
     .release = sandbox_release,
     .delete_sandbox = lifecycle_delete,
-    .list = lifecycle_list,
+    .list = listing_list,
     .execute = command_execute,
     .upload = upload_files,
     .download = download_files,

@@ -1,6 +1,6 @@
 #include "sandbox.h"
 
-#include "lifecycle.h"
+#include "listing.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
@@ -186,7 +186,7 @@ static enum sandlot_status fail_connecting(const struct attempt *attempt, const 
     bool gone = status == SANDLOT_NOT_FOUND;
 
     if (status == SANDLOT_INVALID_ARGUMENT)
-        lifecycle_look(attempt->outer, sandbox->deno, sandbox->id, &gone);
+        listing_look(attempt->outer, sandbox->deno, sandbox->id, &gone);
     if (gone)
         return sandlot_fail(attempt->outer, SANDLOT_NOT_FOUND,
                             "Deno has no sandbox '%s' (any more): it lives half an hour at most after its last use; "

@@ -7,7 +7,6 @@
  */
 #include "command.h"
 
-#include "create.h"
 #include "message.h"
 #include "process.h"
 #include "sandbox.h"
@@ -61,7 +60,7 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
                                            .put = upload_new_file,
                                            .hold_ms = HOLD_MS,
                                            .streams = true,
-                                           .working_dir = create_working_dir(provider)};
+                                           .working_dir = sandbox_working_dir(provider)};
 
     return remote_command_run(call, &channel, command, output, result);
 }

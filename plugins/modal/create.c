@@ -67,13 +67,6 @@ static void definition_clear(struct definition *definition)
     free(definition->gpu_type);
 }
 
-const char *create_working_dir(const struct modal *modal)
-{
-    const char *folder = modal->parameters.working_dir;
-
-    return folder && *folder ? folder : WORKING_DIR;
-}
-
 /* ---- what is wanted --------------------------------------------------------------------------------------------- */
 
 /* The words of TEXT between commas and blanks, as list NUMBER. */
@@ -337,7 +330,7 @@ static enum sandlot_status define(struct sandlot_call *call, struct modal *modal
 {
     const struct parameters *parameters = &modal->parameters;
     Modal__Sandbox *sandbox = &definition->sandbox;
-    const char *folder = create_working_dir(modal);
+    const char *folder = sandbox_working_dir(modal);
 
     definition->request = (Modal__SandboxCreateRequest)MODAL__SANDBOX_CREATE_REQUEST__INIT;
     definition->request.definition = sandbox;
@@ -434,7 +427,7 @@ static enum sandlot_status make(struct sandlot_call *call, struct modal *modal, 
                                   "Modal made a sandbox named %.64s and does not know it any more; try again", name);
     }
     if (*id)
-        call->host->created(call, *id, create_working_dir(modal));
+        call->host->created(call, *id, sandbox_working_dir(modal));
     return status;
 }
 

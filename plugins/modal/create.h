@@ -13,7 +13,4 @@
 enum sandlot_status create_sandbox(struct sandlot_call *call, struct modal *modal, const struct sandlot_create *request,
                                    struct sandbox **sandbox);
 
-/* Where commands start. */
-const char *create_working_dir(const struct modal *modal);
-
 #endif

@@ -1,6 +1,5 @@
 #include "sandbox.h"
 
-#include "create.h"
 #include "message.h"
 
 #include <string.h>
@@ -282,6 +281,13 @@ enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, voi
     return status == SANDLOT_OK && !is_reached(sandbox) ? no_worker(call, sandbox) : status;
 }
 
+const char *sandbox_working_dir(const struct modal *modal)
+{
+    const char *folder = modal->parameters.working_dir;
+
+    return folder && *folder ? folder : WORKING_DIR;
+}
+
 enum sandlot_status sandbox_attach(struct sandlot_call *call, struct modal *modal, const char *id,
                                    struct sandbox **sandbox)
 {
@@ -292,7 +298,7 @@ enum sandlot_status sandbox_attach(struct sandlot_call *call, struct modal *moda
         return status;
     status = look_for_worker(call, made); /* without a worker it is there too: `ready` waits */
     if (status == SANDLOT_OK) {
-        call->host->created(call, id, create_working_dir(modal));
+        call->host->created(call, id, sandbox_working_dir(modal));
         *sandbox = made;
     } else {
         sandbox_release(modal, made);

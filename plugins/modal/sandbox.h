@@ -29,6 +29,9 @@ enum sandlot_status sandbox_open(struct sandlot_call *call, struct modal *modal,
 enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
 void sandbox_release(void *provider, void *handle);
 
+/* Where commands start. */
+const char *sandbox_working_dir(const struct modal *modal);
+
 enum sandlot_status sandbox_attach(struct sandlot_call *call, struct modal *modal, const char *id,
                                    struct sandbox **sandbox);
 

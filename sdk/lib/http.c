@@ -1,7 +1,6 @@
 /* A request from its first attempt to its last. */
 #include "http_client.h"
 
-#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/timestamp.h>
@@ -51,20 +50,6 @@ static int64_t pause_before_next(const struct exchange *exchange)
     int64_t deadline_ms = http_deadline(exchange->call, exchange->request, exchange->end_ms);
 
     return deadline_ms != 0 && sandlot_now_ms() + pause_ms >= deadline_ms ? -1 : pause_ms;
-}
-
-bool http_is_repeatable(const struct http_request *request)
-{
-    static const char *const methods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"};
-
-    if (request->never_repeat)
-        return false;
-    if (request->idempotency_key || request->repeatable)
-        return true;
-    for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
-        if (strcmp(request->method, methods[i]) == 0)
-            return true;
-    return false;
 }
 
 static bool is_passing(const struct http_client *client, int status)
@@ -302,13 +287,6 @@ static int64_t end_of(const struct http_request *request)
         limit_ms = limit_ms < HTTP_LONGEST_CLEANUP_MS ? limit_ms : HTTP_LONGEST_CLEANUP_MS;
     }
     return limit_ms > 0 ? sandlot_now_ms() + limit_ms : 0;
-}
-
-int64_t http_deadline(const struct sandlot_call *call, const struct http_request *request, int64_t end_ms)
-{
-    int64_t call_ms = request->after_cancel ? 0 : attempt_deadline(call);
-
-    return call_ms == 0 || (end_ms != 0 && end_ms < call_ms) ? end_ms : call_ms;
 }
 
 enum sandlot_status http_send(struct sandlot_call *call, struct http_client *client, const struct http_request *request,

@@ -110,11 +110,6 @@ bool http_is_value(const char *text);
  * ("Bearer x", "Basic ..."). */
 void http_learn_header(struct http_client *client, const char *line);
 
-/* ---- http.c ---- */
-
-/* May it arrive twice? */
-bool http_is_repeatable(const struct http_request *request);
-
 /* ---- http_errors.c ---- */
 
 enum sandlot_status http_status_of(int status);
@@ -132,6 +127,11 @@ enum sandlot_status http_fail(struct sandlot_call *call, struct http_client *cli
 /* Writes a line to the log at debug level, after redaction. */
 void http_trace(struct sandlot_call *call, struct http_client *client, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ---- http_retry.c ---- */
+
+/* May it arrive twice? */
+bool http_is_repeatable(const struct http_request *request);
 
 /* ---- http_transfer.c ---- */
 

@@ -1,3 +1,4 @@
+/* Whether a request may be sent again, and after what pause. */
 #include "http_client.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -162,4 +163,18 @@ int64_t http_retry_told(const char *body, size_t length)
     if (document)
         json_find_number(document, "retry_after", &seconds, NULL);
     return seconds >= 0 && seconds <= INT32_MAX ? (int64_t)(seconds * SECOND) : -1;
+}
+
+bool http_is_repeatable(const struct http_request *request)
+{
+    static const char *const methods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"};
+
+    if (request->never_repeat)
+        return false;
+    if (request->idempotency_key || request->repeatable)
+        return true;
+    for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+        if (strcmp(request->method, methods[i]) == 0)
+            return true;
+    return false;
 }

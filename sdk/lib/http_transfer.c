@@ -1,6 +1,7 @@
 /* One attempt to get a request answered: libcurl's callbacks, and the loop that waits. */
 #include "http_client.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
@@ -343,6 +344,13 @@ static bool is_silent(struct transfer *transfer, int64_t limit_ms)
         transfer->moved_ms = sandlot_now_ms();
     }
     return limit_ms > 0 && sandlot_now_ms() - transfer->moved_ms >= limit_ms;
+}
+
+int64_t http_deadline(const struct sandlot_call *call, const struct http_request *request, int64_t end_ms)
+{
+    int64_t call_ms = request->after_cancel ? 0 : attempt_deadline(call);
+
+    return call_ms == 0 || (end_ms != 0 && end_ms < call_ms) ? end_ms : call_ms;
 }
 
 /* Waits until there is something to do. False: the transfer is over. */

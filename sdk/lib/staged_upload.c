@@ -24,15 +24,6 @@ static enum sandlot_status no_memory(struct sandlot_call *call)
 
 /* ---- fates ------------------------------------------------------------------------------------------------------- */
 
-void staged_upload_tell(struct staged_upload *upload, size_t index, const char *error)
-{
-    struct staged_file *file = &upload->files[index];
-
-    if (!file->told)
-        upload->transfer->done(upload->transfer, index, error, error ? 0 : file->bytes);
-    file->told = true;
-}
-
 static void tell_any(void *context, size_t index, const char *error)
 {
     staged_upload_tell(context, index, error);

@@ -26,6 +26,15 @@ struct storing {
     bool together; /* they are one to the vendor */
 };
 
+void staged_upload_tell(struct staged_upload *upload, size_t index, const char *error)
+{
+    struct staged_file *file = &upload->files[index];
+
+    if (!file->told)
+        upload->transfer->done(upload->transfer, index, error, error ? 0 : file->bytes);
+    file->told = true;
+}
+
 static void tell_refused(const struct sandlot_transfer *transfer, size_t index, const char *error, uint64_t bytes)
 {
     const struct storing *storing = transfer->context;

@@ -140,7 +140,7 @@ enum sandlot_status crossing_run(struct crossing *crossing, uint64_t number, con
                                  struct wire_arena *arena, void *result, void *const *arguments, uint64_t *new_handle,
                                  const char *id)
 {
-    const struct dialogue_rules rules = {crossing, handle_number, permit, keep_text};
+    const struct dialogue_rules rules = {crossing, handles_number, permit, keep_text};
     struct worker_connection *connection = worker_process_connect(crossing->process);
 
     *new_handle = 0;

@@ -8,7 +8,7 @@
 
 enum { FIRST_PAUSE_MS = 100, LONGEST_PAUSE_MS = 2000, TURN_MS = 10 };
 
-uint64_t handle_number(void *context, const void *handle)
+uint64_t handles_number(void *context, const void *handle)
 {
     const struct remote *remote = handle;
 

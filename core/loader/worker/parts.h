@@ -90,7 +90,7 @@ struct remote *handle_new(struct worker *worker, bool is_provider);
 void handle_free(struct remote *remote);
 
 /* For the rules of a dialogue. */
-uint64_t handle_number(void *context, const void *handle);
+uint64_t handles_number(void *context, const void *handle);
 
 /* The handle that is argument INDEX. */
 struct remote *handle_argument(void *const *arguments, size_t index);
