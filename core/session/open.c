@@ -322,6 +322,12 @@ static void warn_of_unknown(const struct opening *opening, enum sandlot_status s
         log_warning("%s (%s); `sandlot gc` will look again", doubt, problem->message); /* which names the provider */
 }
 
+/* Was it this side that ended the request? Then the vendor may still be at it, and its list says nothing yet. */
+static bool is_cut_off(enum sandlot_status status)
+{
+    return status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT;
+}
+
 /*
  * The way out once the intent is written: deletes the sandbox, looks it up by its label if its id was never heard, and
  * takes the record out of the ledger when it is sure that nothing is left. Never touches a sandbox that is not ours.
@@ -343,6 +349,11 @@ static void abandon(struct opening *opening, enum sandlot_status status)
                                   &problem) < 0) {
             warn_of_unknown(opening, status, &problem);
             sandlot_error_clear(&problem);
+            return;
+        }
+        if (!session->id && is_cut_off(status)) {
+            log_info("%s lists no sandbox for the request that was cut off; `sandlot gc` and later runs look again",
+                     provider->entry->name);
             return;
         }
     }

@@ -41,6 +41,13 @@ expect "leads to a sandbox that gc does not miss, though it is listed late" 0 "f
 wait
 check "and that it deletes" test ! -e "$late"
 check "with its record" no_ledger
+# A Ctrl-C at Deno left a sandbox that was made a moment after its list was asked for.
+run exec "${fake[@]}" --param fail_create=timeout -- true
+check "a request that was cut off is not settled by a list" test -n "$(record)"
+late=$vendor/fake-$(label)-abcdef
+mkdir "$late"
+expect "its sandbox is found when it comes later" 0 "fake ${late##*/}" "*" gc
+check "and deleted, with its record" sh -c 'test ! -e "$1" && test -z "$2"' sh "$late" "$(ledger_files)"
 rm -f "$journal"
 run list "${fake[@]}"
 check "a listing ends within 30 seconds" grep -qE "^list - within (30|29) s" "$journal"
