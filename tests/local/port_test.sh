@@ -16,11 +16,15 @@ serve() {
     until_true 60 "$SANDLOT" read -q --sandbox-id "$box" "ready-$2" >/dev/null 2>&1
 }
 
+# How a forwarding is begun that a signal to this will end: without --foreground timeout adds a SIGCONT, which undoes the stop that
+# LeakSanitizer needs at the end, and that end may take its time.
+limited=(timeout --foreground -k 60 "$LIMIT")
+
 # forward NAME ARGUMENT...: begins to forward. Sets forwarder; standard output and error are $scratch/NAME.out and .err.
 forward() {
     local name=$1
     shift
-    timeout -k 5 "$LIMIT" "$SANDLOT" port "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" &
+    "${limited[@]}" "$SANDLOT" port "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" &
     forwarder=$!
     until_true 60 test -s "$scratch/$name.out"
 }
@@ -95,7 +99,7 @@ end "the one that has it goes on" 143
 if [ "$(id -u)" != 0 ] && [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 1 ]; then
     expect "a local port below 1024 as a user" 1 "" "root's" port "$box" 1:7001
 fi
-timeout -k 5 "$LIMIT" "$SANDLOT" port --json --address 127.0.0.1 "$box" 0:7001 >"$scratch/json.out" 2>"$scratch/json.err" &
+"${limited[@]}" "$SANDLOT" port --json --address 127.0.0.1 "$box" 0:7001 >"$scratch/json.out" 2>"$scratch/json.err" &
 forwarder=$!
 until_true 60 test -s "$scratch/json.out"
 cp "$scratch/json.out" "$scratch/out"
