@@ -24,7 +24,7 @@
     P(string, network, "none", optional,                                                                               \
       "none: a NetworkPolicy denies everything, if the cluster enforces such; open: what the cluster gives")           \
     P(boolean, trust_network_policy, "false", optional,                                                                \
-      "the cluster enforces NetworkPolicies, which nothing tells: without it a sandbox cannot be asked to be off")     \
+      "the cluster enforces NetworkPolicies, which nothing tells: no sandbox is off or has a list without it")         \
     P(string, working_dir, "/workspace", optional, "where commands start; in a pod, an empty volume is mounted there") \
     P(string, container, "", optional, "container that commands run in, of a pod that was made by somebody else")      \
     P(table, environment, "", optional, "variables that every command in the sandbox sees")                            \

@@ -167,7 +167,8 @@ static enum sandlot_status set_variables(struct sandlot_call *call, const struct
 }
 
 /* What other parameters say of the pod. */
-static enum sandlot_status check_further(struct sandlot_call *call, struct json_object *further)
+static enum sandlot_status check_further(struct sandlot_call *call, const struct parameters *parameters,
+                                         struct json_object *further)
 {
     static const struct {
         const char *key;
@@ -179,6 +180,10 @@ static enum sandlot_status check_further(struct sandlot_call *call, struct json_
         if (json_object_object_get_ex(further, refused[i].key, NULL))
             return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "pod_spec may not have %s: %s", refused[i].key,
                                 refused[i].why);
+    if (strcmp(parameters->network, "open") != 0 && json_object_object_get_ex(further, "hostNetwork", NULL))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "pod_spec may not have hostNetwork: no NetworkPolicy holds for the network of the node; "
+                            "leave it out, or make the sandbox with an open network");
     return SANDLOT_OK;
 }
 
@@ -197,7 +202,7 @@ static enum sandlot_status set_further(struct sandlot_call *call, const struct p
     if (!further || !json_object_is_type(further, json_type_object))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "pod_spec is no table; write it as the API describes a PodSpec");
-    enum sandlot_status status = check_further(call, further);
+    enum sandlot_status status = check_further(call, parameters, further);
 
     if (status != SANDLOT_OK)
         return status;

@@ -1,11 +1,10 @@
 #include "policy.h"
 
+#include "allow.h"
 #include "pod.h"
 
 #include <string.h>
 
-#define GROUP "networking.k8s.io/v1"
-#define PLURAL "networkpolicies"
 #define NAME "sandlot-deny-all"
 
 /* No rule of any kind, and for both directions: all others would open something. */
@@ -41,10 +40,12 @@ static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *
 {
     static const int exists[] = {409, 0};
     struct json_builder body = {0};
-    struct api_request request = {
-        .method = "POST", .target = api_path(kubernetes, GROUP, PLURAL, NULL), .body = &body, .accepted = exists};
+    struct api_request request = {.method = "POST",
+                                  .target = api_path(kubernetes, POLICY_GROUP, POLICY_PLURAL, NULL),
+                                  .body = &body,
+                                  .accepted = exists};
 
-    json_set_string(&body, "apiVersion", GROUP);
+    json_set_string(&body, "apiVersion", POLICY_GROUP);
     json_set_string(&body, "kind", "NetworkPolicy");
     json_set_string(&body, "metadata.name", NAME);
     json_set_member(&body, "metadata.labels", POD_OWNER_KEY, POD_OWNER);
@@ -62,7 +63,7 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
     if (kubernetes->policy_stands)
         return SANDLOT_OK;
     struct api_request request = {
-        .method = "GET", .target = api_path(kubernetes, GROUP, PLURAL, NAME), .accepted = missing};
+        .method = "GET", .target = api_path(kubernetes, POLICY_GROUP, POLICY_PLURAL, NAME), .accepted = missing};
     enum sandlot_status status = api_send(call, kubernetes, &request, NULL, &policy);
 
     if (status == SANDLOT_OK && !policy)
@@ -90,14 +91,14 @@ enum sandlot_status policy_check(struct sandlot_call *call, const struct paramet
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "a sandbox of agent-sandbox has the network policy of its template; set it there, or use "
                             "engine=pods");
-    if (network->mode == SANDLOT_NETWORK_ALLOW || network->credential_count > 0)
+    if (network->credential_count > 0)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "a pod has no list of hosts and nothing that adds to its requests; use off or open");
-    if (network->mode == SANDLOT_NETWORK_OFF && !parameters->trust_network_policy)
+                            "nothing adds a credential to the requests of a pod; leave it out for kubernetes");
+    if (network->mode != SANDLOT_NETWORK_OPEN && !parameters->trust_network_policy)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "nothing tells whether this cluster enforces NetworkPolicies, without which a pod is not "
-                            "off; say --param trust_network_policy=true if you know that it does");
-    return SANDLOT_OK;
+                            "nothing tells whether this cluster enforces NetworkPolicies, without which a pod reaches "
+                            "everything; say --param trust_network_policy=true if you know that it does");
+    return allow_check(call, network);
 }
 
 const char *policy_word(const struct parameters *parameters, const struct sandlot_network *network)

@@ -6,6 +6,9 @@
 
 #include <sandlot/sdk/network.h>
 
+#define POLICY_GROUP "networking.k8s.io/v1"
+#define POLICY_PLURAL "networkpolicies"
+
 /* Sees to it that the namespace denies everything to pods with the label sandlot-network=none, and that before there is
  * such a pod. One policy serves all of them, for ever. */
 enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *kubernetes);

@@ -1,7 +1,7 @@
 /*
  * The provider `kubernetes`: pods of a cluster, or claims on the warm pools of agent-sandbox. cluster.c finds the
- * cluster, access.c the way into it, api.c and watch.c talk, pod.c, policy.c and claim.c make, sandbox.c holds what is
- * made, exec.c runs programs there, command.c, upload.c, download.c and port.c are what they are for.
+ * cluster, access.c the way into it, api.c and watch.c talk, pod.c, policy.c, allow.c and claim.c make, sandbox.c holds
+ * what is made, exec.c runs programs there, command.c, upload.c, download.c and port.c are what they are for.
  */
 #include "command.h"
 #include "files.h"
@@ -62,12 +62,13 @@ static const struct sandlot_provider kubernetes_provider = {
     .connect_port = port_connect,
 };
 
-#define KUBERNETES_METADATA(M)                                                                            \
-    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox")                         \
-    M(package, "sandlot-provider-kubernetes")                                                             \
-    M(working_dir, "/workspace")                                                                          \
-    M(capabilities, "list upload download pause terminal streaming check ports network-off network-open") \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                          \
-    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                                 \
+#define KUBERNETES_METADATA(M)                                                    \
+    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox") \
+    M(package, "sandlot-provider-kubernetes")                                     \
+    M(working_dir, "/workspace")                                                  \
+    M(capabilities, "list upload download pause terminal streaming check ports")  \
+    M(capabilities, "network-off network-open network-ports network-cidrs")       \
+    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
+    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
 SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

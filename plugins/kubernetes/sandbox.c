@@ -1,5 +1,6 @@
 #include "sandbox.h"
 
+#include "allow.h"
 #include "claim.h"
 #include "pod.h"
 #include "policy.h"
@@ -70,13 +71,15 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct kuberne
 
 /* Its version is not kept: it may be ready already, and a watch from there would never say so. */
 static enum sandlot_status find_pod(struct sandlot_call *call, struct kubernetes *kubernetes,
-                                    const struct sandlot_create *request, const char *name)
+                                    const struct sandlot_create *request, const char *name, struct json_object **pod)
 {
-    AUTO_DOCUMENT struct json_object *pod = NULL;
+    struct json_object *metadata = NULL;
     struct api_request get = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
-    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, &pod);
-    const char *label = status == SANDLOT_OK ? api_text(pod, "metadata.labels.\"" POD_RUN_KEY "\"") : NULL;
+    enum sandlot_status status = api_send(call, kubernetes, &get, NULL, pod);
+    const char *label = status == SANDLOT_OK ? api_text(*pod, "metadata.labels.\"" POD_RUN_KEY "\"") : NULL;
 
+    if (status == SANDLOT_OK && json_find_object(*pod, "metadata", &metadata, NULL) && metadata)
+        json_object_object_del(metadata, "resourceVersion");
     if (status != SANDLOT_OK || (label && strcmp(label, request->run_label) == 0))
         return status;
     return sandlot_fail(call, SANDLOT_UNAVAILABLE, "there is a pod %.63s of somebody else's; try again", name);
@@ -103,7 +106,7 @@ static enum sandlot_status create_pod(struct sandlot_call *call, struct kubernet
         .method = "POST", .target = api_path(kubernetes, NULL, "pods", NULL), .body = &body, .accepted = exists};
 
     status = api_send(call, kubernetes, &post, &response, pod);
-    return status == SANDLOT_OK && response.status == 409 ? find_pod(call, kubernetes, request, name) : status;
+    return status == SANDLOT_OK && response.status == 409 ? find_pod(call, kubernetes, request, name, pod) : status;
 }
 
 /* ---- which engine ------------------------------------------------------------------------------------------------ */
@@ -162,8 +165,9 @@ static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *
     AUTO_DOCUMENT struct json_object *object = NULL;
     char name[64];
     char id[sizeof(name) + sizeof(CLAIM_PREFIX)];
+    const struct sandlot_network *network = network_asked(request);
     bool claim = false;
-    enum sandlot_status status = choose(call, kubernetes, network_asked(request), &claim);
+    enum sandlot_status status = choose(call, kubernetes, network, &claim);
 
     pod_name(request->run_label, name);
     if (status == SANDLOT_OK)
@@ -172,7 +176,9 @@ static enum sandlot_status create(struct sandlot_call *call, struct kubernetes *
         return status;
     snprintf(id, sizeof(id), "%s%s", claim ? CLAIM_PREFIX : "", name);
     call->host->created(call, id, kubernetes->access.parameters.working_dir);
-    return open_handle(call, kubernetes, name, claim, request, object, made);
+    if (network && network->mode == SANDLOT_NETWORK_ALLOW)
+        status = allow_make(call, kubernetes, network, object);
+    return status == SANDLOT_OK ? open_handle(call, kubernetes, name, claim, request, object, made) : status;
 }
 
 /* Somebody else's may be attached to as well, so no label is looked at. */

@@ -152,7 +152,7 @@ bool direct_value_fits(enum sandlot_parameter_kind kind, const char *text)
     case SANDLOT_PARAMETER_boolean:
         return !*text || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     case SANDLOT_PARAMETER_array:
-        return !*text || (*text == '[' && text[strlen(text) - 1] == ']');
+        return *text != '[' || text[strlen(text) - 1] == ']';
     case SANDLOT_PARAMETER_table:
         return !*text || (*text == '{' && text[strlen(text) - 1] == '}');
     }
@@ -189,7 +189,77 @@ static ffi_type *set_argument(union argument *argument, enum sandlot_parameter_k
     }
 }
 
-enum sandlot_status direct_open(const struct kit *kit, struct direct *direct, const char *secret)
+/* One text of a list, without the blanks around it. */
+static void write_text(FILE *stream, const char *text, size_t length)
+{
+    while (length > 0 && strchr(" \t", *text)) {
+        text++;
+        length--;
+    }
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        length--;
+    fputc('"', stream);
+    for (size_t i = 0; i < length; i++)
+        fprintf(stream,
+                (unsigned char)text[i] < ' '        ? "\\u%04x"
+                : text[i] == '"' || text[i] == '\\' ? "\\%c"
+                                                    : "%c",
+                text[i]);
+    fputc('"', stream);
+}
+
+/* An array as the host gives it to open: JSON, also where TEXT is texts with commas between them. To be freed. */
+static char *array_text(const char *text)
+{
+    char *json = NULL;
+    size_t size = 0;
+
+    if (text[strspn(text, " \t")] == '[')
+        return strdup(text);
+    FILE *stream = open_memstream(&json, &size);
+
+    if (!stream)
+        return NULL;
+    fputc('[', stream);
+    for (bool more = text[strspn(text, " \t")]; more;) {
+        const size_t length = strcspn(text, ",");
+
+        write_text(stream, text, length);
+        more = text[length] == ',';
+        text += length + more;
+        if (more)
+            fputc(',', stream);
+    }
+    fputc(']', stream);
+    if (fclose(stream) == 0)
+        return json;
+    free(json);
+    return NULL;
+}
+
+static void free_lists(struct direct *direct)
+{
+    for (char **at = direct->lists; at && *at; at++)
+        free(*at);
+    free(direct->lists);
+    direct->lists = NULL;
+}
+
+/* What is given for PARAMETER, or its default. */
+static const char *value_of(struct direct *direct, const struct sandlot_parameter *parameter, size_t *list_count)
+{
+    const char *text = given(direct->kit, parameter->name);
+
+    if (parameter->kind != SANDLOT_PARAMETER_array || (!text && !*parameter->default_text))
+        return text ? text : parameter->default_text;
+    char *list = direct->lists ? array_text(text ? text : parameter->default_text) : NULL;
+
+    if (list)
+        direct->lists[(*list_count)++] = list;
+    return list;
+}
+
+enum sandlot_status direct_open(struct direct *direct, const char *secret)
 {
     struct own_call own = begin(direct);
     struct sandlot_call *call = &own.call;
@@ -198,6 +268,7 @@ enum sandlot_status direct_open(const struct kit *kit, struct direct *direct, co
     ffi_type *types[MOST_ARGUMENTS] = {&ffi_type_pointer, &ffi_type_pointer};
     void *arguments[MOST_ARGUMENTS] = {&call, &provider};
     size_t count = direct->table->parameter_count;
+    size_t list_count = 0;
     ffi_arg status = SANDLOT_OK;
     ffi_cif cif;
 
@@ -206,15 +277,14 @@ enum sandlot_status direct_open(const struct kit *kit, struct direct *direct, co
         return SANDLOT_OK;
     if (count > MOST_ARGUMENTS - 2)
         return SANDLOT_INVALID_ARGUMENT;
+    free_lists(direct);
+    direct->lists = calloc(count + 1, sizeof(*direct->lists));
     for (size_t i = 0; i < count; i++) {
         const struct sandlot_parameter *parameter = &direct->table->parameters[i];
-        const char *text = given(kit, parameter->name);
+        const char *text = value_of(direct, parameter, &list_count);
         bool is_secret = (parameter->flags & SANDLOT_FLAG_secret) && parameter->kind == SANDLOT_PARAMETER_string;
 
-        types[i + 2] = set_argument(&values[i], parameter->kind,
-                                    secret && is_secret ? secret
-                                    : text              ? text
-                                                        : parameter->default_text);
+        types[i + 2] = set_argument(&values[i], parameter->kind, secret && is_secret ? secret : text);
         arguments[i + 2] = &values[i];
     }
     if (ffi_prep_cif(&cif, FFI_DEFAULT_ABI, (unsigned)count + 2, &ffi_type_sint32, types) != FFI_OK)
@@ -278,6 +348,7 @@ void direct_close(struct direct *direct)
     if (direct->opened && direct->table->close)
         direct->table->close(direct->provider);
     direct->opened = false;
+    free_lists(direct);
 }
 
 const char *status_name(enum sandlot_status status)

@@ -17,6 +17,7 @@ struct direct {
     const struct sandlot_provider *table;
     void *provider; /* what open stored */
     bool opened;
+    char **lists;           /* the parameters that are arrays, as open was given them; ended by NULL */
     int64_t limit_ms;       /* the deadline of the calls that follow, from each call's begin; 0: two minutes */
     bool cancelled;         /* the calls that follow are cancelled before they begin */
     char id[512];           /* from host->created */
@@ -28,9 +29,9 @@ struct direct {
 /* Loads the file and asks the entry function for the table. False: direct->message says why. */
 bool direct_load(const struct kit *kit, struct direct *direct);
 
-/* Calls open with the kit's parameters over the defaults. SECRET stands for every parameter that is a secret, unless it
- * is NULL. */
-enum sandlot_status direct_open(const struct kit *kit, struct direct *direct, const char *secret);
+/* Calls open with the kit's parameters over the defaults, as the host does. SECRET stands for every parameter that is a
+ * secret, unless it is NULL. */
+enum sandlot_status direct_open(struct direct *direct, const char *secret);
 
 /* Makes a sandbox under the run's label with PURPOSE behind it; its id is in direct->id then. The runner hears of it,
  * and of a creation of which nobody knows what came. */

@@ -94,7 +94,7 @@ static void check_listed(const struct kit *kit)
             tap_record("left", "a creation was cut off, and the provider has no list to see what came of it");
         return;
     }
-    if (direct_load(kit, &direct) && direct.table->list && direct_open(kit, &direct, NULL) == SANDLOT_OK)
+    if (direct_load(kit, &direct) && direct.table->list && direct_open(&direct, NULL) == SANDLOT_OK)
         status = delete_listed(&direct, &found);
     const char *came = status != SANDLOT_OK ? say("the listing failed: %s: %s", status_name(status), direct.message)
                                             : say("%zu, such as %s", found.count, found.count ? found.ids[0] : "");

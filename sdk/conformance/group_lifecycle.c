@@ -410,7 +410,7 @@ static void check_itself(const struct kit *kit)
 {
     static struct direct direct;
     const char *label = say("%slisted", kit->label);
-    bool made = direct_load(kit, &direct) && direct_open(kit, &direct, NULL) == SANDLOT_OK &&
+    bool made = direct_load(kit, &direct) && direct_open(&direct, NULL) == SANDLOT_OK &&
                 direct_create(&direct, "listed") == SANDLOT_OK;
 
     if (tap_check(made, "the provider itself: create", "a sandbox", direct.message, "Look at the message.")) {

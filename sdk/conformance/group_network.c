@@ -154,12 +154,14 @@ static void check_hosts(const struct live *live)
 
 static void check_one_port(const struct live *live)
 {
-    static const char *const allow[] = {LISTED ":443", NULL};
+    const bool names = kit_has(live->kit, "network-hosts");
+    const char *const host = names ? LISTED : ADDRESS;
+    const char *const allow[] = {names ? LISTED ":443" : ADDRESS ":443", NULL};
     struct sandlot_session *session = make(live, "one port", NULL, allow);
 
     if (!session)
         return;
-    CHECK(live->kit, session, "one port", {LISTED, 443, true}, {LISTED, 80, false});
+    CHECK(live->kit, session, "one port", {host, 443, true}, {host, 80, false});
     live_close(session, true, NULL);
 }
 

@@ -73,10 +73,10 @@ static bool has_secret_parameter(const struct sandlot_provider *table)
 }
 
 /* Creating with what is made up: refused, or by a provider that looks at no key, done. */
-static enum sandlot_status try_secret(const struct kit *kit, struct direct *direct, const char *secret)
+static enum sandlot_status try_secret(struct direct *direct, const char *secret)
 {
     char message[sizeof(direct->message)];
-    enum sandlot_status status = direct_open(kit, direct, secret);
+    enum sandlot_status status = direct_open(direct, secret);
 
     if (status == SANDLOT_OK)
         status = direct_create(direct, "secrets");
@@ -104,7 +104,7 @@ void group_secrets(const struct kit *kit)
         return;
     }
     bool looks = pthread_create(&thread, NULL, look_out, &lookout) == 0;
-    enum sandlot_status status = try_secret(kit, &direct, secret);
+    enum sandlot_status status = try_secret(&direct, secret);
 
     lookout.done = true;
     if (looks)

@@ -141,7 +141,7 @@ static void check_open(const struct kit *kit, struct direct *direct)
         return;
     }
     for (int round = 0; round < 2; round++) {
-        enum sandlot_status status = direct_open(kit, direct, NULL);
+        enum sandlot_status status = direct_open(direct, NULL);
 
         if (!tap_check(
                 status == SANDLOT_OK, round == 0 ? "open and close" : "open and close again", "ok",
@@ -247,8 +247,7 @@ static void check_without_credentials(const struct kit *kit)
         live_close(session, true, NULL);
     sandlot_error_clear(&error);
     live_end(&live);
-    if (!direct_load(kit, &direct) || lacks_required(kit, direct.table) ||
-        direct_open(kit, &direct, NULL) != SANDLOT_OK)
+    if (!direct_load(kit, &direct) || lacks_required(kit, direct.table) || direct_open(&direct, NULL) != SANDLOT_OK)
         return;
     enum sandlot_status status = direct_create(&direct, "no-credentials");
 

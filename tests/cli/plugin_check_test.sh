@@ -61,6 +61,7 @@ fi
 for group in table lifecycle execute processes ports secrets; do
     passes "the faulty one without a fault: $group" --only "$group" --param folder="$scratch/boxes" "$faulty"
 done
+passes "a list of texts comes to the provider itself as JSON" --only lifecycle --param words='c, "d"' --param folder="$scratch/boxes" "$faulty"
 passes "without a fault: robustness" --only robustness --cycles 60 --param folder="$scratch/boxes" "$faulty"
 (
     unset CONFORMANCE_FAULTY_KEY

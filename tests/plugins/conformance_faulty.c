@@ -46,9 +46,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CONFORMANCE_FAULTY_PARAMETERS(P)                     \
-    P(path, folder, "", required, "where the sandboxes are") \
-    P(string, fault, "", optional, "the promise that is broken")
+#define CONFORMANCE_FAULTY_PARAMETERS(P)                         \
+    P(path, folder, "", required, "where the sandboxes are")     \
+    P(string, fault, "", optional, "the promise that is broken") \
+    P(array, words, "a, \"b\"", optional, "a list, which is JSON when it comes")
 SANDLOT_PARAMETERS(conformance_faulty, CONFORMANCE_FAULTY_PARAMETERS)
 
 enum { PATH_SIZE = 1024, LEAK = 4096 };
@@ -64,8 +65,10 @@ static bool is(const struct faulty *faulty, const char *fault)
 }
 
 static enum sandlot_status conformance_faulty_open(struct sandlot_call *call, void **provider, const char *folder,
-                                                   const char *fault)
+                                                   const char *fault, const char *words)
 {
+    if (*words != '[' || words[strlen(words) - 1] != ']')
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the list is no JSON");
     struct faulty *faulty = malloc(sizeof(*faulty));
 
     if (!faulty)

@@ -132,11 +132,12 @@ network_changes_mode() { # ID
 
 # Networks alone.
 network_numbers() {
-    local network
+    local network one_port=()
     able cidrs || return
     narrow
-    made_allowed --allow "$network" --allow 203.0.113.5 || return
-    reach "networks alone" "$id" yes 198.51.100.7:443 203.0.113.5:443
+    ! able ports || one_port=(203.0.113.6:8443)
+    made_allowed --allow "$network" --allow 203.0.113.5 "${one_port[@]/#/--allow=}" || return
+    reach "networks alone" "$id" yes 198.51.100.7:443 203.0.113.5:443 "${one_port[@]}"
     reach "networks alone" "$id" no 203.0.113.6:443 a.example:443
     gone "$id"
 }

@@ -2,13 +2,14 @@
 //
 // EMULATOR_AGENT_SANDBOX=N: agent-sandbox is installed, with a pool "sandlot" of N warm sandboxes. EMULATOR_TLS: a folder
 // with ca.pem, server.pem and server.key, for a second port that speaks TLS and takes certificates of clients. Others:
-// pods.mjs, store.mjs, exec.mjs, rights.mjs.
+// pods.mjs, policies.mjs, store.mjs, exec.mjs, rights.mjs.
 
 import fs from 'node:fs';
 import tls from 'node:tls';
 import { createEmulator } from '../common/server.mjs';
 import { choose, exec, terminals } from './exec.mjs';
 import { checkChange, createPod, deletePod, ended, enforce, watchDeadline } from './pods.mjs';
+import { createPolicy } from './policies.mjs';
 import { demand } from './rights.mjs';
 import { Controllers } from './sandboxes.mjs';
 import { refusal } from './status.mjs';
@@ -55,6 +56,7 @@ const seen = new Set(); // who has asked
 
 const adding = {
     Pod: (space, object) => createPod(pods, space, object),
+    NetworkPolicy: (space, object) => createPolicy(policies, space, object),
     SandboxClaim: (space, object) => {
         controllers.checkClaim(object);
         const made = claims.create(space, object);

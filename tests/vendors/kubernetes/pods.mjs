@@ -2,6 +2,7 @@
 
 import { createBox as createRealBox } from '../common/box.mjs';
 import { createBareBox } from './bare.mjs';
+import { collect, lets } from './policies.mjs';
 import { invalid, refusal } from './status.mjs';
 import { mergePatch } from './store.mjs';
 
@@ -86,12 +87,6 @@ export function enforce(resource) {
     policies = resource;
 }
 
-/** Does one keep it from reaching anything? Rules that let something out are not made here. */
-function isolated({ metadata: { namespace, labels = {} } }) {
-    const chosen = ({ matchLabels = {} }) => Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
-    return [...policies.objects.values()].some(({ metadata, spec }) => metadata.namespace === namespace && spec.policyTypes?.includes('Egress') && chosen(spec.podSelector ?? {}));
-}
-
 async function run(pods, pod) {
     const [container] = pod.spec.containers;
     if (pod.metadata.deletionTimestamp) return;
@@ -119,7 +114,7 @@ async function start(pods, pod, container) {
     const environment = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
     const home = container.workingDir ?? '/workspace';
     const box = await createBox({ from: kept.get(claimOf(pod)), home, user: pod.spec.securityContext?.runAsUser ? 'user' : 'root', environment: { HOME: home, ...environment }, hostname: pod.metadata.name.slice(0, 60) });
-    box.wall = { allows: () => !isolated(pod) };
+    box.wall = { allows: (place) => lets(policies, pod, place) };
     if (pod.metadata.deletionTimestamp) return void box.destroy();
     const main = await box.spawn({ argv: [...(container.command ?? ['sh', '-c', 'sleep 1000000']), ...(container.args ?? [])] });
     const own = { box, main, begun: Date.now(), timer: null };
@@ -160,6 +155,11 @@ async function release(pod) {
     await own?.box.destroy();
 }
 
+function remove(pods, pod) {
+    pods.remove(pod);
+    collect(policies, pod);
+}
+
 /** DELETE: gone after its grace, or as soon as its processes are. */
 export function deletePod(pods, pod, grace) {
     const seconds = grace ?? pod.spec.terminationGracePeriodSeconds;
@@ -168,14 +168,14 @@ export function deletePod(pods, pod, grace) {
     Object.assign(pod.metadata, { deletionTimestamp: now(), deletionGracePeriodSeconds: seconds });
     const answer = structuredClone(pod);
     if (seconds === 0 || !own) {
-        pods.remove(pod);
+        remove(pods, pod);
         release(pod);
         return answer;
     }
     pods.changed(pod);
     own.main.kill('SIGTERM', false).catch(() => {});
     const late = new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-    Promise.race([own.main.done.catch(() => {}), late]).then(() => release(pod)).then(() => pods.remove(pod));
+    Promise.race([own.main.done.catch(() => {}), late]).then(() => release(pod)).then(() => remove(pods, pod));
     return answer;
 }
 
