@@ -544,8 +544,13 @@ static enum sandlot_status local_list(struct sandlot_call *call, void *provider,
     if (cursor)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "local sandboxes are listed in one page; leave the cursor out");
-    /* Where no keeper serves there are no sandboxes. */
-    enum sandlot_status status = client_ask(&local->client, call, MESSAGE_LIST, "", false, &reply, &fd);
+    enum sandlot_status status = SANDLOT_OK;
+    const int state_fd = client_state(&local->client, call, &status);
+
+    if (state_fd < 0)
+        return status;
+    /* Where no keeper serves there are no sandboxes; what a killed one left behind, the next one removes. */
+    status = client_ask(&local->client, call, MESSAGE_LIST, "", sandbox_exists_any(state_fd), &reply, &fd);
     AUTO_CLOSE int connection = fd;
 
     while (status == SANDLOT_OK && connection >= 0) {

@@ -4,6 +4,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,6 +39,22 @@ bool sandbox_exists(int state_fd, const char *id)
     AUTO_CLOSE int fd = open_below(state_fd, "boxes", id, NULL, O_PATH | O_DIRECTORY);
 
     return fd >= 0;
+}
+
+static int is_box(const struct dirent *entry)
+{
+    return *entry->d_name != '.';
+}
+
+bool sandbox_exists_any(int state_fd)
+{
+    struct dirent **entries = NULL;
+    const int count = scandirat(state_fd, "boxes", &entries, is_box, NULL);
+
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    return count > 0;
 }
 
 /* The text of a small file, to be freed. Takes FD. */

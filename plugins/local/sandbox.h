@@ -41,6 +41,9 @@ bool sandbox_id_valid(const char *id);
 /* Is there a folder of box ID? */
 bool sandbox_exists(int state_fd, const char *id);
 
+/* Is there a folder of any box? */
+bool sandbox_exists_any(int state_fd);
+
 /* The box's record (settings.h has its form), to be freed; NULL: it is gone. */
 char *sandbox_record(const struct sandbox *sandbox);
 

@@ -49,15 +49,15 @@ serve 0.0.0.0 7003
 rows() {
     forward "$1" "$box" 0:7001 0:7002 0:7003 0:7004
     for row in 7001 7002 7003; do
-        check "$1: a server is reached, $row" client echo 127.0.0.1 "$(local_port "$1" "$row")"
+        check "$1: N2 a server is reached, $row" client echo 127.0.0.1 "$(local_port "$1" "$row")"
     done
-    check "$1: what is sent after one's own end is answered" client half 127.0.0.1 "$(local_port "$1" 7001)"
-    check "$1: 64 MiB each way at once" client both 127.0.0.1 "$(local_port "$1" 7001)"
+    check "$1: N3 what is sent after one's own end is answered" client half 127.0.0.1 "$(local_port "$1" 7001)"
+    check "$1: N3 64 MiB each way at once" client both 127.0.0.1 "$(local_port "$1" 7001)"
     check "$1: the server may close its half first" client closing 127.0.0.1 "$(local_port "$1" 7001)"
     heard() { "$SANDLOT" read -q --sandbox-id "$box" heard 2>/dev/null | grep -qF "$(cat "$scratch/out")"; }
     check "$1: and hears what comes then" until_true 60 heard
-    check "$1: a refused connection is ended" client refused 127.0.0.1 "$(local_port "$1" 7004)"
-    check "$1: and it is said what does listen" until_true 60 grep -q \
+    check "$1: N1 a refused connection is ended" client refused 127.0.0.1 "$(local_port "$1" 7004)"
+    check "$1: N1 and it is said what does listen" until_true 60 grep -q \
         'nothing listens on port 7004 in the sandbox; 7001, 7002 and 7003 do' "$scratch/$1.err"
     check "$1: again" client refused 127.0.0.1 "$(local_port "$1" 7004)"
     check "$1: but only once" test "$(grep -c 'nothing listens' "$scratch/$1.err")" = 1
@@ -69,8 +69,8 @@ if [ -e /proc/net/if_inet6 ] && "$python" -c 'import socket; socket.socket(socke
 fi
 rows here
 serve 127.0.0.1 7004
-check "a server that starts later is reached" client echo 127.0.0.1 "$(local_port here 7004)"
-check "300 connections at a time: 256 are served, the others wait" client many 127.0.0.1 "$(local_port here 7001)"
+check "N1: a server that starts later is reached" client echo 127.0.0.1 "$(local_port here 7004)"
+check "N4: 300 connections at a time: 256 are served, the others wait" client many 127.0.0.1 "$(local_port here 7001)"
 end "a signal ends the forwarding" 143
 "$SANDLOT" kill -q --sandbox-id "$box" "$process"
 "$SANDLOT" rm -q --sandbox-id "$box" heard
@@ -83,9 +83,9 @@ holder=$!
 until_true 60 test -s "$scratch/held"
 worker=$(workers)
 kill -KILL "$worker"
-check "a worker's death ends its connections" wait "$holder"
+check "N12: a worker's death ends its connections" wait "$holder"
 check "and is said" until_true 60 grep -q 'SIGKILL' "$scratch/worker.err"
-check "the next connection starts another" client echo 127.0.0.1 "$(local_port worker 7001)"
+check "N12: the next connection starts another" client echo 127.0.0.1 "$(local_port worker 7001)"
 end "with a worker a signal ends it too" 143
 rm -f "$config"
 
@@ -94,10 +94,10 @@ rm -f "$config"
 expect "a name for an address" 2 "" "no address" port "$box" --address localhost 0:7001
 expect "local boxes have no URL" 1 "" "no URL with this provider; leave --url out" port "$box" --url 80
 forward taken "$box" 0:7001
-expect "a local port that is taken" 1 "" "listens there already" port no-such-box "$(local_port taken 7001):7001"
+expect "N6: a local port that is taken" 1 "" "listens there already" port no-such-box "$(local_port taken 7001):7001"
 end "the one that has it goes on" 143
 if [ "$(id -u)" != 0 ] && [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 1 ]; then
-    expect "a local port below 1024 as a user" 1 "" "root's" port "$box" 1:7001
+    expect "N6: a local port below 1024 as a user" 1 "" "root's" port "$box" 1:7001
 fi
 "${limited[@]}" "$SANDLOT" port --json --address 127.0.0.1 "$box" 0:7001 >"$scratch/json.out" 2>"$scratch/json.err" &
 forwarder=$!
@@ -130,10 +130,10 @@ forward gone "$idle" 0:7001
 holder=$!
 until_true 60 test -s "$scratch/held-idle"
 "$SANDLOT" delete -q "$idle" >/dev/null
-check "the end of a box ends its connections" wait "$holder"
+check "N5: the end of a box ends its connections" wait "$holder"
 wait "$forwarder"
 status=$?
-check "and the forwarding, with status 3" test "$status" = 3
+check "N5: and the forwarding, with status 3" test "$status" = 3
 check "which is said" grep -q "has gone" "$scratch/gone.err"
 nothing_left_but_the_box() { [ "$("$SANDLOT" list --json | jq -r '.sandboxes[].id')" = "$box" ]; }
 check "no box is left but the one" until_true 60 nothing_left_but_the_box

@@ -226,7 +226,8 @@ box "$id" 'echo 0 >generation; echo kept >first; rm -r gone sub; mkdir sub; echo
 failed=
 for ((i = 1; i <= 36; i++)); do
     box "$id" "[ \$(cat generation) = $((i - 1)) ] && echo $i >generation && echo $i >only.$i && { [ $i = 1 ] || rm only.$((i - 1)); }" || failed="generation $i"
-    turned_as "$id" deep || failed="snapshot $i: $(cat "$scratch/err")"
+    [ $i = 32 ] && name=full || name=deep
+    turned_as "$id" $name || failed="snapshot $i: $(cat "$scratch/err")"
 done
 check "many snapshots of one box" is "$failed" ""
 copy=$(create --sandbox-snapshot-name deep)
@@ -240,6 +241,53 @@ json "its changes are those to the folder" 0 '[.changes[].path] | sort == ["firs
 check "which is as it was" is "$(cd "$scratch/deep" && cat gone sub/old | tr '\n' ' ')" "gone old "
 end "$id" "$copy"
 "$SANDLOT" -q snapshots delete --sandbox local turned deep
+
+# ---- killed while a box is laid on the layer that was made of all ----
+keeper() { pgrep -f -u "$(id -u)" sandlot-local-keeper | while read -r pid; do [ "$(readlink "/proc/$pid/fd/3")" = "$state" ] && echo "$pid"; done; }
+no_keeper() { [ -z "$(keeper)" ]; }
+kill_keeper() {
+    keeper | xargs -r kill -KILL
+    until_true 20 no_keeper
+}
+stopped() { [ -e "$scratch/stopped" ]; }
+no_trash() { [ -z "$(ls -A "$state/trash")" ]; }
+# What there was before is there, and nothing of the box ID and of the layer.
+is_clean() { layers_are 32 && no_trash && [ -z "$(ls -A "$state/boxes")" ] && is "$(ls -A "$state/snapshots")" full; }
+# stop_at STEP: a box on 32 layers, whose keeper stops there while the next snapshot is made. Sets id, and client.
+stop_at() {
+    kill_keeper
+    printf '#!/bin/sh\nexec %s %s %s -- %s "$@"\n' "$(realpath "$BUILD/tests/local/stopped")" "$1" "$scratch/stopped" "$(realpath "$SANDLOT")" >"$scratch/stopping"
+    chmod +x "$scratch/stopping"
+    id=$(SANDLOT=$scratch/stopping create --sandbox-snapshot-name full) || return
+    box "$id" '[ "$(cat generation sub/new)" = "$(printf "32\nnew")" ] && echo 33 >generation && echo 33 >~/own' || return
+    until_true 20 is_idle "$id"
+    "$SANDLOT" -q snapshot "$id" --name killed >/dev/null 2>&1 </dev/null &
+    client=$!
+    until_true 60 stopped
+}
+failed=
+# The layer is lent (1 to 3); it is tried whether names can change (4); mounts come (5 to 10); it is given back (11 to
+# 13), the record changes (14), and the folders of the box do (15 to 17).
+for step in 1 4 8 12 14 16; do
+    stop_at $step || failed+=" not reached: $step"
+    kill -KILL "$client"
+    kill_keeper
+    rm -f "$scratch/stopped"
+    wait "$client" 2>/dev/null
+    "$SANDLOT" -q gc >/dev/null
+    until_true 20 is_clean || failed+=" left at step $step: $(ls -A "$state"/{boxes,layers,snapshots,trash} | tr '\n' ' ')"
+done
+check "kill -9 of keeper and command on the way: what was kept is, and nothing else after gc" is "$failed" ""
+stop_at 8 || not_ok "of the command alone" "not reached"
+kill -KILL "$client"
+rm -f "$scratch/stopped"
+wait "$client" 2>/dev/null
+check "kill -9 of the command alone: the box lies on that layer" until_true 20 lies_on "$id" 1
+check "and works" is "$(box "$id" 'cat generation sub/new ~/own; echo 34 >generation; cat generation' | tr '\n' ' ')" "33 new 33 34 "
+end "$id"
+check "which is gone with it" until_true 20 is_clean
+"$SANDLOT" -q snapshots delete --sandbox local full
+check "as the others are with their snapshot" until_true 10 layers_are 0
 
 # ---- before Linux 6.5: new mounts come above the old ones ----
 mounts() { box "$1" 'grep -c " /workspace " /proc/self/mountinfo'; }
@@ -319,7 +367,6 @@ for ((i = 0; i < 15; i++)); do
 done
 check "kill -9 of the command: a whole snapshot or none, and a box that works" is "$torn" ""
 expect "a snapshot afterwards" 0 after "*" -q snapshot "$id" --name after
-keeper() { pgrep -f -u "$(id -u)" sandlot-local-keeper | while read -r pid; do [ "$(readlink "/proc/$pid/fd/3")" = "$state" ] && echo "$pid"; done; }
 box "$id" 'echo 16 >round'
 "$SANDLOT" -q snapshot "$id" --name killed >/dev/null 2>&1 </dev/null &
 pid=$!
@@ -331,5 +378,4 @@ if [ -e "$state/snapshots/killed" ]; then "$SANDLOT" -q snapshots delete --sandb
 end "$id"
 "$SANDLOT" -q snapshots delete --sandbox local after
 check "and nothing else" until_true 10 layers_are 0
-no_trash() { [ -z "$(ls -A "$state/trash")" ]; }
 check "the trash is emptied" until_true 10 no_trash

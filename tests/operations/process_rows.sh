@@ -92,6 +92,9 @@ rows_log() {
     check "$way: P7 what is skipped is told" grep -q "bytes of the log are left out" "$scratch/err"
     check "$way: P7 the bytes are those of the end" test "$(tail -c 8 "$scratch/out")" = 0000039
     check "$way: P7 all that is kept" test "$(wc -c <"$scratch/out")" -gt 1048576
+    check "$way: P7 in two segments" test "$(wc -c <"$scratch/out")" -le $((2 * 4096 * 4096))
+    first=$((41943040 - $(wc -c <"$scratch/out")))
+    on_json 0 ".from == $first and .skipped == $first - 5 and .next == $first + 1" "P10 below what is kept" logs "$p" --from 5 --max-bytes 1
     in_box 'head -c 3000000 /dev/urandom >/tmp/random'
     begin -- 'cat /tmp/random'
     on 0 "" "*" "wait for three megabytes" wait "$p"

@@ -778,7 +778,7 @@ static bool layer_in_use(const void *context, const char *id)
 
 void boxes_sweep_layers(struct keeper *keeper)
 {
-    snapshots_sweep(&keeper->state, layer_in_use, keeper);
+    keeper->unswept = !snapshots_sweep(&keeper->state, layer_in_use, keeper);
 }
 
 void boxes_bury(struct keeper *keeper, struct box *box)
@@ -874,7 +874,9 @@ bool boxes_tend(struct keeper *keeper)
 {
     bool late = kill_late_inits(keeper);
 
-    return remove_remains(keeper) || late;
+    if (keeper->unswept)
+        boxes_sweep_layers(keeper);
+    return remove_remains(keeper) || late || keeper->unswept;
 }
 
 static void sweep_one(void *context, const char *id)

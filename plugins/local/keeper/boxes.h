@@ -70,6 +70,7 @@ struct keeper {
     struct box *boxes;
     struct connection *connections;
     struct remains *remains;
+    bool unswept; /* there may be layers that nobody needs */
 };
 
 /* Makes a box as SETTINGS says; SECRETS_FD, which it closes, goes with credentials (-1: none). NULL with REASON, and an
@@ -97,8 +98,8 @@ void boxes_bury(struct keeper *keeper, struct box *box);
 /* Does what the guard has found to be necessary. */
 void boxes_heed_guard(struct keeper *keeper);
 
-/* Goes on with what takes time: removes what was busy, and kills inits that do not end. True while something is left.
- */
+/* Goes on with what takes time: removes what was busy or unswept, and kills inits that do not end. True while something
+ * is left. */
 bool boxes_tend(struct keeper *keeper);
 
 /* Removes the layers that neither a box nor a snapshot needs. */

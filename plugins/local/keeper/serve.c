@@ -87,6 +87,8 @@ void serve_new_connections(struct keeper *keeper, int listener)
 static void end_connection(struct keeper *keeper, struct connection *connection)
 {
     hold_end(&connection->hold);
+    /* Whoever made a layer of it was killed, or has failed. */
+    keeper->unswept = keeper->unswept || connection->held;
     if (connection->leased) {
         connection->leased->lease = NULL;
         boxes_end(connection->leased, NULL);
@@ -420,6 +422,7 @@ void serve_end_of_box(struct keeper *keeper, struct box *box)
         }
         if (connection->held == dead) {
             connection->held = NULL;
+            keeper->unswept = true;
             hold_end(&connection->hold);
             fail(connection, SANDLOT_NOT_FOUND, "the sandbox ended while its snapshot was being made");
         }

@@ -75,13 +75,15 @@ static bool is_among(const char *found, const char *word)
     return found && snprintf(wanted, sizeof(wanted), " %s ", word) < (int)sizeof(wanted) && strstr(found, wanted);
 }
 
-void snapshots_sweep(const struct state *state, bool (*in_use)(const void *context, const char *id),
+bool snapshots_sweep(const struct state *state, bool (*in_use)(const void *context, const char *id),
                      const void *context)
 {
     AUTO_CLOSE int layers = open_folder(state, LAYERS_FOLDER);
 
-    if (layers < 0 || flock(layers, LOCK_EX | LOCK_NB) < 0)
-        return;
+    if (layers < 0)
+        return true;
+    if (flock(layers, LOCK_EX | LOCK_NB) < 0)
+        return false;
     AUTO_FREE char *found = NULL;
     const int listed = openat(layers, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = listed >= 0 ? fdopendir(listed) : NULL;
@@ -92,6 +94,7 @@ void snapshots_sweep(const struct state *state, bool (*in_use)(const void *conte
             state_discard(state, layers, entry->d_name);
     if (folder)
         closedir(folder);
+    return true;
 }
 
 bool snapshots_use_archive(const struct state *state, const char *key)

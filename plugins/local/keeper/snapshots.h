@@ -6,9 +6,9 @@
 
 /*
  * Removes the layers that no snapshot has and for which IN_USE is false, and what was left of snapshots that were not
- * finished. Nothing while a client makes or uses one, who holds a lock on the folder of the layers (snapshots.h).
+ * finished. False: not now, for a client makes or uses one, who holds a lock on the folder of the layers (snapshots.h).
  */
-void snapshots_sweep(const struct state *state, bool (*in_use)(const void *context, const char *id),
+bool snapshots_sweep(const struct state *state, bool (*in_use)(const void *context, const char *id),
                      const void *context);
 
 /* Does a snapshot stand on the unpacked archive KEY? True also if that cannot be told. */
