@@ -348,3 +348,18 @@ bool text_has_word(const char *list, const char *word)
     }
     return false;
 }
+
+size_t text_json_values(const char *text, size_t length)
+{
+    size_t values = 1;
+    char quote = '\0'; /* json-c takes ' around names, strict or not */
+
+    for (size_t i = 0; i < length; i++)
+        if (quote ? text[i] == quote : text[i] == '"' || text[i] == '\'')
+            quote = quote ? '\0' : text[i];
+        else if (quote)
+            i += text[i] == '\\';
+        else
+            values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return values;
+}

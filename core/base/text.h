@@ -38,6 +38,10 @@ bool text_append(char **text, const char *format, ...) __attribute__((format(pri
 /* A whole number in decimal with optional sign, nothing before or after it. */
 bool text_parse_integer(const char *text, int64_t *number);
 
+/* How many values LENGTH bytes of JSON without comments have, or more. In memory each takes up to 900 bytes, however
+ * short it is: what strangers send is counted before it is read. */
+size_t text_json_values(const char *text, size_t length);
+
 /* Is VALUE one of the words of LIST, which blanks separate? */
 bool text_has_word(const char *list, const char *word);
 

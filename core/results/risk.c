@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { MOST_VALUES = 10000 /* of a package.json */ };
+
 /* What is meant by a pattern. */
 enum place {
     NAME,   /* the last part of the path */
@@ -172,7 +174,11 @@ bool risk_is_package(const char *path)
 /* What npm and its like run by themselves, as text of JSON; to be put. NULL: this is no object of JSON. */
 static struct json_object *scripts_of(const char *text, size_t length)
 {
-    struct json_tokener *tokener = text && length <= INT_MAX ? json_tokener_new() : NULL;
+    bool few = text && length <= INT_MAX && text_json_values(text, length) <= MOST_VALUES;
+    struct json_tokener *tokener = few ? json_tokener_new() : NULL;
+
+    if (tokener)
+        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT); /* as strict as npm, and as what counts */
     struct json_object *object = tokener ? json_tokener_parse_ex(tokener, text, (int)length) : NULL;
     struct json_object *scripts = NULL;
 

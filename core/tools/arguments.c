@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NESTING = 256, SHOWN_NAME = 60 };
+enum { NESTING = 256, SHOWN_NAME = 60, MOST_VALUES = 10000 };
 
 /* Names that other tools have for ours. */
 static const struct {
@@ -298,7 +298,14 @@ static struct json_object *parse(const char *text)
 enum arguments_state arguments_read(const struct tool *tool, const char *text, struct arguments *arguments,
                                     struct sandlot_error *error)
 {
-    *arguments = (struct arguments){.tool = tool, .object = parse(text ? text : "{}")};
+    text = text ? text : "{}";
+    *arguments = (struct arguments){.tool = tool};
+    if (text_json_values(text, strlen(text)) > MOST_VALUES) {
+        error_set(error, SANDLOT_CODE_USAGE, "the arguments of %s hold more than %d values; send text as one string",
+                  tool->name, MOST_VALUES);
+        return ARGUMENTS_WRONG;
+    }
+    arguments->object = parse(text);
     if (!arguments->object) {
         error_set(error, SANDLOT_CODE_USAGE, "the arguments of %s must be a JSON object", tool->name);
         return ARGUMENTS_NO_OBJECT;

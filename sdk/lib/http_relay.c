@@ -116,18 +116,43 @@ static void remember(struct http_relay_places *places, uint16_t port, const stru
     pthread_mutex_unlock(&places->lock);
 }
 
+/* Is URL a scheme, a host and perhaps a port, and nothing else? What a service says goes into heads and onto terminals.
+ */
+static bool is_origin(const char *url)
+{
+    const char *host = strstr(url, "://");
+
+    host = host ? host + strlen("://") : "";
+    return *host &&
+           strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]") == strlen(host);
+}
+
+/* "Name: value" in printable ASCII */
+static bool is_header(const char *header)
+{
+    const char *at = header;
+
+    while (*at >= ' ' && *at <= '~')
+        at++;
+    return *at == '\0' && strstr(header, ": ");
+}
+
 /* To be cleared in any case. */
 static enum sandlot_status find_anew(struct sandlot_call *call, const struct http_relay *relay, void *provider,
                                      void *sandbox, uint16_t port, int64_t ttl_ms, struct http_relay_place *place)
 {
     enum sandlot_status status = relay->find(call, provider, sandbox, port, ttl_ms, place);
 
-    if (status == SANDLOT_OK &&
-        (!strstr(place->url, "://") || !clients_are_as_safe(place->client->base_url, place->url)))
+    if (status == SANDLOT_OK && (!is_origin(place->url) || !clients_are_as_safe(place->client->base_url, place->url)))
         return sandlot_fail(call, SANDLOT_INTERNAL,
-                            "%s says that the port is reached at \"%.200s\", which is no https address, and nothing "
-                            "must be sent there; check the address of the API",
+                            "%s says that the port is reached at \"%.200s\", which is no https address of a host, and "
+                            "nothing must be sent there; check the address of the API",
                             place->client->service, place->url);
+    if (status == SANDLOT_OK && place->header && !is_header(place->header))
+        return sandlot_fail(call, SANDLOT_INTERNAL,
+                            "%s lets requests in by a header that has line ends or other control characters in it; "
+                            "report it to %s",
+                            place->client->service, place->client->service);
     if (status == SANDLOT_OK && place->header)
         http_client_add_secret(place->client, place->header + strcspn(place->header, ":") + 2);
     return status;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEEPEST = 64, LONGEST_KEY = 255, MOST_ELEMENTS = 100000, MOST_VALUES = 1000000 };
+enum { DEEPEST = 64, LONGEST_KEY = 255, MOST_ELEMENTS = 100000, MOST_MEMORY = 128 << 20 };
 
 /* One step of a path. */
 struct step {
@@ -296,20 +296,21 @@ static void no_document(struct json_error *error, size_t length, struct json_tok
                  json_tokener_get_parse_end(tokener));
 }
 
-/* A value takes up to 800 bytes of memory, however short it is: 16 MiB of "{}," would be 4 GiB. */
-static bool has_too_many(const char *text, size_t length)
+/* About what json-c takes for the values of TEXT: 16 MiB of "{}," are 4 GiB in memory, while honest answers take some
+ * eight times their length. */
+static size_t memory_of(const char *text, size_t length)
 {
-    size_t values = 0;
-    bool quoted = false;
+    size_t bytes = 0;
+    char quote = '\0'; /* json-c takes ' around names, strict or not */
 
-    for (size_t i = 0; length > MOST_VALUES && i < length; i++)
-        if (text[i] == '"')
-            quoted = !quoted;
-        else if (quoted)
+    for (size_t i = 0; i < length; i++)
+        if (quote ? text[i] == quote : text[i] == '"' || text[i] == '\'')
+            quote = quote ? '\0' : text[i];
+        else if (quote)
             i += text[i] == '\\';
         else
-            values += text[i] == ',' || text[i] == '[' || text[i] == '{';
-    return values > MOST_VALUES;
+            bytes += text[i] == '{' ? 900 : text[i] == '[' || text[i] == ',' ? 160 : 0;
+    return bytes;
 }
 
 struct json_object *json_read_document(const char *text, size_t length, struct json_error *error)
@@ -318,12 +319,12 @@ struct json_object *json_read_document(const char *text, size_t length, struct j
     bool cut = length > 0 && memchr(text, '\0', length); /* json-c would stop there, whatever follows */
 
     error = error ? error : &(struct json_error){{0}};
-    const bool large = length > INT32_MAX || has_too_many(text, length);
+    const bool large = length > INT32_MAX || memory_of(text, length) > MOST_MEMORY;
 
     if (!tokener || large || cut || is_only_blanks(text, length)) {
         snprintf(error->text, sizeof(error->text), "%s",
                  !tokener ? "does not fit into memory"
-                 : large  ? "is too large to be read"
+                 : large  ? "has more values than fit into 128 MiB of memory"
                  : cut    ? "is not JSON: there is a NUL in it"
                           : "is empty where JSON was expected");
         if (tokener)

@@ -166,6 +166,14 @@ static bool scripts(const char *before, const char *after)
     return risk_of_scripts(before, before ? strlen(before) : 0, after, after ? strlen(after) : 0);
 }
 
+static const char *with_zeros(char *text, size_t size)
+{
+    strcpy(text, "{\"x\":[0");
+    for (size_t i = strlen(text); i < size - 4; i += 2)
+        strcpy(text + i, ",0");
+    return strcat(text, "]}");
+}
+
 static void of_a_package_only_what_runs_is_a_risk(void **state)
 {
     (void)state;
@@ -176,6 +184,9 @@ static void of_a_package_only_what_runs_is_a_risk(void **state)
     assert_false(scripts(NULL, "{\"dependencies\":{}}"));
     assert_true(scripts("{}", "{"));
     assert_true(scripts("[]", "{}"));
+    assert_true(scripts("{}", "{/**/}"));
+    assert_false(scripts("{}", with_zeros((char[20002]){0}, 20002)));
+    assert_true(scripts("{}", with_zeros((char[20102]){0}, 20102)));
 }
 
 /* ---- what is remembered ------------------------------------------------------------------------------------------ */

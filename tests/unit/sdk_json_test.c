@@ -134,7 +134,16 @@ static void test_documents(void **state)
     memset(many, ',', MANY);
     many[0] = '[';
     assert_null(json_read_document(many, MANY, &error));
-    assert_string_equal(error.text, "is too large to be read");
+    assert_string_equal(error.text, "has more values than fit into 128 MiB of memory");
+    for (size_t i = 1; i < MANY; i++)
+        many[i] = "{},"[(i - 1) % 3];
+    many[MANY - 1] = ']';
+    assert_null(json_read_document(many, MANY, &error));
+    assert_string_equal(error.text, "has more values than fit into 128 MiB of memory");
+    memcpy(many, "{'\"':[", 6);
+    assert_null(json_read_document(many, MANY, &error));
+    assert_string_equal(error.text, "has more values than fit into 128 MiB of memory");
+    memset(many, ',', MANY);
     many[0] = many[MANY - 1] = '"';
     struct json_object *text = json_read_document(many, MANY, NULL);
 

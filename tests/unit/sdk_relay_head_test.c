@@ -1,5 +1,9 @@
-/* What the relay takes for a request, and what becomes of its head. */
+/* What the relay takes for a request, what becomes of its head, and which addresses of ports it believes. */
 #include "../../sdk/lib/http_relay_head.h"
+
+#include <sandlot/sdk/http_relay.h>
+
+#include "sdk_support.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,12 +99,75 @@ static void test_rewriting(void **state)
     }
 }
 
+/* A service whose API is at https://, and what it says of a port. */
+struct said {
+    struct http_client *client;
+    const char *url;
+    const char *header;
+};
+
+static enum sandlot_status find_said(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port,
+                                     int64_t ttl_ms, struct http_relay_place *place)
+{
+    const struct said *said = provider;
+
+    (void)call, (void)sandbox, (void)port, (void)ttl_ms;
+    place->client = said->client;
+    place->url = strdup(said->url);
+    place->header = strdup(said->header);
+    return SANDLOT_OK;
+}
+
+static void count_address(const struct sandlot_port_answer *answer, const struct sandlot_port_address *address)
+{
+    (void)address;
+    ++*(int *)answer->context;
+}
+
+static void test_what_services_say(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *header;
+        bool taken;
+    } rows[] = {
+        {"https://3000-x.example.com", "T: s", true},     {"https://[2001:db8::1]:8443", "T: s", true},
+        {"http://3000-x.example.com", "T: s", false},     {"file:///etc/passwd", "T: s", false},
+        {"https:3000-x.example.com", "T: s", false},      {"https://", "T: s", false},
+        {"https://user:pass@example.com", "T: s", false}, {"https://example.com/path", "T: s", false},
+        {"https://example.com\r\nX: y", "T: s", false},   {"https://example.com\033]0;title\a", "T: s", false},
+        {"https://example.com", "T: s\r\nX: y", false},   {"https://example.com", "T: \033[2J", false},
+    };
+    static const struct http_options options = {.base_url = "https://api.example.com"};
+    static const struct http_relay relay = {find_said, 0};
+    struct test_call call;
+    struct said said = {0};
+    int count;
+    const struct sandlot_port_answer answer = {.size = sizeof(answer), .context = &count, .found = count_address};
+
+    (void)state;
+    test_call_open(&call, 0);
+    assert_int_equal(http_client_open(&call.call, &options, &said.client), SANDLOT_OK);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        count = 0;
+        said.url = rows[i].url;
+        said.header = rows[i].header;
+        enum sandlot_status status = http_relay_url(&call.call, &relay, &said, NULL, 3000, 0, &answer);
+
+        if (count != rows[i].taken || (status == SANDLOT_OK) != rows[i].taken)
+            fail_msg("%s, %s", rows[i].url, rows[i].header);
+    }
+    http_client_close(said.client);
+    test_call_close(&call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looks),
         cmocka_unit_test(test_long_heads),
         cmocka_unit_test(test_rewriting),
+        cmocka_unit_test(test_what_services_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

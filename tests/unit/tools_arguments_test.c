@@ -49,6 +49,21 @@ static void test_no_object(void **state)
     assert_int_equal(read_them("ls", " {} \n"), ARGUMENTS_FINE);
 }
 
+/* 16 MiB of "{}," took 3.6 GB. */
+static void test_many_values(void **state)
+{
+    char text[30002];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(text) - 1; i++)
+        text[i] = "{},"[i % 3];
+    memcpy(text, "{\"a\":[", 6);
+    strcpy(text + sizeof(text) - 4, "]}");
+    expect_wrong("ls", text, "more than 10000 values");
+    memcpy(text, "{'\"':[", 6);
+    expect_wrong("ls", text, "more than 10000 values");
+}
+
 static void test_null_is_absent(void **state)
 {
     (void)state;
@@ -311,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_no_object, clean),
+        cmocka_unit_test_teardown(test_many_values, clean),
         cmocka_unit_test_teardown(test_null_is_absent, clean),
         cmocka_unit_test_teardown(test_numbers, clean),
         cmocka_unit_test_teardown(test_booleans, clean),

@@ -31,7 +31,7 @@ extern "C" {
 /* Where a port is. Texts are to be freed by whoever gets it. */
 struct http_relay_place {
     struct http_client *client; /* whose TLS settings and proxies lead there; lives as long as the provider */
-    char *url;                  /* "https://host[:port]", without a path */
+    char *url;                  /* "https://host[:port]", nothing else: all else is refused */
     char *header;               /* "Name: value", a secret; NULL: none */
     int64_t expires_at_ms;      /* UTC, since 1970; 0: with the sandbox */
     bool is_public;             /* whoever knows the URL gets in */

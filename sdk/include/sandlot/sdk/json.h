@@ -79,9 +79,9 @@ struct json_error {
 };
 
 /*
- * Parses one JSON document: in UTF-8, at most 64 levels deep, with nothing after it. To be released with
- * json_object_put. NULL if it is none; *ERROR (which may be NULL, here and below) then says why and where. A document
- * that is just null is an error too.
+ * Parses one JSON document: in UTF-8, at most 64 levels deep, with nothing after it, whose values take at most about
+ * 128 MiB of memory. To be released with json_object_put. NULL if it is none; *ERROR (which may be NULL, here and
+ * below) then says why and where. A document that is just null is an error too.
  */
 struct json_object *json_read_document(const char *text, size_t length, struct json_error *error);
 
