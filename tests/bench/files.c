@@ -1,9 +1,12 @@
 /* Single files in a live box of `local`, through the library: no process takes part. */
 #include "bench.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { SMALL = 2048, LARGER = 10240, ENTRIES = 100, COMMANDS = 32, QUIET_ROUNDS = 9, TURNS = 200 };
 
@@ -85,6 +88,39 @@ static void once_list(void *context)
         give_up("ls: %zu entries instead of %d", count, ENTRIES);
 }
 
+/* What the kernel takes for such a listing by itself, of the FOLDER beside the boxes. */
+static void once_list_plainly(void *folder)
+{
+    DIR *directory = opendir(folder);
+    size_t count = 0;
+
+    for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct stat status;
+        if (fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            count += S_ISREG(status.st_mode);
+    }
+    if (directory)
+        closedir(directory);
+    if (count != ENTRIES)
+        give_up("%s: %zu files instead of %d", (const char *)folder, count, ENTRIES);
+}
+
+static char *make_hundred(const struct bench *bench)
+{
+    char *folder = bench_path(bench, "hundred");
+
+    if (mkdir(folder, 0700) < 0)
+        give_up("no folder %s can be made", folder);
+    for (int i = 1; i <= ENTRIES; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "hundred/file%d.txt", i);
+        char *path = bench_path(bench, name);
+        make_text_file(path, 2);
+        free(path);
+    }
+    return folder;
+}
+
 static void show(const char *what, const struct contender *turns, double target)
 {
     row(what, turns->median_us, target, "us", "p90 %.0f us; the quietest of %d rounds", turns->p90_us, QUIET_ROUNDS);
@@ -133,6 +169,7 @@ void bench_files(const struct bench *bench)
     struct sandlot_session *session = open_box(bench->sandlot, NULL, NULL);
     char *small_text = make_text(SMALL);
     char *larger_text = make_text(LARGER);
+    char *hundred = make_hundred(bench);
     struct file small = {.session = session, .text = small_text, .length = SMALL};
     struct file larger = {.session = session, .text = larger_text, .length = LARGER};
 
@@ -144,15 +181,19 @@ void bench_files(const struct bench *bench)
     struct contender turns[] = {{.once = once_read, .context = &small},
                                 {.once = once_write, .context = &small},
                                 {.once = once_edit, .context = &larger},
-                                {.once = once_list, .context = &small}};
-    compete_quietest(turns, 4, TURNS, QUIET_ROUNDS);
+                                {.once = once_list, .context = &small},
+                                {.once = once_list_plainly, .context = hundred}};
+    compete_quietest(turns, 5, TURNS, QUIET_ROUNDS);
     show("read of a file of 2 KiB", &turns[0], 30);
     show("atomic write of 2 KiB", &turns[1], 300);
     show("edit of a file of 10 KiB", &turns[2], 300);
     show("ls of 100 entries", &turns[3], 80);
+    row("ls of 100 entries / readdir and fstatat alone", turns[3].median_us / turns[4].median_us, 1.3, "x",
+        "%.1f us and %.1f us", turns[3].median_us, turns[4].median_us);
     measure_beside_commands(&small);
 
     close_box(session);
     free(small_text);
     free(larger_text);
+    free(hundred);
 }

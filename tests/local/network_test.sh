@@ -354,6 +354,8 @@ if [ -e /proc/net/if_inet6 ]; then
         "translated-6	unreachable" "loopback-6	refused" "gate-6	403" "link-6	unreachable" "udp-6	refused"; do
         check "without a proxy, $row" has "$result" "$row"
     done
+    in_box "$box" "grep -c '^fe80.* listed$' /proc/net/if_inet6"
+    check "the device there makes itself no address" is "$out" 0
 else
     echo "ok addresses of version 6 # SKIP this kernel has none"
 fi

@@ -5,10 +5,12 @@
 #include "intercept/intercept.h"
 #include "intercept/mask.h"
 #include "intercept/tls.h"
+#include "intercept/trust.h"
 #include "intercept/truststore.h"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <openssl/pem.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -400,6 +402,54 @@ static void both_sides_agree(void **state)
     clear_sides(&sides);
 }
 
+/* Of the machine's authorities some have had several keys under one name. */
+static void authorities_of_one_name_are_all_found(void **state)
+{
+    struct authority authority;
+    BIO *text = BIO_new(BIO_s_mem());
+    X509_LOOKUP_METHOD *method = trust_method();
+    X509_STORE *store = X509_STORE_new();
+    X509_STORE_CTX *question = X509_STORE_CTX_new();
+    (void)state;
+
+    assert_int_equal(authority_make(&authority, hosts, COUNT(hosts)), 0);
+    const X509_NAME *name = X509_get_subject_name(authority.certificate);
+    X509 *twin = X509_dup(authority.certificate);
+
+    assert_true(X509_set_pubkey(twin, authority.leaf_key) && X509_sign(twin, authority.leaf_key, EVP_sha256()) &&
+                PEM_write_bio_X509(text, twin) && PEM_write_bio_X509(text, authority.certificate) &&
+                PEM_write_bio_X509(text, authority.leaves[0].certificate));
+    assert_int_equal(trust_add(store, method, text), 0);
+    assert_true(X509_STORE_CTX_init(question, store, NULL, NULL));
+    STACK_OF(X509) *found = X509_STORE_CTX_get1_certs(question, name);
+
+    assert_int_equal(sk_X509_num(found), 2);
+    sk_X509_pop_free(found, X509_free);
+    X509_STORE_CTX_free(question);
+    X509_STORE_free(store);
+    X509_LOOKUP_meth_free(method);
+    X509_free(twin);
+    BIO_free(text);
+    authority_clear(&authority);
+}
+
+static void a_server_without_an_authority_is_not_trusted(void **state)
+{
+    char reason[TLS_REASON_SIZE] = "";
+    struct authority other;
+    struct sides sides;
+    (void)state;
+
+    assert_int_equal(authority_make(&other, hosts, COUNT(hosts)), 0);
+    assert_true(make_sides(&sides, "a.example"));
+    SSL_free(sides.server);
+    sides.server = tls_accept(&sides.tls, sides.sockets[0], authority_leaf(&other, "a.example"), other.leaf_key, "", 0);
+    assert_true(sides.server && !agree(&sides, reason));
+    assert_non_null(strstr(reason, "its certificate cannot be trusted"));
+    clear_sides(&sides);
+    authority_clear(&other);
+}
+
 static void a_cut_is_no_end(void **state)
 {
     char reason[TLS_REASON_SIZE] = "";
@@ -534,6 +584,8 @@ int main(void)
         cmocka_unit_test(a_request_does_not_grow_without_bound),
         cmocka_unit_test(what_a_server_may_send_back_is_known),
         cmocka_unit_test(both_sides_agree),
+        cmocka_unit_test(authorities_of_one_name_are_all_found),
+        cmocka_unit_test(a_server_without_an_authority_is_not_trusted),
         cmocka_unit_test(a_cut_is_no_end),
         cmocka_unit_test(a_server_must_prove_its_name),
         cmocka_unit_test(authorities_must_be_some),

@@ -1,5 +1,7 @@
 #include "tls.h"
 
+#include "trust.h"
+
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -132,8 +134,8 @@ int tls_trust(const struct tls *tls, int authorities_fd, const char **problem)
     BIO *file = BIO_new_fd(authorities_fd, BIO_NOCLOSE);
     /* A buffer: else each byte of a line is read by itself. */
     BIO *buffer = BIO_new(BIO_f_buffer());
-    const bool fine =
-        file && buffer && add_authorities(SSL_CTX_get_cert_store(tls->outside), BIO_push(buffer, file)) > 0;
+    const bool fine = file && buffer &&
+                      trust_add(SSL_CTX_get_cert_store(tls->outside), tls->authorities, BIO_push(buffer, file)) == 0;
 
     BIO_free(buffer);
     BIO_free(file);
@@ -175,9 +177,10 @@ int tls_open(struct tls *tls, const char *more, const char **problem)
 {
     static const unsigned char protocols[] = "\x08http/1.1";
 
-    *tls = (struct tls){new_context(TLS_server_method()), new_context(TLS_client_method()), new_method()};
+    *tls =
+        (struct tls){new_context(TLS_server_method()), new_context(TLS_client_method()), new_method(), trust_method()};
     *problem = "out of memory";
-    if (!tls->inside || !tls->outside || !tls->method)
+    if (!tls->inside || !tls->outside || !tls->method || !tls->authorities)
         return -1;
     SSL_CTX_set_num_tickets(tls->inside, 0);
     SSL_CTX_set_alpn_select_cb(tls->inside, choose_protocol, NULL);
@@ -193,6 +196,7 @@ void tls_clear(struct tls *tls)
     SSL_CTX_free(tls->inside);
     SSL_CTX_free(tls->outside);
     BIO_meth_free(tls->method);
+    X509_LOOKUP_meth_free(tls->authorities);
     *tls = (struct tls){0};
 }
 

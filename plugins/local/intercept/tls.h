@@ -11,6 +11,7 @@ struct tls {
     SSL_CTX *inside;
     SSL_CTX *outside;
     BIO_METHOD *method;
+    X509_LOOKUP_METHOD *authorities;
 };
 
 enum { TLS_REASON_SIZE = 160 };

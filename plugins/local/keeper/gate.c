@@ -6,6 +6,7 @@
 #include "../protocol.h"
 #include "gate_link.h"
 #include "routes.h"
+#include "rtnetlink.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -113,25 +114,20 @@ static int change_networks(int fd, const struct policy *from, const struct polic
 }
 
 /* What is new first: of what stays no packet is lost. */
-static int change_routes(const struct work *work, bool in_gate)
+static int change_routes(int fd, const struct work *work, bool in_gate)
 {
-    AUTO_CLOSE int fd = routes_open();
-
-    if (fd < 0 || change_networks(fd, &work->after, NULL, ROUTE_ADD, in_gate) < 0)
+    if (change_networks(fd, &work->after, NULL, ROUTE_ADD, in_gate) < 0)
         return -1;
     return change_networks(fd, &work->before, &work->after, ROUTE_REMOVE, in_gate);
 }
 
 /* What leads to the gate whatever is on the list. */
-static int add_fixed_routes(bool in_gate)
+static int add_fixed_routes(int fd, bool in_gate)
 {
     const address names = address_of(GATE_NAMES);
     const address resolver = address_of(LINK_RESOLVER);
     const address gateway = address_of(LINK_GATEWAY);
-    AUTO_CLOSE int fd = routes_open();
 
-    if (fd < 0)
-        return -1;
     if (in_gate)
         return routes_take_in(fd, ROUTE_ADD, &names, MAPPED_BITS + GATE_NAMES_BITS) == 0 &&
                        routes_take_in(fd, ROUTE_ADD, &resolver, MAPPED_BITS + 32) == 0
@@ -197,25 +193,32 @@ static int enter_gate(const struct work *work)
     /* Safe: into a network that only leads to a box. */
     if (made ? setns(work->gate->fd, CLONE_NEWNET) < 0 : unshare(CLONE_NEWNET) < 0)
         return -1;
-    if (!made && (loopback_start() < 0 || gate_link_make(work->gate->network_fd) < 0))
+    AUTO_CLOSE int fd = rtnetlink_open(0);
+
+    if (fd < 0 || (!made && (loopback_start() < 0 || gate_link_make(fd, work->gate->network_fd) < 0)) ||
+        gate_link_start(fd, GATE_END_GATE, work->version_6) < 0 || add_fixed_routes(fd, true) < 0)
         return -1;
-    return gate_link_start(GATE_END_GATE, work->version_6) == 0 ? add_fixed_routes(true) : -1;
+    return change_routes(fd, work, true);
 }
 
 /* And then the box's network, where what leads to the gate is made last. */
 static int enter_box(const struct work *work)
 {
-    if (setns(work->gate->network_fd, CLONE_NEWNET) < 0 || gate_link_start(GATE_END_BOX, work->version_6) < 0)
+    if (setns(work->gate->network_fd, CLONE_NEWNET) < 0)
         return -1;
-    return add_fixed_routes(false);
+    AUTO_CLOSE int fd = rtnetlink_open(0);
+
+    if (fd < 0 || gate_link_start(fd, GATE_END_BOX, work->version_6) < 0 || add_fixed_routes(fd, false) < 0)
+        return -1;
+    return change_routes(fd, work, false);
 }
 
 static int open_gate(const struct work *work, int *gate_fd, struct gate_sockets *sockets)
 {
-    if (enter_gate(work) < 0 || change_routes(work, true) < 0 || make_sockets(work, sockets) < 0)
+    if (enter_gate(work) < 0 || make_sockets(work, sockets) < 0)
         return -1;
     *gate_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    return *gate_fd >= 0 && enter_box(work) == 0 && change_routes(work, false) == 0 ? 0 : -1;
+    return *gate_fd >= 0 && enter_box(work) == 0 ? 0 : -1;
 }
 
 static int close_gate(const struct work *work)

@@ -7,8 +7,8 @@
 #include <sandlot/sdk/cleanup.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if_addr.h>
+#include <linux/if_link.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -21,21 +21,16 @@ static const struct end {
     const char *name;
     const char *address;
     const char *address_6;
-    const char *generation; /* the file that says whether it makes itself addresses of version 6 */
 } ends[] = {
-    [GATE_END_BOX] = {GATE_LINK, LINK_ADDRESS, LINK_ADDRESS_6, "/proc/sys/net/ipv6/conf/" GATE_LINK "/addr_gen_mode"},
-    [GATE_END_GATE] = {GATE_LINK_BACK, LINK_GATEWAY, LINK_GATEWAY_6,
-                       "/proc/sys/net/ipv6/conf/" GATE_LINK_BACK "/addr_gen_mode"},
+    [GATE_END_BOX] = {GATE_LINK, LINK_ADDRESS, LINK_ADDRESS_6},
+    [GATE_END_GATE] = {GATE_LINK_BACK, LINK_GATEWAY, LINK_GATEWAY_6},
 };
 
-int gate_link_make(int box_fd)
+int gate_link_make(int fd, int box_fd)
 {
     const struct ifinfomsg device = {.ifi_family = AF_UNSPEC};
-    AUTO_CLOSE int fd = rtnetlink_open(0);
     struct request request;
 
-    if (fd < 0)
-        return -1;
     request_begin(&request, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &device, sizeof(device));
     request_add_text(&request, IFLA_IFNAME, ends[GATE_END_GATE].name);
     request_add_number(&request, IFLA_MTU, LINK_MTU);
@@ -54,15 +49,22 @@ int gate_link_make(int box_fd)
     return request_send(fd, &request);
 }
 
-/* The device makes itself no address: behind one a box could have neighbours without number, whom the kernel counts
- * for the whole machine. */
-static void make_no_addresses(const struct end *end)
+/* The device makes itself no address of version 6: behind one a box could have neighbours without number, whom the
+ * kernel counts for the whole machine. A kernel that does not speak that version refuses, and makes none either. */
+static void make_no_addresses(int fd, unsigned index)
 {
-    static const char none[] = "1";
-    AUTO_CLOSE int fd = open(end->generation, O_WRONLY | O_CLOEXEC);
+    const struct ifinfomsg device = {.ifi_index = (int)index};
+    const uint8_t none = IN6_ADDR_GEN_MODE_NONE;
+    struct request request;
 
-    if (fd >= 0 && write(fd, none, strlen(none)) < 0)
-        return;
+    request_begin(&request, RTM_NEWLINK, 0, &device, sizeof(device));
+    struct rtattr *families = request_enter(&request, IFLA_AF_SPEC, NULL, 0);
+    struct rtattr *version_6 = request_enter(&request, AF_INET6, NULL, 0);
+
+    request_add(&request, IFLA_INET6_ADDR_GEN_MODE, &none, sizeof(none));
+    request_leave(&request, version_6);
+    request_leave(&request, families);
+    request_send(fd, &request);
 }
 
 static int add_address(int fd, unsigned index, const char *text)
@@ -86,16 +88,15 @@ static int add_address(int fd, unsigned index, const char *text)
     return request_send(fd, &request) == 0 || errno == EEXIST ? 0 : -1;
 }
 
-int gate_link_start(enum gate_end end, bool with_6)
+int gate_link_start(int fd, enum gate_end end, bool with_6)
 {
     const unsigned index = if_nametoindex(ends[end].name);
     const struct ifinfomsg up = {.ifi_index = (int)index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
-    AUTO_CLOSE int fd = rtnetlink_open(0);
     struct request request;
 
-    if (!index || fd < 0)
+    if (!index)
         return -1;
-    make_no_addresses(&ends[end]);
+    make_no_addresses(fd, index);
     if (add_address(fd, index, ends[end].address) < 0)
         return -1;
     if (with_6 && add_address(fd, index, ends[end].address_6) < 0 && errno != EOPNOTSUPP && errno != EACCES)
