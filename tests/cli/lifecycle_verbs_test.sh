@@ -18,15 +18,15 @@ id=$("$SANDLOT" create "${fake[@]}") || exit 2
 # ---- pause and resume: the ledger knows the provider ----
 expect "pause says nothing" 0 "" "*" -q pause "$id"
 check "and pauses" test -e "$vendor/$id/paused"
-json "twice is fine" 0 '. == {"id":"'"$id"'","state":"paused"}' pause "$id"
+json "L1: twice is fine" 0 '. == {"id":"'"$id"'","state":"paused"}' pause "$id"
 expect "--sandbox-id names it too" 0 "" "*" -q resume --sandbox-id "$id"
 check "and it is resumed" test ! -e "$vendor/$id/paused"
-json "resume twice is fine" 0 '. == {"id":"'"$id"'","state":"running"}' resume "$id"
+json "L1: resume twice is fine" 0 '. == {"id":"'"$id"'","state":"running"}' resume "$id"
 json "what is not there" 3 '.error == "sandbox_not_found"' pause "${fake[@]}" nothing
 : >"$journal"
 for command in "pause $id" "resume $id" "fork $id" "snapshot $id" snapshots "snapshots delete x"; do
     read -ra words <<<"$command"
-    json "a provider that cannot: ${words[0]}" 1 '.error == "not_supported" and (.message | test("here these can: .*fake"))' \
+    json "L1: a provider that cannot: ${words[0]}" 1 '.error == "not_supported" and (.message | test("here these can: .*fake"))' \
         "${words[@]}" --sandbox no_list
 done
 usage "no id" "the id is missing" pause
@@ -47,18 +47,18 @@ json "they are listed" 0 '[.snapshots[].id] == ["one","'"$made_up"'","two"] and 
     snapshots "${fake[@]}"
 expect "and as a table" 0 "*" "*" snapshots "${fake[@]}"
 check "of which one row is ours" grep -qE "^$made_up +ready +[0-9]+ d$" "$scratch/out"
-json "a name that is taken" 1 '.error == "conflict" and (.message | contains("--replace"))' snapshot "$id" --name one
+json "L3: a name that is taken" 1 '.error == "conflict" and (.message | contains("--replace"))' snapshot "$id" --name one
 json "is not replaced by what is not there" 3 '.error == "sandbox_not_found"' snapshot "${fake[@]}" mistyped --name one --replace
 check "and is kept" test -e "$vendor/snapshot-one"
 "$SANDLOT" -q exec --sandbox-id "$id" -- 'echo more >more'
-json "is replaced when that is wanted" 0 '.id == "one"' snapshot "$id" --name one --replace
+json "L3: is replaced when that is wanted" 0 '.id == "one"' snapshot "$id" --name one --replace
 check "by the new one" test -e "$vendor/snapshot-one/more" -a ! -e "$vendor/snapshot-two/more"
 json "deleting" 0 '. == {"results":[{"id":"two","error":null},{"id":"'"$made_up"'","error":null}]}' \
     snapshots delete "${fake[@]}" two "$made_up"
 json "deleting what is not there" 0 '.results == [{"id":"two","error":null}]' snapshots delete "${fake[@]}" two
 rm -rf "$vendor"/snapshot-*
 for number in $(seq 1000 1249); do mkdir "$vendor/snapshot-$number"; done
-json "all pages of a list" 0 '[.snapshots[].id] == [range(1000; 1250) | tostring]' snapshots "${fake[@]}" --param page_size=100
+json "L5: all pages of a list" 0 '[.snapshots[].id] == [range(1000; 1250) | tostring]' snapshots "${fake[@]}" --param page_size=100
 rm -rf "$vendor"/snapshot-*
 expect "an empty list" 0 "" "there are no snapshots" snapshots "${fake[@]}"
 
@@ -78,7 +78,7 @@ done
 check "deleting them leaves one record" test "$(ledger_files | wc -l)" = 1
 
 : >"$journal"
-expect "a fork whose answer is lost is found by its label" 0 "*" "*" -q fork "$id" --param lost_answer=true
+expect "L2: a fork whose answer is lost is found by its label" 0 "*" "*" -q fork "$id" --param lost_answer=true
 copy=$out
 check "it is that one" test -d "$vendor/$copy"
 check "asked for once" test "$(asked "fork ")" = 1
@@ -99,7 +99,7 @@ pid=$!
 until_true 10 boxes_are 2
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
-expect "kill -9 while it is made: gc" 0 "*" "*" -q gc
+expect "L2: kill -9 while it is made: gc" 0 "*" "*" -q gc
 check "deletes what was never told" boxes_are 1
 "$SANDLOT" -q fork "$id" >/dev/full 2>"$scratch/err" </dev/null
 check "a fork whose id cannot be told is deleted again" test "$?" != 0
