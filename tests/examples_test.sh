@@ -69,7 +69,7 @@ out" "*" exec --sandbox "$name" 'echo out; echo err >&2; echo out; exit 7'
     expect "$what: a command that closes its output goes on" 4 "" "*" exec --sandbox "$name" 'exec >&- 2>&-; sleep 0.3; exit 4'
     expect "$what: a background child holds nothing up" 0 "done" "*" exec --sandbox "$name" "sleep 70 & echo done"
     expect "$what: nor does one that writes for ever" 0 "*" "*" exec --sandbox "$name" '(timeout 3 yes &) ; echo done'
-    expect "$what: a time limit" 124 "*" "*" exec --sandbox "$name" --timeout 1 "echo begun; sleep $number & sleep $number"
+    expect "$what: a time limit" 124 "*" "*" exec --sandbox "$name" --timeout 3 "echo begun; sleep $number & sleep $number"
     check "$what: what it had printed is there" grep -qx begun "$scratch/out"
     check "$what: all that it started has ended" until_true 3 group_is_gone "$number"
     rm "$scratch/out" # "begun" must be this command's: a signal that comes before it is there would be lost

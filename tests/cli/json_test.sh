@@ -66,7 +66,7 @@ json "2 MiB" 0 '.truncated == false and (.output | length) == 2097152' exec 'hea
 json "30 MB are cut with a word about it" 0 '.truncated == true and .exit_code == 5 and (.output | length) < 11000000 and
     (.output | startswith("head") and endswith("tail\n"))' exec 'echo head; yes | head -c 30000000; echo tail; exit 5'
 json "time limit" 0 '.timed_out == true and .exit_code == 124 and (.output | startswith("before\n")) and
-    (.output | test("timed out"))' exec --timeout 1 'echo before; sleep 30'
+    (.output | test("timed out"))' exec --timeout 3 'echo before; sleep 3000'
 json "unknown id" 3 '.error == "sandbox_not_found" and (.message | length > 5)' exec --sandbox-id no-such-sandbox -- true
 
 json "create" 0 '(.id | length > 0) and .provider == "local" and .working_dir == "/workspace"' create

@@ -243,8 +243,10 @@ mcp() {
     shift 3
     printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' ${request:+"$request"} >"$scratch/messages"
-    (cat "$scratch/messages"; sleep 2) | timeout 60 "$SANDLOT" mcp "$@" >"$scratch/out" 2>"$scratch/err"
-    check "$name" grep -qF "$pattern" "$scratch/out"
+    : >"$scratch/answers"
+    (cat "$scratch/messages"; until_true 60 grep -qF "$pattern" "$scratch/answers") |
+        timeout "$LIMIT" "$SANDLOT" mcp "$@" >>"$scratch/answers" 2>"$scratch/err"
+    check "$name" grep -qF "$pattern" "$scratch/answers"
 }
 mcp "an agent's command too" "$(sed 's/files.example.com:443 (not on the list).*/10.0.0.1:25 (private address).]/' <<<"$refusal")" \
     '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"false"}}}' --sandbox-id "$id"

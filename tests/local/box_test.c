@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { UNUSED_ID = 60123, OUTPUT_MAXIMUM = 1 << 20, START_MS = 10000, SETTLE_US = 100000, NO_FD = -1 };
+enum { UNUSED_ID = 60123, OUTPUT_MAXIMUM = 1 << 20, PATIENCE_MS = 60000, SETTLE_US = 100000, NO_FD = -1 };
 
 struct fixture {
     char folder[64];
@@ -146,7 +146,7 @@ static int start(struct fixture *fixture, const char *seed, const char *rootfs, 
         .listener_fd = listener,
         .keeper_fd = pair[1],
         .filter = filter,
-        .deadline_ms = in_ms(START_MS),
+        .deadline_ms = in_ms(PATIENCE_MS),
     };
     const int started = box_start(&request, &fixture->process, reason, reason_size);
 
@@ -236,7 +236,7 @@ static int begin(int connection, const char *command, const char *directory, int
     at = stpcpy(at, "GIVEN=1") + 1;
     const int fds[2] = {output[1], output[0]};
     const enum protocol_result sent =
-        protocol_send(connection, MESSAGE_RUN, body, (size_t)(at - body), fds, 2, in_ms(10000));
+        protocol_send(connection, MESSAGE_RUN, body, (size_t)(at - body), fds, 2, in_ms(PATIENCE_MS));
 
     free(body);
     close(output[1]);
@@ -264,13 +264,13 @@ static void finish(int connection, int output)
     for (bool answered = false; !answered;) {
         struct pollfd fds[2] = {{connection, POLLIN, 0}, {output, POLLIN, 0}};
 
-        if (poll(fds, 2, 20000) <= 0)
+        if (poll(fds, 2, PATIENCE_MS) <= 0)
             break;
         if (fds[1].revents & POLLIN)
             keep_output(output);
         if (fds[0].revents && !(fds[1].revents & POLLIN)) {
             answered = true;
-            if (protocol_receive(connection, &message, in_ms(1000), -1) != PROTOCOL_OK)
+            if (protocol_receive(connection, &message, in_ms(PATIENCE_MS), -1) != PROTOCOL_OK)
                 break;
             last.kind = message.header.kind;
             if (last.kind == MESSAGE_ENDED)
@@ -308,7 +308,7 @@ static void run_in(const struct fixture *fixture, const char *command, const cha
 
 static void run(const struct fixture *fixture, const char *command)
 {
-    run_in(fixture, command, "", 15000);
+    run_in(fixture, command, "", PATIENCE_MS);
 }
 
 /* COMMAND must exit with EXIT_CODE and print exactly OUTPUT (NULL: anything). */
@@ -405,7 +405,7 @@ static bool has_processes(const char *argument, int count)
 
 static void test_deadlines(const struct fixture *fixture)
 {
-    run_in(fixture, "echo first; sleep 71.1", "", 300);
+    run_in(fixture, "echo first; sleep 71.1", "", 3000);
     check(last.run.timed_out && last.run.exit_code == 124 && strcmp(last.output, "first\n") == 0, "a timeout",
           last.output);
     run_in(fixture,
@@ -429,7 +429,7 @@ static void test_kill(const struct fixture *fixture)
     int output = begin(connection, "trap '' TERM; setsid sleep 71.3 & while :; do sleep 71.3; done", "", 0);
 
     usleep(150000);
-    protocol_send(connection, MESSAGE_KILL, NULL, 0, NULL, 0, in_ms(100));
+    protocol_send(connection, MESSAGE_KILL, NULL, 0, NULL, 0, in_ms(PATIENCE_MS));
     finish(connection, output);
     check(last.kind == MESSAGE_ENDED, "MESSAGE_KILL", "");
     check(has_processes("sleep 71.3", 0), "nothing survives MESSAGE_KILL", "");
@@ -458,7 +458,7 @@ static void test_drain(const struct fixture *fixture)
     run_on(connection,
            "(for i in 1 2 3 4 5 6; do head -c 100000 /dev/zero; done; echo done >/workspace/flood) & exit 5", "", 0);
     check(last.run.exit_code == 5, "a flooding job", "");
-    run_on(connection, "sleep 0.3; cat flood", "", 5000);
+    run_on(connection, "sleep 0.3; cat flood", "", PATIENCE_MS);
     check(strcmp(last.output, "done\n") == 0, "the output of a background job is drained", last.output);
     close(connection);
 }
@@ -582,8 +582,8 @@ static void test_seed(void)
                "seed\nseed\nmore\nd\nmoved\n");
         const int connection = protocol_connect(fixture.folder_fd, "socket");
 
-        protocol_send(connection, MESSAGE_ROOT, NULL, 0, NULL, 0, in_ms(1000));
-        if (protocol_receive(connection, &message, in_ms(1000), -1) == PROTOCOL_OK) {
+        protocol_send(connection, MESSAGE_ROOT, NULL, 0, NULL, 0, in_ms(PATIENCE_MS));
+        if (protocol_receive(connection, &message, in_ms(PATIENCE_MS), -1) == PROTOCOL_OK) {
             check(message.header.kind == MESSAGE_ROOT_IS && message.fd_count == 2 &&
                       faccessat(message.fds[0], "workspace/moved", F_OK, 0) == 0,
                   "the root descriptor", "");
@@ -598,7 +598,7 @@ static void test_seed(void)
         check(alive.fd >= 0 && poll(&alive, 1, 0) == 0, "the box lives, says the pipe", "");
     }
     fixture_close(&fixture);
-    check(poll(&alive, 1, 1000) == 1 && (alive.revents & POLLHUP), "the box has ended, says the pipe", "");
+    check(poll(&alive, 1, PATIENCE_MS) == 1 && (alive.revents & POLLHUP), "the box has ended, says the pipe", "");
     close(alive.fd);
     check(faccessat(seed_fd, "file", F_OK, 0) == 0 && faccessat(seed_fd, "d", F_OK, 0) < 0, "the seed is unchanged",
           seed);

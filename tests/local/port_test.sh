@@ -121,15 +121,15 @@ else
     echo "ok confinement landlock # SKIP there is no Landlock"
 fi
 
-idle=$("$SANDLOT" create -q --param ttl_s=2)
-"$SANDLOT" write -q --sandbox-id "$idle" rows.py <"$here/port_rows.py" >/dev/null
-"$SANDLOT" exec -q --sandbox-id "$idle" --detach -- "python3 rows.py server 127.0.0.1 7001 ready" >/dev/null
-until_true 60 "$SANDLOT" read -q --sandbox-id "$idle" ready >/dev/null 2>&1
-forward gone "$idle" 0:7001
-"$python" "$here/port_rows.py" hold 127.0.0.1 "$(local_port gone 7001)" >"$scratch/held-idle" 2>&1 &
+leaving=$("$SANDLOT" create -q)
+"$SANDLOT" write -q --sandbox-id "$leaving" rows.py <"$here/port_rows.py" >/dev/null
+"$SANDLOT" exec -q --sandbox-id "$leaving" --detach -- "python3 rows.py server 127.0.0.1 7001 ready" >/dev/null
+until_true 60 "$SANDLOT" read -q --sandbox-id "$leaving" ready >/dev/null 2>&1
+forward gone "$leaving" 0:7001
+"$python" "$here/port_rows.py" hold 127.0.0.1 "$(local_port gone 7001)" >"$scratch/held-leaving" 2>&1 &
 holder=$!
-until_true 60 test -s "$scratch/held-idle"
-"$SANDLOT" delete -q "$idle" >/dev/null
+until_true 60 test -s "$scratch/held-leaving"
+"$SANDLOT" delete -q "$leaving" >/dev/null
 check "N5: the end of a box ends its connections" wait "$holder"
 wait "$forwarder"
 status=$?

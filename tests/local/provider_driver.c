@@ -495,7 +495,7 @@ static int send_foreign(const char *state_folder)
         return 1;
     }
     struct pollfd answer = {fd, POLLIN, 0};
-    ssize_t got = poll(&answer, 1, 10000) > 0 ? recv(fd, &message, sizeof(message) - 1, 0) : -1;
+    ssize_t got = poll(&answer, 1, 60000) > 0 ? recv(fd, &message, sizeof(message) - 1, 0) : -1;
 
     if (got > (ssize_t)(offsetof(struct foreign_message, body) + sizeof(uint32_t)))
         printf("%.*s\n", (int)(got - (ssize_t)offsetof(struct foreign_message, body) - 4), message.body + 4);

@@ -17,7 +17,7 @@ driver=(env ${runtime:+LD_PRELOAD="$runtime" ASAN_OPTIONS=detect_leaks=0} "$driv
 # drive ARGUMENT...: calls the provider. Sets status, out and err.
 drive() {
     ran="provider_driver $*"
-    timeout -k 5 60 "${driver[@]}" "$library" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout -k 5 "$LIMIT" "${driver[@]}" "$library" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
     status=$?
     out=$(cat "$scratch/out")
     err=$(cat "$scratch/err")

@@ -31,7 +31,7 @@ need_clients() {
 script() {
     local name=$1
     shift
-    timeout -k 5 150 "$node" "$js/$name.mjs" "$@" || failures=$((failures + 1))
+    timeout -k 5 600 "$node" "$js/$name.mjs" "$@" || failures=$((failures + 1))
 }
 
 server_pid=

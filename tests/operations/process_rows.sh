@@ -162,7 +162,7 @@ rows_ends() {
     on 0 "" "*" "SIGINT is not ignored" kill --signal SIGINT "$p"
     on 7 "" "*" "SIGINT ends it" wait "$p"
 
-    begin --timeout 1 -- 'echo before; setsid sleep 3006 & sleep 3006'
+    begin --timeout 3 -- 'echo before; setsid sleep 3006 & sleep 3006'
     on 124 "" "*" "P16 its time limit" wait "$p"
     on_json 0 '.timed_out and .exit_code == 124 and .output_total == 7' "P16 is told" wait "$p"
     check "$way: P16 nothing is left" until_true 10 is_gone 3006

@@ -34,9 +34,9 @@ expect "P17 commands go on" 0 "fine" "*" -q exec --sandbox-id "$id" -- echo fine
 "$SANDLOT" -q delete "$id" >/dev/null
 
 # ---- time to live ----
-id=$("$SANDLOT" -q create --param ttl_s=2 </dev/null)
-begin -- 'sleep 5; echo done'
-sleep 4
+id=$("$SANDLOT" -q create --param ttl_s=5 </dev/null) # time enough to begin, on a busy machine too
+begin -- 'sleep 9; echo done'
+sleep 8
 expect "P23 a process counts as use" 0 "*" "*" -q exec --sandbox-id "$id" -- true
 on 0 "" "*" "P23 to its end" wait "$p"
 id=$("$SANDLOT" -q create --param ttl_s=2 </dev/null)

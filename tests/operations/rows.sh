@@ -104,7 +104,7 @@ next'
     op 0 '.output == "a\u0000b"' "X11 NUL in the output" exec -- 'printf "a\000b"'
     op 0 '(.output | length) == 2097152 and .truncated == false' "X12 2 MiB of output" exec -- 'head -c 2097152 /dev/zero | tr "\000" x'
     op 0 '.exit_code == 124 and .timed_out and (.output | startswith("before\n")) and (.output | contains("timed out"))' \
-        "X13 timeout" exec --timeout 1 -- "echo before; sleep $nap"
+        "X13 timeout" exec --timeout 3 -- "echo before; sleep $nap"
     op 0 '.output == "0\n"' "X14 what timed out no longer runs" exec -- "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\000' ' ' | grep -c 'sleep ${nap%?}[${nap: -1}]'; true"
     op 0 '.output == "x\n"' "X15 timeout 0 is no limit" exec --timeout 0 -- 'sleep 0.2; echo x'
     usage "X16 negative timeout" "negative" exec "${provider[@]}" --sandbox-id "$id" --timeout -1 -- 'touch x16'

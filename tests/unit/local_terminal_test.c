@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { LIMIT_MS = 10000 };
+enum { LIMIT_MS = 60000 };
 
 static const struct profile no_profile = {.shell = "/bin/sh",
                                           .workspace = "/tmp",

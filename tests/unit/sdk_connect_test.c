@@ -349,9 +349,17 @@ static void a_call_ends_with_its_cancellation(void **state)
     test_call_cancel(&call);
     expect(&request, SANDLOT_CANCELLED, GRPC_UNAVAILABLE, NULL);
     request.after_cancel = true;
-    request.timeout_ms = 5000; /* the most; what it has without is too short for a busy machine */
-    call.status = SANDLOT_OK;
-    expect(&request, SANDLOT_OK, GRPC_OK, NULL);
+    request.timeout_ms = 5000; /* the most, and a busy machine may need more than once that */
+    struct connect_answer answer = {0};
+    enum sandlot_status status = SANDLOT_TIMEOUT;
+
+    for (int i = 0; i < 12 && status == SANDLOT_TIMEOUT; i++) {
+        connect_answer_clear(&answer);
+        status = connect_send(&call.call, client, &request, &answer);
+    }
+    assert_int_equal(status, SANDLOT_OK);
+    assert_int_equal(answer.code, GRPC_OK);
+    connect_answer_clear(&answer);
 }
 
 int main(void)

@@ -579,7 +579,7 @@ static void cut_everywhere(struct grpc_reply reply, bool streams)
             continue;
         grpc_client_close(client); /* a kept connection counts what it sent when it is closed */
         open_client(4);
-        for (int i = 0; i < 1000 && server.sent == 0; i++)
+        for (int i = 0; i < 6000 && server.sent == 0; i++)
             usleep(10000);
         whole = server.sent;
     }

@@ -686,7 +686,7 @@ static void test_jobs(void **state)
     struct sandlot_job *job = sandlot_submit_session_open(sandlot, &wanted.options, &error);
     struct pollfd done = {sandlot_job_descriptor(job), POLLIN, 0};
 
-    assert_int_equal(poll(&done, 1, 10000), 1);
+    assert_int_equal(poll(&done, 1, 60000), 1);
     assert_int_equal(sandlot_job_wait(job, 0, &error), SANDLOT_JOB_DONE);
     struct sandlot_session *session = sandlot_job_session(job);
 
@@ -709,7 +709,7 @@ static void test_jobs(void **state)
     job = sandlot_submit_execute(session, &execution, &error);
     assert_int_equal(sandlot_job_wait(job, 100, &error), SANDLOT_JOB_RUNNING);
     sandlot_job_cancel(job);
-    assert_int_equal(sandlot_job_wait(job, 5000, &error), SANDLOT_JOB_FAILED);
+    assert_int_equal(sandlot_job_wait(job, 60000, &error), SANDLOT_JOB_FAILED);
     assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
     sandlot_error_clear(&error);
     sandlot_job_free(job);
@@ -759,7 +759,7 @@ static void test_freed_jobs_are_not_told_of(void **state)
     struct sandlot_job *job = sandlot_submit_session_open(sandlot, &wanted.options, &error);
 
     assert_int_equal(epoll_ctl(set, EPOLL_CTL_ADD, sandlot_job_descriptor(job), &event), 0);
-    assert_int_equal(epoll_wait(set, &event, 1, 10000), 1);
+    assert_int_equal(epoll_wait(set, &event, 1, 60000), 1);
     assert_int_equal(epoll_wait(set, &event, 1, 0), 1); /* and from then on */
     pid_t child = hold_descriptors(&hold);
 
@@ -1305,13 +1305,13 @@ static void test_turns(void **state)
     session->turn_fd = eventfd(1, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC); /* as for a serial provider */
     struct sandlot_job *first = sandlot_submit_execute(session, &slow, NULL);
 
-    for (int i = 0; i < 100 && journal_count("execute ") == 0; i++)
+    for (int i = 0; i < 1200 && journal_count("execute ") == 0; i++)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     struct sandlot_job *second = sandlot_submit_execute(session, &next, NULL);
 
     assert_int_equal(sandlot_job_wait(second, 200, &error), SANDLOT_JOB_RUNNING);
     sandlot_job_cancel(second);
-    assert_int_equal(sandlot_job_wait(second, 5000, &error), SANDLOT_JOB_FAILED);
+    assert_int_equal(sandlot_job_wait(second, 60000, &error), SANDLOT_JOB_FAILED);
     assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
     sandlot_error_clear(&error);
     assert_int_equal(journal_count("execute "), 1);
@@ -1371,7 +1371,7 @@ static void test_scope_killed_in_its_setup(void **state)
         open_session(&wanted, NULL);
         _exit(0);
     }
-    for (int i = 0; i < 100 && journal_count("execute ") == 0; i++)
+    for (int i = 0; i < 1200 && journal_count("execute ") == 0; i++)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -1404,7 +1404,7 @@ static void test_garbage_spares_what_is_left_meanwhile(void **state)
     collected = 0;
     die(NULL, 500);
     assert_int_equal(pipe(told), 0);
-    int lock = ledger_lock("gc", sandlot_now_ms() + 5000, -1, NULL); /* keeps the other's quiet sweep away */
+    int lock = ledger_lock("gc", sandlot_now_ms() + 60000, -1, NULL); /* keeps the other's quiet sweep away */
 
     assert_true(lock >= 0);
     leaver = fork();
@@ -1416,7 +1416,7 @@ static void test_garbage_spares_what_is_left_meanwhile(void **state)
         close(lock);
         _exit(!session || read(told[0], &byte, 1) != 1 || sandlot_session_detach(session, NULL) < 0);
     }
-    for (int i = 0; i < 100 && ledger_count(false) < 2; i++)
+    for (int i = 0; i < 1200 && ledger_count(false) < 2; i++)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     close(lock);
     assert_int_equal(sandlot_collect_garbage(sandlot, leave_meanwhile, NULL, NULL, NULL), 0);
