@@ -61,6 +61,10 @@ int64_t egress_time_ms(void);
 /* Adds FD, which is taken, to the listeners, and has it looked at if the others are. */
 void egress_listen(struct egress *egress, int fd, enum listener_kind kind);
 
+/* Looks at all of them, or at none while there is no place: more wait in their queues, which the kernel bounds too.
+ * False: not at each. */
+bool egress_watch_listeners(struct egress *egress, bool watch);
+
 /* Accepts what waits at LISTENER, as long as there is place. */
 void egress_accept(struct egress *egress, struct listener *listener);
 
@@ -72,9 +76,6 @@ void gate_replace(struct egress *egress, const int *fds, size_t count);
 
 /* Answers the questions for names that have come by UDP. */
 void gate_answer(struct egress *egress);
-
-/* Finds out where a connection to a port of the gate wants to go. False: that cannot be told. */
-bool gate_target(struct egress *egress, int fd, struct target *target);
 
 /* Writes the connection's decision to the log, and that a name which is not on the list was asked for. */
 void log_decision(struct egress *egress, const struct connection *connection);

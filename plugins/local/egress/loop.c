@@ -1,36 +1,15 @@
-/* The loop: new connections, orders of the keeper, addresses of names, and the deadlines of all. */
+/* The loop: orders of the keeper, addresses of names, and the deadlines of all. */
 #include "../protocol.h"
 #include "egress.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sandlot/provider.h>
 #include <sandlot/sdk/cleanup.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
-enum { EVENTS = 32, ANSWER_MS = 1000, ACCEPTS = 16 };
-
-static int64_t clock_ms(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t egress_now_ms(void)
-{
-    return clock_ms(CLOCK_MONOTONIC);
-}
-
-int64_t egress_time_ms(void)
-{
-    return clock_ms(CLOCK_REALTIME);
-}
+enum { EVENTS = 32, ANSWER_MS = 1000 };
 
 /* ---- connections ---- */
 
@@ -56,85 +35,6 @@ static void free_ended(struct egress *egress)
         *at = connection->next;
         egress->count--;
         free_connection(connection);
-    }
-}
-
-/* Where the chain begins for who comes to a listener of KIND. */
-static size_t first_filter(struct egress *egress, struct connection *connection, enum listener_kind kind)
-{
-    if (kind != LISTENER_DIRECT)
-        return kind == LISTENER_PROXY ? FILTER_HEAD : FILTER_NAMES;
-    connection->direct = connection->greeted = true;
-    return gate_target(egress, connection->ends[SIDE_BOX].fd, &connection->target) ? FILTER_DECIDE : FILTERS;
-}
-
-static void add_connection(struct egress *egress, int fd, enum listener_kind kind)
-{
-    struct connection *connection = calloc(1, sizeof(*connection));
-    const int one = 1;
-
-    if (!connection) {
-        close(fd);
-        return;
-    }
-    connection->next = egress->connections;
-    connection->egress = egress;
-    connection->started_ms = egress_now_ms();
-    for (size_t i = 0; i < SIDES; i++)
-        connection->ends[i] = (struct end){{SOURCE_END}, connection, i == SIDE_BOX ? fd : -1, 0, 0};
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    egress->connections = connection;
-    egress->count++;
-    const size_t filter = first_filter(egress, connection, kind);
-
-    if (filter < FILTERS)
-        connection_begin(connection, filter);
-    else
-        connection_end(connection);
-}
-
-static bool watch_listener(const struct egress *egress, struct listener *listener, bool watch)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &listener->source};
-
-    return epoll_ctl(egress->epoll_fd, watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener->fd, &event) == 0;
-}
-
-/* More than there is place for wait in the listeners' queues: the kernel bounds that too. */
-static bool watch_listeners(struct egress *egress, bool watch)
-{
-    bool fine = true;
-
-    if (watch == egress->listening)
-        return true;
-    egress->listening = watch;
-    for (size_t i = 0; i < egress->listener_count; i++)
-        fine = watch_listener(egress, &egress->listeners[i], watch) && fine;
-    return fine;
-}
-
-void egress_listen(struct egress *egress, int fd, enum listener_kind kind)
-{
-    struct listener *listener = &egress->listeners[egress->listener_count];
-
-    if (egress->listener_count == LISTENERS) {
-        close(fd);
-        return;
-    }
-    *listener = (struct listener){{SOURCE_LISTENER}, kind, fd};
-    egress->listener_count++;
-    if (egress->listening)
-        watch_listener(egress, listener, true);
-}
-
-void egress_accept(struct egress *egress, struct listener *listener)
-{
-    for (int i = 0; i < ACCEPTS && egress->count < CONNECTIONS; i++) {
-        const int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-        if (fd < 0)
-            return;
-        add_connection(egress, fd, listener->kind);
     }
 }
 
@@ -196,7 +96,7 @@ static void obey(struct egress *egress)
     protocol_send(egress->control_fd, MESSAGE_DONE, NULL, 0, NULL, 0, egress_now_ms() + ANSWER_MS);
     if (!egress->ready) {
         egress->ready = true;
-        watch_listeners(egress, true);
+        egress_watch_listeners(egress, true);
     }
 }
 
@@ -309,7 +209,7 @@ void egress_run(struct egress *egress)
             handle(egress, events[i].data.ptr);
         go_on(egress);
         free_ended(egress);
-        if (egress->ready && !watch_listeners(egress, egress->count < CONNECTIONS))
+        if (egress->ready && !egress_watch_listeners(egress, egress->count < CONNECTIONS))
             return;
     }
 }
