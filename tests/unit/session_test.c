@@ -304,7 +304,6 @@ static void test_failed_creation(void **state)
         {"fail_create=unsupported", SANDLOT_CODE_NOT_SUPPORTED},
         {"fail_create=invalid_argument", SANDLOT_CODE_USAGE},
         {"fail_create=internal", SANDLOT_CODE_PROVIDER_ERROR},
-        {"fail_create=timeout", SANDLOT_CODE_TIMEOUT},
         {"lost_answer=true", SANDLOT_CODE_NETWORK}, /* found again by its label */
         {"fail_after_created=internal", SANDLOT_CODE_PROVIDER_ERROR},
         {"fail_after_created=invalid_argument", SANDLOT_CODE_PROVIDER_ERROR},
@@ -319,6 +318,17 @@ static void test_failed_creation(void **state)
         must_fail(&wanted, rows[i].code, "fake: ");
         expect_nothing_left();
     }
+}
+
+/* The vendor lists nothing, but may still be at it: gc looks again once this process is gone. */
+static void test_creation_cut_off(void **state)
+{
+    struct request wanted = request("fail_create=timeout");
+
+    (void)state;
+    must_fail(&wanted, SANDLOT_CODE_TIMEOUT, "fake: ");
+    assert_int_equal(vendor_count(), 0);
+    assert_int_equal(ledger_count(false), 1);
 }
 
 static void test_readiness(void **state)
@@ -1456,6 +1466,7 @@ int main(void)
         SESSION_TEST(test_life),
         SESSION_TEST(test_keep_and_attach),
         SESSION_TEST(test_failed_creation),
+        SESSION_TEST(test_creation_cut_off),
         SESSION_TEST(test_readiness),
         SESSION_TEST(test_slow_creation_meets_the_deadline),
         SESSION_TEST(test_delete_is_tried_again),
