@@ -224,7 +224,7 @@ static enum sandlot_status judge_claim(struct sandlot_call *call, void *context,
 
 static void tell_launch(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    char line[160];
+    char line[192];
 
     snprintf(
         line, sizeof(line), "the claim %.63s has the Sandbox %.63s%s", sandbox->name, sandbox->box ? sandbox->box : "",
