@@ -502,21 +502,31 @@ static void test_cancel(void **state)
     }
 }
 
-/* A process opens a session and is killed AFTER_MS later. */
-static void die(const char *parameter, int after_ms)
+/* A process opens a session and is killed when it has, or while it is created: when the vendor has the sandbox. */
+static void die(const char *parameter)
 {
+    size_t before = vendor_count();
+    char byte = 0;
+    int opened[2];
+
+    assert_int_equal(pipe(opened), 0);
     pid_t child = fork();
 
     assert_true(child >= 0);
     if (child == 0) {
         struct request wanted = request(parameter);
 
+        close(opened[0]);
         open_session(&wanted, NULL);
+        assert_int_equal(write(opened[1], "!", 1), 1);
         pause();
     }
-    struct timespec delay = {after_ms / 1000, after_ms % 1000 * 1000000L};
-
-    nanosleep(&delay, NULL);
+    close(opened[1]);
+    if (!parameter)
+        assert_int_equal(read(opened[0], &byte, 1), 1);
+    for (int i = 0; i < 6000 && vendor_count() == before; i++)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    close(opened[0]);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
@@ -538,7 +548,7 @@ static void test_garbage(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         collected = 0;
-        die(deaths[i], 500);
+        die(deaths[i]);
         assert_int_equal(vendor_count(), 1);
         assert_int_equal(ledger_count(false), 1);
         assert_int_equal(sandlot_collect_garbage(sandlot, count_collected, NULL, NULL, NULL), 0);
@@ -587,7 +597,7 @@ static void test_quiet_sweep(void **state)
     struct request wanted = request(NULL);
 
     (void)state;
-    die(NULL, 500);
+    die(NULL);
     assert_int_equal(vendor_count(), 1);
     struct sandlot_session *session = must_open(&wanted);
 
@@ -655,7 +665,7 @@ static void test_execute_rules(void **state)
     assert_int_equal(error.code, SANDLOT_CODE_USAGE);
     sandlot_error_clear(&error);
     execution.command = "echo before; exec sleep 30";
-    execution.timeout_ms = 300;
+    execution.timeout_ms = 3000;
     assert_int_equal(sandlot_execute(session, &execution, &result, &error), 0);
     assert_true(result.timed_out);
     assert_int_equal(result.exit_code, 124);
@@ -1296,7 +1306,7 @@ static void test_cancelled_from_the_start(void **state)
     assert_int_equal(journal_count("create "), 1);
     assert_int_equal(vendor_count(), 1);
     sandlot_session_close(session, NULL);
-    die(NULL, 500);
+    die(NULL);
     assert_int_equal(sandlot_collect_garbage(sandlot, NULL, NULL, cancellation, NULL), -1); /* something is left */
     assert_int_equal(vendor_count(), 1);
     sandlot_cancellation_free(cancellation);
@@ -1412,7 +1422,7 @@ static void test_garbage_spares_what_is_left_meanwhile(void **state)
 
     (void)state;
     collected = 0;
-    die(NULL, 500);
+    die(NULL);
     assert_int_equal(pipe(told), 0);
     int lock = ledger_lock("gc", sandlot_now_ms() + 60000, -1, NULL); /* keeps the other's quiet sweep away */
 
