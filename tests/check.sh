@@ -50,13 +50,13 @@ vendors() {
         fi
 }
 black_box() { # of the build $1
-    local source
-    printf '%s\n' tests/operations/*_test.sh tests/local/*_test.sh tests/vfs/*_test.sh
+    local source long=(tests/cli/plugin_check*_test.sh)
+    printf '%s\n' "${long[@]}" tests/operations/*_test.sh tests/local/*_test.sh tests/vfs/*_test.sh
     for source in tests/local/*_test.c; do
         source=${source##*/}
         echo "$1/tests/local/${source%.c}"
     done
-    printf '%s\n' tests/mcp/*_test.sh tests/cli/*_test.sh
+    printf '%s\n' tests/mcp/*_test.sh tests/cli/*_test.sh | grep -vxF "$(printf '%s\n' "${long[@]}")"
 }
 projects() {
     when 'include/|sdk/|config/|core/cli/plugin' tests/plugin_project_test.sh
@@ -141,7 +141,7 @@ least=$((2 * $(nproc)))
 most_alone=0
 [ -z "${CI:-}" ] || most_alone=8
 stage "tests: wall time, processor time, program (as root; \"user\" as an ordinary user; \"sanitize\" with sanitizers)"
-tests/run.sh -j "$least" -J 16 -a "$most_alone" -r "$results" "${passes[@]}"
+tests/run.sh -j "$least" -J 24 -a "$most_alone" -r "$results" "${passes[@]}"
 [ -z "$clone" ] || cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 
 if $all; then

@@ -161,7 +161,7 @@ exec {never}<> <(:) # nothing comes from it: to wait for a moment without a proc
 number=0
 processors=$(nproc)
 processor_times
-total_before=$total idle_before=$idle
+total_before=$total idle_before=$idle total_first=$total idle_first=$idle
 while [ $# -gt 0 ]; do
     OPTIND=1
     while getopts a:b:j:J:t:n:r:u:C:S: option; do
@@ -192,6 +192,9 @@ while [ $# -gt 0 ]; do
     done
 done
 wait
+processor_times
+[ -z "$results" ] || [ "$total" = "$total_first" ] ||
+    echo "processors: busy for $((100 - 100 * (idle - idle_first) / (total - total_first))) % of $SECONDS s"
 
 again=("$scratch"/*.again)
 if [ "${#again[@]}" -le "$most_alone" ]; then
