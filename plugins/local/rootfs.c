@@ -153,16 +153,14 @@ static enum sandlot_status read_messages(const struct sandlot_sink *sink, const 
 
 /* ---- what came of it ---- */
 
-static enum sandlot_status explain_failure(const struct unpacking *unpacking, enum sandlot_status status)
+/* The box ID is no concern of the user's, but why it ended is: most likely a limit. */
+static enum sandlot_status explain_failure(const struct client *client, const struct unpacking *unpacking,
+                                           const char *id, enum sandlot_status status)
 {
-    /* The box is no concern of the user's; that it ended by itself means that a limit ended it. */
-    if (status == SANDLOT_NOT_FOUND)
-        return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED,
-                            "%s: %.400s could not be unpacked: the box for it ended, most likely because the archive "
-                            "holds more than disk_mb allows; give it more with disk_mb",
-                            unpacking->parameter, unpacking->path);
-    return sandlot_fail(unpacking->outer, status, "%s: %.400s could not be unpacked: %s", unpacking->parameter,
-                        unpacking->path, unpacking->failure);
+    AUTO_FREE char *reason = status == SANDLOT_NOT_FOUND ? sandbox_why_ended(client->state_fd, id) : NULL;
+
+    return sandlot_fail(unpacking->outer, reason ? SANDLOT_EXHAUSTED : status, "%s: %.400s could not be unpacked: %s",
+                        unpacking->parameter, unpacking->path, reason ? reason : unpacking->failure);
 }
 
 static enum sandlot_status judge(const struct unpacking *unpacking, const struct sandlot_exit *result)
@@ -218,7 +216,7 @@ static enum sandlot_status run_tool(struct client *client, struct unpacking *unp
 
     status = execute_command(sandbox, &unpacking->call, &command, &output, &result);
     sandbox_free(sandbox);
-    return status == SANDLOT_OK ? judge(unpacking, &result) : explain_failure(unpacking, status);
+    return status == SANDLOT_OK ? judge(unpacking, &result) : explain_failure(client, unpacking, id, status);
 }
 
 /* Has the keeper end the box that hangs on CONNECTION and keep what it unpacked. */

@@ -12,7 +12,7 @@
 
 enum {
     RECORD_MAXIMUM = 64 * 1024,
-    END_LIMIT_MS = 300, /* until the keeper has written why a box ended */
+    END_LIMIT_MS = 2000, /* until the keeper has written why a box ended */
     END_PAUSE_MS = 5,
     ROOT_LIMIT_MS = 10000
 };
@@ -72,9 +72,9 @@ static char *read_text(int fd)
     return text;
 }
 
-static enum sandlot_status not_found(int state_fd, struct sandlot_call *call, const char *id)
+char *sandbox_why_ended(int state_fd, const char *id)
 {
-    AUTO_FREE char *reason = NULL;
+    char *reason = NULL;
 
     for (int waited = 0; !reason && waited <= END_LIMIT_MS; waited += END_PAUSE_MS) {
         reason = read_text(open_below(state_fd, "ended", id, NULL, O_RDONLY));
@@ -82,6 +82,13 @@ static enum sandlot_status not_found(int state_fd, struct sandlot_call *call, co
             break;
         poll(NULL, 0, END_PAUSE_MS);
     }
+    return reason;
+}
+
+static enum sandlot_status not_found(int state_fd, struct sandlot_call *call, const char *id)
+{
+    AUTO_FREE char *reason = sandbox_why_ended(state_fd, id);
+
     if (reason)
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "sandbox %s was not found: %s; create another one", id, reason);
     if (sandbox_id_valid(id) && sandbox_exists(state_fd, id))

@@ -32,6 +32,9 @@ int sandbox_connect(struct sandbox *sandbox, struct sandlot_call *call, enum san
 /* Gives back a connection on which nothing is under way. */
 void sandbox_give_back(struct sandbox *sandbox, int connection);
 
+/* Why the box ID ended, to be freed; NULL if nobody has written that. */
+char *sandbox_why_ended(int state_fd, const char *id);
+
 /* Tells the host that the box has ended, and why. */
 enum sandlot_status sandbox_ended(const struct sandbox *sandbox, struct sandlot_call *call);
 

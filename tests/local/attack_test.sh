@@ -307,7 +307,7 @@ bounded() {
 # What no process has for itself, and no folder shows.
 test_hidden() {
     local id kind
-    for kind in memfds shared system-v messages sockets datagrams; do
+    for kind in memfds shared system-v messages sockets datagrams pieces answers mappings ends; do
         id=$(create "workspace=$seed" memory_mb=64) || { not_ok "hidden: a box is made"; return; }
         check "hidden: memory in $kind is bounded" bounded 128 "$(output "$id" "./attack load $kind 600")"
         check "hidden: after $kind there is an answer" answered "$(in_box "$id" -- true)"
@@ -323,9 +323,11 @@ test_hidden() {
         ulimit -n 200
         id=$(create "workspace=$seed" disk_mb=50) || echo "touched 400; held on without a box"
         output "$id" "./attack load deep /tmp 220 400"
+        in_box "$id" -- true
         delete "$id"
     ) >"$top/deep" 2>&1
     check "hidden: disk space in folders that are too deep for the keeper's descriptors" bounded 64 "$(cat "$top/deep")"
+    check "hidden: and it is said that they are too deep" grep -q "too deep to be counted" "$top/deep"
 }
 
 # What the kernel counts for a user or for the machine, and not for a box.

@@ -402,8 +402,7 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
     if (die_with_keeper(birth, SIGKILL, reason) < 0)
         return -1;
     share_inotify();
-    if (request->memory_events_fd <= 0)
-        send_gauges(request);
+    send_gauges(request);
     if (birth->root_caller && view_folders_find_planted(request, &folders, reason) < 0)
         return -1;
     /* Now that the limits are in place this hides the names of groups. No wall: where it is missing nothing is lost. */

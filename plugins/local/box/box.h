@@ -96,8 +96,8 @@ enum { BOX_PROXY_PORT = 3128 };
 
 /*
  * What shows the memory of the box's namespaces: the lists of its System V objects, and a socket for sock_diag(7).
- * Where no control group counts that memory init opens them before its first command, and sends them through keeper_fd,
- * all in one MESSAGE_GAUGES. What this kernel lacks is /dev/null.
+ * Init opens them before its first command, and sends them through keeper_fd, all in one MESSAGE_GAUGES.
+ * What this kernel lacks is /dev/null.
  */
 enum box_gauge { BOX_GAUGE_SEGMENTS, BOX_GAUGE_MESSAGES, BOX_GAUGE_SEMAPHORES, BOX_GAUGE_SOCKETS, BOX_GAUGES };
 

@@ -54,7 +54,7 @@ const char *const view_devices[] = {"null", "zero", "full", "random", "urandom",
 
 const char *const view_packages[] = {"/var/lib/dpkg", "/var/lib/rpm", NULL};
 
-static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", NULL};
+static const char *const proc_read_only[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", "pressure", NULL};
 static const char *const proc_masked[] = {"kcore",       "keys", "key-users", "timer_list", "kallsyms",
                                           "sched_debug", "scsi", "acpi",      NULL};
 

@@ -12,6 +12,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -113,6 +114,8 @@ static void deny_named(scmp_filter_ctx context, int *result)
     /* Its requests come off one count for the whole machine, fs.aio-max-nr. Databases that ask for it do without where
      * it is not there. */
     deny(context, result, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_setup), 0, NULL);
+    /* One byte of a huge page keeps all of it in a pipe, where nothing counts it. Programs copy instead. */
+    deny(context, result, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(vmsplice), 0, NULL);
     /* The C library falls back from clone3, whose flags a filter cannot see, to clone, whose flags it can. */
     deny(context, result, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0, NULL);
     /* What a later kernel brings is not there for a box until somebody has looked at it. */
@@ -150,12 +153,15 @@ static void deny_by_argument(scmp_filter_ctx context, int *result)
 }
 
 /* Of the socket families UNIX, INET, INET6 and NETLINK (ROUTE only) are left; each of them is the network namespace's
- * own. */
+ * own. Of the protocols TCP and UDP, for the guard sees the queues of no other (keeper/gauges.c): programs that would
+ * like MPTCP do with TCP. */
 static void deny_socket_families(scmp_filter_ctx context, int *result)
 {
     const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
     const struct scmp_arg_cmp beyond = SCMP_A0_64(SCMP_CMP_GT, AF_NETLINK, 0);
     const struct scmp_arg_cmp netlink[] = {SCMP_A0_64(SCMP_CMP_EQ, AF_NETLINK, 0), SCMP_A2_64(SCMP_CMP_NE, 0, 0)};
+    const struct scmp_arg_cmp others[] = {SCMP_A0_64(SCMP_CMP_NE, AF_NETLINK, 0),
+                                          SCMP_A2_64(SCMP_CMP_GT, IPPROTO_UDP, 0)};
 
     for (unsigned family = 0; family < AF_NETLINK; family++) {
         const struct scmp_arg_cmp same = SCMP_A0_64(SCMP_CMP_EQ, family, 0);
@@ -165,6 +171,7 @@ static void deny_socket_families(scmp_filter_ctx context, int *result)
     }
     deny(context, result, refuse, SCMP_SYS(socket), 1, &beyond);
     deny(context, result, refuse, SCMP_SYS(socket), 2, netlink);
+    deny(context, result, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2, others);
 }
 
 /*

@@ -454,7 +454,7 @@ static int write_record(const struct building *building)
     return state_write(building->folder.fd, "record", text);
 }
 
-/* What init has sent before it stood: the gauges if they are wanted, and of a box with a network the listener. */
+/* What init has sent before it stood: the gauges, and of a box with a network the listener. */
 static void receive_descriptors(struct box *box, int gauges[BOX_GAUGES], int *listener_fd)
 {
     struct received message;
@@ -478,15 +478,15 @@ static struct guarded *watch(const struct building *building, const int gauges[B
 {
     const struct box *box = building->box;
     const struct settings *settings = building->settings;
-    const bool watch_memory = building->keeper->cgroups.fds[CGROUP_MEMORY] < 0;
+    const bool charged = building->keeper->cgroups.fds[CGROUP_MEMORY] >= 0;
     struct guarded_volume volumes[VOLUMES_MOST];
     size_t count = 0;
 
     for (size_t i = 0; i < box->volume_count; i++)
         if (box->volumes[i].writes)
             volumes[count++] = (struct guarded_volume){box->volumes[i].name, box->volumes[i].limit_mb << 20};
-    return guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20,
-                     watch_memory ? (uint64_t)settings->memory_mb << 20 : 0, gauges, volumes, count);
+    return guard_add(box->id, box->process.pid, (uint64_t)settings->disk_mb << 20, (uint64_t)settings->memory_mb << 20,
+                     charged, gauges, volumes, count);
 }
 
 /* The box stands: makes it known to the rest of the keeper. */
@@ -826,6 +826,10 @@ void boxes_heed_guard(struct keeper *keeper)
             break;
         case GUARD_FAR_OVER:
             boxes_end(box, "it went far beyond its disk limit; give it more with disk_mb");
+            break;
+        case GUARD_TOO_DEEP:
+            boxes_end(box, "it has folders too deep to be counted for its disk limit; use fewer than 1,000 levels, and "
+                           "give Sandlot more open files (ulimit -n) if it may have few");
             break;
         case GUARD_FAR_OVER_MEMORY:
             boxes_end(box, "its System V objects alone exceeded its memory limit; give it more with memory_mb");

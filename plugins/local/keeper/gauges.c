@@ -2,8 +2,12 @@
 
 #include "proc.h"
 
+#include <sandlot/sdk/cleanup.h>
+
+#include <limits.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/netlink_diag.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
@@ -16,7 +20,9 @@
 enum {
     MESSAGE_OVERHEAD = 64, /* bytes of the kernel's for each */
     SEMAPHORE_BYTES = 64,
-    DATAGRAMS = 11, /* that one socket takes unread, net.unix.max_dgram_qlen and the one that is let through */
+    DATAGRAMS = 11,    /* that one socket takes unread, net.unix.max_dgram_qlen and the one that is let through */
+    PIECE_BYTES = 768, /* that a stream keeps for each piece that was sent, be it one byte */
+    BOTH_WAYS = 3,     /* what a socket is shut to whose other end is closed, in both directions */
     ANSWER_BYTES = 32 * 1024
 };
 
@@ -83,18 +89,56 @@ static const void *attribute(const struct nlattr *first, long length, int type, 
     return NULL;
 }
 
-/* What waits to be read from a socket, and what it has sent that nobody has read. Of what lies in a datagram socket
- * the kernel tells the first only. */
+/* What one socket can have sent unread: the kernel's limit, as a socket tells that asks for all. */
+static uint64_t most_sent(void)
+{
+    static int most;
+    const int all = INT_MAX;
+    socklen_t size = sizeof(most);
+
+    if (most)
+        return (uint64_t)most;
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &all, sizeof(all)) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &most, &size) < 0)
+        return UINT32_MAX;
+    return (uint64_t)most;
+}
+
+/* What waits to be read from a socket. Of what lies in a datagram socket the kernel tells the first only; of a stream
+ * the bytes alone, so that where no sender says any more what they take, it is as much as they can. */
+static uint64_t waiting_bytes(const struct unix_diag_msg *message, uint64_t queued, bool sender_is_closed)
+{
+    if (message->udiag_type == SOCK_DGRAM)
+        return queued * DATAGRAMS;
+    if (!sender_is_closed)
+        return queued;
+    return queued < most_sent() / PIECE_BYTES ? queued * PIECE_BYTES : most_sent();
+}
+
+/* That, and what the socket has sent that nobody has read. */
 static uint64_t local_bytes(const struct nlmsghdr *header)
 {
     const struct unix_diag_msg *message = NLMSG_DATA(header);
-    const struct unix_diag_rqlen *queues =
-        attribute((const struct nlattr *)(const void *)(message + 1), (long)NLMSG_PAYLOAD(header, sizeof(*message)),
-                  UNIX_DIAG_RQLEN, sizeof(*queues));
+    const struct nlattr *first = (const struct nlattr *)(const void *)(message + 1);
+    const long length = (long)NLMSG_PAYLOAD(header, sizeof(*message));
+    const struct unix_diag_rqlen *queues = attribute(first, length, UNIX_DIAG_RQLEN, sizeof(*queues));
+    const uint8_t *shut = attribute(first, length, UNIX_DIAG_SHUTDOWN, sizeof(*shut));
 
     if (!queues || message->udiag_state == TCP_LISTEN)
         return 0;
-    return (uint64_t)queues->udiag_rqueue * (message->udiag_type == SOCK_DGRAM ? DATAGRAMS : 1) + queues->udiag_wqueue;
+    return waiting_bytes(message, queues->udiag_rqueue, shut && *shut == BOTH_WAYS) + queues->udiag_wqueue;
+}
+
+static uint64_t netlink_bytes(const struct nlmsghdr *header)
+{
+    const struct netlink_diag_msg *message = NLMSG_DATA(header);
+    const uint32_t *memory =
+        attribute((const struct nlattr *)(const void *)(message + 1), (long)NLMSG_PAYLOAD(header, sizeof(*message)),
+                  NETLINK_DIAG_MEMINFO, (SK_MEMINFO_RMEM_ALLOC + 1) * sizeof(*memory));
+
+    return memory ? memory[SK_MEMINFO_RMEM_ALLOC] : 0;
 }
 
 static uint64_t network_bytes(const struct nlmsghdr *header)
@@ -135,6 +179,17 @@ static uint64_t ask(int fd, struct nlmsghdr *request, uint64_t (*count_answer)(c
     }
 }
 
+uint64_t gauges_netlink(const int gauges[BOX_GAUGES])
+{
+    struct {
+        struct nlmsghdr header;
+        struct netlink_diag_req request;
+    } netlink = {{.nlmsg_len = sizeof(netlink)},
+                 {.sdiag_family = AF_NETLINK, .sdiag_protocol = NDIAG_PROTO_ALL, .ndiag_show = NDIAG_SHOW_MEMINFO}};
+
+    return ask(gauges[BOX_GAUGE_SOCKETS], &netlink.header, netlink_bytes);
+}
+
 uint64_t gauges_sockets(const int gauges[BOX_GAUGES])
 {
     static const uint8_t families[] = {AF_INET, AF_INET6};
@@ -144,7 +199,7 @@ uint64_t gauges_sockets(const int gauges[BOX_GAUGES])
         struct unix_diag_req request;
     } local = {{.nlmsg_len = sizeof(local)},
                {.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_show = UDIAG_SHOW_RQLEN}};
-    uint64_t sum = ask(gauges[BOX_GAUGE_SOCKETS], &local.header, local_bytes);
+    uint64_t sum = ask(gauges[BOX_GAUGE_SOCKETS], &local.header, local_bytes) + gauges_netlink(gauges);
 
     for (size_t i = 0; i < 4; i++) {
         struct {

@@ -13,4 +13,7 @@ uint64_t gauges_system_v(const int gauges[BOX_GAUGES]);
 /* Bytes in the queues of sockets, which go with the last process that has the socket. */
 uint64_t gauges_sockets(const int gauges[BOX_GAUGES]);
 
+/* Of these, what waits in sockets of netlink. */
+uint64_t gauges_netlink(const int gauges[BOX_GAUGES]);
+
 #endif

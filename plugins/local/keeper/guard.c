@@ -24,7 +24,8 @@ enum {
     QUIET_LOOK_MS = 60000, /* and so often while it does not */
     COST_FACTOR = 20,      /* a walk is followed by a pause of so many times its own length */
     GUARD_STACK =
-        8 * 1024 * 1024,    /* a folder within a folder, DEEPEST_MEASURED times; only what is used takes memory */
+        8 * 1024 * 1024, /* a folder within a folder, DEEPEST_MEASURED times; only what is used takes memory */
+    CHARGED_LOOK_MS = 1000,
     BYTES_PER_ENTRY = 4096, /* a box may have one file or folder per so many bytes of its disk limit */
     FEWEST_ENTRIES = 100000
 };
@@ -50,6 +51,7 @@ struct guarded {
     struct guarded *next;
     pid_t pid;
     uint64_t memory_bytes;
+    bool charged;           /* to a control group */
     int gauges[BOX_GAUGES]; /* among the descriptors of the other threads; -1: none */
     int64_t next_memory_ms;
     enum guard_verdict verdict;
@@ -156,6 +158,8 @@ static enum guard_verdict judge(struct watched *watched, const struct usage *use
         raise_to(&watched->allowed, used);
     if (used->bytes <= watched->allowed.bytes && used->entries <= watched->allowed.entries)
         return GUARD_FINE;
+    if (used->entries == WALK_TOO_DEEP && !watched->is_volume)
+        return GUARD_TOO_DEEP;
     if (used->bytes > watched->limit.bytes + watched->limit.bytes / 4 + FAR_OVER_BYTES ||
         used->entries > watched->limit.entries + watched->limit.entries / 4)
         return watched->is_volume ? GUARD_FAR_OVER_VOLUME : GUARD_FAR_OVER;
@@ -215,6 +219,22 @@ static void take_gauges(const struct guarded *guarded, int gauges[BOX_GAUGES])
         gauges[i] = (int)syscall(SYS_pidfd_getfd, guard.self, guarded->gauges[i], 0);
 }
 
+/* The answers of the kernel that nobody takes: no control group is charged with them. */
+static enum guard_verdict look_at_uncharged(struct guarded *guarded)
+{
+    int gauges[BOX_GAUGES];
+
+    if (now_ms() < guarded->next_memory_ms)
+        return GUARD_FINE;
+    take_gauges(guarded, gauges);
+    const uint64_t total = gauges_netlink(gauges);
+
+    for (size_t i = 0; i < BOX_GAUGES; i++)
+        cleanup_close(&gauges[i]);
+    guarded->next_memory_ms = now_ms() + CHARGED_LOOK_MS;
+    return total > guarded->memory_bytes ? GUARD_OVER_MEMORY : GUARD_FINE;
+}
+
 static enum guard_verdict look_at_memory(struct guarded *guarded)
 {
     const int64_t start = now_ms();
@@ -254,7 +274,7 @@ static enum guard_verdict look(struct guarded *guarded, const struct usage *now_
 
     if (disk != GUARD_FINE || guarded->memory_bytes == 0)
         return disk;
-    return look_at_memory(guarded);
+    return guarded->charged ? look_at_uncharged(guarded) : look_at_memory(guarded);
 }
 
 static void forget(struct guarded *guarded, const struct usage *now_free)
@@ -367,7 +387,7 @@ static void begin(struct watched *watched, uint64_t limit_bytes, bool is_volume)
     watched->is_volume = is_volume;
 }
 
-struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes,
+struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes, bool charged,
                           const int gauges[BOX_GAUGES], const struct guarded_volume *volumes, size_t volume_count)
 {
     struct guarded *guarded = calloc(1, sizeof(*guarded) + (1 + volume_count) * sizeof(*guarded->watched));
@@ -388,6 +408,7 @@ struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64
         begin(watched, volumes[i].limit_bytes, true);
     }
     guarded->memory_bytes = memory_bytes;
+    guarded->charged = charged;
     memcpy(guarded->gauges, gauges, sizeof(guarded->gauges));
     pthread_mutex_lock(&guard.lock);
     free_removed();

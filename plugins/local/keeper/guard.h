@@ -16,6 +16,7 @@ enum guard_verdict {
     GUARD_OVER_MEMORY,     /* its commands are to be killed */
     GUARD_OVER_DISK,       /* the same */
     GUARD_FAR_OVER,        /* it goes on growing: the box is to be ended */
+    GUARD_TOO_DEEP,        /* what it has cannot be counted: the same */
     GUARD_FAR_OVER_MEMORY, /* the end of its commands would not free what it has: the same */
     GUARD_OVER_VOLUME,     /* a volume that it writes to holds too much: its commands are to be killed */
     GUARD_FAR_OVER_VOLUME  /* it goes on growing: the box is to be ended */
@@ -33,9 +34,10 @@ struct guarded;
  * verdict. 0 or -1. */
 int guard_start(int boxes_fd, int wake_fd);
 
-/* Begins to watch box ID whose init is PID, and the VOLUMES that it writes to. MEMORY_BYTES 0: not to be watched. Takes
- * over GAUGES, -1 where there is none. NULL: out of memory. */
-struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes,
+/* Begins to watch box ID whose init is PID, and the VOLUMES that it writes to. MEMORY_BYTES 0: not to be watched.
+ * CHARGED: a control group holds that, but for what the kernel charges to none. Takes over GAUGES, -1 where there is
+ * none. NULL: out of memory. */
+struct guarded *guard_add(const char *id, pid_t pid, uint64_t disk_bytes, uint64_t memory_bytes, bool charged,
                           const int gauges[BOX_GAUGES], const struct guarded_volume *volumes, size_t volume_count);
 
 /* Ends that. NULL is fine. */

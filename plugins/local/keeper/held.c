@@ -12,7 +12,14 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-enum { PLACES = 4096, MOST_SEEN = PLACES / 2 };
+enum {
+    PLACES = 4096,
+    MOST_SEEN = PLACES / 2,
+    /* What the kernel keeps for each, about. */
+    MAPPING_BYTES = 384,
+    QUEUE_BYTES = 4096, /* a socket, or one end of a pipe */
+    DESCRIPTOR_BYTES = 512
+};
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
@@ -61,10 +68,13 @@ static void count(const struct holding *holding, dev_t device, uint64_t inode, u
     *file = (struct seen){inode, bytes, memory, exact};
 }
 
+/* What a descriptor keeps. One that several processes have counts for each: that is little, and spares a table. */
 static void count_file(const struct holding *holding, const struct stat *status)
 {
     if (S_ISREG(status->st_mode) && status->st_nlink == 0 && status->st_dev != holding->box_memory)
         count(holding, status->st_dev, status->st_ino, (uint64_t)status->st_blocks * 512, true);
+    holding->held->memory_bytes +=
+        S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode) ? QUEUE_BYTES : DESCRIPTOR_BYTES;
 }
 
 /* ---- descriptors ---- */
@@ -174,6 +184,7 @@ static void count_maps(const struct holding *holding, pid_t pid)
     for (const char *line; fd >= 0 && (line = lines_next(&lines));) {
         const size_t length = strlen(line);
 
+        holding->held->memory_bytes += MAPPING_BYTES;
         if (length >= sizeof(removed) && strcmp(line + length - sizeof(removed) + 1, removed) == 0)
             count_mapping(holding, pid, line);
     }

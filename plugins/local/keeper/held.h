@@ -1,7 +1,7 @@
 /*
  * What the processes of a box hold that no folder shows: removed files that are still open or mapped, memory files,
- * and memory that several processes share. Nothing here allocates memory, for the reason that walk.h gives, and one
- * thread at a time may use it.
+ * memory that several processes share, and about what the kernel keeps for descriptors and mappings. Nothing here
+ * allocates memory, for the reason that walk.h gives, and one thread at a time may use it.
  *
  * What a descriptor holds is counted exactly. Of what is only mapped root learns the size; for everybody else it is as
  * much as is mapped. Descriptors that nobody has received yet are not seen.

@@ -83,7 +83,7 @@ static void measure(int folder_fd, const char *name, const struct usage *limit, 
     AUTO_CLOSE int fd = open_folder(folder_fd, name, true);
 
     if (left == 0 || (fd < 0 && errno == EMFILE)) {
-        usage->entries += limit->entries;
+        usage->entries = WALK_TOO_DEEP;
         return;
     }
     if (fd < 0)

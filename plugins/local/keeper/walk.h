@@ -15,8 +15,10 @@ struct usage {
     uint64_t entries;
 };
 
-/* Adds up what lies in the folder NAME of FOLDER_FD; stops beyond LIMIT. Trees deeper than any tool makes, or than
- * this process may have descriptors, count as all of LIMIT. */
+/* The entries of a tree deeper than any tool makes, or than this process may have descriptors: it is not counted. */
+#define WALK_TOO_DEEP UINT64_MAX
+
+/* Adds up what lies in the folder NAME of FOLDER_FD; stops beyond LIMIT. */
 void walk_measure(int folder_fd, const char *name, const struct usage *limit, struct usage *usage);
 
 /* Is NAME of FOLDER_FD an empty folder that can be read? */

@@ -161,6 +161,7 @@ const struct attack call_attacks[] = {
     CALL("io_uring_enter", CALL_IO_URING_ENTER, BAD_FD, 0, 0, 0, 0, 0),
     CALL("io_uring_register", CALL_IO_URING_REGISTER, BAD_FD, 0, 0, 0),
     CALL("io_setup", SYS_io_setup, 1, BAD_POINTER),
+    CALL("vmsplice", SYS_vmsplice, BAD_FD, 0, 0, 0),
     CALL("keyctl", SYS_keyctl, 0, -3, 0),
     CALL("add_key", SYS_add_key, BAD_POINTER, BAD_POINTER, 0, 0, -3),
     CALL("request_key", SYS_request_key, BAD_POINTER, BAD_POINTER, 0, 0),

@@ -92,6 +92,7 @@ static enum verdict proc_writes(const struct attack *attack)
                                         "/proc/mtrr",
                                         "/proc/acpi/wakeup",
                                         "/proc/scsi/scsi",
+                                        "/proc/pressure/memory",
                                         "/proc/self/root/proc/sys/kernel/core_pattern",
                                         "/proc/1/root/proc/sys/kernel/core_pattern",
                                         "/proc/self/task/../../sys/kernel/core_pattern",

@@ -11,6 +11,10 @@
  *   attack load messages MIB         the same in System V message queues
  *   attack load sockets MIB          the same in the queues of sockets that nobody reads from
  *   attack load datagrams MIB        the same, and the senders are closed
+ *   attack load pieces MIB           the same in streams of single bytes
+ *   attack load answers MIB          the same in answers of the kernel that nobody takes
+ *   attack load mappings MIB         the same in the kernel's tables of what is mapped
+ *   attack load ends MIB             the same in sockets that are never used
  *   attack load removed FOLDER MIB   writes so much into files of 8 MiB that it has removed but keeps open
  *   attack load mapped FOLDER MIB    the same, and keeps them mapped instead
  *   attack load undumpable KIND ...  another load in a process that nobody of its user may look into
@@ -36,6 +40,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -60,7 +66,9 @@ enum {
     LONG_SECONDS = 600,
     HOLD_SECONDS = 30, /* several looks of the guard, on a busy machine too */
     MEETING_PORT = 18273,
-    MESSAGE_DESCRIPTORS = 250
+    MESSAGE_DESCRIPTORS = 250,
+    PIECE_BYTES = 768, /* of the kernel's for each piece of a stream */
+    MAPPINGS = 60000
 };
 
 static char block[MEBIBYTE];
@@ -236,6 +244,101 @@ static int load_datagrams(int count, char **arguments)
         close(pair[0]);
     }
     return touched(sum / MEBIBYTE);
+}
+
+static int load_pieces(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10) * MEBIBYTE;
+    long sum = 0;
+
+    (void)count;
+    for (int pair[2]; sum < size && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;) {
+        sum += stuff(pair[0], 1) * PIECE_BYTES;
+        close(pair[0]);
+    }
+    return touched(sum / MEBIBYTE);
+}
+
+/* As many answers as a socket takes. The bytes, about. */
+static long ask_without_end(void)
+{
+    const struct {
+        struct nlmsghdr header;
+        struct ifinfomsg loopback;
+    } question = {{.nlmsg_len = sizeof(question), .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+                  {.ifi_index = 1}};
+    const int much = 64 * MEBIBYTE;
+    const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    long sum = 0;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &much, sizeof(much));
+    for (int i = 0; i < 100 && send(fd, &question, sizeof(question), MSG_DONTWAIT) > 0; i++)
+        sum += 4096;
+    return sum;
+}
+
+static int load_answers(int count, char **arguments)
+{
+    const long size = strtol(arguments[1], NULL, 10) * MEBIBYTE;
+    long sum = 0;
+    long got = 1;
+
+    (void)count;
+    for (; sum < size && got > 0; sum += got)
+        got = ask_without_end();
+    return touched(sum / MEBIBYTE);
+}
+
+/* Has FILL in children, each of which takes MIB, until it is SIZE. Who loses one is not as large as it says. */
+static int in_children(void (*fill_child)(void), long each, long size)
+{
+    long sum = 0;
+    int ready[2];
+    char byte;
+
+    if (pipe(ready) < 0)
+        return 1;
+    for (; sum < size; sum += each) {
+        const pid_t pid = fork();
+
+        if (pid == 0) {
+            fill_child();
+            if (write(ready[1], "x", 1) == 1)
+                sleep(LONG_SECONDS);
+            _exit(1);
+        }
+        if (pid < 0 || read(ready[0], &byte, 1) != 1 || waitpid(-1, NULL, WNOHANG) != 0)
+            break;
+    }
+    touched(sum);
+    return 0;
+}
+
+static void fill_mappings(void)
+{
+    const long page = 4096;
+    char *pages = mmap(NULL, MAPPINGS * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    for (long i = 0; i < MAPPINGS && pages != MAP_FAILED; i += 2)
+        mprotect(pages + i * page, (size_t)page, PROT_NONE);
+}
+
+static int load_mappings(int count, char **arguments)
+{
+    (void)count;
+    return in_children(fill_mappings, 16, strtol(arguments[1], NULL, 10));
+}
+
+static void fill_ends(void)
+{
+    while (socket(AF_UNIX, SOCK_STREAM, 0) >= 0)
+        continue;
+}
+
+static int load_ends(int count, char **arguments)
+{
+    (void)count;
+    return in_children(fill_ends, 8, strtol(arguments[1], NULL, 10));
 }
 
 /* Files that have no name any more. */
@@ -552,6 +655,8 @@ static const struct kind {
     {"memfds", load_memfds, 1},       {"shared", load_shared, 1},
     {"system-v", load_system_v, 1},   {"messages", load_messages, 1},
     {"sockets", load_sockets, 1},     {"datagrams", load_datagrams, 1},
+    {"pieces", load_pieces, 1},       {"answers", load_answers, 1},
+    {"mappings", load_mappings, 1},   {"ends", load_ends, 1},
     {"removed", load_removed, 2},     {"mapped", load_mapped, 2},
     {"deep", load_deep, 3},           {"file", load_file, 2},
     {"files", load_files, 2},         {"descriptors", load_descriptors, 0},

@@ -275,6 +275,21 @@ static enum verdict netlinks(const struct attack *attack)
     return HELD;
 }
 
+/* Protocols whose queues the guard of a box does not see. */
+static enum verdict protocols(const struct attack *attack)
+{
+    static const int denied[] = {33 /* DCCP */, 132 /* SCTP */, 136 /* UDP-Lite */, 256 /* SMC */, 262 /* MPTCP */};
+    static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
+
+    (void)attack;
+    for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++)
+        for (size_t type = 0; type < sizeof(types) / sizeof(types[0]); type++)
+            if (syscall(SYS_socket, AF_INET, types[type], 0x700000000L | denied[i]) >= 0 ||
+                socket(AF_INET6, types[type], denied[i]) >= 0)
+                return through("made a socket of protocol %d", denied[i]);
+    return HELD;
+}
+
 /* The kernel takes the family from the low 32 bits: a filter that compares 64 would miss these. */
 static enum verdict wide_families(const struct attack *attack)
 {
@@ -318,6 +333,7 @@ const struct attack network_attacks[] = {
     {.name = "network-interfaces", .run = interfaces, .flags = NEEDS_NAMESPACES},
     {.name = "network-families", .run = families},
     {.name = "network-netlinks", .run = netlinks},
+    {.name = "network-protocols", .run = protocols},
     {.name = "network-wide-families", .run = wide_families},
     {.name = "network-proxy-variables", .run = proxy_variables},
     {0},
