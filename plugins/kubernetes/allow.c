@@ -1,8 +1,10 @@
 /*
  * Policies add up, so beside sandlot-deny-all each pod with a list has one more, under its own name and for its own
  * label, which opens that list. The pod is the owner: the cluster deletes the policy with it, whoever deletes the pod,
- * so no right to delete is needed. It is shared with nobody, so that no end of one sandbox takes what another needs,
- * and it is never changed. Having the pod's uid it can only come after the pod, which is closed until then.
+ * so no right to delete is needed. It is shared with nobody, so that no end of one sandbox takes what another needs.
+ * Having the pod's uid it can only come after the pod, which is closed until then. A living pod gets another list by
+ * another policy in its place, and one that was open its first: whoever is selected by any policy has what they open,
+ * and nothing else.
  */
 #include "allow.h"
 
@@ -112,6 +114,7 @@ static void add_entry(struct json_builder *body, const struct sandlot_network_en
     json_set_value(body, "spec.egress[]", rule.root);
 }
 
+/* What comes in is closed with what goes out, as sandlot-deny-all has it; a pod that is open has neither. */
 static void describe(struct json_builder *body, const struct sandlot_network *network, struct json_object *pod)
 {
     const char *name = api_text(pod, "metadata.name");
@@ -127,6 +130,10 @@ static void describe(struct json_builder *body, const struct sandlot_network *ne
     json_set_member(body, "spec.podSelector.matchLabels", POD_RUN_KEY,
                     api_text(pod, "metadata.labels.\"" POD_RUN_KEY "\""));
     json_set_string(body, "spec.policyTypes[]", "Egress");
+    if (network->mode == SANDLOT_NETWORK_OPEN)
+        json_set_value(body, "spec.egress[]", json_object_new_object());
+    else
+        json_set_string(body, "spec.policyTypes[]", "Ingress");
     for (size_t i = 0; i < network->entry_count; i++)
         add_entry(body, &network->entries[i]);
 }
@@ -165,4 +172,89 @@ enum sandlot_status allow_make(struct sandlot_call *call, struct kubernetes *kub
     enum sandlot_status status = api_send(call, kubernetes, &post, &response, NULL);
 
     return status == SANDLOT_OK && response.status == 409 ? compare(call, kubernetes, pod, wanted) : status;
+}
+
+/* ---- a living pod ------------------------------------------------------------------------------------------------ */
+
+static enum sandlot_status check_pod(struct sandlot_call *call, const char *name, struct json_object *pod)
+{
+    bool shares = false;
+
+    if (!api_text(pod, "metadata.uid") || !api_text(pod, "metadata.labels.\"" POD_RUN_KEY "\""))
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "the pod %.63s was not made by Sandlot, which changes no policy of such pods; make a "
+                            "sandbox of its own",
+                            name);
+    json_find_boolean(pod, "spec.hostNetwork", &shares, NULL);
+    return shares ? sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                                 "the pod %.63s has the network of its node (hostNetwork), for which no NetworkPolicy "
+                                 "holds; make a sandbox without it",
+                                 name)
+                  : SANDLOT_OK;
+}
+
+static bool has_rule(struct json_object *rules, struct json_object *rule)
+{
+    for (size_t i = 0; rules && i < json_object_array_length(rules); i++)
+        if (json_object_equal(json_object_array_get_idx(rules, i), rule))
+            return true;
+    return false;
+}
+
+/* Is something that POD could reach, by its POLICY (NULL: it has none), not on the list any more? */
+static bool narrows(struct json_object *pod, struct json_object *policy, struct json_object *wanted)
+{
+    const char *word = api_text(pod, "metadata.labels.\"" POD_NETWORK_KEY "\"");
+    struct json_object *before = NULL;
+    struct json_object *after = NULL;
+
+    if (policy)
+        json_find_array(policy, "spec.egress", &before, NULL);
+    json_find_array(wanted, "spec.egress", &after, NULL);
+    bool fewer = !policy && word && strcmp(word, "open") == 0;
+
+    for (size_t i = 0; before && i < json_object_array_length(before); i++)
+        fewer = fewer || !has_rule(after, json_object_array_get_idx(before, i));
+    return fewer;
+}
+
+static enum sandlot_status replace(struct sandlot_call *call, struct kubernetes *kubernetes,
+                                   const struct sandlot_network *network, struct json_object *pod,
+                                   struct json_object *policy)
+{
+    struct json_builder body = {0};
+
+    describe(&body, network, pod);
+    const bool warn = network->mode != SANDLOT_NETWORK_OPEN && narrows(pod, policy, body.root);
+    struct api_request request = {
+        .method = policy ? "PUT" : "POST",
+        .target = api_path(kubernetes, POLICY_GROUP, POLICY_PLURAL, policy ? api_text(pod, "metadata.name") : NULL),
+        .body = &body};
+    enum sandlot_status status = api_send(call, kubernetes, &request, NULL, NULL);
+
+    if (status == SANDLOT_OK && warn)
+        call->host->log(call, SANDLOT_LOG_WARNING,
+                        "connections that the pod has open and that are not allowed any more end only if the "
+                        "cluster's network plugin ends them; delete the sandbox if they must");
+    return status;
+}
+
+enum sandlot_status allow_change(struct sandlot_call *call, struct kubernetes *kubernetes,
+                                 const struct sandlot_network *network, const char *name)
+{
+    static const int missing[] = {404, 0};
+    AUTO_DOCUMENT struct json_object *pod = NULL;
+    AUTO_DOCUMENT struct json_object *policy = NULL;
+    struct api_request look = {.method = "GET", .target = api_path(kubernetes, NULL, "pods", name)};
+    enum sandlot_status status = api_send(call, kubernetes, &look, NULL, &pod);
+
+    if (status == SANDLOT_OK)
+        status = check_pod(call, name, pod);
+    if (status != SANDLOT_OK)
+        return status;
+    struct api_request get = {
+        .method = "GET", .target = api_path(kubernetes, POLICY_GROUP, POLICY_PLURAL, name), .accepted = missing};
+
+    status = api_send(call, kubernetes, &get, NULL, &policy);
+    return status == SANDLOT_OK ? replace(call, kubernetes, network, pod, policy) : status;
 }

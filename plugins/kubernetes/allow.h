@@ -13,4 +13,8 @@ enum sandlot_status allow_check(struct sandlot_call *call, const struct sandlot_
 enum sandlot_status allow_make(struct sandlot_call *call, struct kubernetes *kubernetes,
                                const struct sandlot_network *network, struct json_object *pod);
 
+/* Gives the living pod NAME, which Sandlot made, what NETWORK says, and nothing else. */
+enum sandlot_status allow_change(struct sandlot_call *call, struct kubernetes *kubernetes,
+                                 const struct sandlot_network *network, const char *name);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "allow.h"
 #include "pod.h"
+#include "sandbox.h"
 
 #include <string.h>
 
@@ -80,17 +81,16 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
 
 /* ---- what is asked for one sandbox ------------------------------------------------------------------------------- */
 
-enum sandlot_status policy_check(struct sandlot_call *call, const struct parameters *parameters,
-                                 const struct sandlot_network *network)
+static enum sandlot_status refuse_claim(struct sandlot_call *call)
 {
-    enum sandlot_status status = network_exclude(call, network, "network", strcmp(parameters->network, "none") != 0);
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        "a sandbox of agent-sandbox has the network policy of its template; set it there, or use "
+                        "engine=pods");
+}
 
-    if (status != SANDLOT_OK || !network)
-        return status;
-    if (strcmp(parameters->engine, "agent-sandbox") == 0)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "a sandbox of agent-sandbox has the network policy of its template; set it there, or use "
-                            "engine=pods");
+static enum sandlot_status check_pods(struct sandlot_call *call, const struct parameters *parameters,
+                                      const struct sandlot_network *network)
+{
     if (network->credential_count > 0)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "nothing adds a credential to the requests of a pod; leave it out for kubernetes");
@@ -99,6 +99,28 @@ enum sandlot_status policy_check(struct sandlot_call *call, const struct paramet
                             "nothing tells whether this cluster enforces NetworkPolicies, without which a pod reaches "
                             "everything; say --param trust_network_policy=true if you know that it does");
     return allow_check(call, network);
+}
+
+enum sandlot_status policy_check(struct sandlot_call *call, const struct parameters *parameters,
+                                 const struct sandlot_network *network)
+{
+    enum sandlot_status status = network_exclude(call, network, "network", strcmp(parameters->network, "none") != 0);
+
+    if (status != SANDLOT_OK || !network)
+        return status;
+    return strcmp(parameters->engine, "agent-sandbox") == 0 ? refuse_claim(call)
+                                                            : check_pods(call, parameters, network);
+}
+
+enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
+                                  const struct sandlot_network *network)
+{
+    struct kubernetes *kubernetes = provider;
+    const struct sandbox *sandbox = handle;
+    enum sandlot_status status =
+        sandbox->claim ? refuse_claim(call) : check_pods(call, &kubernetes->access.parameters, network);
+
+    return status == SANDLOT_OK ? allow_change(call, kubernetes, network, sandbox->name) : status;
 }
 
 const char *policy_word(const struct parameters *parameters, const struct sandlot_network *network)

@@ -17,6 +17,10 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
 enum sandlot_status policy_check(struct sandlot_call *call, const struct parameters *parameters,
                                  const struct sandlot_network *network);
 
+/* For the table of the provider. */
+enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
+                                  const struct sandlot_network *network);
+
 /* The word of the parameter `network` for that, after policy_check: NETWORK, or what the parameters say. */
 const char *policy_word(const struct parameters *parameters, const struct sandlot_network *network);
 

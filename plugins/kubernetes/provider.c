@@ -6,6 +6,7 @@
 #include "command.h"
 #include "files.h"
 #include "lifecycle.h"
+#include "policy.h"
 #include "port.h"
 #include "sandbox.h"
 #include "terminal.h"
@@ -59,6 +60,7 @@ static const struct sandlot_provider kubernetes_provider = {
     .pause = lifecycle_pause,
     .resume = lifecycle_resume,
     .check = kubernetes_check,
+    .set_network = policy_change,
     .connect_port = port_connect,
 };
 
@@ -68,6 +70,7 @@ static const struct sandlot_provider kubernetes_provider = {
     M(working_dir, "/workspace")                                                  \
     M(capabilities, "list upload download pause terminal streaming check ports")  \
     M(capabilities, "network-off network-open network-ports network-cidrs")       \
+    M(capabilities, "network-live")                                               \
     M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
     M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")

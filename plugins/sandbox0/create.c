@@ -201,6 +201,8 @@ enum sandlot_status create_claim(struct sandlot_call *call, struct sandbox0 *san
         status = make_body(call, &sandbox0->parameters, request, claim.label, &claim.body);
     if (status == SANDLOT_OK)
         status = claim_until_known(&claim);
+    if (status == SANDLOT_OK && network_asked(request) && network_asked(request)->credential_count > 0)
+        status = policy_put(call, sandbox0, claim.id, network_asked(request));
     free(claim.body);
     *id = claim.id;
     *running = claim.running;

@@ -3,6 +3,7 @@
 #include "create.h"
 #include "label.h"
 #include "policy.h"
+#include "sources.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <string.h>
@@ -58,7 +59,10 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     static const int answers[] = {404, 409, 0};
     const struct rest_request order = {.method = "DELETE", .accepted = answers};
 
-    return order_when_idle(call, provider, order, SANDBOXES "/{}", id, NULL);
+    const struct sandbox0 *sandbox0 = provider;
+    enum sandlot_status status = order_when_idle(call, provider, order, SANDBOXES "/{}", id, NULL);
+
+    return status == SANDLOT_OK && sandbox0->parameters.team_credentials ? sources_remove(call, provider, id) : status;
 }
 
 /* ---- listing ---------------------------------------------------------------------------------------------------- */

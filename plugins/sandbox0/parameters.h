@@ -19,6 +19,8 @@
     P(boolean, auto_resume, "true", optional, "let a command wake the sandbox when it is paused")         \
     P(table, environment, "", optional, "variables that every command in the sandbox sees")               \
     P(table, network, "", optional, "what the sandbox may reach, as Sandbox0's `network`")                \
+    P(boolean, team_credentials, "false", optional,                                                       \
+      "keep the secrets of [[network.credentials]] at Sandbox0, for the team, while the sandbox lives")   \
     P(string, team_id, "", optional, "team to act for, which keys of the whole platform need")            \
     P(string, base_url, "", optional, "address of the API; default: SANDBOX0_BASE_URL, else https://api.sandbox0.ai")
 

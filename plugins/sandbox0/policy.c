@@ -1,5 +1,7 @@
 #include "policy.h"
 
+#include "sources.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +14,18 @@ static enum sandlot_status check(struct sandlot_call *call, const struct sandlot
                             SERVICE
                             " lets questions for names out of every sandbox, so its network is never off; allow "
                             "the hosts that it needs");
-    if (network && network->credential_count > 0)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            SERVICE
-                            " cannot be given the credential for %.300s here; leave it out, or make a source of "
-                            "credentials there and name it in the parameter network",
-                            network->credentials[0].host);
     return network_check(call, &limits, network);
+}
+
+static enum sandlot_status check_credentials(struct sandlot_call *call, const struct sandbox0 *sandbox0,
+                                             const struct sandlot_network *network)
+{
+    if (!network || network->credential_count == 0 || sandbox0->parameters.team_credentials)
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        SERVICE " keeps the credential for %.300s as a thing of the whole team while the sandbox "
+                                "lives; leave it out, or set team_credentials=true in the configuration",
+                        network->credentials[0].host);
 }
 
 enum sandlot_status policy_check(struct sandlot_call *call, const struct sandbox0 *sandbox0,
@@ -27,7 +34,9 @@ enum sandlot_status policy_check(struct sandlot_call *call, const struct sandbox
     enum sandlot_status status =
         network_exclude(call, network, "network", parameter_is_said(sandbox0->parameters.network));
 
-    return status == SANDLOT_OK ? check(call, network) : status;
+    if (status == SANDLOT_OK)
+        status = check(call, network);
+    return status == SANDLOT_OK ? check_credentials(call, sandbox0, network) : status;
 }
 
 /* ---- what is written --------------------------------------------------------------------------------------------- */
@@ -81,6 +90,14 @@ static int by_length(const void *one, const void *other)
     return (lengths[0] > lengths[1]) - (lengths[0] < lengths[1]);
 }
 
+/* The host of a credential is allowed by that alone, over TLS. */
+static void add_credential_host(struct json_builder *policy, const char *host)
+{
+    const struct sandlot_network_entry entry = {.kind = SANDLOT_NETWORK_HOST, .text = host, .port = 443};
+
+    add_rule(policy, &entry);
+}
+
 static void add_all(struct json_builder *policy, const struct sandlot_network *network)
 {
     const struct sandlot_network_entry **below = calloc(network->entry_count + 1, sizeof(const void *));
@@ -97,13 +114,70 @@ static void add_all(struct json_builder *policy, const struct sandlot_network *n
         else
             add_rule(policy, &network->entries[i]);
     }
+    for (size_t i = 0; i < network->credential_count; i++)
+        if (network_begins_host(network, i))
+            add_credential_host(policy, network->credentials[i].host);
     qsort(below, count, sizeof(const void *), by_length);
     for (size_t i = 0; i < count; i++)
         add_rules_below(policy, below[i]);
     free(below);
 }
 
-struct json_object *policy_document(const struct sandlot_network *network)
+/* Where the credentials of HOST are added, for which its TLS is opened. */
+static void add_credential_rule(struct json_builder *policy, const char *host)
+{
+    struct json_builder rule = {0};
+
+    json_set_string(&rule, "credentialRef", host);
+    json_set_string(&rule, "protocol", "https");
+    json_set_string(&rule, "tlsMode", "terminate-reoriginate");
+    json_set_string(&rule, "failurePolicy", "fail-closed");
+    json_set_string(&rule, "domains[]", host);
+    add_port(&rule, 443);
+    policy->failed |= rule.failed;
+    json_set_value(policy, "egress.credentialRules[]", rule.root);
+}
+
+/* The header NAME is value INDEX of the source. */
+static void add_header(struct json_builder *binding, const char *name, size_t index)
+{
+    struct json_builder header = {0};
+    char text[40];
+
+    snprintf(text, sizeof(text), "{{ .value%zu }}", index);
+    json_set_string(&header, "name", name);
+    json_set_string(&header, "valueTemplate", text);
+    binding->failed |= header.failed;
+    json_set_value(binding, "projection.httpHeaders.headers[]", header.root);
+}
+
+/* All headers of HOST, from the values of SOURCE. */
+static void add_binding(struct json_builder *policy, const struct sandlot_network *network, const char *host,
+                        const char *source)
+{
+    struct json_builder binding = {0};
+
+    json_set_string(&binding, "ref", host);
+    json_set_string(&binding, "sourceRef", source);
+    json_set_string(&binding, "projection.type", "http_headers");
+    for (size_t i = 0; i < network->credential_count; i++)
+        if (strcmp(network->credentials[i].host, host) == 0)
+            add_header(&binding, network->credentials[i].header, i);
+    policy->failed |= binding.failed;
+    json_set_value(policy, "credentialBindings[]", binding.root);
+}
+
+static void add_credentials(struct json_builder *policy, const struct sandlot_network *network, const char *source)
+{
+    for (size_t i = 0; i < network->credential_count; i++)
+        if (network_begins_host(network, i)) {
+            add_credential_rule(policy, network->credentials[i].host);
+            add_binding(policy, network, network->credentials[i].host, source);
+        }
+}
+
+/* SOURCE: where the credentials' values are; NULL: nothing is to be added yet. */
+static struct json_object *document(const struct sandlot_network *network, const char *source)
 {
     struct json_builder policy = {0};
     const bool open = network->mode == SANDLOT_NETWORK_OPEN;
@@ -111,27 +185,43 @@ struct json_object *policy_document(const struct sandlot_network *network)
     json_set_string(&policy, "mode", open ? "allow-all" : "block-all");
     if (!open)
         add_all(&policy, network);
+    if (source)
+        add_credentials(&policy, network, source);
     if (!policy.failed)
         return policy.root;
     json_object_put(policy.root);
     return NULL;
 }
 
+struct json_object *policy_document(const struct sandlot_network *network)
+{
+    return document(network, NULL);
+}
+
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
-enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
-                               const struct sandlot_network *network)
+static enum sandlot_status put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
+                               struct json_object *policy)
 {
-    struct json_builder body = {.root = policy_document(network)};
-
-    body.failed = !body.root;
+    struct json_builder body = {.root = policy, .failed = !policy};
     const struct rest_request order = {
         .method = "PUT", .target = http_target(SANDBOXES "/{}/network", id), .body = &body, .repeatable = true};
 
     return api_send(call, sandbox0, order, NULL, NULL);
 }
 
-/* The whole is replaced: bindings of credentials, which only a user can have made, are not to go with it. */
+enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
+                               const struct sandlot_network *network)
+{
+    AUTO_FREE char *source = network->credential_count > 0 ? sources_name(id) : NULL;
+    enum sandlot_status status = SANDLOT_OK;
+
+    if (network->credential_count > 0)
+        status = source ? sources_make(call, sandbox0, id, network) : api_no_memory(call);
+    return status == SANDLOT_OK ? put(call, sandbox0, id, document(network, source)) : status;
+}
+
+/* The whole is replaced, and with it would go what binds credentials, a user's too, of which nobody has the values. */
 enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
                                   const struct sandlot_network *network)
 {

@@ -13,10 +13,10 @@
 enum sandlot_status policy_check(struct sandlot_call *call, const struct sandbox0 *sandbox0,
                                  const struct sandlot_network *network);
 
-/* The policy as a document, after policy_check; to be put. NULL: out of memory. */
+/* The policy as a document, after policy_check, without its credentials; to be put. NULL: out of memory. */
 struct json_object *policy_document(const struct sandlot_network *network);
 
-/* Gives sandbox ID, which may sleep, the policy NETWORK. */
+/* Gives sandbox ID, which may sleep, the policy NETWORK, whose credentials it did not have before. */
 enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                const struct sandlot_network *network);
 

@@ -1,7 +1,7 @@
 /*
  * The provider `sandbox0`: sandboxes of Sandbox0, over its HTTP API. create.c makes one, or finds one that was lost by
- * label.c; command.c and files.c use it, ports.c finds URLs, sandbox.c wakes it, lifecycle.c does the rest; api.c
- * talks.
+ * label.c; command.c and files.c use it, ports.c finds URLs, policy.c and sources.c say what it reaches, sandbox.c
+ * wakes it, lifecycle.c does the rest; api.c talks.
  */
 #include "api.h"
 #include "command.h"
@@ -31,6 +31,7 @@ static const struct sandlot_provider sandbox0_provider = {
     M(snapshot_name, "yes")                                                                \
     M(capabilities, "list upload download pause snapshot fork ports urls")                 \
     M(capabilities, "network-open network-hosts network-ports network-cidrs network-live") \
+    M(capabilities, "network-credentials")                                                 \
     M(credentials, KEYS)                                                                   \
     M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(sandbox0, SANDBOX0_METADATA, SANDBOX0_PARAMETERS);

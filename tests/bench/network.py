@@ -20,6 +20,7 @@ import threading
 import time
 
 ROUNDS, CONNECTIONS, REQUESTS, BYTES = 5, 60, 300, 100_000_000
+DECISIONS, SLICES, ENDLESS = 100, 20, 1 << 50
 
 
 # ---- the server ----
@@ -82,7 +83,35 @@ def ask(connection, host, length):
         got += connection.recv_into(buffer)
 
 
+def refused(place):
+    """How long that many refusals take, one after the other."""
+    began = time.perf_counter()
+    for _ in range(DECISIONS):
+        with socket.create_connection(place) as connection:
+            connection.sendall(b"GET http://denied.example/ HTTP/1.1\r\nHost: denied.example\r\n\r\n")
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        if b" 403 " not in answer:
+            sys.exit(answer)
+    return (time.perf_counter() - began) * 1e6
+
+
+def endless(place, host, port):
+    """A download until it is cut: prints that it runs, and when it did not any more."""
+    with connected(place, host, port, None) as connection:
+        connection.sendall(f"GET /{ENDLESS} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        print("runs" if connection.recv(65536) else "", flush=True)
+        try:
+            while connection.recv(1 << 18):
+                pass
+        except OSError:
+            pass
+        print(time.time())
+
+
 def client(what, place, host, port, authorities):
+    if what in ("decisions", "endless"):
+        place = ("127.0.0.1", int(place[6:]))
+        return print(min(refused(place) for _ in range(SLICES))) if what == "decisions" else endless(place, host, port)
     context = ssl.create_default_context(cafile=authorities) if authorities else None
     place = ("127.0.0.1", int(place[6:])) if place.startswith("proxy:") else int(place)
     times = []
@@ -125,20 +154,52 @@ class Bench:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder + "/config/sandlot/authority.pem", folder + "/key.pem")
         self.plain, self.secure = listen(None), listen(context)
-        with open(folder + "/builtins/stand-ins", "w") as table:
-            table.write(f"name plain.example 198.51.100.1\ndial 198.51.100.1:2222 {self.plain}\n"
-                        f"name secure.example 198.51.100.2\ndial 198.51.100.2:443 {self.secure}\n")
+        self.write_table()
         with open(folder + "/config/sandlot/config.toml", "w") as config:
             config.write('[network]\nupstream_ca = "authority.pem"\n[[network.credentials]]\nhost = "secure.example"\nheader = "X-Key"\nenv = "KEY"\n')
         os.chmod(folder + "/config/sandlot/config.toml", 0o600)
 
-    def begin(self):
-        self.box = self.sandlot("-q", "create", "--allow", "plain.example:2222")
-        with open(__file__) as own:
-            self.sandlot("-q", "write", "--sandbox-id", self.box, "network.py", input=own.read())
+    def write_table(self, more=""):
+        """What proxies that begin from now on read."""
+        with open(self.folder + "/builtins/stand-ins", "w") as table:
+            table.write(f"name plain.example 198.51.100.1\ndial 198.51.100.1:2222 {self.plain}\n"
+                        f"name secure.example 198.51.100.2\ndial 198.51.100.2:443 {self.secure}\n{more}")
 
-    def in_box(self, *words):
-        return float(self.sandlot("exec", "--sandbox-id", self.box, "--", "python3 network.py client " + shlex.join(words)))
+    def new_box(self):
+        box = self.sandlot("-q", "create", "--allow", "plain.example:2222")
+        with open(__file__) as own:
+            self.sandlot("-q", "write", "--sandbox-id", box, "network.py", input=own.read())
+        return box
+
+    def begin(self):
+        self.box = self.new_box()
+
+    def in_box(self, *words, box=None):
+        return float(self.sandlot("exec", "--sandbox-id", box or self.box, "--", "python3 network.py client " + shlex.join(words)))
+
+    def logged(self):
+        """The quietest of as many refusals with the log, and without it."""
+        self.write_table("log none\n")
+        silent = self.new_box()
+        rounds = [[self.in_box("decisions", "proxy:3128", "", "", "", box=box) for box in (self.box, silent)] for _ in range(2 * ROUNDS)]
+        self.sandlot("delete", silent)
+        return [min(one) for one in zip(*rounds)]
+
+    def changed(self):
+        """Milliseconds from the beginning of a command: until a list is in force, and until one that is none has cut a download."""
+        rounds = []
+        words = shlex.join(("endless", "proxy:3128", "plain.example", "2222", ""))
+        for _ in range(ROUNDS):
+            with subprocess.Popen([self.folder + "/sandlot", "exec", "--sandbox-id", self.box, "--", "python3 network.py client " + words],
+                                  env=self.environment, stdout=subprocess.PIPE, text=True) as download:
+                download.stdout.readline()
+                off = time.time()
+                self.sandlot("network", "off", self.box)
+                cut = float(download.stdout.readline())
+            allow = time.time()
+            self.sandlot("network", "allow", self.box, "plain.example:2222")
+            rounds.append(((time.time() - allow) * 1e3, (cut - off) * 1e3))
+        return [min(one) for one in zip(*rounds)]
 
     def outside(self, *words):
         return float(subprocess.run([sys.executable, __file__, "client", *words], check=True, capture_output=True, text=True).stdout)
@@ -206,6 +267,11 @@ def measure(bench):
         through, direct, peer = bench.turns("bytes", secure)
         row(f"proxy: time of 100 MB {name} / directly", through / direct, 1 / least, "x", f"{through / 1e3:.0f} ms and {direct / 1e3:.0f} ms")
         beside(f"proxy: time of 100 MB {name}", through / 1e3, peer and peer / 1e3, "ms")
+    through, without = bench.logged()
+    row(f"proxy: time of {DECISIONS} refusals / without the log", through / without, 1.05, "x", f"{through / 1e3:.1f} ms and {without / 1e3:.1f} ms")
+    allowed, cut = bench.changed()
+    row("sandlot network allow: in force after", allowed, 50, "ms", "the whole command")
+    row("sandlot network off: a download is cut after", cut, 50, "ms", "from the command's beginning")
     memory = bench.idle_memory()
     if not memory:
         print("proxy: memory of an idle one: only root can see it")

@@ -5,6 +5,7 @@
  *   name NAME ADDRESS...     the resolver's answer
  *   dial ADDRESS:PORT PORT   connect to that port of 127.0.0.1; the address was checked before
  *   idle MILLISECONDS        how long nothing may move
+ *   log none                 no decision is written down, for what that costs
  *
  * Every other build has none of this, and nothing that could switch it on.
  */
@@ -27,6 +28,9 @@ void stand_in_dial(address *value, uint16_t *port);
 /* How long nothing may move, where it would be LIMIT_MS. */
 int64_t stand_in_idle(int64_t limit_ms);
 
+/* Is the log written? */
+bool stand_in_logs(void);
+
 #else
 
 static inline void stand_in_open(void)
@@ -42,6 +46,11 @@ static inline bool stand_in_names(const char *name, const address *addresses, si
 static inline int64_t stand_in_idle(int64_t limit_ms)
 {
     return limit_ms;
+}
+
+static inline bool stand_in_logs(void)
+{
+    return true;
 }
 
 static inline void stand_in_dial(const address *value, const uint16_t *port)

@@ -9,7 +9,7 @@ import tls from 'node:tls';
 import { createEmulator } from '../common/server.mjs';
 import { choose, exec, terminals } from './exec.mjs';
 import { checkChange, createPod, deletePod, ended, enforce, watchDeadline } from './pods.mjs';
-import { createPolicy } from './policies.mjs';
+import { createPolicy, replacePolicy } from './policies.mjs';
 import { demand } from './rights.mjs';
 import { Controllers } from './sandboxes.mjs';
 import { refusal } from './status.mjs';
@@ -97,6 +97,14 @@ async function patch(resource, request) {
     return { json: visible(object) };
 }
 
+/** Only policies are ever replaced here. */
+async function replace(resource, request) {
+    authorize(request, 'update', resource);
+    const { space, name } = request.params;
+    if (resource !== policies) throw refusal('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+    return { json: visible(replacePolicy(policies, space, name, await request.json())) };
+}
+
 async function remove(resource, request) {
     authorize(request, 'delete', resource);
     const object = resource.get(request.params.space, request.params.name);
@@ -119,6 +127,7 @@ function routesOf(resource) {
             authorize(request, 'get', resource);
             return { json: visible(resource.get(request.params.space, request.params.name)) };
         }],
+        ['PUT', `${root}/:name`, (request) => replace(resource, request)],
         ['PATCH', `${root}/:name`, (request) => patch(resource, request)],
         ['DELETE', `${root}/:name`, (request) => remove(resource, request)],
     ];
@@ -131,7 +140,7 @@ const versionsOf = (group) => [...new Set(resources.filter((one) => one.group ==
 const described = (group) => ({ name: group, versions: versionsOf(group), preferredVersion: versionsOf(group)[0] });
 const listed = (group, version) => ({ kind: 'APIResourceList', groupVersion: group ? `${group}/${version}` : version, resources: resources
     .filter((one) => one.group === group && one.version === version)
-    .map(({ plural, kind, short }) => ({ name: plural, singularName: kind.toLowerCase(), namespaced: true, kind, shortNames: short, verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'] })) });
+    .map(({ plural, kind, short }) => ({ name: plural, singularName: kind.toLowerCase(), namespaced: true, kind, shortNames: short, verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'] })) });
 const discovery = [
     ['GET', '/version', () => ({ json: { major: '1', minor: '35', gitVersion: 'v1.35.0' } })],
     ['GET', '/api', () => ({ json: { kind: 'APIVersions', versions: ['v1'] } })],

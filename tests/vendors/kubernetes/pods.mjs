@@ -13,7 +13,7 @@ const CLASSES = (process.env.EMULATOR_RUNTIME_CLASSES ?? 'gvisor,kata').split(',
 const QUANTITY = /^\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/;
 const KNOWN = ['containers', 'volumes', 'restartPolicy', 'terminationGracePeriodSeconds', 'activeDeadlineSeconds', 'runtimeClassName',
     'automountServiceAccountToken', 'enableServiceLinks', 'securityContext', 'tolerations', 'nodeSelector', 'serviceAccountName',
-    'imagePullSecrets', 'hostUsers', 'dnsPolicy', 'priorityClassName'];
+    'imagePullSecrets', 'hostUsers', 'hostNetwork', 'dnsPolicy', 'priorityClassName'];
 const KNOWN_OF_CONTAINER = ['name', 'image', 'command', 'args', 'env', 'workingDir', 'resources', 'securityContext', 'volumeMounts', 'imagePullPolicy'];
 
 const boxes = new Map(); // uid -> {box, main, begun, timer}
@@ -114,7 +114,7 @@ async function start(pods, pod, container) {
     const environment = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
     const home = container.workingDir ?? '/workspace';
     const box = await createBox({ from: kept.get(claimOf(pod)), home, user: pod.spec.securityContext?.runAsUser ? 'user' : 'root', environment: { HOME: home, ...environment }, hostname: pod.metadata.name.slice(0, 60) });
-    box.wall = { allows: (place) => lets(policies, pod, place) };
+    box.wall = { allows: (place) => pod.spec.hostNetwork || lets(policies, pod, place) };
     if (pod.metadata.deletionTimestamp) return void box.destroy();
     const main = await box.spawn({ argv: [...(container.command ?? ['sh', '-c', 'sleep 1000000']), ...(container.args ?? [])] });
     const own = { box, main, begun: Date.now(), timer: null };

@@ -26,6 +26,11 @@ export function createPolicy(policies, space, policy) {
     return policies.create(space, policy);
 }
 
+export function replacePolicy(policies, space, name, policy) {
+    check(policy);
+    return policies.replace(space, name, policy);
+}
+
 const inBlock = ({ cidr, except = [] }, host) => isAddress(host) && within(cidr, host) && !except.some((hole) => within(hole, host));
 const fits = (own, port) => (own.protocol ?? 'TCP') === 'TCP' && own.port === port;
 

@@ -84,6 +84,11 @@ await test('a policy', async () => {
     const policies = config.makeApiClient(NetworkingV1Api);
     await policies.createNamespacedNetworkPolicy({ namespace, body: { metadata: { name: 'sdk' }, spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] } } });
     same((await policies.readNamespacedNetworkPolicy({ namespace, name: 'sdk' })).spec.policyTypes, ['Ingress', 'Egress']);
+    const { metadata } = await policies.replaceNamespacedNetworkPolicy({ namespace, name: 'sdk', body: { metadata: { name: 'sdk' }, spec: { podSelector: {}, policyTypes: ['Egress'] } } });
+    same((await policies.readNamespacedNetworkPolicy({ namespace, name: 'sdk' })).spec.policyTypes, ['Egress']);
+    const late = { metadata: { name: 'sdk', resourceVersion: '1' }, spec: { podSelector: {} } };
+    await refused(() => policies.replaceNamespacedNetworkPolicy({ namespace, name: 'sdk', body: late }), ({ code: status }) => status === 409);
+    await refused(() => policies.replaceNamespacedNetworkPolicy({ namespace, name: 'other', body: { ...late, metadata: { name: 'other', uid: metadata.uid } } }), ({ code: status }) => status === 404);
 });
 await test('deleting', async () => {
     for (const name of ['sdk-1', 'sdk-2', 'sdk-3']) same(typeof (await core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })).metadata.deletionTimestamp, 'object');

@@ -100,14 +100,29 @@ export class Resource {
         this.#tell('MODIFIED', object);
     }
 
-    patch(space, name, patch) {
-        const object = this.get(space, name);
-        const wanted = patch.metadata?.resourceVersion;
+    #meet(object, { metadata }) {
+        const { name } = object.metadata, wanted = metadata?.resourceVersion;
         if (wanted && wanted !== object.metadata.resourceVersion) {
             throw refusal('Conflict', `Operation cannot be fulfilled on ${this.qualified} "${name}": the object has been modified`);
         }
+    }
+
+    /** The whole of it anew. */
+    replace(space, name, whole) {
+        const object = this.get(space, name);
+        if (whole.metadata?.name !== name) throw refusal('BadRequest', `the name of the object (${whole.metadata?.name}) does not match the name on the URL (${name})`);
+        this.#meet(object, whole);
+        return this.#become(object, whole);
+    }
+
+    patch(space, name, patch) {
+        const object = this.get(space, name);
+        this.#meet(object, patch);
+        return this.#become(object, mergePatch(object, patch));
+    }
+
+    #become(object, made) {
         const { metadata, status } = object;
-        const made = mergePatch(object, patch);
         const spec = JSON.stringify(made.spec) !== JSON.stringify(object.spec);
         Object.assign(object, made, { status });
         for (const key of ['name', 'namespace', 'uid', 'creationTimestamp', 'generation']) object.metadata[key] = metadata[key];

@@ -192,13 +192,14 @@ END
 
 # What the Role lacks is named. Each verb that is taken from it must be missed: so it has none too many.
 lacks() { # VERB RESOURCE COMMAND...
-    local verb=$1 resource=$2
+    local verb=$1 resource=$2 words=("$3")
     shift 2
     vendor_stop
     service "EMULATOR_WITHOUT=$verb $resource"
     provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
     [ "$1" != exec ] || { made || return; set -- "$@" --sandbox-id "$id" -- true; }
-    json "without $verb on $resource" 3 '.error == "auth" and (.message | contains("the verb '"$verb on $resource"'"))' "$1" "${provider[@]}" "${@:2}"
+    [ "$1" != network ] || { made && run network open "${provider[@]}" "$id" || return; words=(network open); set -- network "$id"; }
+    json "without $verb on $resource" 3 '.error == "auth" and (.message | contains("the verb '"$verb on $resource"'"))' "${words[@]}" "${provider[@]}" "${@:2}"
 }
 rights() {
     lacks create pods create
@@ -207,6 +208,7 @@ rights() {
     lacks create pods/exec exec
     lacks get networkpolicies create
     lacks create networkpolicies create
+    lacks update networkpolicies network
     lacks watch pods create
 }
 

@@ -11,7 +11,7 @@ import { createEmulator, HttpError } from '../common/server.mjs';
 import { contextRoutes } from './contexts.mjs';
 import { apiError, checked, checkQuery, good, invalid, isFlag, isObject, isSeconds, isText, isTexts, read } from './errors.mjs';
 import { fileRoutes } from './files.mjs';
-import { isPolicy } from './network.mjs';
+import { isPolicy, sourceNames, sourceRoutes } from './network.mjs';
 import { Sandboxes, showSnapshot } from './sandboxes.mjs';
 
 const TOKEN = 's0_emulated_0123456789abcdef0123456789abcdef';
@@ -193,10 +193,12 @@ await createEmulator({
         ['GET', `${S}/snapshots`, snapshotsOf],
         ['GET', '/api/v1/sandbox-rootfs-snapshots/:snapshot', (request) => good(showSnapshot(snapshotOf(request)))],
         ['DELETE', '/api/v1/sandbox-rootfs-snapshots/:snapshot', forget],
+        ...sourceRoutes,
         ...contextRoutes(S, sandboxOf),
         ...fileRoutes(S, sandboxOf),
     ],
     state: () => ({
+        sources: sourceNames(),
         sandboxes: [...all.byId.values()].map((one) => ({ ...one.shown(), config: one.config, contexts: [...one.contexts.values()].map((context) => context.body) })),
         snapshots: [...all.snapshots.values()].map(showSnapshot),
     }),

@@ -41,6 +41,44 @@ sandbox0_network() {
     gone "$id"
 }
 
+# What a credential is there belongs to the team, and goes with the sandbox, or with the next one that has some.
+no_source() { state_is '.sources == []'; }
+sandbox0_credentials() {
+    local team=("${provider[@]}") provider=("${provider[@]}") lost
+    check "no source is left of those with credentials" no_source
+    network_credentials
+    not_held "a credential that the team may not have" team_credentials --param team_credentials=false
+    faults '[{"method":"POST","path":"/credential-sources$","times":1,"action":{"status":400,"body":{"success":false,"error":{"code":"bad_request","message":"no: '"$network_secret_value"'"}}}}]'
+    run -vv create "${provider[@]}" --network open
+    check "a source that is refused" test "$status" = 3
+    nowhere "a source that is refused"
+    faults '[{"method":"PUT","path":"/network$","times":1,"action":{"status":400,"body":{"success":false,"error":{"code":"bad_request","message":"no"}}}}]'
+    expect "a policy that is refused after all" 3 "" "no" create "${provider[@]}" --network open
+    faults '[{"method":"POST","path":"/credential-sources$","times":1,"action":{"drop":"during","bytes":20}}]'
+    made_allowed --allow b.example
+    reach "the answer about its source is lost" "$id" yes a.example:443
+    faults '[]'
+    check "the header is added" test "$(header_at a.example)" = "$network_secret_value"
+    check "a refused one has left none" state_is '.sources | length == 1'
+    check "a fork" calls $ok fork "$id" sandlot-copy
+    gone "$(sed -n 's/^created: //p' <<<"$out")"
+    lost=$id
+    provider=("${team[@]}" --param team_credentials=false)
+    gone "$lost"
+    provider=("${team[@]}")
+    check "one that the deletion did not know of is left" state_is '.sources == ["sandlot-'"$lost"'"]'
+    made_allowed --network open
+    check "until the next one is made" state_is '.sources == ["sandlot-'"$id"'"]'
+    gone "$id"
+    check "which leaves nothing" no_source
+    rm -f "$config"
+}
+
+network_of_team() {
+    provider+=(--param team_credentials=true)
+    network_table sandbox0_network sandbox0_credentials
+}
+
 port_url='^http://[a-z0-9-]+[.]localhost:' port_header=X-Sandlot-Port port_making=() port_prepare='' port_stale=forget_services port_undeclared=''
 # Somebody replaces them, and knows nothing of ours; the sandbox sleeps then, so that its servers are gone.
 replace_services() {
@@ -77,7 +115,7 @@ vendor_lifecycle
 # What one thing takes with the SDK, without leaving anything behind: a context is asked for, and deleted, or the sandbox keeps it for ever; a
 # file is written where nobody looks, and put into its place by a command; a list tells whose a sandbox is only if that is asked for.
 vendor_counts 1 3 3 5 4 2 22 21 2 1 4
-vendor_network sandbox0_network
+part network_of_team
 vendor_faults
 vendor_starved
 vendor_rows

@@ -183,6 +183,19 @@ async function life() {
         await client.sandboxes.delete(other.id);
         return same([before, after], ['reached a.example:443\nno\nno\n', 'reached a.example:443\nreached a.example:80\nreached c.example:443\n']);
     });
+    await test('a credential that is added outside', async () => {
+        const other = await client.sandboxes.claim('default');
+        const { name } = await client.credentialSources.create({ name: 'sdk', resolverKind: 'static_headers', spec: { staticHeaders: { values: { token: 'secret' } } } });
+        await other.updateNetworkPolicy({ mode: 'allow-all', egress: { credentialRules: [{ credentialRef: 'own', protocol: 'https', tlsMode: 'terminate-reoriginate', failurePolicy: 'fail-closed', domains: ['a.example'], ports: [{ port: 443, protocol: 'tcp' }] }] },
+            credentialBindings: [{ ref: 'own', sourceRef: name, projection: { type: 'http_headers', httpHeaders: { headers: [{ name: 'X-Secret', valueTemplate: 'Bearer {{ .token }}' }] } } }] });
+        await shell(other, 'for port in 443 80; do curl -sp -x 127.0.0.1:3128 http://a.example:$port/; done');
+        const reached = (await (await fetch(`${baseUrl}/__control/reached`)).json()).filter(({ host }) => host === 'a.example').slice(-2).map(({ headers }) => headers['x-secret']);
+        const names = (await client.credentialSources.list()).map((one) => one.name);
+        await client.credentialSources.delete(name);
+        await refused(() => client.credentialSources.get(name), 404, 'not_found');
+        await client.sandboxes.delete(other.id);
+        return same([reached, names], [['Bearer secret', undefined], ['sdk']]);
+    });
     await test('a port as a service', async () => {
         const auth = { mode: 'header', headerName: 'X-Door', headerValueSha256: createHash('sha256').update('open').digest('hex') };
         const routes = [{ id: 'all', pathPrefix: '/', resume: false, auth }];
