@@ -134,14 +134,15 @@ static int start(struct fixture *fixture, const char *seed, const char *rootfs, 
 
     if (storage < 0 || listener < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
+    struct seed_viewer viewer = {.uid = fixture->uid, .gid = fixture->gid, .map_fd = -1};
     const struct box_request request = {
         .settings = &fixture->settings,
         .id = "test",
         .host_uid = fixture->uid,
         .host_gid = fixture->gid,
         .storage_fd = storage,
-        .workspace_fd = seed ? seed_open(seed, fixture->uid, fixture->gid, reason, reason_size) : NO_FD,
-        .rootfs_fd = rootfs ? seed_open(rootfs, fixture->uid, fixture->gid, reason, reason_size) : NO_FD,
+        .workspace_fd = seed ? seed_open(seed, &viewer, reason, reason_size) : NO_FD,
+        .rootfs_fd = rootfs ? seed_open(rootfs, &viewer, reason, reason_size) : NO_FD,
         .skeleton_fd = rootfs ? NO_FD : open_skeleton(fixture, reason, reason_size),
         .listener_fd = listener,
         .keeper_fd = pair[1],
@@ -150,6 +151,7 @@ static int start(struct fixture *fixture, const char *seed, const char *rootfs, 
     };
     const int started = box_start(&request, &fixture->process, reason, reason_size);
 
+    seed_viewer_clear(&viewer);
     close(storage);
     close(listener);
     close(pair[1]);

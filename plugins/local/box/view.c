@@ -220,7 +220,7 @@ int view_folders_plant(const struct box_request *request, int pidfd, struct reas
         return 0;
     if (make_planted_folders(request) < 0)
         return reason_mount(reason, "folder", "the storage", errno);
-    const pid_t pid = _Fork(); /* the keeper has threads: keeper/thread.h */
+    const pid_t pid = vfork(); /* it is waited for, and a copy of the keeper's memory takes longer than the mounts */
 
     if (pid == 0)
         _exit(plant_inside(request, pidfd));

@@ -96,6 +96,7 @@ struct building {
     const struct settings *settings;
     struct box *box;
     gid_t gid;
+    struct seed_viewer viewer; /* the box's user, for whom its folders are opened */
     struct box_folder folder;
     int workspace_fd;
     int rootfs_fd;
@@ -128,6 +129,7 @@ static void clear_building(struct building *building)
         close(building->mounts[i].fd);
     for (size_t i = 0; i < building->box->layer_count; i++)
         close(building->layers[i]);
+    seed_viewer_clear(&building->viewer);
     free(building->show);
     free(building->volumes);
 }
@@ -172,7 +174,7 @@ static int open_layers(struct building *building, char *reason, size_t size)
         return -1;
     }
     for (size_t i = 0; i < chain.count; i++) {
-        const int fd = seed_open_at(folder, chain.ids[i], box->host_uid, building->gid, reason, size);
+        const int fd = seed_open_at(folder, chain.ids[i], &building->viewer, reason, size);
 
         if (fd < 0)
             return -1;
@@ -240,7 +242,7 @@ static int open_volume(struct building *building, const struct wanted_volume *wa
 
     *mount = (struct box_mount){.path = wanted->path, .fd = files, .is_volume = true, .writable = volume->writes};
     if (files >= 0)
-        mount->fd = seed_open_volume(files, box->host_uid, building->gid, reason, size);
+        mount->fd = seed_open_volume(files, &building->viewer, reason, size);
     if (mount->fd < 0)
         return -1;
     building->mount_count++;
@@ -298,15 +300,16 @@ static int prepare(struct building *building, char *reason, size_t size)
         building->gid = box->host_uid;
     }
     box->host_gid = building->gid;
+    building->viewer = (struct seed_viewer){.uid = box->host_uid, .gid = building->gid, .map_fd = -1};
     box->inside_id = settings->fake_root ? 0 : BOX_USER;
     /* Without copy-on-write the client copies the folder. */
     if (settings->workspace && !box->landlock) {
-        building->workspace_fd = seed_open(settings->workspace, box->host_uid, building->gid, reason, size);
+        building->workspace_fd = seed_open(settings->workspace, &building->viewer, reason, size);
         if (building->workspace_fd < 0)
             return -1;
     }
     if (settings->rootfs) {
-        building->rootfs_fd = seed_open(settings->rootfs, box->host_uid, building->gid, reason, size);
+        building->rootfs_fd = seed_open(settings->rootfs, &building->viewer, reason, size);
         if (building->rootfs_fd < 0)
             return -1;
     }
@@ -315,7 +318,7 @@ static int prepare(struct building *building, char *reason, size_t size)
 
         snprintf(path, sizeof(path), "%s/upper%s", settings->archive,
                  strncmp(settings->archive, IMAGE_KEY, strlen(IMAGE_KEY)) == 0 ? "/" IMAGE_FOLDER : "");
-        building->rootfs_fd = seed_open_at(keeper->state.rootfs_fd, path, box->host_uid, building->gid, reason, size);
+        building->rootfs_fd = seed_open_at(keeper->state.rootfs_fd, path, &building->viewer, reason, size);
         if (building->rootfs_fd < 0)
             return -1;
     }
@@ -582,6 +585,7 @@ struct box *boxes_create(struct keeper *keeper, const struct settings *settings,
                                 .settings = settings,
                                 .box = box,
                                 .folder = {-1, -1, -1},
+                                .viewer = {.map_fd = -1},
                                 .workspace_fd = -1,
                                 .rootfs_fd = -1,
                                 .skeleton_fd = -1,

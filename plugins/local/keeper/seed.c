@@ -7,12 +7,16 @@
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+enum { STACK_SIZE = 32768 /* with room for a handler of signals */ };
 
 static int write_map(pid_t pid, const char *file, unsigned from, unsigned to)
 {
@@ -26,16 +30,24 @@ static int write_map(pid_t pid, const char *file, unsigned from, unsigned to)
     return fd >= 0 && write(fd, line, (size_t)length) == length ? 0 : -1;
 }
 
-/* A user namespace whose maps say which owner appears as whom. A process has to stand in it for a moment. */
+/* The system call itself, for pause(2) of the C library writes to what belongs to the thread whose memory this is. */
+static int stand_still(void *nothing)
+{
+    (void)nothing;
+    for (;;)
+        syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+    return 0;
+}
+
+/* A user namespace whose maps say which owner appears as whom. A process has to stand in it for a moment; it shares the
+ * keeper's memory, because the kernel takes longer to copy that than for all the rest. */
 static int map_namespace(const struct stat *owner, uid_t uid, gid_t gid)
 {
-    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+    alignas(max_align_t) char stack[STACK_SIZE];
+    const pid_t pid = clone(stand_still, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_NEWUSER | SIGCHLD, NULL);
     char path[64];
     int fd = -1;
 
-    if (pid == 0)
-        for (;;)
-            pause();
     if (pid < 0)
         return -1;
     snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
@@ -55,9 +67,27 @@ static int clone_tree(int folder_fd)
     return (int)syscall(SYS_open_tree, folder_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 }
 
-static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_t gid, uint64_t more)
+void seed_viewer_clear(struct seed_viewer *viewer)
 {
-    AUTO_CLOSE int map = map_namespace(owner, uid, gid);
+    if (viewer->map_fd >= 0)
+        close(take_fd(&viewer->map_fd));
+}
+
+/* As map_namespace, once for folders of one owner: a box can lie on many layers. */
+static int map_of(struct seed_viewer *viewer, const struct stat *owner)
+{
+    if (viewer->map_fd >= 0 && viewer->owner_uid == owner->st_uid && viewer->owner_gid == owner->st_gid)
+        return viewer->map_fd;
+    seed_viewer_clear(viewer);
+    viewer->map_fd = map_namespace(owner, viewer->uid, viewer->gid);
+    viewer->owner_uid = owner->st_uid;
+    viewer->owner_gid = owner->st_gid;
+    return viewer->map_fd;
+}
+
+static int clone_mapped(int folder_fd, const struct stat *owner, struct seed_viewer *viewer, uint64_t more)
+{
+    const int map = map_of(viewer, owner);
     AUTO_CLOSE int tree = clone_tree(folder_fd);
     struct mount_attr attributes = {
         .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | more,
@@ -69,7 +99,7 @@ static int clone_mapped(int folder_fd, const struct stat *owner, uid_t uid, gid_
     return take_fd(&tree);
 }
 
-int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
+int seed_open_at(int folder_fd, const char *path, struct seed_viewer *viewer, char *reason, size_t size)
 {
     AUTO_CLOSE int folder = openat(folder_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat owner;
@@ -79,9 +109,9 @@ int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *re
                  strerror(errno));
         return -1;
     }
-    if (uid == geteuid())
+    if (viewer->uid == geteuid())
         return take_fd(&folder);
-    int mapped = clone_mapped(folder, &owner, uid, gid, MOUNT_ATTR_RDONLY);
+    int mapped = clone_mapped(folder, &owner, viewer, MOUNT_ATTR_RDONLY);
 
     if (mapped < 0)
         snprintf(reason, size,
@@ -91,9 +121,9 @@ int seed_open_at(int folder_fd, const char *path, uid_t uid, gid_t gid, char *re
     return mapped;
 }
 
-int seed_open(const char *path, uid_t uid, gid_t gid, char *reason, size_t size)
+int seed_open(const char *path, struct seed_viewer *viewer, char *reason, size_t size)
 {
-    return seed_open_at(AT_FDCWD, path, uid, gid, reason, size);
+    return seed_open_at(AT_FDCWD, path, viewer, reason, size);
 }
 
 static int clone_read_only(int folder_fd)
@@ -126,14 +156,14 @@ int seed_open_shown(const struct shown *shown, uid_t uid, char *reason, size_t s
     return tree;
 }
 
-int seed_open_volume(int folder_fd, uid_t uid, gid_t gid, char *reason, size_t size)
+int seed_open_volume(int folder_fd, struct seed_viewer *viewer, char *reason, size_t size)
 {
     AUTO_CLOSE int folder = folder_fd;
     struct stat owner;
 
-    if (uid == geteuid())
+    if (viewer->uid == geteuid())
         return take_fd(&folder);
-    const int mapped = fstat(folder, &owner) == 0 ? clone_mapped(folder, &owner, uid, gid, 0) : -1;
+    const int mapped = fstat(folder, &owner) == 0 ? clone_mapped(folder, &owner, viewer, 0) : -1;
 
     if (mapped < 0)
         snprintf(reason, size,
