@@ -360,7 +360,7 @@ say "$(call 1 execute '{"command":"echo one"}' '{"progressToken":7}')" "$(call 2
 sleep 0.3
 say '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}' '{"jsonrpc":"2.0","id":"now","method":"ping"}'
 hear '.id == "now"'
-said "ping is answered while the sandbox is made" 'map(.id) == ["init","now"]'
+said "ping is answered while the sandbox is made" 'map(.id | values) | .[:2] == ["init","now"]'
 hear '.id == 1'
 hear '.id == 2'
 said "its making is told" 'any(.[]; .method == "notifications/progress" and .params.progressToken == 7 and (.params.message | startswith("creating sandbox")))'
