@@ -13,6 +13,7 @@
 #include "server/answers.h"
 #include "server/masking.h"
 #include "server/tail.h"
+#include "tools/call.h"
 
 #include <json-c/json.h>
 #include <poll.h>
@@ -255,9 +256,9 @@ static void fill_loss(struct calls *calls, struct sandlot_session *session, stru
     answer->content = content;
 }
 
-/* Runs the tool. RPC_OK with the answer filled; else ERROR says why there is none. */
-static enum rpc_code use_tool(struct calls *calls, struct call *call, struct sandlot_tool_answer *answer,
-                              struct sandlot_error *error)
+/* Runs the tool in SESSION. RPC_OK with the answer filled; else ERROR says why there is none. */
+static enum rpc_code use_tool(struct calls *calls, struct call *call, struct sandlot_session *session,
+                              struct sandlot_tool_answer *answer, struct tool_news *news, struct sandlot_error *error)
 {
     struct sandlot_tool_call request = {.size = sizeof(request),
                                         .name = call->tool,
@@ -266,7 +267,6 @@ static enum rpc_code use_tool(struct calls *calls, struct call *call, struct san
                                         .output = call->tail ? on_output : NULL,
                                         .context = call,
                                         .cancellation = call->cancellation};
-    struct sandlot_session *session = holder_borrow(calls->options->holder, &call->cancelled, error);
 
     if (!session)
         return fill_failure(answer, error) ? RPC_OK : RPC_INTERNAL_ERROR;
@@ -275,7 +275,7 @@ static enum rpc_code use_tool(struct calls *calls, struct call *call, struct san
     pthread_mutex_unlock(&calls->lock);
     enum rpc_code code = RPC_OK;
 
-    if (sandlot_call_tool(session, &request, answer, error) == 0)
+    if (tool_call(session, &request, answer, news, error) == 0)
         fill_loss(calls, session, answer);
     else if (error->code == SANDLOT_CODE_USAGE)
         code = RPC_INVALID_PARAMS;
@@ -283,7 +283,6 @@ static enum rpc_code use_tool(struct calls *calls, struct call *call, struct san
         code = fill_ending(answer) ? RPC_OK : RPC_INTERNAL_ERROR; /* whoever cancels a single call wants no answer */
     else if (!fill_failure(answer, error))
         code = RPC_INTERNAL_ERROR;
-    holder_give_back(calls->options->holder, session);
     return code;
 }
 
@@ -313,15 +312,21 @@ static char *compose(const struct calls *calls, const struct call *call, struct 
                        call->modern ? calls->options->info : NULL);
 }
 
-/* Takes the call out of the list, then sends TEXT if somebody waits for it. It counts until that is done. */
-static void finish(struct calls *calls, struct call *call, const char *text, enum rpc_code code)
+/* Takes the call out of the list: from then on nobody can cancel it. Does somebody wait for the answer? */
+static bool close_call(struct calls *calls, struct call *call)
 {
     pthread_mutex_lock(&calls->lock);
-    bool wanted = text && !call->silent;
+    bool wanted = !call->silent;
 
     unlink_call(call);
     pthread_mutex_unlock(&calls->lock);
-    if (wanted)
+    return wanted;
+}
+
+/* Sends TEXT, NULL if nobody waits for it. The call counts until that is done. */
+static void finish(struct calls *calls, struct call *call, const char *text, enum rpc_code code)
+{
+    if (text)
         call->channel->send(call->channel, OUTGOING_RESULT, text, strlen(text), code);
     pthread_mutex_lock(&calls->lock);
     discount(calls, call);
@@ -331,13 +336,21 @@ static void finish(struct calls *calls, struct call *call, const char *text, enu
 static void run_call(struct calls *calls, struct call *call)
 {
     struct sandlot_tool_answer answer = {.size = sizeof(answer)};
+    struct tool_news news = {0};
     struct sandlot_error error = {0};
-    enum rpc_code code = use_tool(calls, call, &answer, &error);
+    struct sandlot_session *session = holder_borrow(calls->options->holder, &call->cancelled, &error);
+    enum rpc_code code = use_tool(calls, call, session, &answer, &news, &error);
 
     AUTO_FREE char *text = call->silent ? NULL : compose(calls, call, &answer, code, &error);
 
     log_call(call, &answer, code);
-    finish(calls, call, text, code);
+    bool wanted = close_call(calls, call) && text;
+
+    if (session && wanted)
+        tool_news_arrived(session, &news);
+    if (session)
+        holder_give_back(calls->options->holder, session);
+    finish(calls, call, wanted ? text : NULL, code);
     sandlot_tool_answer_clear(&answer);
     sandlot_error_clear(&error);
     free_call(call);

@@ -1,4 +1,6 @@
 /* Calling a tool: from its arguments to the answer, as JSON. */
+#include "tools/call.h"
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sized.h"
@@ -150,32 +152,52 @@ static int work_off(struct sandlot_session *session, const struct tool *tool, co
     return failed && passed_on ? -1 : 0;
 }
 
-int sandlot_call_tool(struct sandlot_session *session, const struct sandlot_tool_call *call,
-                      struct sandlot_tool_answer *answer, struct sandlot_error *error)
+int tool_call(struct sandlot_session *session, const struct sandlot_tool_call *call, struct sandlot_tool_answer *answer,
+              struct tool_news *news, struct sandlot_error *error)
 {
-    struct sandlot_tool_call own;
     int64_t started_ms = sandlot_now_ms();
+    const struct tool *tool = call->name ? tool_find(call->name) : NULL;
 
-    if (sized_read(&own, sizeof(own), call, CALL_LEAST, "sandlot_tool_call", error) < 0 ||
-        sized_check(answer, ANSWER_LEAST, "sandlot_tool_answer", error) < 0)
-        return -1;
-    const struct tool *tool = own.name ? tool_find(own.name) : NULL;
-
+    *news = (struct tool_news){0};
     if (!tool)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "there is no tool '%.*s'; the tools are ls, read_file, write_file, edit_file, glob, grep, "
                          "execute, process and delete",
-                         SHOWN_NAME, own.name ? own.name : "");
+                         SHOWN_NAME, call->name ? call->name : "");
     struct reply reply = {.next_offset = -1};
     enum sandlot_code code = SANDLOT_CODE_OK;
-    int failed = work_off(session, tool, &own, &reply, &code, error);
+    int failed = work_off(session, tool, call, &reply, &code, error);
 
     if (!failed)
         failed = answer_with(&reply, session, code, started_ms, answer, error);
-    /* What nobody gets to see is news the next time. */
-    if (!failed && *reply.process && cancellation_check(cancellation_fd(own.cancellation), NULL) == 0)
-        process_cursor_set(session, reply.process, reply.next_offset);
+    if (!failed) {
+        snprintf(news->process, sizeof(news->process), "%s", reply.process);
+        news->next = reply.next_offset;
+    }
     reply_clear(&reply);
+    return failed;
+}
+
+void tool_news_arrived(struct sandlot_session *session, const struct tool_news *news)
+{
+    if (*news->process)
+        process_cursor_set(session, news->process, news->next);
+}
+
+int sandlot_call_tool(struct sandlot_session *session, const struct sandlot_tool_call *call,
+                      struct sandlot_tool_answer *answer, struct sandlot_error *error)
+{
+    struct sandlot_tool_call own;
+    struct tool_news news;
+
+    if (sized_read(&own, sizeof(own), call, CALL_LEAST, "sandlot_tool_call", error) < 0 ||
+        sized_check(answer, ANSWER_LEAST, "sandlot_tool_answer", error) < 0)
+        return -1;
+    int failed = tool_call(session, &own, answer, &news, error);
+
+    /* What nobody gets to see is news the next time. */
+    if (!failed && cancellation_check(cancellation_fd(own.cancellation), NULL) == 0)
+        tool_news_arrived(session, &news);
     return failed;
 }
 

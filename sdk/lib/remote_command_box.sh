@@ -103,7 +103,7 @@ s_timer() {
 s_run() (
     # Here: what the supervisor's shell says of a killed command is not the command's
     exec 2>&1
-    read -r s_pid s_x </proc/self/stat || s_pid=$(exec sh -c "echo \$PPID")
+    { read -r s_pid s_x </proc/self/stat; } 2>/dev/null || s_pid=$(exec sh -c "echo \$PPID")
     echo "$s_pid" >"$s_dir/pid"
     [ ! -e "$s_dir/killed" ] || exit 137
     set -- "$s_shell" -c "$s_cmd" "${s_shell##*/}"

@@ -174,6 +174,19 @@ bait_unchanged() {
 }
 seed_unchanged() { diff <(echo "$seed_before") <(tree_state "$seed") || fail "the seed folder has changed"; }
 
+# connects PORT: to this machine's loopback
+connects() { (: <>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+# listeners_are_closed_in ID: what forwards the ports of the box, which can be reached here
+listeners_are_closed_in() {
+    local port ports
+    ports=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$top/forwarded")
+    [ "$(wc -w <<<"$ports")" = 2 ] || return
+    for port in $ports; do
+        connects "$port" || return
+        [ "$(output "$1" "$(declare -f connects); connects $port && echo reached || echo refused")" = refused ] || return
+    done
+}
+
 test_attacks() {
     local id landlock
     seed_before=$(tree_state "$seed")
@@ -183,6 +196,7 @@ test_attacks() {
     local forwarder=$!
     until [ -s "$top/forwarded" ] || ! kill -0 "$forwarder" 2>/dev/null; do sleep 0.05; done
     check "full: two of its ports are forwarded meanwhile" test -s "$top/forwarded"
+    check "full: the box does not reach the listeners" listeners_are_closed_in "$id"
     attacks full "$id"
     kill "$forwarder"
     wait "$forwarder"

@@ -92,7 +92,7 @@ rm -f "$config"
 # ---- words ----
 
 expect "a name for an address" 2 "" "no address" port "$box" --address localhost 0:7001
-expect "local boxes have no URL" 1 "" "no URL with this provider; leave --url out" port "$box" --url 80
+json "local boxes have no URL" 1 '.error == "not_supported" and (.message | contains("no URL with this provider; leave --url out"))' port "$box" --url 80
 forward taken "$box" 0:7001
 expect "N6: a local port that is taken" 1 "" "listens there already" port no-such-box "$(local_port taken 7001):7001"
 end "the one that has it goes on" 143

@@ -182,6 +182,9 @@ is_refused() {
     check "$1: nothing was sent" test "$(requests_count)" = 0
 }
 
+# Of what was asked since requests_reset nothing makes a sandbox run.
+nothing_resumed() { ! requests_show | grep -E '^(POST|PUT|PATCH) .*(resume|start|wake|connect|unpause|exec)'; }
+
 paused() {
     has_capability pause || {
         is_refused pause "$unknown_id"
@@ -204,7 +207,9 @@ paused() {
     run -q pause "${provider[@]}" -- "$id"
     expect "what is attached to is resumed" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
     run -q pause "${provider[@]}" -- "$id"
+    requests_reset
     json "what is paused can be deleted" 0 .deleted delete "${provider[@]}" -- "$id"
+    check "without being resumed" nothing_resumed
     service_empty "what was paused is gone"
 }
 

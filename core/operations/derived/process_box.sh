@@ -70,7 +70,7 @@ s_run() (
     # Here: what the supervisor says of a killed command is not the command
     if [ "$s_two" ]; then exec 2>&6 6>&-; else exec 2>&1; fi
     if [ "$s_in" ]; then exec <"$s_dir/in"; fi
-    s_self
+    s_self 2>/dev/null
     echo "$s_pid" >"$s_dir/group"
     [ ! -e "$s_dir/killed" ] || exit 137
     set -- "$s_shell" -c "$s_cmd" "${s_shell##*/}"

@@ -1,6 +1,7 @@
 // Boxes: what an emulated service runs its sandboxes in. Each is a set of bubblewrap namespaces without network, over a
 // folder of its own, with the host's /usr read-only; an agent (agent.mjs) inside runs commands and moves files, so
 // background processes live on between commands. Boxes work for root and for ordinary users, and end with the emulator.
+// EMULATOR_WITHOUT_PROC: there is nothing in their /proc.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -91,7 +92,7 @@ function sealed(root, { uid, hostname, mounts }) {
     }
     for (const entry of FROM_HOST) words.push('--ro-bind-try', fs.existsSync(`/etc/${entry}`) ? fs.realpathSync(`/etc/${entry}`) : `/etc/${entry}`, `/etc/${entry}`);
     for (const { source, target, readOnly } of mounts) words.push(readOnly ? '--ro-bind' : '--bind', source, target);
-    return [...words, '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run', '--ro-bind', process.execPath, '/run/agent/node',
+    return [...words, ...(process.env.EMULATOR_WITHOUT_PROC ? ['--tmpfs', '/proc'] : ['--proc', '/proc']), '--dev', '/dev', '--tmpfs', '/run', '--ro-bind', process.execPath, '/run/agent/node',
         '--ro-bind', path.join(here, 'agent.mjs'), '/run/agent/agent.mjs', '--ro-bind', path.join(here, 'link.mjs'), '/run/agent/link.mjs'];
 }
 
