@@ -192,9 +192,9 @@ engines_stop() {
 certificates_make() { # FOLDER
     local name
     mkdir -p "$1"
-    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout "$1/authority.key" -out "$1/ca.pem" 2>/dev/null
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority -keyout "$1/authority.key" -out "$1/ca.pem" 2>/dev/null
     for name in server client; do
-        openssl req -newkey rsa:2048 -nodes -subj "/CN=$name" -keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" -keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
         openssl x509 -req -in "$1/$name.csr" -CA "$1/ca.pem" -CAkey "$1/authority.key" -CAcreateserial -days 2 -out "$1/$name.crt" \
             -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
     done
