@@ -1,13 +1,20 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Real engines for the tests, each in a folder of its own: Podman's service and dockerd. Sourced after tests/cli/lib.sh.
 #
-# What they are given lets them live in a container too: storage of plain copies, no network but none, limits of processes
-# that an ordinary superuser may set.
+# What they are given lets them live in a container too: storage of plain copies where layers cannot be mounted, no network but none,
+# limits of processes that an ordinary superuser may set.
 # shellcheck source=tests/registry.sh
 . tests/registry.sh
 engines=$(mktemp -d /tmp/sandlot-engines.XXXXXX) || exit 2 # Podman refuses a folder whose name has more than 50 characters
 engine_pids=()
 ssh_port=
+
+# Of plain copies a container takes half a second of a processor, for every file of its image.
+storage=vfs
+mkdir "$engines"/{lower,upper,work,layers} || exit 2
+if mount -t overlay -o "lowerdir=$engines/lower,upperdir=$engines/upper,workdir=$engines/work" overlay "$engines/layers" 2>/dev/null; then
+    umount "$engines/layers" && storage=overlay
+fi
 
 # Why ENGINE cannot be had here; "" if it can.
 engine_lacks() {
@@ -44,7 +51,8 @@ engine_ready() {
     done
 }
 
-# What Podman is told of the machine.
+# What Podman is told of the machine. After each command that has ended it starts a program that tidies up, which takes as long as the
+# command did: not while the test lasts, at whose end all is killed.
 podman_configure() {
     local runtime=crun
     command -v runc >/dev/null && runtime=runc # crun refuses machines with both kinds of control groups
@@ -55,7 +63,7 @@ default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 [engine]
 events_logger = "none"
 cgroup_manager = "cgroupfs"
-exit_command_delay = 10
+exit_command_delay = 3600
 runtime = "$runtime"
 CONF
     printf 'unqualified-search-registries = []\n[[registry]]\nlocation = "%s"\ninsecure = true\n' "${registry_address:-127.0.0.1:5000}" \
@@ -67,7 +75,7 @@ podman_in() { # ARGUMENT...: becomes it; for a subshell
     cd "$engines" || return
     unset DOCKER_CONFIG # it is read for credentials, and must have them then
     export CONTAINERS_CONF=$engines/containers.conf CONTAINERS_REGISTRIES_CONF=$engines/registries.conf
-    exec podman --root "$engines/podman/root" --runroot "$engines/podman/run" --storage-driver vfs "$@"
+    exec podman --root "$engines/podman/root" --runroot "$engines/podman/run" --storage-driver "$storage" "$@"
 }
 
 # Why Podman cannot have containers with limits for an ordinary user; "" if it can. It needs names, ranges of ids and control
@@ -111,7 +119,7 @@ podman_start() {
 dockerd_start() {
     mkdir -p "$engines/dockerd"
     dockerd --data-root "$engines/dockerd/data" --exec-root "$engines/dockerd/exec" --pidfile "$engines/dockerd/pid" \
-        -H "unix://$engines/dockerd.sock" --storage-driver vfs --iptables=false --ip6tables=false --bridge=none "$@" \
+        -H "unix://$engines/dockerd.sock" --storage-driver "${storage/overlay/overlay2}" --iptables=false --ip6tables=false --bridge=none "$@" \
         >"$engines/dockerd.log" 2>&1 </dev/null &
     engine_pids+=($!)
     engine_ready dockerd
@@ -184,9 +192,9 @@ engines_stop() {
 certificates_make() { # FOLDER
     local name
     mkdir -p "$1"
-    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout "$1/authority.key" -out "$1/ca.pem" 2>/dev/null
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority -keyout "$1/authority.key" -out "$1/ca.pem" 2>/dev/null
     for name in server client; do
-        openssl req -newkey rsa:2048 -nodes -subj "/CN=$name" -keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" -keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
         openssl x509 -req -in "$1/$name.csr" -CA "$1/ca.pem" -CAkey "$1/authority.key" -CAcreateserial -days 2 -out "$1/$name.crt" \
             -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
     done

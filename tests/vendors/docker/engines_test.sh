@@ -1,19 +1,17 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154
 # The provider with real engines that this test starts, Podman's service and dockerd: what an emulator can only claim.
-# ENGINES names those to be tried; ROWS the groups of the table of operations.
+# ENGINES names those to be tried. Each part has one of its own.
 . tests/vendors/lib.sh
 . tests/vendors/docker/engines.sh
 unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION CONTAINER_HOST
-export DOCKER_CONFIG=$scratch/docker
-mkdir -p "$engines" "$DOCKER_CONFIG"
-trap 'engines_stop; finish' EXIT
+engines_owner=$BASHPID
 
 vendor=docker calls_program=$scratch/engine-calls way=cloud as_root=true workspace=/workspace
 image=localhost/sandlot-test:one
 making=(--param "image=$image" --param pull=never)
-groups=(execute lifecycle "write transfer")
-[ -z "${SANDLOT_TEST_SLOW:-}" ] || groups+=(read edit "grep glob" "list delete")
+groups=("execute lifecycle write transfer")
+[ -z "${SANDLOT_TEST_SLOW:-}" ] || groups=("execute write transfer" "lifecycle read edit grep glob list delete")
 
 exec_in() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$@" </dev/null; } # ID -- COMMAND
 inspect() { api GET "/containers/$id/json"; }
@@ -355,29 +353,50 @@ registry_lacks() {
 pulls_lack=$(registry_lacks)
 [ -n "$pulls_lack" ] || registry_fill || not_ok "a registry with an image" "$(cat "$engines/registry.log" "$engines/registry/log")"
 
+# engine_begin ENGINE: one for this part alone, because its rows look at all containers and volumes that there are.
+engine_begin() {
+    local folder options=()
+    folder=$(mktemp -d /tmp/sandlot-engines.XXXXXX) && ln "$engines/image.tar" "$folder/" || return # Podman refuses names of more than 50 characters
+    engines=$folder engines_owner=$BASHPID engine=$1 registry_pid=
+    export DOCKER_CONFIG=$scratch/docker
+    mkdir -p "$DOCKER_CONFIG"
+    if [ "$engine" = dockerd ]; then
+        certificates_make "$engines/dockerd/certificates"
+        options=(-H tcp://127.0.0.1:0 --tlsverify --tlscacert "$engines/dockerd/certificates/ca.pem"
+            --tlscert "$engines/dockerd/certificates/server.crt" --tlskey "$engines/dockerd/certificates/server.key")
+    fi
+    "${engine}_start" "${options[@]}" && image_import && provider=(--sandbox docker --param "base_url=unix://$socket")
+}
+# How every part ends, and the test.
+vendor_end() { [ "$engines_owner" != "$BASHPID" ] || engines_stop; }
+
+steps() { # STEP...
+    local step
+    for step; do "$step"; done
+}
+pulls_if() { if [ -z "$pulls_lack" ]; then pulls; else echo "ok $engine: pulls # SKIP $pulls_lack"; fi; }
+by_tls_if() { [ "$engine" != dockerd ] || by_tls; }
+# The table knows root as somebody whom no permission stops, which takes a capability.
+rows() { # GROUP...
+    making+=(--param capabilities=DAC_OVERRIDE)
+    rows_run "$@"
+}
+
+[ -e "$engines/image.tar" ] || image_make "$engines/image.tar"
 for engine in ${ENGINES:-podman dockerd}; do
     lacking=$(engine_lacks "$engine")
     if [ -n "$lacking" ]; then
         if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then not_ok "$engine is there" "$lacking"; else echo "ok $engine # SKIP $lacking"; fi
         continue
     fi
-    options=()
-    if [ "$engine" = dockerd ]; then
-        certificates_make "$engines/dockerd/certificates"
-        options=(-H tcp://127.0.0.1:0 --tlsverify --tlscacert "$engines/dockerd/certificates/ca.pem"
-            --tlscert "$engines/dockerd/certificates/server.crt" --tlskey "$engines/dockerd/certificates/server.key")
-    fi
-    "${engine}_start" "${options[@]}" || continue
-    image_import
-    provider=(--sandbox docker --param "base_url=unix://$socket")
-    for step in ${STEPS:-walls lives snapshots volumes terminals ports kit elsewhere}; do "$step"; done
-    if [ -z "$pulls_lack" ]; then pulls; else echo "ok $engine: pulls # SKIP $pulls_lack"; fi
-    [ "$engine" != dockerd ] || by_tls
-    by_ssh
-    # The table knows root as somebody whom no permission stops, which takes this capability.
-    making+=(--param capabilities=DAC_OVERRIDE)
-    # shellcheck disable=SC2086 # groups, one word each
-    rows_run ${ROWS:-${groups[*]}}
-    making=("${making[@]:0:4}")
-    delete_all
+    # The first that a machine starts frees the locks of all, which is not to be in the middle of another's work.
+    [ "$engine" = dockerd ] || { podman_configure && (podman_in info) >"$engines/podman.log" 2>&1; }
+    prepare=(engine_begin "$engine")
+    part steps walls lives snapshots terminals ports
+    part steps volumes kit elsewhere pulls_if by_tls_if by_ssh
+    for some in "${groups[@]}"; do
+        # shellcheck disable=SC2086 # groups, one word each
+        part rows $some
+    done
 done
+parts_run
