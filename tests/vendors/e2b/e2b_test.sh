@@ -43,7 +43,7 @@ e2b_network() {
 
 port_url='^http://3000-ID[.]localhost:' port_header='' port_making=() port_prepare=own_domain port_stale='' port_undeclared=''
 own_domain() {
-    E2B_DOMAIN=localhost:$(ask GET state | jq .edge)
+    E2B_DOMAIN=localhost:$(ask GET state | "$fast_jq" .edge)
     export E2B_DOMAIN
 }
 
