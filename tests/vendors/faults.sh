@@ -55,8 +55,8 @@ vendor_faults() {
             part faults_of "429*|* once|cut before|cut after|cut in the middle|short body|garbage|wrong types|slow|hanging" "$operation"
         done
     fi
-    part runs_once
-    part stalls
+    part_once runs_once
+    part_once stalls
 }
 
 # faults_of NAMES OPERATION...: the faults of these names, patterns between bars, for these operations

@@ -18,7 +18,8 @@
 . tests/vendors/network.sh
 
 # What is asked of a vendor's whole test: "quick" (some faults, some rows), with SANDLOT_TEST_SLOW=1 everything, "rows" all rows but
-# few faults, "faults" all faults, few rows, and nothing that another build answers alike: the vendor's own SDK, and numbers of requests.
+# few faults, "faults" all faults and few rows. What every build answers alike, only one of the two last asks: "rows" the vendor's own
+# SDK, and numbers of requests; "faults" what is a part by part_once, below.
 extent=${SANDLOT_TEST_SLOW:-quick}
 [ "$extent" != rows ] || unset SANDLOT_TEST_SLOW
 making=() making_forkable=()
@@ -124,6 +125,9 @@ vendor_script() {
     shift
     timeout -k 5 600 "$node" "$js/$vendor/$name.mjs" "$@" </dev/null || failures=$((failures + 1))
 }
+
+# part_once COMMAND ARGUMENT...: a part that "rows" leaves to "faults", which has sanitizers too
+part_once() { [ "$extent" = rows ] || part "$@"; }
 
 # ---- the control interface of the emulators --------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@
 #
 # A box reaches what its emulator lets through (common/outside.mjs). A vendor's functions may use all below.
 
-vendor_network() { part network_table "$@"; }
+vendor_network() { part_once network_table "$@"; }
 
 network_table() { # FUNCTION...
     local step

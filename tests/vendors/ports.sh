@@ -11,7 +11,7 @@
 #   port_renamed not empty: each question gets another URL
 #   port_stale   a function that makes the header of sandbox $1 a wrong one, after which its servers are gone; empty: none does
 
-vendor_ports() { part ports; }
+vendor_ports() { part_once ports; }
 
 # port_serve: the web server of $box, at port 3000
 port_serve() {

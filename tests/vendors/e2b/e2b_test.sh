@@ -52,7 +52,7 @@ private_ports() {
     port_header=e2b-traffic-access-token port_making=(--param 'network={"allowPublicTraffic":false}')
     ports
 }
-part private_ports
+part_once private_ports
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_network e2b_network
@@ -63,6 +63,6 @@ starved_there() {
 }
 part starved_there
 vendor_rows
-part results_rows
+part_once results_rows
 parts_run
 vendor_sound

@@ -68,7 +68,7 @@ open_tunnel() {
     json "a tunnel that is there stays as it is" 0 '.header == null and .public' port "${provider[@]}" "$box" 3000 --url
     gone "$box"
 }
-part open_tunnel
+part_once open_tunnel
 vendor_ports
 vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
@@ -76,6 +76,6 @@ vendor_network runloop_network
 vendor_faults
 vendor_starved
 vendor_rows
-part results_rows
+part_once results_rows
 parts_run
 vendor_sound
