@@ -192,7 +192,7 @@ name" && mkdir -p d/e && seq 3 >d/e/f'
     put_file "$scratch/r39" /workspace/r/r39
     op 0 '(.content | utf8bytelength) <= 512000 and .truncated and .end_line == .next_offset and .end_line < 8 and .end_line >= 4 and .total_lines == 8' \
         "R39 the size cap" read r/r39 --limit 8
-    check "R39 a note at the end" test "$(jq '(.content | split("\n")) as $lines | .end_line as $last | ($lines[$last - 1] | length) == 100000 and ($lines[-1] | test("offset \($last)"))' <"$scratch/out")" = true
+    check "R39 a note at the end" test "$("$fast_jq" '(.content | split("\n")) as $lines | .end_line as $last | ($lines[$last - 1] | length) == 100000 and ($lines[-1] | test("offset \($last)"))' <"$scratch/out")" = true
     awk 'BEGIN { for (i = 0; i < 30000; i++) printf "%d %s\n", i, substr("some text that is long enough to make pages of many sizes and then some more of it", 1, i % 83) }' >"$scratch/r40"
     put_file "$scratch/r40" /workspace/r/r40
     read_all r/r40 "$scratch/r40" "R40 page by page"
@@ -233,8 +233,8 @@ read_all() {
     : >"$scratch/pages"
     while [ "$offset" != null ] && [ "$pages" -lt 40 ]; do
         run --json read "${provider[@]}" --sandbox-id "$id" "$1" --offset "$offset"
-        jq -r '.content' <"$scratch/out" >>"$scratch/pages"
-        offset=$(jq -r '.next_offset' <"$scratch/out")
+        "$fast_jq" -r '.content' <"$scratch/out" >>"$scratch/pages"
+        offset=$("$fast_jq" -r '.next_offset' <"$scratch/out")
         pages=$((pages + 1))
     done
     check "$3" cmp -s "$scratch/pages" "$2"
@@ -353,7 +353,7 @@ B'
     head -c 60000 /dev/zero | tr '\0' n >"$scratch/new"
     { printf 'before '; cat "$scratch/old"; printf ' after\n'; } >"$scratch/e29"
     put_file "$scratch/e29" /workspace/e/e29
-    jq -n --rawfile old "$scratch/old" --rawfile new "$scratch/new" '{old_string: $old, new_string: $new}' >"$scratch/stdin"
+    "$fast_jq" -n --rawfile old "$scratch/old" --rawfile new "$scratch/new" '{old_string: $old, new_string: $new}' >"$scratch/stdin"
     input=$scratch/stdin op 0 '.occurrences == 1' "E29 long texts" edit e/e29
     { printf 'before '; cat "$scratch/new"; printf ' after\n'; } >"$scratch/wanted"
     same_file "E29 the file" /workspace/e/e29 "$scratch/wanted"
@@ -396,7 +396,7 @@ line" && : >"odd/[x]*?" && : >"odd/grüße" && : >"odd/-dash" && touch -d "2026-
     error_row not_a_directory "" "L04 a file" ls l/a
     denied error_row permission_denied "" "L05 unreadable" ls l/locked
     op 0 '[.entries[].path] == ["/workspace/l/hidden/.x", "/workspace/l/hidden/y"]' "L06 hidden names" ls l/hidden
-    jq -c '[.entries[].path]' <"$scratch/l01" >"$scratch/wanted"
+    "$fast_jq" -c '[.entries[].path]' <"$scratch/l01" >"$scratch/wanted"
     op 0 "[.entries[].path] == $(cat "$scratch/wanted")" "L07 trailing slash" ls /workspace/l/
     op 0 "[.entries[].path] == $(cat "$scratch/wanted")" "L07 trailing slashes, relative" ls l//
     op 0 '[.entries[] | [(.path | split("/")[-1]), .is_dir, .is_symlink]] == [["broken",false,true],["dir",true,true],["file",false,true]]' "L08 links" ls l/links
@@ -422,16 +422,16 @@ line" && printf "needle\000\n" >binary && printf "bad \377 needle\n" >latin && p
         printf "needle\n" >locked && chmod 000 locked && ln -s a.py link && ln -s .. loop && awk "BEGIN { for (i = 0; i < 20000; i++) print \"many lines\" }" >many'
     op 0 '[.matches[] | select(.path == "/workspace/g/a.py" or .path == "/workspace/g/src/b.py") | [.path, .line, .text]] == [["/workspace/g/a.py",1,"needle one"],["/workspace/g/a.py",3,"  needle two"],["/workspace/g/src/b.py",1,"needle"]] and .truncated == false' \
         "G01 in two files" grep needle g
-    check "G01 by path and line" test "$(jq -c '[.matches[] | [.path, .line]] | . == (sort_by(.[0] | explode))' <"$scratch/out")" = true
-    check "G26 links are not followed" test "$(jq '[.matches[] | select(.path | test("link|loop"))] | length' <"$scratch/out")" = 0
-    denied check "G27 an unreadable file" test "$(jq '[.matches[] | select(.path | test("locked"))] | length' <"$scratch/out")" = 0
-    check "G16 a binary file" test "$(jq '[.matches[] | select(.path | test("binary"))] | length' <"$scratch/out")" = 0
-    check "G08 hidden files" test "$(jq '[.matches[] | select(.path | test("/[.](hid|f)"))] | length' <"$scratch/out")" = 2
-    check "G14 colons" test "$(jq -c '[.matches[] | select(.path | test("colon")) | [.path, .line, .text]]' <"$scratch/out")" = "[[\"$workspace/g/colon:name\",1,\"x:needle:y\"]]"
-    check "G15 a newline in the name" test "$(jq -c '[.matches[] | select(.path | test("new")) | [.path, .line, .text]]' <"$scratch/out")" = "[[\"$workspace/g/new\\nline\",1,\"needle\"]]"
-    check "G17 a line that is not UTF-8" test "$(jq -r '.matches[] | select(.path | test("latin")) | .text' <"$scratch/out")" = 'bad � needle'
-    check "G18 a CRLF line" test "$(jq -c '[.matches[] | select(.path | test("crlf")) | .text]' <"$scratch/out")" = '["crlf needle"]'
-    check "G19 last lines without newline" test "$(jq -c '[.matches[] | select(.path | test("/t[12]$")) | .text]' <"$scratch/out")" = '["tail needle","tail needle"]'
+    check "G01 by path and line" test "$("$fast_jq" -c '[.matches[] | [.path, .line]] | . == (sort_by(.[0] | explode))' <"$scratch/out")" = true
+    check "G26 links are not followed" test "$("$fast_jq" '[.matches[] | select(.path | test("link|loop"))] | length' <"$scratch/out")" = 0
+    denied check "G27 an unreadable file" test "$("$fast_jq" '[.matches[] | select(.path | test("locked"))] | length' <"$scratch/out")" = 0
+    check "G16 a binary file" test "$("$fast_jq" '[.matches[] | select(.path | test("binary"))] | length' <"$scratch/out")" = 0
+    check "G08 hidden files" test "$("$fast_jq" '[.matches[] | select(.path | test("/[.](hid|f)"))] | length' <"$scratch/out")" = 2
+    check "G14 colons" test "$("$fast_jq" -c '[.matches[] | select(.path | test("colon")) | [.path, .line, .text]]' <"$scratch/out")" = "[[\"$workspace/g/colon:name\",1,\"x:needle:y\"]]"
+    check "G15 a newline in the name" test "$("$fast_jq" -c '[.matches[] | select(.path | test("new")) | [.path, .line, .text]]' <"$scratch/out")" = "[[\"$workspace/g/new\\nline\",1,\"needle\"]]"
+    check "G17 a line that is not UTF-8" test "$("$fast_jq" -r '.matches[] | select(.path | test("latin")) | .text' <"$scratch/out")" = 'bad � needle'
+    check "G18 a CRLF line" test "$("$fast_jq" -c '[.matches[] | select(.path | test("crlf")) | .text]' <"$scratch/out")" = '["crlf needle"]'
+    check "G19 last lines without newline" test "$("$fast_jq" -c '[.matches[] | select(.path | test("/t[12]$")) | .text]' <"$scratch/out")" = '["tail needle","tail needle"]'
     op 0 '[.matches[].text] == ["a.b(c)"]' "G02 regular expression characters" grep 'a.b(c)' g
     op 0 '[.matches[].text] == ["Needle"]' "G03 case" grep Needle g
     op 0 '.matches == [] and .truncated == false' "G04 no match" grep absent-text g
@@ -493,7 +493,7 @@ line.o" && : >"grüße.o" && : >locked/x.o && chmod 000 locked && cd many && seq
     denied error_row permission_denied "" "B28 unreadable path" glob '*' d/locked
     denied op 0 '(.matches | length) == 4 and .truncated == true' "B29 unreadable directory below" glob '*.o' d
     $as_root && op 0 '(.matches | length) == 5 and .truncated == false' "B29 a directory that root can read" glob '*.o' d
-    check "B40 odd names" test "$(jq -c '[.matches[].path | select(contains("locked") | not) | split("/")[-1]] | sort' <"$scratch/out")" = '["grüße.o","new\nline.o","qu'"'"'ote.o","with space.o"]'
+    check "B40 odd names" test "$("$fast_jq" -c '[.matches[].path | select(contains("locked") | not) | split("/")[-1]] | sort' <"$scratch/out")" = '["grüße.o","new\nline.o","qu'"'"'ote.o","with space.o"]'
     error_row invalid_pattern "" "B30 .." glob '../*' b
     error_row pattern_too_broad "" "B31 too many alternatives" glob '{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}' b
     in_box 'p=hard; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do p=$p/d; done; mkdir -p $p && : >$p/a && : >$p/x'
@@ -519,7 +519,7 @@ glob_row() {
     local name="$1 $2" pattern=$2
     shift 2
     local wanted
-    wanted=$(printf '%s\n' "$@" | jq -Rcn '[inputs | select(length > 0) | "/workspace/b/" + .]')
+    wanted=$(printf '%s\n' "$@" | "$fast_jq" -Rcn '[inputs | select(length > 0) | "/workspace/b/" + .]')
     op 0 "[.matches[].path] == $wanted" "$name" glob "$pattern" b
 }
 

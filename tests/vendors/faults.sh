@@ -55,8 +55,8 @@ vendor_faults() {
             part faults_of "429*|* once|cut before|cut after|cut in the middle|short body|garbage|wrong types|slow|hanging" "$operation"
         done
     fi
-    part runs_once
-    part stalls
+    part_once runs_once
+    part_once stalls
 }
 
 # faults_of NAMES OPERATION...: the faults of these names, patterns between bars, for these operations
@@ -151,7 +151,7 @@ fault() {
 judged() {
     local code='' length=0
     [ "$status" = 0 ] ||
-        read -r length code < <(jq -r '"\(.message // .results[0].error | length) \(.error // .results[0].error // "")"' <<<"$out" 2>/dev/null)
+        read -r length code < <("$fast_jq" -r '"\(.message // .results[0].error | length) \(.error // .results[0].error // "")"' <<<"$out" 2>/dev/null)
     if [ "$status" = 0 ]; then
         case $2 in
             worked | either) ok "$1: it worked" ;;
@@ -187,10 +187,10 @@ hangs() { [[ $'\n'$(ask GET statuses)$'\n' = *$'\n'hung$'\n'* ]]; }
 faulty_sandbox() {
     [ -n "${faulty:-}" ] && [ "$(live)" = 1 ] && return
     for id in $(ask GET ids); do gone "$id"; done
-    made || return 1
+    SANDLOT=$aside made || return 1
     faulty=$id
 }
-faulty_exec() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$faulty" -- "$1" 2>"$scratch/faulty.err" </dev/null; }
+faulty_exec() { "$aside" -q exec "${provider[@]}" --sandbox-id "$faulty" -- "$1" 2>"$scratch/faulty.err" </dev/null; }
 
 before_create() {
     [ -z "${faulty:-}" ] || gone "$faulty"
@@ -216,16 +216,19 @@ before_attach() { before_exec; }
 during_attach() { during_exec; }
 after_attach() { after_exec "$1"; }
 
+# The first command, which may need more requests, is not the one that meets the fault.
 before_exec() {
-    faulty_sandbox && faulty_exec 'rm -f ran; echo before >kept' >/dev/null
+    faulty_sandbox || return
+    [ "${warm:-}" = "$faulty" ] || faulty_exec true >/dev/null
+    warm=$faulty
 }
 during_exec() { "$act" --json exec "${provider[@]}" --sandbox-id "$faulty" --timeout 120 -- 'echo once >>ran; echo out; echo err >&2; exit 7'; }
 after_exec() {
     local ran
-    ran=$(faulty_exec 'cat ran 2>/dev/null | wc -l')
+    ran=$(faulty_exec 'cat ran 2>/dev/null | wc -l; rm -f ran')
     if [ "$status" = 0 ]; then
         check "$1: it ran once" test "$ran" = 1
-        check "$1: its output and status are whole" test "$(jq -c '[.output, .exit_code]' <<<"$out")" = '["out\nerr\n",7]'
+        check "$1: its output and status are whole" test "$("$fast_jq" -c '[.output, .exit_code]' <<<"$out")" = '["out\nerr\n",7]'
     else
         check "$1: it ran once at most" test "$ran" = 0 -o "$ran" = 1
     fi
@@ -233,24 +236,28 @@ after_exec() {
 }
 
 before_upload() {
-    faulty_sandbox && "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$faulty" "$scratch/faulty-before" "$workspace/up" >/dev/null 2>&1 </dev/null
+    faulty_sandbox && "$aside" -q upload "${provider[@]}" --sandbox-id "$faulty" "$scratch/faulty-before" "$workspace/up" >/dev/null 2>&1 </dev/null
 }
 during_upload() { "$act" --json upload "${provider[@]}" --sandbox-id "$faulty" "$scratch/faulty" "$workspace/up"; }
 after_upload() {
-    local sum
-    sum=$(faulty_exec "sha256sum <up")
+    local sum others
+    sum=$(faulty_exec 'sha256sum <up; ls -A | grep -c "^\.\|sandlot\|up."')
+    others=${sum##*$'\n'} sum=${sum%$'\n'*}
     if [ "$status" = 0 ]; then
         check "$1: the file is whole" test "$sum" = "$(sha256sum <"$scratch/faulty")"
     else
         check "$1: the file is the old one or the new one" \
             test "$sum" = "$(sha256sum <"$scratch/faulty-before")" -o "$sum" = "$(sha256sum <"$scratch/faulty")"
     fi
-    check "$1: no other file is left" test "$(faulty_exec 'ls -A | grep -c "^\.\|sandlot\|up."')" = 0
+    check "$1: no other file is left" test "$others" = 0
 }
 
 before_download() {
     rm -f "$scratch/down"
-    faulty_sandbox && "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$faulty" "$scratch/faulty" "$workspace/down" >/dev/null 2>&1 </dev/null
+    faulty_sandbox || return
+    [ "${filled:-}" = "$faulty" ] ||
+        "$aside" -q upload "${provider[@]}" --sandbox-id "$faulty" "$scratch/faulty" "$workspace/down" >/dev/null 2>&1 </dev/null
+    filled=$faulty
 }
 during_download() { "$act" --json download "${provider[@]}" --sandbox-id "$faulty" "$workspace/down" "$scratch/down"; }
 after_download() {
@@ -263,7 +270,7 @@ before_list() { faulty_sandbox; }
 during_list() { "$act" --json list "${provider[@]}"; }
 after_list() {
     [ "$status" = 0 ] || return
-    check "$1: the sandbox is in it, once" test "$(jq "[.sandboxes[] | select(.id == \"$faulty\")] | length" <<<"$out")" = 1
+    check "$1: the sandbox is in it, once" test "$("$fast_jq" "[.sandboxes[] | select(.id == \"$faulty\")] | length" <<<"$out")" = 1
 }
 
 before_delete() { faulty_sandbox; }

@@ -18,13 +18,18 @@
 . tests/vendors/network.sh
 
 # What is asked of a vendor's whole test: "quick" (some faults, some rows), with SANDLOT_TEST_SLOW=1 everything, "rows" all rows but
-# few faults, "faults" all faults, few rows, and nothing that another build answers alike: the vendor's own SDK, and numbers of requests.
+# few faults, "faults" all faults and few rows. What every build answers alike, only one of the two last asks: "rows" the vendor's own
+# SDK, and numbers of requests; "faults" what is a part by part_once, below.
 extent=${SANDLOT_TEST_SLOW:-quick}
 [ "$extent" != rows ] || unset SANDLOT_TEST_SLOW
 making=() making_forkable=()
 LIMIT=240 # only what hangs takes so long, also on a busy machine
 emulator_pid=
 js=$scratch/js
+# What prepares a case, and what looks at what came of it, is not what is tested: where $BUILD has sanitizers the normal build beside
+# it does that, in a third of the time. A test whose provider only $BUILD has sets it back to $SANDLOT.
+aside=$SANDLOT
+[ ! -f "$BUILD/../sandlot" ] || aside=$(cd "$BUILD/.." && pwd)/sandlot
 calls_program=$scratch/calls
 
 # Skips, or where CI is set fails, without the packages of `make clients` or without bubblewrap. Sets $node, $packages, $js.
@@ -98,7 +103,7 @@ vendor_end() {
     [ -n "$emulator_pid" ] || return
     ask DELETE faults >/dev/null
     for id in $(ask GET ids); do
-        timeout -k 5 30 "$SANDLOT" -q delete "${provider[@]}" -- "$id" >/dev/null 2>&1 </dev/null
+        timeout -k 5 30 "$aside" -q delete "${provider[@]}" -- "$id" >/dev/null 2>&1 </dev/null
     done
     vendor_stop
 }
@@ -120,6 +125,9 @@ vendor_script() {
     shift
     timeout -k 5 600 "$node" "$js/$vendor/$name.mjs" "$@" </dev/null || failures=$((failures + 1))
 }
+
+# part_once COMMAND ARGUMENT...: a part that "rows" leaves to "faults", which has sanitizers too
+part_once() { [ "$extent" = rows ] || part "$@"; }
 
 # ---- the control interface of the emulators --------------------------------------------------------------------------
 
@@ -143,9 +151,12 @@ faults() {
 }
 requests_reset() { ask DELETE requests >/dev/null; }
 requests_count() { ask GET count; }
-requests_show() { ask GET requests | jq -r '.requests[] | "\(.method) \(.path) \(.status)"'; }
-# state_is FILTER: whether the jq filter is true for the emulator's state
-state_is() { ask GET state | jq -e "$1" >/dev/null; }
+requests_show() { ask GET requests | "$fast_jq" -r '.requests[] | "\(.method) \(.path) \(.status)"'; }
+# state_is FILTER: whether the jq filter is true for the emulator's state. Only jq may say no.
+state_is() {
+    ask GET state >"$scratch/state"
+    "$fast_jq" -e "$1" "$scratch/state" >/dev/null 2>&1 || jq -e "$1" "$scratch/state" >/dev/null
+}
 # live: how many sandboxes there are at the emulator
 live() { ask GET live; }
 live_is() { [ "$(live)" = "$1" ]; }
@@ -164,7 +175,7 @@ answered() { [[ $'\n'$(ask GET statuses)$'\n' != *$'\n'null$'\n'* ]]; }
 
 # waited MS: whether what was refused with 429 was asked again, and not before this time; later is not wrong
 waited() {
-    ask GET requests | jq -e '.requests | map(select(.method == "POST")) | (map(.status) | index(429)) as $refused |
+    ask GET requests | "$fast_jq" -e '.requests | map(select(.method == "POST")) | (map(.status) | index(429)) as $refused |
         .[$refused + 1].at - .[$refused].at >= '"$1" >/dev/null
 }
 
@@ -184,7 +195,7 @@ made() {
     not_ok "a sandbox" "$(show)"
     return 1
 }
-gone() { "$SANDLOT" -q delete "${provider[@]}" -- "$@" >/dev/null 2>&1 </dev/null; }
+gone() { "$aside" -q delete "${provider[@]}" -- "$@" >/dev/null 2>&1 </dev/null; }
 
 # ---- the table of operations -----------------------------------------------------------------------------------------
 
@@ -222,7 +233,7 @@ requests_of_each() {
     requests_reset
     made || return
     counted create "$1"
-    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$id" text >/dev/null <<<"one two"
+    "$aside" -q write "${provider[@]}" --sandbox-id "$id" text >/dev/null <<<"one two"
     count_one "$2" exec -- true
     count_one "$3" read text
     count_one "$4" edit text --old one --new 1
@@ -269,7 +280,7 @@ vendor_many() {
     run -q exec "${provider[@]}" --sandbox-id "$id" -- "cd 'many/a b' && chmod 600 1 && ln 2 other && ln -s 5 link && rm 3 && mkdir 3 && rm 4 && ln -s ../empty 4"
     for number in 1 2 3 4 5; do echo "new $number" >"$from/a b/$number"; done
     run --json upload "${provider[@]}" --sandbox-id "$id" -r "$from" "$workspace/many"
-    odd=$(jq -c '[.results[] | select(.error) | .path | sub(".*/"; "")]' <<<"$out")
+    odd=$("$fast_jq" -c '[.results[] | select(.error) | .path | sub(".*/"; "")]' <<<"$out")
     check "again: only where a folder is now it fails" test "$odd" = '["3"]'
     expect "what was there keeps its mode, its names and its link" 0 $'600\nnew 1\nnew 2\nnew 4\nnew 5' "*" -q exec "${provider[@]}" --sandbox-id "$id" -- \
         "cd 'many/a b' && stat -c %a 1 && cat 1 other ../empty link"
@@ -278,7 +289,7 @@ vendor_many() {
     rm -rf "$back"
     mkdir -p "$back/a b/7"
     run --json download "${provider[@]}" --sandbox-id "$id" -r "$workspace/many" "$back"
-    odd=$(jq -c '[.results[] | select(.error) | .path | sub(".*/"; "")] | sort' <<<"$out")
+    odd=$("$fast_jq" -c '[.results[] | select(.error) | .path | sub(".*/"; "")] | sort' <<<"$out")
     check "a folder in the way here spoils one file" test "$odd" = '["7"]'
     gone "$id"
 }
@@ -305,7 +316,7 @@ looks='^GET '
 counted() {
     local count same=null
     case $1 in create* | delete) same='.[0]' ;; esac
-    count=$(ask GET requests | jq --arg looks "$looks" '[.requests[] | "\(.method) \(.path)"] | [., .[1:] + [""]] | transpose
+    count=$(ask GET requests | "$fast_jq" --arg looks "$looks" '[.requests[] | "\(.method) \(.path)"] | [., .[1:] + [""]] | transpose
         | map(select((.[0] | test($looks) | not) or .[1] != '"$same"')) | length')
     echo "# $1: $count requests, the vendor's own SDK: $2"
     [ "$2" = - ] && return

@@ -31,7 +31,7 @@ secret_is_kept() { # NAME: in nothing that the last command printed
 
 # A command that prints how many processes sleep for just SECONDS: not those that have the number in a longer word.
 count_sleeps() { echo "grep -lxz '[${1:0:1}]${1:1}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l"; }
-no_sleep() { [ "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$1" -- "$(count_sleeps "$2")" </dev/null)" = 0 ]; }
+no_sleep() { [ "$("$aside" -q exec "${provider[@]}" --sandbox-id "$1" -- "$(count_sleeps "$2")" </dev/null)" = 0 ]; }
 
 lives_and_dies() {
     local first
@@ -172,7 +172,7 @@ killed() {
 # ---- pausing, snapshots, forks: as far as the provider has them ---------------------------------------------------------
 
 has_capability() {
-    "$SANDLOT" providers "${provider[1]}" --json 2>/dev/null | jq -e "[.. | .capabilities? // empty][0].$1" >/dev/null
+    "$aside" providers "${provider[1]}" --json 2>/dev/null | "$fast_jq" -e "[.. | .capabilities? // empty][0].$1" >/dev/null
 }
 
 # is_refused COMMAND [ID]: what the provider has not is refused before anything is sent, and others are named
@@ -192,7 +192,7 @@ paused() {
         return
     }
     made || return
-    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
+    "$aside" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
     if [ -n "${pause_refused:-}" ]; then
         json "pause: not here" 1 '.error == "not_supported" and (.message | contains("'"$pause_refused"'"))' pause "${provider[@]}" -- "$id"
         gone "$id"
@@ -213,7 +213,7 @@ paused() {
     service_empty "what was paused is gone"
 }
 
-is_listed() { "$SANDLOT" --json snapshots "${provider[@]}" | jq -e --arg use "$1" '[.snapshots[] | select(.id == $use)] | length == 1' >/dev/null; }
+is_listed() { "$SANDLOT" --json snapshots "${provider[@]}" | "$fast_jq" -e --arg use "$1" '[.snapshots[] | select(.id == $use)] | length == 1' >/dev/null; }
 
 kept_as_snapshot() {
     local use
@@ -223,7 +223,7 @@ kept_as_snapshot() {
         return
     }
     made || return
-    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
+    "$aside" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo kept >kept' </dev/null
     if [ -n "${snapshot_refused:-}" ]; then
         json "snapshot: not of this one" 1 '.error == "not_supported" and (.message | contains("'"$snapshot_refused"'"))' snapshot "${provider[@]}" -- "$id"
         gone "$id"
@@ -254,7 +254,7 @@ forked() {
     }
     run -q create "${provider[@]}" "${making[@]}" "${making_forkable[@]}"
     original=$out
-    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$original" -- 'echo kept >kept' </dev/null
+    "$aside" -q exec "${provider[@]}" --sandbox-id "$original" -- 'echo kept >kept' </dev/null
     json "a fork" 0 '.from == "'"$original"'" and .id != .from' fork "${provider[@]}" -- "$original"
     copy=$("$fast_jq" -r .id <"$scratch/out")
     expect "has the files" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$copy" -- cat kept

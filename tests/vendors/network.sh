@@ -8,11 +8,11 @@
 #
 # A box reaches what its emulator lets through (common/outside.mjs). A vendor's functions may use all below.
 
-vendor_network() { part network_table "$@"; }
+vendor_network() { part_once network_table "$@"; }
 
 network_table() { # FUNCTION...
     local step
-    network_able=" $("$SANDLOT" providers "${provider[1]}" --json | jq -r '.providers[0].capabilities | to_entries[] | select(.value) | .key' | tr '\n' ' ')"
+    network_able=" $("$aside" providers "${provider[1]}" --json | "$fast_jq" -r '.providers[0].capabilities | to_entries[] | select(.value) | .key' | tr '\n' ' ')"
     for step in network_refused network_off network_lists network_numbers network_open network_secret network_pauses "$@"; do "$step"; done
     service_empty "nothing is left at the service after the network"
 }
@@ -27,7 +27,7 @@ reach() {
     local name=$1 box=$2 wanted=$3 place script=''
     shift 3
     for place; do script+="curl -sgp -m 60 -x http://127.0.0.1:3128 'http://$place/' || echo 'not $place'; "; done
-    run -q exec "${provider[@]}" --sandbox-id "$box" -- "$script"
+    SANDLOT=$aside run -q exec "${provider[@]}" --sandbox-id "$box" -- "$script"
     for place; do
         case $wanted in
             yes) check "$name: $place is reached" grep -qxF "reached ${place//[\[\]]/}" "$scratch/out" ;;
@@ -56,7 +56,7 @@ not_held() {
     check "$name: before any request" test "$(requests_count)" = 0
 }
 
-names() { jq -e --arg entry "$1" '.error == "not_supported" and (.message | contains($entry))' "$scratch/out" >/dev/null; }
+names() { "$fast_jq" -e --arg entry "$1" '.error == "not_supported" and (.message | contains($entry))' "$scratch/out" >/dev/null; }
 
 network_refused() {
     able off || {
@@ -162,7 +162,7 @@ network_credentials() { # LINE...: of the credential, besides
 }
 
 # The header of the last request that reached HOST, as the other side got it.
-header_at() { ask GET reached | jq -r --arg host "$1" '[.[] | select(.host == $host)][-1].headers["x-secret"] // "none"'; }
+header_at() { ask GET reached | "$fast_jq" -r --arg host "$1" '[.[] | select(.host == $host)][-1].headers["x-secret"] // "none"'; }
 
 # nowhere WHERE: what was said last, and what is remembered, has no secret
 nowhere() {

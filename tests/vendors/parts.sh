@@ -63,7 +63,7 @@ run_part() { # NUMBER
 finish_part() {
     [ "$BASHPID" = "$part_pid" ] || return
     vendor_end
-    "$SANDLOT" -q gc >/dev/null 2>&1
+    "$aside" -q gc >/dev/null 2>&1
     echo "# $SECONDS s: ${queue[part]#*&& }"
     echo "$failures" >"$scratch/failures"
 }

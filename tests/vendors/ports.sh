@@ -11,14 +11,14 @@
 #   port_renamed not empty: each question gets another URL
 #   port_stale   a function that makes the header of sandbox $1 a wrong one, after which its servers are gone; empty: none does
 
-vendor_ports() { part ports; }
+vendor_ports() { part_once ports; }
 
 # port_serve: the web server of $box, at port 3000
 port_serve() {
-    "$SANDLOT" -q rm "${provider[@]}" --sandbox-id "$box" ready >/dev/null 2>&1
-    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- \
+    "$aside" -q rm "${provider[@]}" --sandbox-id "$box" ready >/dev/null 2>&1
+    "$aside" -q exec "${provider[@]}" --sandbox-id "$box" -- \
         '[ -p second ] || mkfifo second; (python3 server.py 3000 ready >/dev/null 2>&1 &)' </dev/null
-    until_true 60 "$SANDLOT" -q read "${provider[@]}" --sandbox-id "$box" ready >/dev/null 2>&1
+    until_true 60 "$aside" -q read "${provider[@]}" --sandbox-id "$box" ready >/dev/null 2>&1
 }
 
 port_client() { timeout -k 5 200 "$node" "$js/common/port_client.mjs" "$1" "$local_port" >"$scratch/out" 2>"$scratch/err"; }
@@ -36,7 +36,7 @@ is_port_host() { if [ -n "${port_renamed:-}" ]; then [[ http://$1 =~ $port_url ]
 port_address() {
     json "the URL of a port" 0 ".id == \"$box\" and .port == 3000 and (.url | test(\"${port_url//ID/$box}\")) and .header == $1 and .public == $2" \
         port "${provider[@]}" "$box" 3000 --url
-    port_host=$(jq -r '.url | ltrimstr("http://")' "$scratch/out")
+    port_host=$("$fast_jq" -r '.url | ltrimstr("http://")' "$scratch/out")
     if [ "$2" = true ]; then
         check "that it is public is said" grep -q 'is public' "$scratch/err"
     else
@@ -51,7 +51,7 @@ ports() {
     [ -z "$port_header" ] || header="\"$port_header\"" public=false
     [ -z "$port_prepare" ] || "$port_prepare"
     box=$("$SANDLOT" -q create "${provider[@]}" "${port_making[@]}" </dev/null)
-    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
+    "$aside" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
     port_serve
     port_address "$header" "$public"
     [ -z "$port_undeclared" ] || expect "a port that nobody declared" 1 "" "$port_undeclared" port "${provider[@]}" "$box" 8080 --url
@@ -67,7 +67,7 @@ ports() {
     check "one request a connection is announced" grep -qx 'connection: close' "$scratch/out"
     passes "an upload in chunks" upload same
     (until grep -q first "$scratch/events" 2>/dev/null; do sleep 0.05; done
-        "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- ': >second' </dev/null) &
+        "$aside" -q exec "${provider[@]}" --sandbox-id "$box" -- ': >second' </dev/null) &
     local second=$!
     timeout -k 5 200 "$node" "$js/common/port_client.mjs" events "$local_port" >"$scratch/events" 2>&1
     wait "$second"
@@ -94,9 +94,9 @@ ports() {
 
 # bytes_serve PORT: that server in $box
 bytes_serve() {
-    "$SANDLOT" -q write "${provider[@]}" --sandbox-id "$box" rows.py <tests/local/port_rows.py >/dev/null
-    "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- "(/usr/bin/python3 rows.py server 127.0.0.1 $1 ready-$1 >/dev/null 2>&1 &)" </dev/null
-    until_true 60 "$SANDLOT" -q read "${provider[@]}" --sandbox-id "$box" "ready-$1" >/dev/null 2>&1
+    "$aside" -q write "${provider[@]}" --sandbox-id "$box" rows.py <tests/local/port_rows.py >/dev/null
+    "$aside" -q exec "${provider[@]}" --sandbox-id "$box" -- "(/usr/bin/python3 rows.py server 127.0.0.1 $1 ready-$1 >/dev/null 2>&1 &)" </dev/null
+    until_true 60 "$aside" -q read "${provider[@]}" --sandbox-id "$box" "ready-$1" >/dev/null 2>&1
 }
 
 # bytes_forward PORT...: begins to forward them. Sets $forwarder; what is said is in $scratch/port.out and .err.

@@ -11,6 +11,7 @@ wrong_key() { export ACME_API_KEY=acme-another-key-0123456789; secret=$ACME_API_
 no_key() { unset ACME_API_KEY; }
 unknown_id=sbx_0000000000000000
 cp "$BUILD/tests/plugins/acme.so" "$plugins/" || exit 2
+aside=$SANDLOT
 provider=(--sandbox acme --param "base_url=$url")
 workspace=/home/acme
 requests_of=(

@@ -43,7 +43,7 @@ e2b_network() {
 
 port_url='^http://3000-ID[.]localhost:' port_header='' port_making=() port_prepare=own_domain port_stale='' port_undeclared=''
 own_domain() {
-    E2B_DOMAIN=localhost:$(ask GET state | jq .edge)
+    E2B_DOMAIN=localhost:$(ask GET state | "$fast_jq" .edge)
     export E2B_DOMAIN
 }
 
@@ -52,7 +52,7 @@ private_ports() {
     port_header=e2b-traffic-access-token port_making=(--param 'network={"allowPublicTraffic":false}')
     ports
 }
-part private_ports
+part_once private_ports
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 1 3
 vendor_network e2b_network
@@ -63,6 +63,6 @@ starved_there() {
 }
 part starved_there
 vendor_rows
-part results_rows
+part_once results_rows
 parts_run
 vendor_sound

@@ -50,7 +50,7 @@ older_ports() {
     "$SANDLOT" -q delete "${provider[@]}" "$box"
     json "a port of what is over" 3 '.error == "sandbox_not_found"' port "${provider[@]}" "$box" 3000 --url
 }
-part older_ports
+part_once older_ports
 vendor_ports
 vendor_lifecycle
 vendor_counts 5 8 6 9 6 6 63 63 4 2 13

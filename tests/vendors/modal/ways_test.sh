@@ -200,7 +200,7 @@ snapshots() {
     on_it 'echo kept >/root/kept'
     check "capture" calls $ok snapshot "$id" mine
     check "its name" says '^result: mine$'
-    snapshot=$(ask GET state | jq -r '[.images[] | select(.snapshot)][0].id')
+    snapshot=$(ask GET state | "$fast_jq" -r '[.images[] | select(.snapshot)][0].id')
     check "another" calls $ok snapshot "$id" other:v2
     check "a third" calls $ok snapshot "$id" third
     check "a list of two pages" calls $ok snapshots
@@ -326,10 +326,10 @@ every_byte_of_files() { # FROM TO
         [ "$status" = 0 ] && cmp -s "$scratch/bytes" "$scratch/back" || broken+=" $bytes"
         faults "[{\"path\":\"/SandboxListV2$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
         run -q --json list "${provider[@]}"
-        [ "$(jq ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (list)"
+        [ "$("$fast_jq" ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (list)"
         faults "[{\"path\":\"/AppGetOrCreate$\",\"action\":{\"truncate_bytes\":$((bytes % 30))}}]"
         run -q --json list "${provider[@]}"
-        [ "$(jq ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (app)"
+        [ "$("$fast_jq" ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (app)"
     done
     check "files and lists that are cut at any byte from $1 to $2" test -z "$broken"
     faults '[]'

@@ -45,7 +45,7 @@ runloop_network() {
     made_allowed --allow a.example && second=$id || return
     check "who comes second at the same moment has the first one's" state_is '.policies | length == 1'
     gone "$first" "$second"
-    policy=$(curl -s -H "Authorization: Bearer $RUNLOOP_API_KEY" -H "x-request-id: $RANDOM" -H 'Content-Type: application/json' -d '{"name":"mine"}' "$url/v1/network-policies" | jq -r .id)
+    policy=$(curl -s -H "Authorization: Bearer $RUNLOOP_API_KEY" -H "x-request-id: $RANDOM" -H 'Content-Type: application/json' -d '{"name":"mine"}' "$url/v1/network-policies" | "$fast_jq" -r .id)
     made_allowed --param network_policy_id="$policy" || return
     reach "somebody's own policy" "$id" no a.example:443
     gone "$id"
@@ -54,7 +54,7 @@ runloop_network() {
 
 port_url='^http://3000-[0-9a-f]+[.]localhost:' port_header=X-Runloop-Tunnel-Authorization port_making=() port_prepare=own_tunnels port_stale=another_tunnel
 port_undeclared=''
-own_tunnels() { provider+=(--param "tunnel_url=http://localhost:$(ask GET state | jq .edge)"); }
+own_tunnels() { provider+=(--param "tunnel_url=http://localhost:$(ask GET state | "$fast_jq" .edge)"); }
 another_tunnel() { # and the answer to making it is lost
     faults '[{"path":"/enable_tunnel$","action":{"drop":"after"}}]'
     "$SANDLOT" -q pause "${provider[@]}" "$1" && "$SANDLOT" -q resume "${provider[@]}" "$1" &&
@@ -68,7 +68,7 @@ open_tunnel() {
     json "a tunnel that is there stays as it is" 0 '.header == null and .public' port "${provider[@]}" "$box" 3000 --url
     gone "$box"
 }
-part open_tunnel
+part_once open_tunnel
 vendor_ports
 vendor_lifecycle
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
@@ -76,6 +76,6 @@ vendor_network runloop_network
 vendor_faults
 vendor_starved
 vendor_rows
-part results_rows
+part_once results_rows
 parts_run
 vendor_sound

@@ -110,7 +110,7 @@ other_services() {
     gone "$id"
 }
 vendor_ports
-part other_services
+part_once other_services
 vendor_lifecycle
 # What one thing takes with the SDK, without leaving anything behind: a context is asked for, and deleted, or the sandbox keeps it for ever; a
 # file is written where nobody looks, and put into its place by a command; a list tells whose a sandbox is only if that is asked for.
