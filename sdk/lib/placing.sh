@@ -23,6 +23,10 @@ blocked() {
 
 size() { wc -c <"$1"; }
 
+# failed STAGED FATE. Where a request was repeated whose answer was lost, the first script may still run, and take away what both
+# have at its end: then it says what became of the files.
+failed() { if [ -f "$1" ]; then echo "$2"; else echo lost; fi; }
+
 # What is there already: may it be written, which mode has it, and can another take its place?
 old() {
     [ -f "$g" ] || { echo special; return 1; }
@@ -52,24 +56,24 @@ fate() {
     [ ${#n} -le 255 ] && [ ${#g} -lt 4096 ] || { echo invalid_path; return; }
     [ ! -d "$g" ] || { echo is_directory; return; }
     if [ "$4" != - ]; then
-        f=$f.$1
+        f=$f.$$.$1
         tail -c "+$(($4 + 1))" "$2" | head -c "$5" >"$f"
-        [ "$(size "$f")" -eq "$5" ] || { echo unwritten; return; }
+        [ "$(size "$f")" -eq "$5" ] || { failed "$2" unwritten; return; }
     fi
     if [ -e "$g" ]; then old || return; else new || return; [ "$6" = 0 ] || mode=$6; fi
     if [ "$in_place" ]; then
-        if cat <"$f" >"$g"; then echo placed; else echo unwritten; fi
+        if cat <"$f" >"$g"; then echo placed; else failed "$2" unwritten; fi
         return
     fi
     if [ ! -O "$f" ] || [ "$(stat -c %d "$f")" != "$(stat -c %d "${p:-/}")" ]; then
         t=$p/${s##*/}.$1
-        cp "$f" "$t" || { rm -f "$t"; echo unwritten; return; }
+        cp "$f" "$t" || { rm -f "$t"; failed "$2" unwritten; return; }
         if [ -e "$g" ]; then chown "$(stat -c %u:%g "$g")" "$t"; fi
         f=$t
     fi
     if { [ ! "$mode" ] || chmod "$mode" "$f"; } && mv -f "$f" "$g"; then echo placed; return; fi
+    failed "$2" permission_denied
     rm -f "$f"
-    echo permission_denied
 }
 
 place() { echo "$1 $(fate "$@" 2>/dev/null)"; }

@@ -133,6 +133,41 @@ static void places_new_files(void **state)
     assert_int_equal(rmdir("in"), 0); /* nothing is left there */
 }
 
+/* The command NAME, before which all that is staged is gone, as at the end of the script of a request that was
+ * repeated. */
+static void let_vanish(const char *name)
+{
+    char text[TEXT];
+
+    snprintf(text, sizeof(text), "#!/bin/sh\nrm -rf %s/in/s*\nexec /bin/%s \"$@\"\n", folder, name);
+    store(name, text);
+    assert_int_equal(chmod(name, 0700), 0);
+}
+
+static void says_nothing_of_what_another_took(void **state)
+{
+    static const char *const commands[] = {"tail", "chmod", "mv"};
+    char *path = strdup(getenv("PATH"));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        struct placing_file file = {
+            .staged = "in/s", .staged_bytes = 3, .mode = 0600, .target = "there", .part = i == 0, .bytes = 3};
+        char with_own[TEXT];
+
+        store("in/s", "one");
+        let_vanish(commands[i]);
+        snprintf(with_own, sizeof(with_own), "%s:%s", folder, path);
+        setenv("PATH", with_own, 1);
+        struct fates fates = place(&file, 1);
+
+        setenv("PATH", path, 1);
+        unlink(commands[i]);
+        assert_false(fates.told[0]);
+    }
+    free(path);
+}
+
 static void cuts_files_out(void **state)
 {
     struct placing_file files[] = {
@@ -231,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(places_new_files, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(says_nothing_of_what_another_took, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(cuts_files_out, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(keeps_what_is_there, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(says_what_cannot_be, make_folder, remove_folder),
