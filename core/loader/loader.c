@@ -455,7 +455,7 @@ int provider_check(const struct registry_entry *entry, const struct environment 
     int result = provider ? 0 : -1;
 
     if (provider && provider->table.check) {
-        host_call_init(&call, entry->name, environment, sandlot_now_ms() + CHECK_DEADLINE_MS, -1);
+        host_call_init(&call, entry->name, provider->environment, sandlot_now_ms() + CHECK_DEADLINE_MS, -1);
         enum sandlot_status status = provider->table.check(&call.call, provider->instance);
 
         result = host_call_error(&call, status, "it cannot be used", false, error);

@@ -75,6 +75,8 @@ for name in XDG_FOLDER_X ACME_API_URL ACME_ENDPOINT DAYTONA_DOMAIN HTTPS_PROXY A
     unset "$name"
     banned "$name"
 done
+project_file "KUBECONFIG=$scratch/evil.kube"
+check "nor does a look whether a provider is ready heed it" bash -c '! "$1" providers --json | grep -q evil.kube' - "$SANDLOT"
 project_file "SANDLOT_PLUGIN_PATH=$scratch/evil
 SANDLOT_CONFIG=$scratch/evil.toml"
 run --json providers

@@ -66,6 +66,7 @@ reach "a socket of the machine" "$no" "connect /run/dbus/system_bus_socket"
 run exec --sandbox misbehaves -- "reach 0"
 check "the memory of the host" grep -qE "^memory: ($no)$" "$scratch/out"
 check "tracing the host" grep -qE "^trace: ($no)$" "$scratch/out"
+for what in priority "all priorities"; do check "the host's $what" grep -qE "^$what: ($no)$" "$scratch/out"; done
 if has_landlock && [ "$(landlock_abi)" -ge 6 ]; then
     check "signals to the host" grep -qE "^signal: ($no)$" "$scratch/out"
 fi

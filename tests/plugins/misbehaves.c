@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -456,7 +457,13 @@ static enum sandlot_status reach_process(const struct sandlot_sink *output, pid_
     if (traced && waitpid(pid, NULL, 0) == pid)
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
     errno = error;
-    return status == SANDLOT_OK ? tell(output, "trace", traced) : status;
+    if (status == SANDLOT_OK)
+        status = tell(output, "trace", traced);
+    if (status == SANDLOT_OK)
+        status = tell(output, "priority", setpriority(PRIO_PROCESS, (id_t)pid, getpriority(PRIO_PROCESS, 0)) == 0);
+    if (status == SANDLOT_OK)
+        status = tell(output, "all priorities", setpriority(PRIO_USER, 0, getpriority(PRIO_PROCESS, 0)) == 0);
+    return status;
 }
 
 /* False: COMMAND is something else. */

@@ -6,6 +6,7 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -209,6 +211,7 @@ static const int refused_calls[] = {SYS_process_vm_readv,
                                     SYS_process_madvise,
                                     SYS_perf_event_open,
                                     SYS_bpf,
+                                    SYS_userfaultfd,
                                     SYS_keyctl,
                                     SYS_add_key,
                                     SYS_request_key,
@@ -239,7 +242,7 @@ static const int refused_calls[] = {SYS_process_vm_readv,
 #endif
                                     SYS_mq_open};
 
-enum { MOST_INSTRUCTIONS = 128, REFUSED = SECCOMP_RET_ERRNO | EACCES };
+enum { MOST_INSTRUCTIONS = 256, REFUSED = SECCOMP_RET_ERRNO | EACCES };
 
 struct program {
     struct sock_filter code[MOST_INSTRUCTIONS];
@@ -291,8 +294,21 @@ static void refuse_local_sockets(struct program *program)
     refuse_argument(program, SYS_socket, 0, all, AF_UNIX, false);
     refuse_argument(program, SYS_socketpair, 1, kind, SOCK_DGRAM, false);
     refuse_argument(program, SYS_socketpair, 1, kind, SOCK_RAW, false);
-    /* The limits of other processes; its own are those of process 0. */
-    refuse_argument(program, SYS_prlimit64, 0, all, 0, true);
+}
+
+/* The limits and the share of the processors that other processes of the user have; its own are those of process 0. */
+static void refuse_on_others(struct program *program)
+{
+    static const int first_is_process[] = {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setparam,
+                                           SYS_sched_setscheduler, SYS_sched_setattr};
+    const uint32_t all = UINT32_MAX;
+
+    for (size_t i = 0; i < sizeof(first_is_process) / sizeof(first_is_process[0]); i++)
+        refuse_argument(program, first_is_process[i], 0, all, 0, true);
+    refuse_argument(program, SYS_setpriority, 1, all, 0, true);
+    refuse_argument(program, SYS_setpriority, 0, all, PRIO_USER, false);
+    refuse_argument(program, SYS_ioprio_set, 1, all, 0, true);
+    refuse_argument(program, SYS_ioprio_set, 0, all, IOPRIO_WHO_USER, false);
 }
 
 static void shut_calls(void)
@@ -312,6 +328,7 @@ static void shut_calls(void)
     if (!MAY_TRACE)
         refuse_call(&program, SYS_ptrace);
     refuse_local_sockets(&program);
+    refuse_on_others(&program);
     put(&program, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
     const struct sock_fprog filter = {.len = program.length, .filter = program.code};
 
