@@ -14,7 +14,7 @@ const char *const kept_paths[KEPT_PLACES] = {
 
 void kept_name(char name[KEPT_NAME_SIZE], size_t layer)
 {
-    snprintf(name, KEPT_NAME_SIZE, "kept-%zu", layer);
+    snprintf(name, KEPT_NAME_SIZE, KEPT_LAYER "-%zu", layer);
 }
 
 int file_system_new(const char *type, const struct option *options, unsigned attributes)

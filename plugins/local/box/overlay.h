@@ -22,6 +22,7 @@ int file_system_new(const char *type, const struct option *options, unsigned att
  * the storage, covered by /proc, and mounted in it what the box lies on. Their names in the storage:
  */
 #define KEPT_SEED "kept-seed" /* the folder of the host that is the workspace's beginning */
+#define KEPT_LAYER "kept"
 enum { KEPT_NAME_SIZE = 32 };
 void kept_name(char name[KEPT_NAME_SIZE], size_t layer); /* a layer that the box began with, 0: the newest */
 

@@ -72,11 +72,11 @@ enum { MEMORY_MB_MOST = 72 };
 /* The machine has some 4,000 terminals for all. */
 #define TERMINALS_MOST "128"
 
-/* Where in the storage trees are mounted that the keeper hands over. */
-#define PLANTED_WORKSPACE "seed"
+/* Where in the storage trees are mounted that the keeper hands over. What is kept stands on the same folders. */
+#define PLANTED_WORKSPACE KEPT_SEED
+#define PLANTED_LAYER KEPT_LAYER
 #define PLANTED_ROOTFS "seed-root"
 #define PLANTED_MOUNT "seed"
-#define PLANTED_LAYER "seed-layer"
 enum { PLANTED_SIZE = 32 };
 
 /* The folder of the storage that stays empty: an overlay that takes no changes wants two layers. */
@@ -718,7 +718,7 @@ static bool keep_folder(int kept, int folder, const char *name)
 {
     AUTO_CLOSE int tree = clone_folder(folder, MOUNT_SYSTEM);
 
-    if (tree < 0 || mkdirat(kept, name, 0700) < 0)
+    if (tree < 0 || (mkdirat(kept, name, 0700) < 0 && errno != EEXIST))
         return false;
     AUTO_CLOSE int target = openat(kept, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
