@@ -30,6 +30,7 @@
  */
 static const uid_t FIRST_BOX_USER = 0x78000000;
 enum { BOX_USERS = VOLUME_USER - 0x78000000, START_LIMIT_MS = 20000, END_LIMIT_MS = 3000, REMOVAL_TRIES = 500 };
+enum { TEND_PAUSE_MS = 20, SWEEP_PAUSE_MS = 1000 };
 
 struct remains {
     struct remains *next;
@@ -780,9 +781,14 @@ static bool layer_in_use(const void *context, const char *id)
     return box;
 }
 
+/* Whoever makes a snapshot holds the lock, for minutes maybe: each time that it is held the next look is later. */
 void boxes_sweep_layers(struct keeper *keeper)
 {
+    const int longer = keeper->sweep_pause_ms > 0 ? 2 * keeper->sweep_pause_ms : TEND_PAUSE_MS;
+
     keeper->unswept = !snapshots_sweep(&keeper->state, layer_in_use, keeper);
+    keeper->sweep_pause_ms = !keeper->unswept ? 0 : longer < SWEEP_PAUSE_MS ? longer : SWEEP_PAUSE_MS;
+    keeper->sweep_at_ms = sandlot_now_ms() + keeper->sweep_pause_ms;
 }
 
 void boxes_bury(struct keeper *keeper, struct box *box)
@@ -878,13 +884,16 @@ static bool remove_remains(struct keeper *keeper)
     return keeper->remains;
 }
 
-bool boxes_tend(struct keeper *keeper)
+int boxes_tend(struct keeper *keeper)
 {
-    bool late = kill_late_inits(keeper);
+    const bool late = kill_late_inits(keeper);
+    const bool remaining = remove_remains(keeper);
 
-    if (keeper->unswept)
+    if (keeper->unswept && sandlot_now_ms() >= keeper->sweep_at_ms)
         boxes_sweep_layers(keeper);
-    return remove_remains(keeper) || late || keeper->unswept;
+    if (late || remaining)
+        return TEND_PAUSE_MS;
+    return keeper->unswept ? keeper->sweep_pause_ms : -1;
 }
 
 static void sweep_one(void *context, const char *id)

@@ -70,7 +70,9 @@ struct keeper {
     struct box *boxes;
     struct connection *connections;
     struct remains *remains;
-    bool unswept; /* there may be layers that nobody needs */
+    bool unswept; /* there may be layers that nobody needs: */
+    int sweep_pause_ms;
+    int64_t sweep_at_ms; /* then it is looked again */
 };
 
 /* Makes a box as SETTINGS says; SECRETS_FD, which it closes, goes with credentials (-1: none). NULL with REASON, and an
@@ -98,9 +100,9 @@ void boxes_bury(struct keeper *keeper, struct box *box);
 /* Does what the guard has found to be necessary. */
 void boxes_heed_guard(struct keeper *keeper);
 
-/* Goes on with what takes time: removes what was busy or unswept, and kills inits that do not end. True while something
- * is left. */
-bool boxes_tend(struct keeper *keeper);
+/* Goes on with what takes time: removes what was busy or unswept, and kills inits that do not end. In how many
+ * milliseconds it is to be called again; -1: nothing is left. */
+int boxes_tend(struct keeper *keeper);
 
 /* Removes the layers that neither a box nor a snapshot needs. */
 void boxes_sweep_layers(struct keeper *keeper);

@@ -179,12 +179,12 @@ static void run(struct keeper *keeper, int listener)
 
     while (!told_to_end) {
         bool idle = !keeper->boxes && !keeper->connections;
-        bool pending = boxes_tend(keeper);
+        int pending = boxes_tend(keeper);
         int64_t end = idle_since + LINGER_MS - sandlot_now_ms();
 
-        if (idle && end <= 0 && !pending && state_is_clean())
+        if (idle && end <= 0 && pending < 0 && state_is_clean())
             return;
-        int timeout = pending ? PENDING_PAUSE_MS : !idle ? -1 : end > PENDING_PAUSE_MS ? (int)end : PENDING_PAUSE_MS;
+        int timeout = pending >= 0 ? pending : !idle ? -1 : end > PENDING_PAUSE_MS ? (int)end : PENDING_PAUSE_MS;
         /* One at a time: handling one event can free what another one in the same batch points to. */
         int count = epoll_wait(keeper->epoll_fd, &event, 1, timeout);
 
