@@ -38,15 +38,14 @@ static void add_port(struct json_builder *rule, unsigned int port)
 
     json_set_integer(&one, "port", port);
     json_set_string(&one, "protocol", "tcp");
-    rule->failed |= one.failed;
-    json_set_value(rule, "ports[]", one.root);
+    json_set_built(rule, "ports[]", &one);
 }
 
 /* One rule for ENTRY: name or network, and the ports that are meant. */
 static void add_rule(struct json_builder *policy, const struct sandlot_network_entry *entry)
 {
     struct json_builder rule = {0};
-    char *text = network_text(entry);
+    AUTO_FREE char *text = network_text(entry);
 
     rule.failed = !text;
     json_set_string(&rule, "action", "allow");
@@ -54,9 +53,7 @@ static void add_rule(struct json_builder *policy, const struct sandlot_network_e
     add_port(&rule, entry->port ? entry->port : 80);
     if (!entry->port)
         add_port(&rule, 443);
-    free(text);
-    policy->failed |= rule.failed;
-    json_set_value(policy, "egress.trafficRules[]", rule.root);
+    json_set_built(policy, "egress.trafficRules[]", &rule);
 }
 
 /* A wildcard there covers the name itself too, which is not meant: that is denied before. */
@@ -66,8 +63,7 @@ static void add_rules_below(struct json_builder *policy, const struct sandlot_ne
 
     json_set_string(&rule, "action", "deny");
     json_set_string(&rule, "domains[]", entry->text);
-    policy->failed |= rule.failed;
-    json_set_value(policy, "egress.trafficRules[]", rule.root);
+    json_set_built(policy, "egress.trafficRules[]", &rule);
     add_rule(policy, entry);
 }
 
@@ -103,18 +99,13 @@ static void add_all(struct json_builder *policy, const struct sandlot_network *n
     free(below);
 }
 
-struct json_object *policy_document(const struct sandlot_network *network)
+void policy_write(struct json_builder *policy, const struct sandlot_network *network)
 {
-    struct json_builder policy = {0};
     const bool open = network->mode == SANDLOT_NETWORK_OPEN;
 
-    json_set_string(&policy, "mode", open ? "allow-all" : "block-all");
+    json_set_string(policy, "mode", open ? "allow-all" : "block-all");
     if (!open)
-        add_all(&policy, network);
-    if (!policy.failed)
-        return policy.root;
-    json_object_put(policy.root);
-    return NULL;
+        add_all(policy, network);
 }
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
@@ -122,12 +113,11 @@ struct json_object *policy_document(const struct sandlot_network *network)
 enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                const struct sandlot_network *network)
 {
-    struct json_builder body = {.root = policy_document(network)};
-
-    body.failed = !body.root;
+    struct json_builder body = {0};
     const struct rest_request order = {
         .method = "PUT", .target = http_target(SANDBOXES "/{}/network", id), .body = &body, .repeatable = true};
 
+    policy_write(&body, network);
     return api_send(call, sandbox0, order, NULL, NULL);
 }
 
@@ -137,17 +127,14 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
 {
     const struct sandbox *sandbox = handle;
     const struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "/{}/network", sandbox->id)};
-    struct json_object *answer = NULL;
+    AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *bindings = NULL;
     enum sandlot_status status = check(call, network);
 
+    status = status == SANDLOT_OK ? api_send(call, provider, order, NULL, &answer) : rest_drop(&order, status);
     if (status != SANDLOT_OK)
-        return rest_drop(&order, status);
-    status = api_send(call, provider, order, NULL, &answer);
-    if (status == SANDLOT_OK && answer)
-        json_find_array(answer, "data.credentialBindings", &bindings, NULL);
-    if (status == SANDLOT_OK)
-        status = network_refuse_change(call, SERVICE, bindings && json_object_array_length(bindings) > 0);
-    json_object_put(answer);
+        return status;
+    json_find_array(answer, "data.credentialBindings", &bindings, NULL);
+    status = network_refuse_change(call, SERVICE, bindings && json_object_array_length(bindings) > 0);
     return status == SANDLOT_OK ? policy_put(call, provider, sandbox->id, network) : status;
 }
