@@ -41,11 +41,6 @@ void api_clear(struct agentcore *agentcore)
     pthread_mutex_destroy(&agentcore->lock);
 }
 
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to AgentCore; free some");
-}
-
 bool api_is_session(const char *id)
 {
     size_t length = strlen(id);
@@ -100,7 +95,7 @@ static enum sandlot_status find_address(struct sandlot_call *call, const struct 
         url[--length] = '\0';
     *address = url;
     url = NULL;
-    return *address ? SANDLOT_OK : api_no_memory(call);
+    return *address ? SANDLOT_OK : http_no_memory(call);
 }
 
 static enum sandlot_status open_client(struct sandlot_call *call, struct agentcore *agentcore)
@@ -334,7 +329,7 @@ static enum sandlot_status sign(struct sandlot_call *call, struct agentcore *age
         lines[signed_count] = headers->session;
     if (asprintf(&url, "%s%s", agentcore->base_url, target) < 0) {
         url = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     enum sandlot_status status = api_lock(call, &agentcore->lock);
 
@@ -351,7 +346,7 @@ static enum sandlot_status sign(struct sandlot_call *call, struct agentcore *age
                                         .time_s = (int64_t)time(NULL) + agentcore->ahead_s};
 
     if (status == SANDLOT_OK && !aws_sign(&to_sign, &agentcore->credentials, headers->signature))
-        status = api_no_memory(call);
+        status = http_no_memory(call);
     pthread_mutex_unlock(&agentcore->lock);
     size_t count = 0;
 
@@ -405,7 +400,7 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct agentcore
                  request->session);
     if (!target)
         return is_segment(agentcore->parameters.interpreter)
-                   ? api_no_memory(call)
+                   ? http_no_memory(call)
                    : sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                                   "the code interpreter has no name; check the parameter interpreter");
     enum sandlot_status status = sign(call, agentcore, request, target, &headers);

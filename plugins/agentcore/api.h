@@ -64,6 +64,4 @@ enum sandlot_status api_lock(struct sandlot_call *call, pthread_mutex_t *lock);
 /* Can there be a session with this id? */
 bool api_is_session(const char *id);
 
-enum sandlot_status api_no_memory(struct sandlot_call *call);
-
 #endif

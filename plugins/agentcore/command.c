@@ -56,7 +56,7 @@ static enum sandlot_status execute(struct sandlot_call *call, struct sandbox *sa
     struct invoked invoked;
 
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = invoke(call, sandbox, &invocation, &invoked);
 
     if (invoked.crowded)

@@ -5,10 +5,9 @@
 #include "sandbox.h"
 
 #include <sandlot/sdk/script.h>
+#include <sandlot/sdk/staged_upload.h>
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 /* For scripts of our own: where the service starts commands and its file tools are. */
 struct script_place command_place(void *sandbox);
@@ -18,6 +17,6 @@ enum sandlot_status command_do(struct sandlot_call *call, struct sandbox *sandbo
                                const char *done);
 
 /* As staged_upload.h wants it. */
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
+FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
 #endif

@@ -4,13 +4,13 @@
 #include "sandbox.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/digest.h>
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
 
-#include <openssl/sha.h>
 #include <string.h>
 
-enum { SECOND_MS = 1000, LONGEST_S = 8 * 60 * 60, SHORTEST_S = 60, TOKEN_SIZE = 2 * SHA256_DIGEST_LENGTH + 1 };
+enum { SECOND_MS = 1000, LONGEST_S = 8 * 60 * 60, SHORTEST_S = 60 };
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
 
@@ -24,22 +24,13 @@ static int64_t lifetime_s(const struct sandlot_create *request)
     return seconds < SHORTEST_S ? SHORTEST_S : seconds;
 }
 
-/* The same for the same creation: AgentCore then starts no second session. */
-static void make_token(const char *label, char token[TOKEN_SIZE])
-{
-    unsigned char digest[SHA256_DIGEST_LENGTH];
-
-    SHA256((const unsigned char *)label, strlen(label), digest);
-    for (size_t i = 0; i < sizeof(digest); i++)
-        snprintf(token + 2 * i, 3, "%02x", digest[i]);
-}
-
 static char *make_body(const struct parameters *parameters, const struct sandlot_create *request)
 {
     struct json_builder body = {0};
-    char token[TOKEN_SIZE];
+    char token[DIGEST_SIZE];
 
-    make_token(request->run_label, token);
+    /* The same for the same creation: AgentCore then starts no second session. */
+    body.failed = !digest_of(request->run_label, strlen(request->run_label), token);
     json_set_string(&body, "name", request->run_label);
     json_set_integer(&body, "sessionTimeoutSeconds", lifetime_s(request));
     json_set_string(&body, "clientToken", token);
@@ -73,7 +64,7 @@ static enum sandlot_status read_id(struct sandlot_call *call, struct json_object
             "AgentCore's answer to starting a session has '%.64s' where an id should be; check base_url", said);
     *id = strdup(said);
     if (!*id)
-        return api_no_memory(call);
+        return http_no_memory(call);
     call->host->created(call, *id, WORKING_DIR);
     return SANDLOT_OK;
 }

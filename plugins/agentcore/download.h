@@ -4,8 +4,6 @@
 
 #include "sandbox.h"
 
-enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, download, download_files);
 
 #endif

@@ -4,7 +4,6 @@
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/rest.h>
-#include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
 
@@ -42,7 +41,7 @@ static enum sandlot_status ask_page(struct sandlot_call *call, struct agentcore 
     AUTO_FREE char *text = json_finish(&body, NULL);
 
     if (!text)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct api_request request = {
         .method = "POST", .operation = "/sessions/list", .body = text, .length = strlen(text)};
     enum sandlot_status status = api_ask(call, agentcore, &request, &response, answer);
@@ -57,20 +56,20 @@ static enum sandlot_status ask_page(struct sandlot_call *call, struct agentcore 
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
 {
-    const char *state = "READY";
-    const char *name = NULL;
-    const char *created = NULL;
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "ready"};
-    struct json_error error;
+    static const struct rest_entry entry = {.what = listing_fault,
+                                            .id = "sessionId",
+                                            .created_at = "createdAt",
+                                            .run_label = "name",
+                                            .state = "status",
+                                            .usual_state = "READY"};
+    struct sandlot_listed listed;
+    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (!json_read_string(item, "sessionId", &listed.id, &error) || !json_find_string(item, "status", &state, &error) ||
-        !json_find_string(item, "name", &name, &error) || !json_find_string(item, "createdAt", &created, &error))
-        return json_fail(call, listing_fault, &error);
-    if (strcmp(state, "READY") != 0)
-        return SANDLOT_OK;
-    listed.created_at_ms = timestamp_read(created);
-    if (name && strncmp(name, own_names, strlen(own_names)) == 0)
-        listed.run_label = name;
+    if (status != SANDLOT_OK || strcmp(listed.state, "READY") != 0)
+        return status;
+    listed.state = "ready";
+    if (listed.run_label && strncmp(listed.run_label, own_names, strlen(own_names)) != 0)
+        listed.run_label = NULL;
     return listing->add(listing, &listed);
 }
 
@@ -98,14 +97,11 @@ static enum sandlot_status find_in_page(struct sandlot_call *call, struct agentc
 
     free(*cursor);
     *cursor = NULL;
-    for (size_t i = 0; status == SANDLOT_OK && i < json_object_array_length(items) && !*id; i++) {
-        struct json_object *item = json_object_array_get_idx(items, i);
-        const char *found = NULL;
+    struct json_object *item = status == SANDLOT_OK ? json_find_element(items, "name", name) : NULL;
+    const char *found = NULL;
 
-        if (json_find_string(item, "name", &found, NULL) && found && strcmp(found, name) == 0 &&
-            json_read_string(item, "sessionId", &found, NULL) && api_is_session(found))
-            *id = strdup(found);
-    }
+    if (item && json_read_string(item, "sessionId", &found, NULL) && api_is_session(found))
+        *id = strdup(found);
     if (status == SANDLOT_OK && next && *next)
         *cursor = strdup(next);
     return status;

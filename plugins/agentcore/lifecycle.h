@@ -4,9 +4,8 @@
 
 #include "sandbox.h"
 
-enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
+FUNCTION_OF(sandlot_provider, delete_sandbox, lifecycle_delete);
+FUNCTION_OF(sandlot_provider, list, lifecycle_list);
 
 /* The id, to be freed, of the session called NAME; NULL: there is none. */
 enum sandlot_status lifecycle_find(struct sandlot_call *call, struct agentcore *agentcore, const char *name, char **id);

@@ -54,7 +54,7 @@ static enum sandlot_status start_task(struct sandlot_call *call, struct sandbox 
     AUTO_FREE char *body = invoke_body("startCommandExecution", "command", task, &length);
     const struct invocation invocation = {.body = body, .length = length, .longest_ms = START_MS};
 
-    return body ? invoke_surely(call, sandbox, &invocation, "start a task") : api_no_memory(call);
+    return body ? invoke_surely(call, sandbox, &invocation, "start a task") : http_no_memory(call);
 }
 
 enum sandlot_status nursery_open(struct sandlot_call *call, struct sandbox *sandbox)

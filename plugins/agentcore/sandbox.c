@@ -26,12 +26,12 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct agentco
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
 
     if (!sandbox)
-        return api_no_memory(call);
+        return http_no_memory(call);
     *sandbox = (struct sandbox){.agentcore = agentcore, .id = strdup(id), .nursery = nursery};
     pthread_mutex_init(&sandbox->lock, NULL);
     if (!sandbox->id) {
         sandbox_release(agentcore, sandbox);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     *made = sandbox;
     return SANDLOT_OK;

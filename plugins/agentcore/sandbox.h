@@ -17,8 +17,7 @@ struct sandbox {
     _Atomic(enum nursery_state) nursery;
 };
 
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **sandbox);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 #endif

@@ -29,7 +29,7 @@ enum sandlot_status staging_open(struct staging *staging, struct sandlot_call *c
                                                   : ((size_t)largest + 2) / 3 * 3;
     /* Each file may have an unfinished group of three bytes. */
     staging->body = malloc(sizeof(body_begin) + sizeof(body_end) + staging->capacity / 3 * 4 + MOST_FILES * FILE_ROOM);
-    return staging->body ? SANDLOT_OK : api_no_memory(call);
+    return staging->body ? SANDLOT_OK : http_no_memory(call);
 }
 
 void staging_close(struct staging *staging)

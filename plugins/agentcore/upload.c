@@ -78,7 +78,7 @@ static enum sandlot_status join(struct staging *staging, const char *folder, con
                             "fi\n"
                             "[ ! -f %s ] || echo placed-%zu\n",
                             folder, pieces, target, target, pieces) < 0)
-        return api_no_memory(staging->call);
+        return http_no_memory(staging->call);
     return command_do(staging->call, staging->sandbox, script, "placed-");
 }
 

@@ -4,9 +4,7 @@
 
 #include "sandbox.h"
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, upload_files);
 
 /* Writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH, which only its owner can read. */
 enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,

@@ -2,19 +2,11 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
-#include <sandlot/sdk/pause.h>
 #include <string.h>
-
-enum { LONGEST_PAUSE_MS = 1000 };
 
 static const char service[] = "Daytona";
 static const char default_url[] = "https://app.daytona.io/api";
 static const char key_names[] = "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN";
-
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Daytona; free some");
-}
 
 /* ---- the clients ---------------------------------------------------------------------------------------------- */
 
@@ -46,7 +38,7 @@ static enum sandlot_status organization(struct sandlot_call *call, const char *n
         return sandlot_fail(call, SANDLOT_AUTH,
                             "DAYTONA_JWT_TOKEN does not say which organization is meant; set DAYTONA_ORGANIZATION_ID, "
                             "or use a DAYTONA_API_KEY");
-    return asprintf(header, "X-Daytona-Organization-ID: %s", id) < 0 ? api_no_memory(call) : SANDLOT_OK;
+    return asprintf(header, "X-Daytona-Organization-ID: %s", id) < 0 ? http_no_memory(call) : SANDLOT_OK;
 }
 
 static enum sandlot_status open_client(struct sandlot_call *call, void *context, const char *url, void **client)
@@ -54,23 +46,17 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context,
     struct http_client *made = NULL;
 
     AUTO_FREE char *header = NULL;
-    const char *key;
     const char *name = key_names;
-    enum sandlot_status status = credential_require(call, service, key_names, &key);
 
     (void)context;
-    if (status != SANDLOT_OK)
-        return status;
     credential_find(call, key_names, &name);
-    status = organization(call, name, &header);
+    enum sandlot_status status = organization(call, name, &header);
     /* No X-Daytona-SDK-Version: it would change the form of the toolbox's answers. */
     const char *const headers[] = {"X-Daytona-Source: sandlot", header, NULL};
-    AUTO_FREE char *key_from = credential_source(call, key_names);
-    const struct http_options options = {
-        .service = service, .base_url = url, .bearer = key, .headers = headers, .key_from = key_from};
+    const struct http_options options = {.service = service, .base_url = url, .headers = headers};
 
     if (status == SANDLOT_OK)
-        status = http_client_open(call, &options, &made);
+        status = credential_open_client(call, key_names, options, &made);
     *client = made;
     return status;
 }
@@ -129,9 +115,4 @@ enum sandlot_status api_order(struct sandlot_call *call, struct daytona *daytona
     if (status)
         *status = response.status;
     return sent;
-}
-
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
-{
-    return pause_longer(call, "Daytona", pause_ms, LONGEST_PAUSE_MS);
 }

@@ -9,6 +9,7 @@
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/clients.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/rest.h>
 
 /* What open makes. */
@@ -39,10 +40,5 @@ enum sandlot_status api_send(struct sandlot_call *call, struct daytona *daytona,
 /* The same without a body, for an answer that need not be kept. *STATUS: that of HTTP. */
 enum sandlot_status api_order(struct sandlot_call *call, struct daytona *daytona, const char *method, char *target,
                               const int *accepted, int *status, struct json_object **answer);
-
-/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
-enum sandlot_status api_no_memory(struct sandlot_call *call);
 
 #endif

@@ -36,16 +36,12 @@ static enum sandlot_status pass_on(const struct http_response *response, const s
 {
     struct json_error error;
     AUTO_DOCUMENT struct json_object *answer = json_read_document(response->body, response->length, &error);
-    struct json_object *result = NULL;
 
     if (!answer || !json_object_is_type(answer, json_type_object)) {
         snprintf(reason, capacity, "Daytona's answer to a command makes no sense; try again");
         return SANDLOT_UNAVAILABLE;
     }
-    json_object_object_get_ex(answer, "result", &result);
-    size_t length = json_object_is_type(result, json_type_string) ? (size_t)json_object_get_string_len(result) : 0;
-
-    return length > 0 ? output->write(output, json_object_get_string(result), length) : SANDLOT_OK;
+    return json_write_member(answer, "result", output, NULL);
 }
 
 /* The toolbox has refused. SANDLOT_UNAVAILABLE: it will hardly do so again. */
@@ -90,7 +86,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     };
 
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = http_send(call, sandbox->toolbox, &request, &response);
 
     if (status != SANDLOT_OK)

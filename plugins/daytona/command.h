@@ -4,11 +4,11 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+#include <sandlot/sdk/staged_upload.h>
+
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 /* As staged_upload.h wants it. */
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
+FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
 #endif

@@ -149,7 +149,6 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
 static enum sandlot_status refused(struct sandlot_call *call, struct daytona *daytona,
                                    const struct http_response *response)
 {
-    const struct http_request request = {.method = "POST", .target = "/sandbox"};
     char said[400];
     struct http_client *client;
 
@@ -161,7 +160,7 @@ static enum sandlot_status refused(struct sandlot_call *call, struct daytona *da
     }
     enum sandlot_status status = api_client(call, daytona, &client);
 
-    return status == SANDLOT_OK ? http_response_fail(call, client, &request, response) : status;
+    return status == SANDLOT_OK ? http_response_fail(call, client, NULL, response) : status;
 }
 
 /*

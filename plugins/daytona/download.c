@@ -189,7 +189,7 @@ static enum sandlot_status download_some(struct sandlot_call *call, struct sandb
 
     *again = false;
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     parts.context = download;
     multipart_init(reader, call, &parts);
     enum sandlot_status status = http_send(call, sandbox->toolbox, &request, &response);
@@ -218,7 +218,7 @@ static enum sandlot_status download_some_files(struct sandlot_call *call, void *
     AUTO_FREE struct multipart *reader = calloc(1, sizeof(*reader));
 
     if (!download || !reader)
-        return api_no_memory(call);
+        return http_no_memory(call);
     download->call = call;
     download->files = files;
     download->count = count;

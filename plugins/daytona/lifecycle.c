@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    FIRST_PAUSE_MS = 200,
     CHANGE_MS = 120 * 1000, /* for a change of state that nobody has given a deadline */
     PAUSED_MINUTES = 43200  /* a paused sandbox that was to be deleted on its stop lives on so long */
 };
@@ -29,27 +28,24 @@ static enum sandlot_status is_going(struct sandlot_call *call, struct daytona *d
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     static const int answers[] = {404, 409, 0};
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Daytona", .longest_ms = 1000, .limit_ms = CHANGE_MS};
 
     for (;;) {
         int code = 0;
         enum sandlot_status status =
             api_order(call, provider, "DELETE", http_target("/sandbox/{}", id), answers, &code, NULL);
 
-        if (status != SANDLOT_OK || code != 409)
+        if (status == SANDLOT_OK && code == 409)
+            status = is_going(call, provider, id);
+        if (status != SANDLOT_UNAVAILABLE || code != 409)
             return status;
-        status = is_going(call, provider, id);
-        if (status != SANDLOT_UNAVAILABLE)
-            return status;
-        if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                                "Daytona's sandbox %.100s is in the middle of another change that does not end; delete "
-                                "it later",
-                                id);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status != SANDLOT_UNAVAILABLE
+                       ? status
+                       : sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                      "Daytona's sandbox %.100s is in the middle of another change that does not end; "
+                                      "delete it later",
+                                      id);
     }
 }
 
@@ -82,7 +78,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
     char *target = http_target("/sandbox?limit=200");
 
     if (target && cursor && !http_target_add(&target, "cursor", cursor))
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = api_order(call, provider, "GET", target, NULL, NULL, &document);
 
     if (status != SANDLOT_OK)
@@ -98,8 +94,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
 static enum sandlot_status wait_for(struct sandlot_call *call, struct daytona *daytona, const char *id,
                                     enum phase phase)
 {
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Daytona", .longest_ms = 1000, .limit_ms = CHANGE_MS};
 
     for (;;) {
         AUTO_RECORD struct record record = {0};
@@ -112,12 +107,11 @@ static enum sandlot_status wait_for(struct sandlot_call *call, struct daytona *d
                                 "Daytona's sandbox %s has become \"%.40s\"%s%.400s instead; look at it with Daytona's "
                                 "own tools",
                                 record.id, record.state, record.reason ? ": " : "", record.reason ? record.reason : "");
-        if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_TIMEOUT, "Daytona's sandbox %s is still \"%.40s\"; look at it later",
-                                record.id, record.state);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status == SANDLOT_OK ? sandlot_fail(call, SANDLOT_TIMEOUT,
+                                                       "Daytona's sandbox %s is still \"%.40s\"; look at it later",
+                                                       record.id, record.state)
+                                        : status;
     }
 }
 
@@ -150,7 +144,6 @@ static enum sandlot_status order_rest(struct sandlot_call *call, struct daytona 
         .target = http_target(record_is_machine(record) ? "/sandbox/{}/pause" : "/sandbox/{}/stop", record->id),
         .accepted = refusals,
         .repeatable = true};
-    const struct http_request refused = {.method = "POST", .target = "/sandbox"};
     struct http_client *client;
     enum sandlot_status status = api_send(call, daytona, &order, &response, &document);
 
@@ -162,7 +155,7 @@ static enum sandlot_status order_rest(struct sandlot_call *call, struct daytona 
     if (lives_on)
         set_auto_delete(call, daytona, record->id, 0); /* as it was */
     status = api_client(call, daytona, &client);
-    return status == SANDLOT_OK ? http_response_fail(call, client, &refused, &response) : status;
+    return status == SANDLOT_OK ? http_response_fail(call, client, NULL, &response) : status;
 }
 
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)

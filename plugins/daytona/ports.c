@@ -16,7 +16,7 @@ static enum sandlot_status read_answer(struct sandlot_call *call, struct json_ob
     place->url = strdup(url);
     if (asprintf(&place->header, "X-Daytona-Preview-Token: %s", token) < 0)
         place->header = NULL;
-    return place->url && place->header ? SANDLOT_OK : api_no_memory(call);
+    return place->url && place->header ? SANDLOT_OK : http_no_memory(call);
 }
 
 /* The token lives until the sandbox is started the next time; it opens public ones too, which need none. */

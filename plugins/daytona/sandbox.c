@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 100, WAKE_MS = 90 * 1000 };
+enum { WAKE_MS = 90 * 1000 };
 
 /* Another change is under way, or the state has changed meanwhile: the next look tells. */
 static const int in_transition[] = {400, 409, 0};
@@ -70,8 +70,7 @@ static enum sandlot_status not_yet(struct sandlot_call *call, const struct recor
 
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    int64_t end_ms = sandlot_now_ms() + WAKE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Daytona", .first_ms = 100, .longest_ms = 1000, .limit_ms = WAKE_MS};
 
     for (;;) {
         AUTO_RECORD struct record record = {0};
@@ -81,11 +80,8 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
             status = advance(call, sandbox->daytona, &record, false);
         if (status != SANDLOT_UNAVAILABLE || !record.id)
             return status;
-        if (sandlot_now_ms() >= end_ms)
-            return not_yet(call, &record);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status == SANDLOT_UNAVAILABLE ? not_yet(call, &record) : status;
     }
 }
 
@@ -123,7 +119,7 @@ static enum sandlot_status ask_proxy(struct sandlot_call *call, struct daytona *
     if (!json_read_string(document, "url", &text, &error))
         return json_fail(call, "Daytona's answer about the address of a sandbox", &error);
     *url = strdup(text);
-    return *url ? SANDLOT_OK : api_no_memory(call);
+    return *url ? SANDLOT_OK : http_no_memory(call);
 }
 
 static enum sandlot_status open_handle(struct sandlot_call *call, struct daytona *daytona, const struct record *record,
@@ -134,7 +130,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct daytona
     enum sandlot_status status = SANDLOT_OK;
 
     if (!sandbox)
-        return api_no_memory(call);
+        return http_no_memory(call);
     sandbox->daytona = daytona;
     sandbox->attached = attached;
     sandbox->ask_working_dir = record->custom;
@@ -143,7 +139,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct daytona
     http_relay_places_init(&sandbox->places);
     json_find_boolean(record->document, "public", &sandbox->is_public, NULL);
     if (!sandbox->id)
-        status = api_no_memory(call);
+        status = http_no_memory(call);
     else if (!record->proxy_url)
         status = ask_proxy(call, daytona, record->id, &url);
     if (status == SANDLOT_OK)

@@ -7,7 +7,7 @@
 #include <sandlot/sdk/timestamp.h>
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 250, MAKING_MS = 20 * 60 * 1000, MOST_PAGES = 1000000 };
+enum { MAKING_MS = 20 * 60 * 1000, MOST_PAGES = 1000000 };
 
 /* ---- looking -------------------------------------------------------------------------------------------------- */
 
@@ -77,20 +77,15 @@ static enum sandlot_status ask_for(struct sandlot_call *call, struct daytona *da
 }
 
 /* Waits until the sandbox has left the state in which it is copied. */
-static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct daytona *daytona, const char *id,
-                                            int64_t end_ms)
+static enum sandlot_status wait_for_sandbox(struct sandlot_call *call, struct daytona *daytona, const char *id)
 {
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Daytona", .longest_ms = 1000, .limit_ms = MAKING_MS};
 
     for (;;) {
         AUTO_RECORD struct record record = {0};
         enum sandlot_status status = record_get(call, daytona, id, &record);
 
-        if (status == SANDLOT_OK && (strcmp(record.state, "snapshotting") != 0 || sandlot_now_ms() >= end_ms))
-            return SANDLOT_OK;
-        if (status == SANDLOT_OK)
-            status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
+        if (status != SANDLOT_OK || strcmp(record.state, "snapshotting") != 0 || !pause_again(call, &pause, &status))
             return status;
     }
 }
@@ -129,12 +124,11 @@ static enum sandlot_status look_at(struct sandlot_call *call, struct daytona *da
 enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
                                    const struct sandlot_sink *result)
 {
-    int64_t end_ms = sandlot_now_ms() + MAKING_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Daytona", .longest_ms = 1000, .limit_ms = MAKING_MS};
     enum sandlot_status status = ask_for(call, provider, id, name);
 
     if (status == SANDLOT_OK)
-        status = wait_for_sandbox(call, provider, id, end_ms);
+        status = wait_for_sandbox(call, provider, id);
     while (status == SANDLOT_OK) {
         AUTO_DOCUMENT struct json_object *document = NULL;
         const char *snapshot = "";
@@ -144,9 +138,9 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
             return result->write(result, name, strlen(name)); /* as it is listed */
         if (status != SANDLOT_UNAVAILABLE || !document)
             return status;
-        if (sandlot_now_ms() >= end_ms)
+        status = SANDLOT_OK;
+        if (!pause_again(call, &pause, &status) && status == SANDLOT_OK)
             return sandlot_fail(call, SANDLOT_TIMEOUT, "Daytona is still making the snapshot %.100s; look later", name);
-        status = api_pause(call, &pause_ms);
     }
     return status;
 }
@@ -157,8 +151,7 @@ enum sandlot_status snapshots_activate(struct sandlot_call *call, struct daytona
                                        bool *active)
 {
     static const int refusals[] = {400, 409, 0}; /* somebody else has activated it */
-    int64_t end_ms = sandlot_now_ms() + MAKING_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Daytona", .longest_ms = 1000, .limit_ms = MAKING_MS};
 
     *active = false;
     for (bool asked = false;; asked = true) {
@@ -168,38 +161,21 @@ enum sandlot_status snapshots_activate(struct sandlot_call *call, struct daytona
         enum sandlot_status status = find_state(call, daytona, name, &document, &id, &state);
 
         *active = asked && strcmp(state, "active") == 0;
-        if (status != SANDLOT_OK || *active || !id || has_failed(state) || (!asked && strcmp(state, "inactive") != 0) ||
-            sandlot_now_ms() >= end_ms)
+        if (status != SANDLOT_OK || *active || !id || has_failed(state) || (!asked && strcmp(state, "inactive") != 0))
             return status;
         if (!asked) {
             call->host->progress(call, "activating the snapshot", 0, 0);
             status = api_order(call, daytona, "POST", http_target("/snapshots/{}/activate", id), refusals, NULL, NULL);
         }
-        if (status == SANDLOT_OK)
-            status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
+        if (status != SANDLOT_OK || !pause_again(call, &pause, &status))
             return status;
     }
 }
 
 /* ---- listing and deleting ------------------------------------------------------------------------------------- */
 
-static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
-{
-    const char *name;
-    const char *state = "unknown";
-    const char *created_at = NULL;
-    struct json_error error;
-
-    if (!json_read_string(item, "name", &name, &error) || !json_find_string(item, "state", &state, &error) ||
-        !json_find_string(item, "createdAt", &created_at, &error))
-        return json_fail(call, "Daytona's list of snapshots", &error);
-    const struct sandlot_listed listed = {
-        .size = sizeof(listed), .id = name, .state = state, .created_at_ms = timestamp_read(created_at)};
-
-    return listing->add(listing, &listed);
-}
+static const struct rest_entry entry = {
+    .what = "Daytona's list of snapshots", .id = "name", .state = "state", .created_at = "createdAt"};
 
 /* A cursor is the number of a page, from 1. */
 static int64_t page_of(const char *cursor)
@@ -231,9 +207,10 @@ enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, co
         return status;
     if (!json_read_array(document, "items", &items, &error) ||
         !json_find_integer(document, "totalPages", &pages, &error))
-        return json_fail(call, "Daytona's list of snapshots", &error);
+        return json_fail(call, entry.what, &error);
     snprintf(text, sizeof(text), "%" PRId64, page + 1);
-    return rest_list(call, listing, items, page < pages && json_object_array_length(items) > 0 ? text : NULL, add_item);
+    return rest_list_entries(call, listing, items, page < pages && json_object_array_length(items) > 0 ? text : NULL,
+                             &entry);
 }
 
 /* Deleting takes the id alone, asking takes a name too. */

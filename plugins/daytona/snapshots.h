@@ -4,13 +4,11 @@
 
 #include "api.h"
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
-enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                   const struct sandlot_sink *result);
-enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
-enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name);
+FUNCTION_OF(sandlot_provider, snapshot, snapshots_make);
+FUNCTION_OF(sandlot_provider, list_snapshots, snapshots_list);
+FUNCTION_OF(sandlot_provider, delete_snapshot, snapshots_delete);
 
 /* NAME cannot be started from. If that is because nobody used it for a while, it is made usable again: *ACTIVE. */
 enum sandlot_status snapshots_activate(struct sandlot_call *call, struct daytona *daytona, const char *name,

@@ -105,7 +105,7 @@ static enum sandlot_status store(struct sandlot_call *call, void *context, struc
     bool trouble;
 
     if (!names || !parts)
-        return api_no_memory(call);
+        return http_no_memory(call);
     for (size_t i = 0; i < staged->count; i++) {
         const struct sandlot_file *file = &staged->files[i];
         const struct http_body body = {.source = file->source, .length = body_length(file->length)};

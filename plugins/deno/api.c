@@ -10,11 +10,6 @@ enum { REGION_LENGTH = 3, ID_PREFIX = 4, ID_RANDOM = 20 };
 
 static const char placeholder[] = "{region}";
 
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Deno; free some");
-}
-
 /* ---- token and addresses ----------------------------------------------------------------------------------------- */
 
 /* A personal token says nothing of the organization that it is used for. */
@@ -42,7 +37,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *deno, co
     if (status != SANDLOT_OK)
         return status;
     if (organization && asprintf(&header, "X-Deno-Org: %s", organization) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     AUTO_FREE char *key_from = credential_source(call, DENO_CREDENTIALS);
     const char *const headers[] = {header, NULL};
     const struct http_options options = {
@@ -128,7 +123,7 @@ static enum sandlot_status get_client(struct sandlot_call *call, struct deno *de
 {
     AUTO_FREE char *address = url;
 
-    return address ? clients_get(call, &deno->clients, address, client) : api_no_memory(call);
+    return address ? clients_get(call, &deno->clients, address, client) : http_no_memory(call);
 }
 
 enum sandlot_status api_region(struct sandlot_call *call, struct deno *deno, const char *text,
@@ -198,7 +193,7 @@ enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char 
     struct json_error error;
     bool added = add_cursor(&target, cursor);
     const struct rest_request request = {.method = "GET", .target = target};
-    enum sandlot_status status = added ? api_console(call, deno, &client) : api_no_memory(call);
+    enum sandlot_status status = added ? api_console(call, deno, &client) : http_no_memory(call);
 
     if (status != SANDLOT_OK)
         return rest_drop(&request, status);

@@ -49,6 +49,4 @@ enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char 
  */
 char *api_port_url(const struct deno *deno, const char *name);
 
-enum sandlot_status api_no_memory(struct sandlot_call *call);
-
 #endif

@@ -2,13 +2,12 @@
 #ifndef SANDLOT_DENO_COMMAND_H
 #define SANDLOT_DENO_COMMAND_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
+#include <sandlot/sdk/staged_upload.h>
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 /* As in staged_upload.h. */
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
+FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
 #endif

@@ -278,7 +278,7 @@ static enum sandlot_status ask_until_answered(struct sandlot_call *call, const s
 
             call->host->created(call, told, NULL);
             *sandbox = sandbox_new(creation->deno, creation->client, told, line);
-            return *sandbox ? SANDLOT_OK : api_no_memory(call);
+            return *sandbox ? SANDLOT_OK : http_no_memory(call);
         }
         if (!sandbox_try_again(call, status, &answer, i))
             return attempt_fail(&attempt, status);

@@ -162,7 +162,7 @@ static enum sandlot_status pass_on(struct sandlot_call *call, struct drawing *dr
     size_t decoded = bytes ? base64_read(bytes, json_object_get_string(data), length) : 0;
 
     if (!bytes)
-        return api_no_memory(call);
+        return http_no_memory(call);
     if (decoded == SIZE_MAX) {
         drawing->line->broken = true;
         return sandlot_fail(call, SANDLOT_UNAVAILABLE, "a piece of a file from Deno's sandbox is no base64; try again");

@@ -4,11 +4,9 @@
 
 #include "api.h"
 
-enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status lifecycle_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                       const struct sandlot_sink *result);
-enum sandlot_status lifecycle_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
-                                             const struct sandlot_listing *listing);
-enum sandlot_status lifecycle_delete_snapshot(struct sandlot_call *call, void *provider, const char *name);
+FUNCTION_OF(sandlot_provider, delete_sandbox, lifecycle_delete);
+FUNCTION_OF(sandlot_provider, snapshot, lifecycle_snapshot);
+FUNCTION_OF(sandlot_provider, list_snapshots, lifecycle_list_snapshots);
+FUNCTION_OF(sandlot_provider, delete_snapshot, lifecycle_delete_snapshot);
 
 #endif

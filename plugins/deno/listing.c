@@ -2,7 +2,6 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
-#include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
 
@@ -10,16 +9,15 @@
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
 {
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = ""};
-    const char *created = NULL;
-    struct json_error error;
+    static const struct rest_entry entry = {.what = "Deno's list of sandboxes",
+                                            .id = "id",
+                                            .created_at = "createdAt",
+                                            .run_label = "labels.\"" LABEL_RUN "\"",
+                                            .state = "status"};
+    struct sandlot_listed listed;
+    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (!json_read_string(item, "id", &listed.id, &error) || !json_read_string(item, "status", &listed.state, &error) ||
-        !json_find_string(item, "createdAt", &created, &error) ||
-        !json_find_string(item, "labels.\"" LABEL_RUN "\"", &listed.run_label, &error))
-        return json_fail(call, "Deno's list of sandboxes", &error);
-    listed.created_at_ms = timestamp_read(created);
-    return strcmp(listed.state, "stopped") == 0 ? SANDLOT_OK : listing->add(listing, &listed);
+    return status != SANDLOT_OK || strcmp(listed.state, "stopped") == 0 ? status : listing->add(listing, &listed);
 }
 
 enum sandlot_status listing_list(struct sandlot_call *call, void *provider, const char *cursor,

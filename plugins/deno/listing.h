@@ -4,8 +4,7 @@
 
 #include "api.h"
 
-enum sandlot_status listing_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                 const struct sandlot_listing *listing);
+FUNCTION_OF(sandlot_provider, list, listing_list);
 
 /* The id of the running sandbox with RUN_LABEL, "" if there is none. */
 enum sandlot_status listing_find(struct sandlot_call *call, struct deno *deno, const char *run_label, char id[ID_SIZE]);

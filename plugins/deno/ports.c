@@ -25,7 +25,7 @@ static enum sandlot_status ask_for_name(struct sandlot_call *call, const struct 
     if (!json_read_string(answer, "domain", &domain, &error))
         return json_fail(call, "Deno's name for a port", &error);
     *name = strdup(domain);
-    return *name ? SANDLOT_OK : api_no_memory(call);
+    return *name ? SANDLOT_OK : http_no_memory(call);
 }
 
 static enum sandlot_status serve_there(struct sandlot_call *call, struct sandbox *sandbox, const char *name,
@@ -67,5 +67,5 @@ enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *
     place->client = sandbox->client;
     place->is_public = true;
     place->url = api_port_url(deno, name);
-    return place->url ? SANDLOT_OK : api_no_memory(call);
+    return place->url ? SANDLOT_OK : http_no_memory(call);
 }

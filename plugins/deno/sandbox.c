@@ -318,7 +318,7 @@ enum sandlot_status sandbox_attach(struct sandlot_call *call, struct deno *deno,
     struct sandbox *made = status == SANDLOT_OK ? sandbox_new(deno, client, id, NULL) : NULL;
 
     if (status != SANDLOT_OK || !made)
-        return status != SANDLOT_OK ? status : api_no_memory(call);
+        return status != SANDLOT_OK ? status : http_no_memory(call);
     status = sandbox_take(call, made, &line);
     if (status == SANDLOT_OK) {
         keep(made, line);

@@ -38,7 +38,7 @@ struct sandbox *sandbox_new(struct deno *deno, struct http_client *client, const
 enum sandlot_status sandbox_attach(struct sandlot_call *call, struct deno *deno, const char *id,
                                    struct sandbox **sandbox);
 
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /* A line for this call alone: a kept one or a new one. Goes back by sandbox_give. */
 enum sandlot_status sandbox_take(struct sandlot_call *call, struct sandbox *sandbox, struct line **line);

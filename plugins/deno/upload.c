@@ -59,7 +59,7 @@ static enum sandlot_status pour(struct sandlot_call *call, struct pouring *pouri
     AUTO_FREE char *piece = malloc(PIECE);
     struct line_message message;
     size_t read = 1;
-    enum sandlot_status status = piece ? SANDLOT_OK : api_no_memory(call);
+    enum sandlot_status status = piece ? SANDLOT_OK : http_no_memory(call);
 
     while (status == SANDLOT_OK && read > 0 && pouring->bytes < length && !pouring->answered) {
         uint64_t left = length - pouring->bytes;

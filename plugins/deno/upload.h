@@ -2,11 +2,9 @@
 #ifndef SANDLOT_DENO_UPLOAD_H
 #define SANDLOT_DENO_UPLOAD_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, upload_files);
 
 /* `put` of remote_command.h: writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH. */
 enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,

@@ -1,16 +1,16 @@
 #include "address.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/digest.h>
 #include <sandlot/sdk/json.h>
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGEST_FILE = 4 << 20, LONGEST_PEM = 256 << 10, SHA256 = 32, DIGEST_TEXT = 2 * SHA256 + 1 };
+enum { LONGEST_FILE = 4 << 20, LONGEST_PEM = 256 << 10 };
 
 static enum sandlot_status no_memory(struct sandlot_call *call)
 {
@@ -182,23 +182,15 @@ static enum sandlot_status use(struct sandlot_call *call, struct address *addres
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 /* Contexts lie in folders that are called by the digest of their names. */
-static void digest_of(const char *name, char digits[DIGEST_TEXT])
-{
-    unsigned char digest[EVP_MAX_MD_SIZE] = {0};
-
-    EVP_Digest(name, strlen(name), digest, NULL, EVP_sha256(), NULL);
-    for (size_t i = 0; i < SHA256; i++)
-        snprintf(digits + 2 * i, 3, "%02x", digest[i]);
-}
-
 static enum sandlot_status read_context(struct sandlot_call *call, const char *name, const char *folder,
                                         struct address *address)
 {
-    char digits[DIGEST_TEXT];
+    char digits[DIGEST_SIZE];
     const char *host = NULL;
     bool unverified = false;
 
-    digest_of(name, digits);
+    if (!digest_of(name, strlen(name), digits))
+        return no_memory(call);
     AUTO_FREE char *path = text("%s/contexts/meta/%s/meta.json", folder, digits);
     AUTO_FREE char *files = text("%s/contexts/tls/%s/docker", folder, digits);
     AUTO_DOCUMENT struct json_object *document = path ? read_document(path) : NULL;

@@ -2,14 +2,10 @@
 #ifndef SANDLOT_DOCKER_FILES_H
 #define SANDLOT_DOCKER_FILES_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
 /* upload and download of the table. */
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *handle,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *handle,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, files_upload);
+FUNCTION_OF(sandlot_provider, download, files_download);
 
 #endif

@@ -2,10 +2,9 @@
 #ifndef SANDLOT_DOCKER_PORT_H
 #define SANDLOT_DOCKER_PORT_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
 /* connect_port of the table. */
-enum sandlot_status port_connect(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_connection *connection);
+FUNCTION_OF(sandlot_provider, connect_port, port_connect);
 
 #endif

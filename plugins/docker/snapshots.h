@@ -8,10 +8,8 @@
 enum sandlot_status snapshots_image(struct sandlot_call *call, struct docker *docker, const char *name, char **image);
 
 /* Functions of the table. */
-enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                   const struct sandlot_sink *result);
-enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
-enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name);
+FUNCTION_OF(sandlot_provider, snapshot, snapshots_make);
+FUNCTION_OF(sandlot_provider, list_snapshots, snapshots_list);
+FUNCTION_OF(sandlot_provider, delete_snapshot, snapshots_delete);
 
 #endif

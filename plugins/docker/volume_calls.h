@@ -2,10 +2,9 @@
 #ifndef SANDLOT_DOCKER_VOLUME_CALLS_H
 #define SANDLOT_DOCKER_VOLUME_CALLS_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
-enum sandlot_status volume_calls_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                      const struct sandlot_volume_listing *listing);
-enum sandlot_status volume_calls_delete(struct sandlot_call *call, void *provider, const char *name);
+FUNCTION_OF(sandlot_provider, list_volumes, volume_calls_list);
+FUNCTION_OF(sandlot_provider, delete_volume, volume_calls_delete);
 
 #endif

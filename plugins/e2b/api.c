@@ -1,6 +1,7 @@
 #include "api.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/network.h>
 
@@ -38,7 +39,7 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct e2b *e
     if (status != SANDLOT_OK)
         return status;
     if (key && asprintf(&line, "X-API-Key: %s", key) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const char *const headers[] = {"Accept: application/json", line, NULL};
     const struct http_options options = {.service = E2B_SERVICE,
                                          .base_url = base_url,
@@ -51,8 +52,9 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct e2b *e
     return http_client_open(call, &options, &e2b->control);
 }
 
-static enum sandlot_status open_clients(struct sandlot_call *call, struct e2b *e2b)
+static enum sandlot_status open_clients(struct sandlot_call *call, void *context)
 {
+    struct e2b *e2b = context;
     const char *domain = parameter_or_variable(call, e2b->parameters.domain, "E2B_DOMAIN");
     const char *address = parameter_or_variable(call, e2b->parameters.base_url, "E2B_API_URL");
     AUTO_FREE char *made = NULL;
@@ -61,7 +63,7 @@ static enum sandlot_status open_clients(struct sandlot_call *call, struct e2b *e
     e2b->is_plain = address && strncmp(address, "http://", strlen("http://")) == 0;
     e2b->sandbox_url = parameter_or_variable(call, e2b->parameters.sandbox_url, "E2B_SANDBOX_URL");
     if (!address && asprintf(&made, "https://api.%s", e2b->domain) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct http_options options = {.service = "E2B's sandbox", .base_url = address ? address : made};
     enum sandlot_status status = e2b->daemons ? SANDLOT_OK : http_client_open(call, &options, &e2b->daemons);
 
@@ -70,13 +72,7 @@ static enum sandlot_status open_clients(struct sandlot_call *call, struct e2b *e
 
 static enum sandlot_status open_once(struct sandlot_call *call, struct e2b *e2b)
 {
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&e2b->lock);
-    if (!e2b->control)
-        status = open_clients(call, e2b);
-    pthread_mutex_unlock(&e2b->lock);
-    return status;
+    return clients_open_once(call, &e2b->lock, &e2b->control, open_clients, e2b);
 }
 
 enum sandlot_status api_hide(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_network *network)
@@ -121,7 +117,7 @@ enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const c
     struct json_error error;
 
     if (asprintf(&next_page, "%s&nextToken={}", path) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct api_request request = {.method = "GET", .pattern = cursor ? next_page : path, .id = cursor};
     enum sandlot_status status = api_send(call, e2b, &request, &response, &answer);
 
@@ -147,9 +143,4 @@ bool api_is_unknown_request(const struct http_response *response)
 {
     return response->status == 405 ||
            (response->status == 404 && !http_mentions(response, "sandbox") && !http_mentions(response, "template"));
-}
-
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to E2B; free some");
 }

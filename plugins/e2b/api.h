@@ -56,6 +56,4 @@ bool api_is_id(const char *id);
 /* Is a 404 about a request that the server does not know, and not about what it names? */
 bool api_is_unknown_request(const struct http_response *response);
 
-enum sandlot_status api_no_memory(struct sandlot_call *call);
-
 #endif

@@ -108,7 +108,7 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *
     sandbox_find_way(call, sandbox, "/process.Process/Start", order->urgent, &way);
     command_ask_for_life(&way);
     if (!message || !way.target)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct connect_request request = {.target = way.target,
                                             .message = message,
                                             .length = length,

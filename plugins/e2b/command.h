@@ -4,9 +4,9 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *sandbox,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+#include <sandlot/sdk/staged_upload.h>
+
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 /* Hands WORDS to sh as "$1", "$2", ... of SCRIPT, all in one request, and keeps the first CAPACITY - 1 bytes of what it
  * prints. It may be carried out twice, even at the same time. SANDLOT_UNAVAILABLE: SCRIPT may be running still. */
@@ -26,6 +26,6 @@ void command_ask_for_life(struct sandbox_way *way);
 enum sandlot_status command_take_bytes(const struct sandlot_sink *output, struct json_object *text);
 
 /* `clean_up` of staged_upload.h. */
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
+FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
 #endif

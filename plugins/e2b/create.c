@@ -11,21 +11,21 @@
 
 #include "policy.h"
 
-#include <sandlot/sdk/attempt.h>
-#include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/creation.h>
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-enum { SECOND_MS = 1000, HOUR_S = 3600, ATTEMPTS = 4, PAUSE_MS = 300, LONGEST_ASKED_MS = 60000 };
+enum { SECOND_MS = 1000, HOUR_S = 3600 };
 
 /* An order under way. */
 struct order {
     struct e2b *e2b;
     const struct sandlot_create *request;
     int64_t seconds;
-    bool old; /* the server does not know version 2 */
+    bool old;              /* the server does not know version 2 */
+    struct record *record; /* what comes of it */
 };
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
@@ -109,23 +109,26 @@ static enum sandlot_status write_body(struct sandlot_call *call, const struct or
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-/* A sandbox may be there although we were not told so. *RECORD is empty if there is none. */
-static enum sandlot_status look_up(struct sandlot_call *call, const struct order *order, struct record *record)
+/* A sandbox may be there although we were not told so. */
+static enum sandlot_status look_up(struct sandlot_call *call, void *context, bool *found)
 {
+    const struct order *order = context;
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     AUTO_FREE char *pair = NULL;
     const char *id = NULL;
 
     if (asprintf(&pair, KEY_RUN "=%s", order->request->run_label) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct api_request request = {.method = "GET", .pattern = "/v2/sandboxes?metadata={}", .id = pair};
     enum sandlot_status status = api_send(call, order->e2b, &request, &response, &answer);
 
     if (status != SANDLOT_OK || !json_read_string(answer, "[0].sandboxID", &id, NULL))
         return status;
     call->host->created(call, id, NULL);
-    return record_get(call, order->e2b, id, record);
+    status = record_get(call, order->e2b, id, order->record);
+    *found = order->record->document;
+    return status;
 }
 
 /* The longest life that a refusal allows, "Timeout cannot be greater than 1 hours"; 0: it is about something else. */
@@ -148,43 +151,30 @@ static bool is_refusal(enum sandlot_status failure, const struct http_response *
     return (response->status >= 400 && response->status < 500 && response->status != 408) || response->status == 503;
 }
 
-/* SANDLOT_OK: the order can be sent once more, as it now is, or *RECORD has what the first one made. */
-static enum sandlot_status after_failure(struct sandlot_call *call, struct order *order, const struct attempt *attempt,
-                                         enum sandlot_status failure, const struct http_response *response,
-                                         struct record *record)
+/* What is to be done after a FAILURE. The order may be another one then. */
+static enum creation_next after_failure(struct order *order, enum sandlot_status failure,
+                                        const struct http_response *response)
 {
     int64_t allowed_s = allowed_seconds(response);
-    int64_t pause_ms = response->retry_ms > 0 ? response->retry_ms : PAUSE_MS;
 
     if (allowed_s > 0 && allowed_s < order->seconds) {
         order->seconds = allowed_s;
-        return SANDLOT_OK;
+        return CREATION_CHANGED;
     }
     if (!order->old && response->body && api_is_unknown_request(response)) {
         order->old = true;
-        return SANDLOT_OK;
+        return CREATION_CHANGED;
     }
-    bool again = response->status == 503 || (response->status == 429 && response->retry_ms >= 0);
-    bool refused = is_refusal(failure, response);
-
-    if ((refused && !again) || failure == SANDLOT_CANCELLED || failure == SANDLOT_TIMEOUT ||
-        pause_ms > LONGEST_ASKED_MS)
-        return attempt_fail(attempt, failure);
-    if (!refused) {
-        struct attempt look;
-
-        attempt_begin(&look, call, 0);
-        if (look_up(&look.call, order, record) != SANDLOT_OK)
-            return attempt_fail(attempt, failure);
-        if (record->document)
-            return SANDLOT_OK;
-    }
-    return pause_for(call, pause_ms) ? SANDLOT_OK : attempt_fail(attempt, failure);
+    if (response->status == 503 || (response->status == 429 && response->retry_ms >= 0))
+        return CREATION_REFUSED;
+    return is_refusal(failure, response) ? CREATION_OVER : CREATION_UNCLEAR;
 }
 
-static enum sandlot_status order_once(struct sandlot_call *call, const struct order *order,
-                                      struct http_response *response, struct record *record)
+/* As `ask` of struct creation. */
+static enum sandlot_status ask(struct sandlot_call *call, void *context, struct http_response *response,
+                               enum creation_next *next)
 {
+    struct order *order = context;
     struct json_builder body = {0};
     struct json_object *answer = NULL;
     const struct api_request request = {
@@ -195,38 +185,22 @@ static enum sandlot_status order_once(struct sandlot_call *call, const struct or
         status = api_send(call, order->e2b, &request, response, &answer);
     json_object_put(body.root); /* unless it was finished */
     if (status == SANDLOT_OK)
-        status = record_read(call, answer, record);
+        status = record_read(call, answer, order->record);
     if (status == SANDLOT_OK)
-        call->host->created(call, record->id, NULL);
+        call->host->created(call, order->record->id, NULL);
+    else
+        *next = after_failure(order, status, response);
     return status;
-}
-
-static enum sandlot_status order_patiently(struct sandlot_call *call, struct order *order, struct record *record)
-{
-    for (int i = 1;; i++) {
-        AUTO_RESPONSE struct http_response response = {.retry_ms = -1};
-        struct attempt attempt;
-
-        attempt_begin(&attempt, call, 0);
-        enum sandlot_status status = order_once(&attempt.call, order, &response, record);
-
-        if (status == SANDLOT_OK)
-            return status;
-        if (i == ATTEMPTS)
-            return attempt_fail(&attempt, status);
-        status = after_failure(call, order, &attempt, status, &response, record);
-        if (status != SANDLOT_OK || record->document)
-            return status;
-    }
 }
 
 enum sandlot_status create_sandbox(struct sandlot_call *call, struct e2b *e2b, const struct sandlot_create *request,
                                    struct record *record)
 {
-    struct order order = {.e2b = e2b, .request = request, .seconds = create_seconds(e2b, request)};
+    struct order order = {.e2b = e2b, .request = request, .seconds = create_seconds(e2b, request), .record = record};
+    const struct creation creation = {.service = E2B_SERVICE, .context = &order, .ask = ask, .look_up = look_up};
     enum sandlot_status status = policy_check(call, e2b, network_asked(request));
 
     if (status == SANDLOT_OK)
         status = api_hide(call, e2b, network_asked(request));
-    return status == SANDLOT_OK ? order_patiently(call, &order, record) : status;
+    return status == SANDLOT_OK ? creation_run(call, &creation) : status;
 }

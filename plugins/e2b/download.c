@@ -102,7 +102,7 @@ static enum sandlot_status read_by_command(struct sandlot_call *call, struct san
     bool explained = false;
 
     if (!quoted || asprintf(&line, "cat <%s 2>/dev/null", quoted) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct sandlot_command command = {
         .size = sizeof(command), .command = line, .working_dir = "/", .timeout_ms = READING_MS};
     enum sandlot_status status = command_execute(call, sandbox->e2b, sandbox, &command, &sink, &result);

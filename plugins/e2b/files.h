@@ -4,12 +4,8 @@
 
 #include "sandbox.h"
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
-enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, upload_files);
+FUNCTION_OF(sandlot_provider, download, download_files);
 
 /* `put` of a channel for commands, to the struct sandbox CONTEXT. */
 enum sandlot_status upload_new_file(struct sandlot_call *call, void *context, const char *path,

@@ -35,17 +35,15 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 static enum sandlot_status add_sandbox(struct sandlot_call *call, const struct sandlot_listing *listing,
                                        struct json_object *item)
 {
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
-    const char *started = NULL;
-    struct json_error error;
+    static const struct rest_entry entry = {.what = "E2B's list of sandboxes",
+                                            .id = "sandboxID",
+                                            .created_at = "startedAt",
+                                            .run_label = "metadata.\"" KEY_RUN "\"",
+                                            .state = "state"};
+    struct sandlot_listed listed;
+    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (!json_read_string(item, "sandboxID", &listed.id, &error) ||
-        !json_find_string(item, "state", &listed.state, &error) ||
-        !json_find_string(item, "startedAt", &started, &error) ||
-        !json_find_string(item, "metadata.\"" KEY_RUN "\"", &listed.run_label, &error))
-        return json_fail(call, "E2B's list of sandboxes", &error);
-    listed.created_at_ms = timestamp_read(started);
-    return listing->add(listing, &listed);
+    return status == SANDLOT_OK ? listing->add(listing, &listed) : status;
 }
 
 enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,

@@ -24,7 +24,7 @@ static enum sandlot_status find_token(struct sandlot_call *call, struct sandbox 
                             sandbox->id);
     if (status == SANDLOT_OK && asprintf(&place->header, "e2b-traffic-access-token: %s", record.traffic_token) < 0) {
         place->header = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     return status;
 }
@@ -41,7 +41,7 @@ enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *
     if (status == SANDLOT_OK && asprintf(&place->url, "http%s://%u-%s.%s", e2b->is_plain ? "" : "s", (unsigned)port,
                                          sandbox->id, sandbox->domain) < 0) {
         place->url = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     return status;
 }

@@ -114,6 +114,6 @@ enum sandlot_status record_connect(struct sandlot_call *call, struct e2b *e2b, c
         if (status != SANDLOT_OK || response.status < 300)
             return status;
         if (!api_is_unknown_request(&response))
-            return http_response_fail(call, e2b->control, &(struct http_request){.method = "POST"}, &response);
+            return http_response_fail(call, e2b->control, NULL, &response);
     }
 }

@@ -65,7 +65,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     if (!address || (record->token && !token)) {
         free(address);
         free(token);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     pthread_mutex_lock(&sandbox->lock);
     free(sandbox->address);
@@ -102,7 +102,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
     const struct sandlot_network *network = network_asked(request);
 
     if (!sandbox)
-        return api_no_memory(call);
+        return http_no_memory(call);
     sandbox->e2b = e2b;
     pthread_mutex_init(&sandbox->lock, NULL);
     if (!user && is_old_daemon(record->version))
@@ -118,7 +118,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
         sandbox->until_ms = request->hard_ttl_ms > 0 ? sandlot_now_ms() + request->hard_ttl_ms : 0;
     }
     enum sandlot_status status =
-        sandbox->id && sandbox->domain && (!user || sandbox->user) ? take(call, sandbox, record) : api_no_memory(call);
+        sandbox->id && sandbox->domain && (!user || sandbox->user) ? take(call, sandbox, record) : http_no_memory(call);
 
     if (status == SANDLOT_OK)
         *made = sandbox;

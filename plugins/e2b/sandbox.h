@@ -26,9 +26,8 @@ struct sandbox {
     int64_t until_ms;     /* but never longer than until then; 0: no matter */
 };
 
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **sandbox);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /* The way to its daemon: what each request needs. */
 struct sandbox_way {

@@ -278,7 +278,7 @@ static enum sandlot_status look_on(struct sandlot_call *call, struct terminal *t
     sandbox_find_way(call, terminal->sandbox, operation, false, &way);
     command_ask_for_life(&way);
     if (!message || !way.target)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct connect_request request = {.target = way.target,
                                             .message = message,
                                             .length = length,

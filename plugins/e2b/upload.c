@@ -56,7 +56,7 @@ static enum sandlot_status send_files(struct sandlot_call *call, struct sandbox 
     AUTO_FREE struct kept_source *kept = calloc(count, sizeof(*kept));
 
     if (!parts || !kept)
-        return api_no_memory(call);
+        return http_no_memory(call);
     for (size_t i = 0; i < count; i++) {
         kept_source_open(&kept[i], files[i].source, KEPT_BYTES);
         parts[i] = (struct http_part){.name = "file",
@@ -94,7 +94,7 @@ static enum sandlot_status carry(struct sandlot_call *call, struct sandbox *sand
 
     if (status == SANDLOT_OK)
         status =
-            text ? command_run_with(call, sandbox, words.script, words.words, text, FATES_SIZE) : api_no_memory(call);
+            text ? command_run_with(call, sandbox, words.script, words.words, text, FATES_SIZE) : http_no_memory(call);
     if (status == SANDLOT_OK)
         staged_upload_fates(staged, text);
     staged->lost = status == SANDLOT_UNAVAILABLE;

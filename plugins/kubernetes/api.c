@@ -8,11 +8,6 @@
 
 enum { SAID = 600, LONGEST_NAME = 253, MOST_CONFLICTS = 5, CONFLICT_MS = 100 };
 
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Kubernetes; free some");
-}
-
 const char *api_text(struct json_object *object, const char *path)
 {
     const char *text = NULL;
@@ -257,7 +252,7 @@ enum sandlot_status api_send(struct sandlot_call *call, struct kubernetes *kuber
     if (answer)
         *answer = NULL;
     if (!target || (request->body && !body))
-        return api_no_memory(call);
+        return http_no_memory(call);
     do {
         http_response_clear(kept);
         *kept = (struct http_response){0};

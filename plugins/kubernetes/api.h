@@ -51,6 +51,4 @@ char *api_path(const struct kubernetes *kubernetes, const char *group, const cha
 /* A text of OBJECT at PATH, NULL for none. */
 const char *api_text(struct json_object *object, const char *path);
 
-enum sandlot_status api_no_memory(struct sandlot_call *call);
-
 #endif

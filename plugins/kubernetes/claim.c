@@ -214,7 +214,7 @@ static enum sandlot_status judge_claim(struct sandlot_call *call, void *context,
              message ? message : "");
     judgement->missing = is_one_of(word, healing);
     if (box && condition_is(claim, "Ready", "True"))
-        return take_box(judgement->sandbox, box) ? SANDLOT_OK : api_no_memory(call);
+        return take_box(judgement->sandbox, box) ? SANDLOT_OK : http_no_memory(call);
     if (!is_one_of(word, final) && !api_text(claim, "metadata.deletionTimestamp"))
         return SANDLOT_UNAVAILABLE;
     return sandlot_fail(call, SANDLOT_NOT_FOUND,
@@ -281,7 +281,7 @@ enum sandlot_status claim_renew(struct sandlot_call *call, struct sandbox *sandb
     pthread_mutex_lock(&sandbox->lock);
     sandbox->renew_ms = sandlot_now_ms() + rest_ms(sandbox) / 2;
     pthread_mutex_unlock(&sandbox->lock);
-    return !box || known || take_box(sandbox, box) ? SANDLOT_OK : api_no_memory(call);
+    return !box || known || take_box(sandbox, box) ? SANDLOT_OK : http_no_memory(call);
 }
 
 /* ---- the Sandbox ------------------------------------------------------------------------------------------------- */
@@ -357,7 +357,7 @@ static enum sandlot_status find_box(struct sandlot_call *call, struct kubernetes
     if (status == SANDLOT_OK && !text)
         return sandlot_fail(call, SANDLOT_UNAVAILABLE, "the SandboxClaim %.63s has no sandbox yet; wait a little",
                             name);
-    return status == SANDLOT_OK && !*box ? api_no_memory(call) : status;
+    return status == SANDLOT_OK && !*box ? http_no_memory(call) : status;
 }
 
 enum sandlot_status claim_pause(struct sandlot_call *call, struct kubernetes *kubernetes, const char *name)
@@ -421,11 +421,11 @@ enum sandlot_status claim_find_pod(struct sandlot_call *call, struct sandbox *sa
     if (status != SANDLOT_OK)
         return status;
     if (!take_box(sandbox, box))
-        return api_no_memory(call);
+        return http_no_memory(call);
     char *own = pod ? strdup(pod) : NULL;
 
     if (!own)
-        return pod ? api_no_memory(call) : SANDLOT_OK;
+        return pod ? http_no_memory(call) : SANDLOT_OK;
     pthread_mutex_lock(&sandbox->lock);
     free(sandbox->pod);
     sandbox->pod = own;

@@ -99,7 +99,7 @@ char **command_variables(struct sandlot_call *call, const struct sandbox *sandbo
     if (!failed)
         return made;
     command_free_variables(made);
-    api_no_memory(call);
+    http_no_memory(call);
     return NULL;
 }
 

@@ -4,12 +4,12 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+#include <sandlot/sdk/staged_upload.h>
+
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 /* See clean_up of staged_upload.h. */
-void command_clean_up(struct sandlot_call *call, void *handle, const char *script);
+FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
 /* Kills all that has SANDLOT_JOB=MARK among its variables. */
 void command_kill(struct sandlot_call *call, struct sandbox *sandbox, const char *mark);

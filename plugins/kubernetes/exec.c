@@ -132,7 +132,7 @@ enum sandlot_status exec_open(struct sandlot_call *call, struct kubernetes *kube
     bool fresh = false;
 
     if (!target)
-        return api_no_memory(call);
+        return http_no_memory(call);
     for (int number = 1;; number++) {
         int64_t pause_ms = -1;
         enum sandlot_status status = connect_or_wait(call, kubernetes, target, order, exec, number, &fresh, &pause_ms);

@@ -63,7 +63,7 @@ static enum sandlot_status add(struct sandlot_call *call, const struct sandlot_l
         return SANDLOT_OK;
     if (asprintf(&id, "%s%s", claim ? CLAIM_PREFIX : "", name) < 0) {
         id = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = id,
@@ -110,7 +110,7 @@ static enum sandlot_status list_some(struct sandlot_call *call, struct kubernete
     const char *more = api_text(page, "metadata.continue");
 
     *next = more ? strdup(more) : NULL;
-    return more && !*next ? api_no_memory(call) : status;
+    return more && !*next ? http_no_memory(call) : status;
 }
 
 /* Pods first, then claims; the cursor says which, and where. */
@@ -137,7 +137,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
         return SANDLOT_OK;
     if (asprintf(&following, "%s%s", claims || !next ? CLAIMS : PODS, next ? next : "") < 0) {
         following = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     listing->next(listing, following);
     return SANDLOT_OK;

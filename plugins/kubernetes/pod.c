@@ -244,7 +244,7 @@ enum sandlot_status pod_describe(struct sandlot_call *call, const struct paramet
     set_volume(body, 0, "workspace", parameters->working_dir, parameters->disk);
     set_volume(body, 1, "tmp", "/tmp", NULL);
     status = set_variables(call, parameters, body);
-    return !keeper ? api_no_memory(call) : status == SANDLOT_OK ? set_further(call, parameters, body) : status;
+    return !keeper ? http_no_memory(call) : status == SANDLOT_OK ? set_further(call, parameters, body) : status;
 }
 
 /* ---- what one is ------------------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ static enum sandlot_status kubernetes_open(struct sandlot_call *call,
     struct kubernetes *kubernetes = calloc(1, sizeof(*kubernetes));
 
     if (!kubernetes)
-        return api_no_memory(call);
+        return http_no_memory(call);
     access_init(&kubernetes->access, &parameters);
     *provider = kubernetes;
     return SANDLOT_OK;

@@ -49,7 +49,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct kuberne
     const char *version = object ? api_text(object, "metadata.resourceVersion") : NULL;
 
     if (!sandbox)
-        return api_no_memory(call);
+        return http_no_memory(call);
     sandbox->kubernetes = kubernetes;
     pthread_mutex_init(&sandbox->lock, NULL);
     sandbox->claim = claim;
@@ -64,7 +64,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct kuberne
         return SANDLOT_OK;
     }
     sandbox_release(kubernetes, sandbox);
-    return api_no_memory(call);
+    return http_no_memory(call);
 }
 
 /* ---- making a pod ------------------------------------------------------------------------------------------------ */

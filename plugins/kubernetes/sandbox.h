@@ -20,10 +20,9 @@ struct sandbox {
     int64_t renew_ms;     /* claim: when its end is to be put off next, of CLOCK_MONOTONIC */
 };
 
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **handle);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, ready, sandbox_ready);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /* The kind that ID names: "sandboxclaim/NAME", "pod/NAME" or "NAME". *NAME points into it. */
 bool sandbox_is_claim(const char *id, const char **name);

@@ -269,7 +269,7 @@ enum sandlot_status terminal_run(struct sandlot_call *call, void *provider, void
     if (!script || terminal.events < 0) {
         if (terminal.events >= 0)
             close(terminal.events);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     enum sandlot_status status = run(call, &terminal, script, result);
 

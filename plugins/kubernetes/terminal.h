@@ -4,7 +4,6 @@
 
 #include "sandbox.h"
 
-enum sandlot_status terminal_run(struct sandlot_call *call, void *provider, void *handle,
-                                 const struct sandlot_terminal *request, struct sandlot_exit *result);
+FUNCTION_OF(sandlot_provider, terminal, terminal_run);
 
 #endif

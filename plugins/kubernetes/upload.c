@@ -134,7 +134,7 @@ static enum sandlot_status write_pieces(struct sandlot_call *call, struct sandbo
     const char *script = counted;
 
     if (!bytes)
-        return api_no_memory(call);
+        return http_no_memory(call);
     for (size_t length = PIECE_BYTES; status == SANDLOT_OK && length == PIECE_BYTES; script = appended) {
         struct piece piece = {.bytes = bytes};
         bool unending;
@@ -203,7 +203,7 @@ static enum sandlot_status send_script(struct sandlot_call *call, struct exec *e
     struct text_sink said;
 
     if (!script || !text)
-        return api_no_memory(call);
+        return http_no_memory(call);
     text_sink_init(&said, text, FATES_SIZE);
     enum sandlot_status status = exec_send(call, exec, EXEC_INPUT, script, strlen(script));
 

@@ -60,7 +60,7 @@ static enum sandlot_status take_event(void *context, struct json_object *event)
         return SANDLOT_OK;
     }
     if (!keep_version(stream->watch, object))
-        return api_no_memory(stream->call);
+        return http_no_memory(stream->call);
     if (strcmp(type, "BOOKMARK") == 0)
         return SANDLOT_OK;
     stream->verdict = strcmp(type, "DELETED") == 0 ? gone(stream->call, stream->watch)
@@ -136,7 +136,7 @@ static enum sandlot_status look(struct sandlot_call *call, struct watch *watch)
     if (status != SANDLOT_OK)
         return attempt_fail(&attempt, status);
     if (!keep_version(watch, object))
-        return api_no_memory(call);
+        return http_no_memory(call);
     return watch->judge(call, watch->context, object);
 }
 

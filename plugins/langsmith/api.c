@@ -1,6 +1,7 @@
 #include "api.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/network.h>
 
@@ -61,8 +62,9 @@ static char *control_plane(struct sandlot_call *call, const struct api *api)
     return asprintf(&address, "%.*s" CONTROL_PLANE, (int)length, root) < 0 ? NULL : address;
 }
 
-static enum sandlot_status open_client(struct sandlot_call *call, struct api *api)
+static enum sandlot_status open_client(struct sandlot_call *call, void *context)
 {
+    struct api *api = context;
     const char *workspace = api->parameters.workspace_id;
     const char *key;
     enum sandlot_status status = credential_require(call, SERVICE, LANGSMITH_CREDENTIALS, &key);
@@ -103,13 +105,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct api *ap
 /* Finds the key and the address, unless that was done. */
 static enum sandlot_status open_once(struct sandlot_call *call, struct api *api)
 {
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&api->lock);
-    if (!api->client)
-        status = open_client(call, api);
-    pthread_mutex_unlock(&api->lock);
-    return status;
+    return clients_open_once(call, &api->lock, &api->client, open_client, api);
 }
 
 enum sandlot_status api_hide(struct sandlot_call *call, struct api *api, const struct sandlot_network *network)

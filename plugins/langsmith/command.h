@@ -4,8 +4,6 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 #endif

@@ -4,12 +4,8 @@
 
 #include "sandbox.h"
 
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, files_upload);
+FUNCTION_OF(sandlot_provider, download, files_download);
 
 /* Writes LENGTH bytes of SOURCE to the file PATH. */
 enum sandlot_status files_put(struct sandlot_call *call, struct sandbox *sandbox, const char *path,

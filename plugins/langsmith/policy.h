@@ -17,7 +17,6 @@ enum sandlot_status policy_check(struct sandlot_call *call, struct api *api, con
 void policy_set(struct json_builder *body, const struct sandlot_network *network);
 
 /* For the table of the provider. */
-enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
-                                  const struct sandlot_network *network);
+FUNCTION_OF(sandlot_provider, set_network, policy_change);
 
 #endif

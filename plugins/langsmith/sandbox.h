@@ -24,10 +24,9 @@ struct sandbox {
 };
 
 /* For the table of the provider, as are those at the end. */
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *api, const struct sandlot_create *request,
-                                          void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, ready, sandbox_ready);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /* An operation at the data plane as a target; NULL when out of memory or without an address. */
 char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path);
@@ -52,10 +51,9 @@ void sandbox_seen_asleep(struct sandbox *sandbox);
 /* Fails the call with SANDLOT_NOT_FOUND. */
 enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct sandbox *sandbox);
 
-enum sandlot_status sandbox_delete(struct sandlot_call *call, void *api, const char *name);
-enum sandlot_status sandbox_stop(struct sandlot_call *call, void *api, const char *name);
-enum sandlot_status sandbox_start(struct sandlot_call *call, void *api, const char *name);
-enum sandlot_status sandbox_list(struct sandlot_call *call, void *api, const char *cursor,
-                                 const struct sandlot_listing *listing);
+FUNCTION_OF(sandlot_provider, delete_sandbox, sandbox_delete);
+FUNCTION_OF(sandlot_provider, pause, sandbox_stop);
+FUNCTION_OF(sandlot_provider, resume, sandbox_start);
+FUNCTION_OF(sandlot_provider, list, sandbox_list);
 
 #endif

@@ -11,13 +11,11 @@
 enum sandlot_status snapshot_find_or_build(struct sandlot_call *call, struct api *api, const char *name, char **id);
 
 /* Keeps the disk of sandbox BOX under NAME, and waits until that is done. */
-enum sandlot_status snapshot_capture(struct sandlot_call *call, void *api, const char *box, const char *name,
-                                     const struct sandlot_sink *result);
+FUNCTION_OF(sandlot_provider, snapshot, snapshot_capture);
 
-enum sandlot_status snapshot_list(struct sandlot_call *call, void *api, const char *cursor,
-                                  const struct sandlot_listing *listing);
+FUNCTION_OF(sandlot_provider, list_snapshots, snapshot_list);
 
 /* NAME: also an id. */
-enum sandlot_status snapshot_delete(struct sandlot_call *call, void *api, const char *name);
+FUNCTION_OF(sandlot_provider, delete_snapshot, snapshot_delete);
 
 #endif

@@ -2,9 +2,9 @@
 #ifndef SANDLOT_MODAL_CHECK_H
 #define SANDLOT_MODAL_CHECK_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
 /* As struct sandlot_provider has it. */
-enum sandlot_status check_credentials(struct sandlot_call *call, void *provider);
+FUNCTION_OF(sandlot_provider, check, check_credentials);
 
 #endif

@@ -2,11 +2,9 @@
 #ifndef SANDLOT_MODAL_DOWNLOAD_H
 #define SANDLOT_MODAL_DOWNLOAD_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
 /* For the table of the provider. */
-enum sandlot_status download_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, download, download_files);
 
 #endif

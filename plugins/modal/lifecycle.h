@@ -2,11 +2,10 @@
 #ifndef SANDLOT_MODAL_LIFECYCLE_H
 #define SANDLOT_MODAL_LIFECYCLE_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
 /* For the table of the provider. */
-enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
+FUNCTION_OF(sandlot_provider, delete_sandbox, lifecycle_delete);
+FUNCTION_OF(sandlot_provider, list, lifecycle_list);
 
 #endif

@@ -26,7 +26,6 @@ enum sandlot_status policy_write(struct sandlot_call *call, const struct sandlot
                                  struct policy_lists *lists, Modal__NetworkAccess *access);
 
 /* For the table of the provider. */
-enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
-                                  const struct sandlot_network *network);
+FUNCTION_OF(sandlot_provider, set_network, policy_change);
 
 #endif

@@ -26,8 +26,8 @@ enum sandlot_status sandbox_open(struct sandlot_call *call, struct modal *modal,
                                  const char *url, const char *key, struct sandbox **made);
 
 /* For the table of the provider. */
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, ready, sandbox_ready);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /* Where commands start. */
 const char *sandbox_working_dir(const struct modal *modal);

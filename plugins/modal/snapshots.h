@@ -2,15 +2,12 @@
 #ifndef SANDLOT_MODAL_SNAPSHOTS_H
 #define SANDLOT_MODAL_SNAPSHOTS_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 
 /* For the table of the provider. */
-enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                   const struct sandlot_sink *result);
-enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
-enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name);
-enum sandlot_status snapshots_fork(struct sandlot_call *call, void *provider, const char *id,
-                                   const struct sandlot_create *request);
+FUNCTION_OF(sandlot_provider, snapshot, snapshots_make);
+FUNCTION_OF(sandlot_provider, list_snapshots, snapshots_list);
+FUNCTION_OF(sandlot_provider, delete_snapshot, snapshots_delete);
+FUNCTION_OF(sandlot_provider, fork, snapshots_fork);
 
 #endif

@@ -5,9 +5,7 @@
 #include "sandbox.h"
 
 /* For the table of the provider. */
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, upload_files);
 
 /* One new file that only we may read; LENGTH bytes, or UINT64_MAX for all of SOURCE. */
 enum sandlot_status upload_new_file(struct sandlot_call *call, void *handle, const char *path,

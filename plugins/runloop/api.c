@@ -2,19 +2,13 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
-#include <sandlot/sdk/pause.h>
 #include <string.h>
 
-enum { LONGEST_PAUSE_MS = 2000, MOST_HEADERS = 32 };
+enum { MOST_HEADERS = 32 };
 
 static const char service[] = "Runloop";
 static const char default_url[] = "https://api.runloop.ai";
 static const char key_name[] = "RUNLOOP_API_KEY";
-
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Runloop; free some");
-}
 
 /* ---- the client -------------------------------------------------------------------------------------------------- */
 
@@ -45,26 +39,19 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context,
     const char *custom = call->host->environment(call, "RUNLOOP_CUSTOM_HEADERS");
     AUTO_FREE char *text = strdup(custom ? custom : "");
     const char *headers[MOST_HEADERS + 1];
-    const char *key;
-    enum sandlot_status status = credential_require(call, service, key_name, &key);
 
     (void)context;
-    if (status != SANDLOT_OK)
-        return status;
     if (!text)
-        return api_no_memory(call);
+        return http_no_memory(call);
     split_headers(text, headers);
     static const int repeated[] = {408, 409, 500, 0}; /* as Runloop's own clients do */
-    AUTO_FREE char *key_from = credential_source(call, key_name);
     const struct http_options options = {.service = service,
                                          .base_url = url,
-                                         .bearer = key,
                                          .headers = headers,
                                          .repeated = repeated,
-                                         .repeat_header = "x-should-retry",
-                                         .key_from = key_from};
+                                         .repeat_header = "x-should-retry"};
+    enum sandlot_status status = credential_open_client(call, key_name, options, &made);
 
-    status = http_client_open(call, &options, &made);
     *client = made;
     return status;
 }
@@ -151,9 +138,4 @@ enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *ru
     if (answer)
         *answer = json_object_get(document);
     return status;
-}
-
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
-{
-    return pause_longer(call, "Runloop", pause_ms, LONGEST_PAUSE_MS);
 }

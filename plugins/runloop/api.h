@@ -6,6 +6,7 @@
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/clients.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/random.h>
 #include <sandlot/sdk/rest.h>
 
@@ -48,10 +49,5 @@ struct api_order {
 /* Sends it. *CODE: the status of HTTP; *ANSWER as above. Both may be NULL. */
 enum sandlot_status api_send_order(struct sandlot_call *call, struct runloop *runloop, const struct api_order *order,
                                    int *code, struct json_object **answer);
-
-/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
-enum sandlot_status api_no_memory(struct sandlot_call *call);
 
 #endif

@@ -22,7 +22,7 @@ void origin_clear(struct origin *origin)
 static enum sandlot_status keep(struct sandlot_call *call, char **place, const char *text)
 {
     *place = strdup(text);
-    return *place ? SANDLOT_OK : api_no_memory(call);
+    return *place ? SANDLOT_OK : http_no_memory(call);
 }
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
@@ -109,19 +109,19 @@ static enum sandlot_status look(struct sandlot_call *call, struct runloop *runlo
 static enum sandlot_status wait_for(struct sandlot_call *call, struct runloop *runloop, const char *name,
                                     const char *id)
 {
+    struct pause pause = {.service = "Runloop", .first_ms = BUILD_PAUSE_MS, .longest_ms = BUILD_PAUSE_MS};
     char what[256];
 
     snprintf(what, sizeof(what), "building the blueprint %.200s", name);
     for (;;) {
         AUTO_DOCUMENT struct json_object *document = NULL;
-        int pause_ms = BUILD_PAUSE_MS;
         enum sandlot_status status = look(call, runloop, name, id, &document);
 
         if (status != SANDLOT_UNAVAILABLE || !document)
             return status;
         call->host->progress(call, what, 0, 0);
-        if (api_pause(call, &pause_ms) != SANDLOT_OK)
-            return sandlot_cancelled(call) ? SANDLOT_CANCELLED : SANDLOT_TIMEOUT;
+        if (!pause_again(call, &pause, &status))
+            return status;
     }
 }
 
@@ -158,7 +158,7 @@ static enum sandlot_status build(struct sandlot_call *call, struct runloop *runl
             return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                                 "image has a blank or a control character; name an image such as python:3");
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     call->host->log(call, SANDLOT_LOG_INFO, "there is no such blueprint at Runloop: it is built");
     enum sandlot_status status = api_send(call, runloop, &request, NULL, &response, &document);
 

@@ -15,9 +15,8 @@ enum {
     URGENT_MS = 900,
     LONGEST_ANSWER = 64 << 20,
     LONGEST_EVENT = 16 << 20,
-    BREAKS = 4,    /* of a stream, without a byte between them */
-    WINDOW_S = 25, /* of one wait for the end */
-    FIRST_PAUSE_MS = 250
+    BREAKS = 4,   /* of a stream, without a byte between them */
+    WINDOW_S = 25 /* of one wait for the end */
 };
 
 /* ---- one script -------------------------------------------------------------------------------------------------- */
@@ -37,18 +36,6 @@ static enum sandlot_status ask_again(const struct script *script, const char *wh
 {
     snprintf(script->reason, script->capacity, "Runloop's devbox %.100s %s; try again", script->sandbox->id, why);
     return SANDLOT_UNAVAILABLE;
-}
-
-static enum sandlot_status pass_on(const struct sandlot_sink *output, struct json_object *object, const char *member,
-                                   uint64_t *bytes)
-{
-    struct json_object *text = NULL;
-
-    json_object_object_get_ex(object, member, &text);
-    size_t length = json_object_is_type(text, json_type_string) ? (size_t)json_object_get_string_len(text) : 0;
-
-    *bytes += length;
-    return length > 0 ? output->write(output, json_object_get_string(text), length) : SANDLOT_OK;
 }
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
@@ -76,7 +63,7 @@ static enum sandlot_status on_event(void *context, const struct sse_event *event
         stream->idle = code && strcmp(code, "408") == 0;
         return SANDLOT_OK;
     }
-    return pass_on(stream->script->output, document, "output", &stream->bytes);
+    return json_write_member(document, "output", stream->script->output, &stream->bytes);
 }
 
 /* Reads the stream until it ends or breaks. */
@@ -133,7 +120,6 @@ static enum sandlot_status wait_for_end(const struct script *script)
                                         .body = wait_body(),
                                         .accepted = window_over,
                                         .silence_ms = WINDOW_S * 1000 + ANSWER_MS};
-        uint64_t bytes = 0;
         int code = 0;
         enum sandlot_status status = api_send_order(script->call, script->sandbox->runloop, &order, &code, &answer);
 
@@ -143,7 +129,7 @@ static enum sandlot_status wait_for_end(const struct script *script)
             return status;
         if (code != 408)
             return answer && json_object_is_type(answer, json_type_object)
-                       ? pass_on(script->output, answer, "stdout", &bytes)
+                       ? json_write_member(answer, "stdout", script->output, NULL)
                        : ask_again(script, "gave no answer to a command that makes sense");
     }
     return ask_again(script, "did not tell all that a command has printed");
@@ -155,7 +141,7 @@ static enum sandlot_status wait_for_end(const struct script *script)
 static enum sandlot_status follow(const struct script *script)
 {
     struct stream stream = {.script = script};
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Runloop"};
     int breaks = 0;
 
     for (;;) {
@@ -175,7 +161,7 @@ static enum sandlot_status follow(const struct script *script)
         if (breaks >= BREAKS)
             return ask_again(script, "breaks off the stream of a command's output");
         if (breaks > 0)
-            status = api_pause(script->call, &pause_ms);
+            pause_again(script->call, &pause, &status);
         if (status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT)
             return status;
     }
@@ -189,7 +175,6 @@ static enum sandlot_status take_answer(struct script *script, struct json_object
     const char *status = "";
     const char *id = NULL;
     bool truncated = false;
-    uint64_t bytes = 0;
 
     json_find_string(answer, "status", &status, NULL);
     json_find_string(answer, "execution_id", &id, NULL);
@@ -197,7 +182,7 @@ static enum sandlot_status take_answer(struct script *script, struct json_object
     if (id && strlen(id) < sizeof(script->id))
         snprintf(script->id, sizeof(script->id), "%s", id);
     if (urgent || (strcmp(status, "completed") == 0 && !truncated))
-        return pass_on(script->output, answer, "stdout", &bytes);
+        return json_write_member(answer, "stdout", script->output, NULL);
     return follow(script);
 }
 
@@ -258,7 +243,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     };
 
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = api_send(call, sandbox->runloop, &request, script.id, &response, &answer);
 
     /* A damaged answer is not worth an error: what is missing is asked for again. */

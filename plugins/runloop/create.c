@@ -11,14 +11,12 @@
 #include "policy.h"
 
 #include <math.h>
-#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/creation.h>
 #include <sandlot/sdk/parameters.h>
 #include <string.h>
 
 enum {
-    ATTEMPTS = 4,
-    FIRST_PAUSE_MS = 300,
     LONGEST_WISH_MS = 20 * 1000, /* of the service, to be left alone, that is granted */
     SILENCE_MS = 90 * 1000,      /* it may wait half a minute before it answers */
     LONGEST_LIFE_S = 172800
@@ -118,13 +116,13 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct par
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* One creation, however often it is asked for. */
-struct creation {
-    struct sandlot_call *call;
+struct order {
     struct runloop *runloop;
     const char *run_label;
     const char *body;
     char id[RANDOM_UUID_SIZE]; /* the same in all attempts */
-    int pause_ms;
+    bool await;
+    struct record *record; /* what comes of it */
 };
 
 void create_tell(struct sandlot_call *call, const struct record *record)
@@ -140,26 +138,30 @@ void create_tell(struct sandlot_call *call, const struct record *record)
 
 /* The service does not want to: because of what was asked for, or because a limit is reached, which it may call by any
  * status. */
-static enum sandlot_status refused(const struct creation *creation, const struct http_request *request,
+static enum sandlot_status refused(struct sandlot_call *call, struct runloop *runloop,
                                    const struct http_response *response)
 {
     struct http_client *client;
-    enum sandlot_status status = api_client(creation->call, creation->runloop, &client);
+    enum sandlot_status status = api_client(call, runloop, &client);
 
     if (http_mentions(response, "quota") || http_mentions(response, "limit")) {
         char said[400];
 
         http_error_text(response->body, response->length, said, sizeof(said));
-        return sandlot_fail(creation->call, SANDLOT_EXHAUSTED,
+        return sandlot_fail(call, SANDLOT_EXHAUSTED,
                             "Runloop makes no more devboxes: \"%s\"; delete some, or ask for a higher limit", said);
     }
-    return status == SANDLOT_OK ? http_response_fail(creation->call, client, request, response) : status;
+    return status == SANDLOT_OK ? http_response_fail(call, client, NULL, response) : status;
 }
 
-/* The devbox may be there although we were not told so; it is then ours. SANDLOT_OK with an empty record: it is not. */
-static enum sandlot_status look_up(const struct creation *creation, struct record *record)
+/* The devbox may be there although we were not told so; it is then ours. */
+static enum sandlot_status look_up(struct sandlot_call *call, void *context, bool *found)
 {
-    return record_find_run(creation->call, creation->runloop, creation->run_label, record);
+    struct order *order = context;
+    enum sandlot_status status = record_find_run(call, order->runloop, order->run_label, order->record);
+
+    *found = order->record->id;
+    return status;
 }
 
 /* Is this also what a server says that does not know how to create and wait? It takes the name of that for the id of a
@@ -169,94 +171,38 @@ static bool is_unknown(const struct http_response *response)
     return response->status == 400 || response->status == 404 || response->status == 405;
 }
 
-/*
- * Asks once. SANDLOT_OK with an empty RECORD: to be asked again. RESPONSE is to be cleared. *FINAL: there is nothing to
- * be asked again, whatever is returned.
- */
-static enum sandlot_status ask(struct creation *creation, bool await, struct http_response *response,
-                               struct record *record, bool *final)
+/* As `ask` of struct creation. */
+static enum sandlot_status ask(struct sandlot_call *call, void *context, struct http_response *response,
+                               enum creation_next *next)
 {
     static const int answers[] = {400, 403, 404, 405, 408, 409, 422, 425, 429, 500, 502, 503, 504, 0};
+    struct order *order = context;
     AUTO_DOCUMENT struct json_object *document = NULL;
-
-    http_response_clear(response);
     const struct http_request request = {
         .method = "POST",
-        .target = await ? await_target : create_target,
-        .body = {.bytes = creation->body, .length = strlen(creation->body)},
+        .target = order->await ? await_target : create_target,
+        .body = {.bytes = order->body, .length = strlen(order->body)},
         .accepted = answers,
         .never_repeat = true,
         .silence_ms = SILENCE_MS,
     };
-    enum sandlot_status status =
-        api_send(creation->call, creation->runloop, &request, creation->id, response, &document);
+    enum sandlot_status status = api_send(call, order->runloop, &request, order->id, response, &document);
 
-    *final = status == SANDLOT_AUTH || status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT ||
-             status == SANDLOT_INVALID_ARGUMENT;
     if (status == SANDLOT_OK && document)
-        status = record_read(creation->call, document, record);
-    if (*final || record->id)
+        status = record_read(call, document, order->record);
+    if (order->record->id || status == SANDLOT_AUTH || status == SANDLOT_INVALID_ARGUMENT)
         return status;
-    if (await && is_unknown(response))
+    if (order->await && is_unknown(response)) {
+        order->runloop->cannot_await = response->status != 400;
+        order->await = false;
+        *next = CREATION_CHANGED;
         return SANDLOT_OK;
-    *final = is_unknown(response) || response->status == 403 || response->status == 422 ||
-             (response->status == 429 && response->retry_ms > LONGEST_WISH_MS);
-    if (*final)
-        return refused(creation, &request, response);
-    if (response->retry_ms > creation->pause_ms && response->retry_ms <= LONGEST_WISH_MS)
-        creation->pause_ms = (int)response->retry_ms;
-    /* Who is told to come later has certainly got nothing. */
-    enum sandlot_status found = response->status == 429 ? SANDLOT_OK : look_up(creation, record);
-
-    *final = found != SANDLOT_OK;
-    return *final && status == SANDLOT_OK ? found : status;
-}
-
-/* One attempt, whose failure need not be that of the creation. *FINAL: it is, or *RECORD is there. */
-static enum sandlot_status attempt_once(struct creation *creation, bool *await, bool last, struct record *record,
-                                        bool *final)
-{
-    struct sandlot_call *outer = creation->call;
-    AUTO_RESPONSE struct http_response response = {0};
-    struct attempt attempt;
-
-    attempt_begin(&attempt, outer, 0);
-    creation->call = &attempt.call;
-    enum sandlot_status status = ask(creation, *await, &response, record, final);
-
-    if (!*final && !record->id && *await && is_unknown(&response)) {
-        creation->runloop->cannot_await = response.status != 400;
-        *await = false;
-        status = ask(creation, false, &response, record, final);
     }
-    if (last && !*final && !record->id && status == SANDLOT_OK) {
-        const struct http_request request = {.method = "POST", .target = create_target};
-
-        status = refused(creation, &request, &response);
-    }
-    creation->call = outer;
-    if (record->id)
-        status = SANDLOT_OK;
-    else if (status != SANDLOT_OK && (*final || last))
-        attempt_fail(&attempt, status);
-    *final = *final || last || record->id;
-    return status;
-}
-
-static enum sandlot_status ask_until_known(struct creation *creation, struct record *record)
-{
-    bool await = !creation->runloop->cannot_await;
-
-    for (int attempt = 1;; attempt++) {
-        bool final = false;
-        enum sandlot_status status = attempt_once(creation, &await, attempt >= ATTEMPTS, record, &final);
-
-        if (final)
-            return status;
-        status = api_pause(creation->call, &creation->pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    if (response->status == 429)
+        *next = CREATION_REFUSED;
+    else if (!is_unknown(response) && response->status != 403 && response->status != 422)
+        *next = CREATION_UNCLEAR;
+    return status == SANDLOT_OK ? refused(call, order->runloop, response) : status;
 }
 
 static enum sandlot_status create(struct sandlot_call *call, struct runloop *runloop,
@@ -265,17 +211,19 @@ static enum sandlot_status create(struct sandlot_call *call, struct runloop *run
 {
     AUTO_FREE char *body = NULL;
     AUTO_FREE char *policy_id = NULL;
-    struct creation creation = {
-        .call = call, .runloop = runloop, .run_label = request->run_label, .pause_ms = FIRST_PAUSE_MS};
+    struct order order = {
+        .runloop = runloop, .run_label = request->run_label, .await = !runloop->cannot_await, .record = record};
+    const struct creation creation = {
+        .service = "Runloop", .context = &order, .ask = ask, .look_up = look_up, .longest_wish_ms = LONGEST_WISH_MS};
     enum sandlot_status status = policy_find(call, runloop, network_asked(request), &policy_id);
 
     if (status == SANDLOT_OK)
         status = make_body(call, &runloop->parameters, request, origin, policy_id, &body);
     if (status != SANDLOT_OK)
         return status;
-    creation.body = body;
-    random_uuid_by_time(creation.id);
-    status = ask_until_known(&creation, record);
+    order.body = body;
+    random_uuid_by_time(order.id);
+    status = creation_run(call, &creation);
     if (status == SANDLOT_OK)
         create_tell(call, record);
     return status;
@@ -302,5 +250,5 @@ enum sandlot_status create_from_disk(struct sandlot_call *call, struct runloop *
     AUTO_ORIGIN struct origin origin = {.snapshot_id = strdup(snapshot_id)};
 
     *record = (struct record){0};
-    return origin.snapshot_id ? create(call, runloop, request, &origin, record) : api_no_memory(call);
+    return origin.snapshot_id ? create(call, runloop, request, &origin, record) : http_no_memory(call);
 }

@@ -76,7 +76,7 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
                                          .sink = file->sink};
 
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = api_send(call, sandbox->runloop, &request, NULL, &response, &nothing);
 
     if (status == SANDLOT_OK)

@@ -9,14 +9,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
-enum {
-    FIRST_PAUSE_MS = 200,
-    DELETE_MS = 120 * 1000,
-    CHANGE_MS = 300 * 1000,
-    WINDOW_S = 25,
-    REMOVE_MS = 10 * 1000,
-    URGENT_MS = 900
-};
+enum { DELETE_MS = 120 * 1000, CHANGE_MS = 300 * 1000, WINDOW_S = 25, REMOVE_MS = 10 * 1000, URGENT_MS = 900 };
 
 /* ---- deleting ---------------------------------------------------------------------------------------------------- */
 
@@ -34,8 +27,7 @@ static enum sandlot_status still_lives(struct sandlot_call *call, struct runloop
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     static const int answers[] = {400, 404, 409, 0};
-    int64_t end_ms = sandlot_now_ms() + DELETE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Runloop", .limit_ms = DELETE_MS};
 
     for (;;) {
         const struct api_order order = {
@@ -54,15 +46,13 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
         status = still_lives(call, provider, id);
         if (status != SANDLOT_UNAVAILABLE)
             return status;
-        if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(
-                call, SANDLOT_UNAVAILABLE,
-                "Runloop does not shut devbox %.100s down (status %d): a snapshot of it is being made, or "
-                "another change does not end; delete it later",
-                id, code);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status != SANDLOT_UNAVAILABLE
+                       ? status
+                       : sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                      "Runloop does not shut devbox %.100s down (status %d): a snapshot of it is being "
+                                      "made, or another change does not end; delete it later",
+                                      id, code);
     }
 }
 
@@ -100,8 +90,7 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
 /* Disk and id live through it, memory does not. One that is just on its way up is waited for first. */
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
 {
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Runloop", .limit_ms = CHANGE_MS};
 
     for (;;) {
         AUTO_RECORD struct record record = {0};
@@ -114,12 +103,11 @@ enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, c
             return sandbox_is_gone(call, &record);
         if (status != SANDLOT_OK || record.phase == PHASE_SUSPENDED)
             return status;
-        if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_TIMEOUT,
-                                "Runloop's devbox %.100s does not get suspended; look at it later", id);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status == SANDLOT_OK
+                       ? sandlot_fail(call, SANDLOT_TIMEOUT,
+                                      "Runloop's devbox %.100s does not get suspended; look at it later", id)
+                       : status;
     }
 }
 

@@ -4,14 +4,14 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/digest.h>
 
-#include <openssl/evp.h>
 #include <string.h>
 
 /* Of policies that we make; what follows is a digest. */
 #define NAME_PREFIX "sandlot-"
 
-enum { DIGEST_BYTES = 16, NAME_SIZE = sizeof(NAME_PREFIX) + 2 * DIGEST_BYTES, COLLECT_MS = 10 * 1000 };
+enum { NAME_DIGITS = 32, NAME_SIZE = sizeof(NAME_PREFIX) + NAME_DIGITS, COLLECT_MS = 10 * 1000 };
 
 static const char list_target[] = "/v1/network-policies?limit=100&name={}";
 
@@ -35,8 +35,7 @@ static void add_network(struct json_builder *body, const char *text)
     json_set_string(&one, "cidr", text);
     json_set_integer(&one, "ports[].port", 80);
     json_set_integer(&one, "ports[].port", 443);
-    body->failed |= one.failed;
-    json_set_value(body, "allowed_cidrs[]", one.root);
+    json_set_built(body, "allowed_cidrs[]", &one);
 }
 
 /* Without its name: what the digest is of. */
@@ -58,13 +57,11 @@ static void write_contents(struct json_builder *body, const struct sandlot_netwo
 
 static bool name_contents(const char *contents, char name[NAME_SIZE])
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
+    char digits[DIGEST_SIZE];
 
-    if (EVP_Digest(contents, strlen(contents), digest, NULL, EVP_sha256(), NULL) != 1)
+    if (!digest_of(contents, strlen(contents), digits))
         return false;
-    memcpy(name, NAME_PREFIX, sizeof(NAME_PREFIX));
-    for (size_t i = 0; i < DIGEST_BYTES; i++)
-        snprintf(name + strlen(NAME_PREFIX) + 2 * i, 3, "%02x", digest[i]);
+    snprintf(name, NAME_SIZE, NAME_PREFIX "%.*s", NAME_DIGITS, digits);
     return true;
 }
 
@@ -96,7 +93,7 @@ static enum sandlot_status keep_id(struct sandlot_call *call, struct json_object
     if (!json_read_string(policy, "id", &text, &error))
         return json_fail(call, "Runloop's answer about a network policy", &error);
     *id = strdup(text);
-    return *id ? SANDLOT_OK : api_no_memory(call);
+    return *id ? SANDLOT_OK : http_no_memory(call);
 }
 
 /* *ID stays NULL if there is none. Names are unique; the filter may find more than just this one. */
@@ -106,15 +103,7 @@ static enum sandlot_status look_up(struct sandlot_call *call, struct runloop *ru
     enum sandlot_status status =
         page_get(call, runloop, http_target(list_target, name), "network_policies", NULL, &page);
 
-    for (size_t i = 0; status == SANDLOT_OK && !*id && i < json_object_array_length(page.items); i++) {
-        struct json_object *item = json_object_array_get_idx(page.items, i);
-        const char *called = "";
-
-        json_find_string(item, "name", &called, NULL);
-        if (strcmp(called, name) == 0)
-            status = keep_id(call, item, id);
-    }
-    return status;
+    return status == SANDLOT_OK ? page_keep_id(call, &page, name, id) : status;
 }
 
 /* Another one may make the same at this moment: then the name is taken, and leads to it. */
@@ -140,7 +129,7 @@ static enum sandlot_status make(struct sandlot_call *call, struct runloop *runlo
     if (status != SANDLOT_OK || *id)
         return status;
     status = api_client(call, runloop, &client);
-    return status == SANDLOT_OK ? http_response_fail(call, client, &request, &response) : status;
+    return status == SANDLOT_OK ? http_response_fail(call, client, NULL, &response) : status;
 }
 
 enum sandlot_status policy_find(struct sandlot_call *call, struct runloop *runloop,
@@ -153,7 +142,7 @@ enum sandlot_status policy_find(struct sandlot_call *call, struct runloop *runlo
     AUTO_FREE char *body = write_body(network, name);
 
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = look_up(call, runloop, name, id);
 
     return status == SANDLOT_OK && !*id ? make(call, runloop, name, body, id) : status;

@@ -83,7 +83,7 @@ static enum sandlot_status read_tunnel(struct sandlot_call *call, struct json_ob
         return json_fail(call, "Runloop's answer about a tunnel", &error);
     if (!place->is_public && asprintf(&place->header, "X-Runloop-Tunnel-Authorization: Bearer %s", token) < 0) {
         place->header = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     return SANDLOT_OK;
 }
@@ -101,7 +101,7 @@ static enum sandlot_status set_url(struct sandlot_call *call, const char *tunnel
     if (asprintf(&place->url, "%.*s%u-%s.%.*s", (int)(host - tunnels), tunnels, (unsigned)port, key,
                  (int)strcspn(host, "/"), host) < 0) {
         place->url = NULL;
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     return SANDLOT_OK;
 }
@@ -116,7 +116,7 @@ enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *
 
     (void)ttl_ms;
     if (!tunnels)
-        return api_no_memory(call);
+        return http_no_memory(call);
     status = api_client(call, provider, &place->client);
     if (status == SANDLOT_OK)
         status = find_tunnel(call, handle, &tunnel);

@@ -84,7 +84,7 @@ enum sandlot_status page_get(struct sandlot_call *call, struct runloop *runloop,
 
     *page = (struct page){0};
     if (!target || !http_target_add(&target, "starting_after", cursor))
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct api_order order = {.method = "GET", .target = target};
     enum sandlot_status status = api_send_order(call, runloop, &order, NULL, &page->document);
 
@@ -99,6 +99,20 @@ enum sandlot_status page_get(struct sandlot_call *call, struct runloop *runloop,
     if (more && last && !json_read_string(last, "id", &page->next, &error))
         return json_fail(call, "Runloop's list", &error);
     return SANDLOT_OK;
+}
+
+enum sandlot_status page_keep_id(struct sandlot_call *call, const struct page *page, const char *name, char **id)
+{
+    struct json_object *item = json_find_element(page->items, "name", name);
+    struct json_error error;
+    const char *text;
+
+    if (!item)
+        return SANDLOT_OK;
+    if (!json_read_string(item, "id", &text, &error))
+        return json_fail(call, "Runloop's list", &error);
+    *id = strdup(text);
+    return *id ? SANDLOT_OK : http_no_memory(call);
 }
 
 void page_clear(struct page *page)
@@ -143,6 +157,6 @@ enum sandlot_status record_find_run(struct sandlot_call *call, struct runloop *r
         free(cursor);
         cursor = strdup(page.next);
         if (!cursor)
-            return api_no_memory(call);
+            return http_no_memory(call);
     }
 }

@@ -58,6 +58,9 @@ struct page {
  * after CURSOR (NULL: the first). To be cleared. */
 enum sandlot_status page_get(struct sandlot_call *call, struct runloop *runloop, char *target, const char *name,
                              const char *cursor, struct page *page);
+/* The id of the first item called NAME, to be freed; *ID stays as it is if there is none. */
+enum sandlot_status page_keep_id(struct sandlot_call *call, const struct page *page, const char *name, char **id);
+
 void page_clear(struct page *page);
 
 #define AUTO_RECORD CLEANUP(record_clear)

@@ -9,8 +9,7 @@ enum {
     READY_WINDOW_S = 10, /* of one look; the service holds half a minute at most */
     LONG_WINDOW_S = 25,
     BRING_UP_MS = 180 * 1000,
-    ANSWER_MS = 15 * 1000, /* that it may take longer than it was asked to wait */
-    FIRST_PAUSE_MS = 200
+    ANSWER_MS = 15 * 1000 /* that it may take longer than it was asked to wait */
 };
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
@@ -56,7 +55,7 @@ enum sandlot_status sandbox_wait_for_rest(struct sandlot_call *call, struct runl
     *record = (struct record){0};
     if (!order.body) {
         free(order.target);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     enum sandlot_status status = api_send_order(call, runloop, &order, &code, &document);
 
@@ -117,21 +116,14 @@ static enum sandlot_status not_yet(struct sandlot_call *call, const char *id, co
 
 enum sandlot_status sandbox_bring_up(struct sandlot_call *call, struct runloop *runloop, const char *id)
 {
-    int64_t end_ms = sandlot_now_ms() + BRING_UP_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Runloop", .limit_ms = BRING_UP_MS};
     char word[32];
+    enum sandlot_status status;
 
-    for (;;) {
-        enum sandlot_status status = sandbox_look(call, runloop, id, LONG_WINDOW_S, word);
-
-        if (status != SANDLOT_UNAVAILABLE || !*word)
-            return status;
-        if (sandlot_now_ms() >= end_ms)
-            return not_yet(call, id, word);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    do
+        status = sandbox_look(call, runloop, id, LONG_WINDOW_S, word);
+    while (status == SANDLOT_UNAVAILABLE && *word && pause_again(call, &pause, &status));
+    return status == SANDLOT_UNAVAILABLE && *word ? not_yet(call, id, word) : status;
 }
 
 enum sandlot_status sandbox_wake(struct sandlot_call *call, const struct sandbox *sandbox, bool *running)
@@ -159,7 +151,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct runloop
     }
     if (!sandbox || !sandbox->id) {
         sandbox_release(runloop, sandbox);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     sandbox->runloop = runloop;
     sandbox->running = record->phase == PHASE_RUNNING;

@@ -18,10 +18,9 @@ struct sandbox {
 #define SANDBOX_REFUSALS 400, 409, 422
 bool sandbox_is_refusal(int status);
 
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, ready, sandbox_ready);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /*
  * One look, of WINDOW_S seconds at most, on the way to running: what is suspended is resumed. WORD: Runloop's.

@@ -5,7 +5,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <string.h>
 
-enum { LOOK_PAUSE_MS = 1000, MAKING_MS = 20 * 60 * 1000, ATTEMPTS = 3, FIRST_PAUSE_MS = 300 };
+enum { LOOK_PAUSE_MS = 1000, MAKING_MS = 20 * 60 * 1000, ATTEMPTS = 3 };
 
 static const char list_target[] = "/v1/devboxes/disk_snapshots?limit=1000";
 static const char prefix[] = "snp_";
@@ -27,24 +27,14 @@ enum sandlot_status snapshots_find(struct sandlot_call *call, struct runloop *ru
         AUTO_PAGE struct page page = {0};
         enum sandlot_status status = page_get(call, runloop, http_target(list_target), "snapshots", cursor, &page);
 
-        for (size_t i = 0; status == SANDLOT_OK && !*id && i < json_object_array_length(page.items); i++) {
-            struct json_object *item = json_object_array_get_idx(page.items, i);
-            const char *called = NULL;
-            const char *known = NULL;
-
-            json_find_string(item, "name", &called, NULL);
-            json_find_string(item, "id", &known, NULL);
-            if (!called || !known || strcmp(called, name) != 0)
-                continue;
-            *id = strdup(known);
-            status = *id ? SANDLOT_OK : api_no_memory(call);
-        }
+        if (status == SANDLOT_OK)
+            status = page_keep_id(call, &page, name, id);
         if (status != SANDLOT_OK || *id || !page.next)
             return status;
         free(cursor);
         cursor = strdup(page.next);
         if (!cursor)
-            return api_no_memory(call);
+            return http_no_memory(call);
     }
 }
 
@@ -75,8 +65,7 @@ static enum sandlot_status look_at(struct sandlot_call *call, struct runloop *ru
 static enum sandlot_status wait_for(struct sandlot_call *call, struct runloop *runloop, const char *name,
                                     const char *id)
 {
-    int64_t end_ms = sandlot_now_ms() + MAKING_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Runloop", .longest_ms = LOOK_PAUSE_MS, .limit_ms = MAKING_MS};
 
     for (;;) {
         AUTO_DOCUMENT struct json_object *document = NULL;
@@ -84,13 +73,12 @@ static enum sandlot_status wait_for(struct sandlot_call *call, struct runloop *r
 
         if (status != SANDLOT_UNAVAILABLE || !document)
             return status;
-        if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_TIMEOUT, "Runloop is still making the snapshot %.100s; look later", name);
         call->host->progress(call, "making a disk snapshot", 0, 0);
-        pause_ms = pause_ms < LOOK_PAUSE_MS ? pause_ms : LOOK_PAUSE_MS;
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status == SANDLOT_UNAVAILABLE
+                       ? sandlot_fail(call, SANDLOT_TIMEOUT, "Runloop is still making the snapshot %.100s; look later",
+                                      name)
+                       : status;
     }
 }
 
@@ -114,12 +102,12 @@ static enum sandlot_status begin(struct sandlot_call *call, struct runloop *runl
                                          .body = {.bytes = body, .length = body ? strlen(body) : 0},
                                          .never_repeat = true};
     char request_id[RANDOM_UUID_SIZE];
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Runloop", .looks = ATTEMPTS};
 
     if (!body)
-        return api_no_memory(call);
+        return http_no_memory(call);
     random_uuid_by_time(request_id);
-    for (int attempt = 1;; attempt++) {
+    for (;;) {
         AUTO_RESPONSE struct http_response response = {0};
         AUTO_DOCUMENT struct json_object *document = NULL;
         const char *text = NULL;
@@ -127,7 +115,7 @@ static enum sandlot_status begin(struct sandlot_call *call, struct runloop *runl
 
         if (status == SANDLOT_OK && json_read_string(document, "id", &text, NULL)) {
             *id = strdup(text);
-            return *id ? SANDLOT_OK : api_no_memory(call);
+            return *id ? SANDLOT_OK : http_no_memory(call);
         }
         if (status != SANDLOT_OK && status != SANDLOT_UNAVAILABLE && response.status != 200)
             return status;
@@ -135,12 +123,10 @@ static enum sandlot_status begin(struct sandlot_call *call, struct runloop *runl
 
         if (found != SANDLOT_OK || *id)
             return found;
-        if (attempt >= ATTEMPTS)
-            return sandlot_fail(call, SANDLOT_UNAVAILABLE, "Runloop does not begin the snapshot %.100s; try again",
-                                name);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if (!pause_again(call, &pause, &found))
+            return found == SANDLOT_OK ? sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                                                      "Runloop does not begin the snapshot %.100s; try again", name)
+                                       : found;
     }
 }
 
@@ -175,15 +161,19 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
 {
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "complete"};
-    const char *name = NULL;
-    struct json_error error;
+    static const struct rest_entry entry = {.what = "Runloop's list of snapshots",
+                                            .id = "id",
+                                            .created_at = "create_time_ms",
+                                            .run_label = "name",
+                                            .usual_state = "complete"};
+    struct sandlot_listed listed;
+    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (!json_read_string(item, "id", &listed.id, &error) || !json_find_string(item, "name", &name, &error) ||
-        !json_find_integer(item, "create_time_ms", &listed.created_at_ms, &error))
-        return json_fail(call, "Runloop's list of snapshots", &error);
-    if (name && *name)
-        listed.id = name;
+    if (status != SANDLOT_OK)
+        return status;
+    if (parameter_is_said(listed.run_label))
+        listed.id = listed.run_label;
+    listed.run_label = NULL;
     return listing->add(listing, &listed);
 }
 

@@ -4,11 +4,9 @@
 
 #include "api.h"
 
-enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                   const struct sandlot_sink *result);
-enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
-enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name);
+FUNCTION_OF(sandlot_provider, snapshot, snapshots_make);
+FUNCTION_OF(sandlot_provider, list_snapshots, snapshots_list);
+FUNCTION_OF(sandlot_provider, delete_snapshot, snapshots_delete);
 
 /* Is TEXT in the form of a snapshot's id? */
 bool snapshots_is_id(const char *text);

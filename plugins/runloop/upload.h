@@ -4,9 +4,7 @@
 
 #include "sandbox.h"
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
+FUNCTION_OF(sandlot_provider, upload, upload_files);
 
 /* Writes SOURCE to PATH, where nothing is yet: `put` of a remote_channel. */
 enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,

@@ -37,13 +37,4 @@ enum sandlot_status api_send(struct sandlot_call *call, struct sandbox0 *sandbox
 /* Is CODE the service's word for the error in RESPONSE? Some errors have a sentence instead. */
 bool api_says(const struct http_response *response, const char *code);
 
-/* Fails the call for an answer that was accepted but is of no use after all. */
-enum sandlot_status api_refused(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *method,
-                                const char *target, const struct http_response *response);
-
-/* Waits *PAUSE_MS and makes the next pause longer. */
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
-enum sandlot_status api_no_memory(struct sandlot_call *call);
-
 #endif

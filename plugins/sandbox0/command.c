@@ -54,13 +54,9 @@ static void forget(struct sandlot_call *call, struct sandbox *sandbox, const cha
 /* Older services tell of both streams in one. */
 static enum sandlot_status pass_on(struct json_object *data, const struct sandlot_sink *output)
 {
-    struct json_object *text = NULL;
+    const bool older = !json_object_object_get_ex(data, "stdout", NULL);
 
-    if (!json_object_object_get_ex(data, "stdout", &text) || !text)
-        json_object_object_get_ex(data, "output_raw", &text);
-    return json_object_is_type(text, json_type_string)
-               ? output->write(output, json_object_get_string(text), (size_t)json_object_get_string_len(text))
-               : SANDLOT_OK;
+    return json_write_member(data, older ? "output_raw" : "stdout", output, NULL);
 }
 
 /* An answer that is damaged is not worth an error: what is missing is asked for again. */
@@ -97,8 +93,8 @@ static enum sandlot_status send(struct sandlot_call *call, struct sandbox *sandb
                                          .timeout_ms = longest_ms + ANSWER_MS,
                                          .silence_ms = longest_ms + ANSWER_MS};
 
-    if (!body || !target)
-        return api_no_memory(call);
+    if (!body)
+        return http_no_memory(call);
     return sandbox_send(call, sandbox, &request, response);
 }
 
@@ -119,7 +115,7 @@ static enum sandlot_status run_context(struct sandlot_call *call, struct sandbox
         return status;
     if (response.status < 300)
         return take(call, sandbox, &response, output, reason, capacity);
-    return api_refused(call, sandbox->sandbox0, "POST", "/contexts", &response);
+    return http_response_fail(call, sandbox->sandbox0->client, NULL, &response);
 }
 
 /* ---- commands -------------------------------------------------------------------------------------------------- */

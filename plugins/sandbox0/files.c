@@ -6,15 +6,13 @@
 
 #include "command.h"
 
-#include <inttypes.h>
 #include <sandlot/sdk/attempt.h>
-#include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/kept_source.h>
-#include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/printed_download.h>
 #include <sandlot/sdk/staged_upload.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 1 << 20, BATCH_LEAST = 16, SLEEPS = 5, FIRST_PAUSE_MS = 250 };
+enum { KEPT_BYTES = 1 << 20, BATCH_LEAST = 16 };
 
 static const uint64_t piece_bytes = 96 << 20;
 
@@ -81,7 +79,7 @@ static enum sandlot_status store(struct sandlot_call *call, struct sandbox *sand
         AUTO_FREE char *name = NULL;
 
         if (number > 0 && asprintf(&name, "%s.%d", path, number) < 0)
-            return api_no_memory(call);
+            return http_no_memory(call);
         enum sandlot_status status =
             send_piece(call, sandbox, name ? name : path, &piece.source, known ? size : HTTP_LENGTH_UNKNOWN, lost);
 
@@ -105,11 +103,11 @@ enum sandlot_status files_put(struct sandlot_call *call, void *handle, const cha
     bool lost;
 
     if (!join)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = store(call, handle, path, source, length, join, &lost);
 
     if (fclose(join) != 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     return status == SANDLOT_OK && size > 0 ? script_run(call, &place, script, NULL) : status;
 }
 
@@ -153,9 +151,7 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
     AUTO_FREE char *target = http_target(SANDBOXES "/{}/files?path={}", sandbox->id, file->path);
     const struct http_request request = {.method = "GET", .target = target, .headers = headers, .sink = file->sink};
 
-    if (!target)
-        return api_no_memory(call);
-    enum sandlot_status status = http_send(call, sandbox->sandbox0->client, &request, response);
+    enum sandlot_status status = sandbox_send(call, sandbox, &request, response);
     const char *type = http_header(response, "Content-Type");
 
     if (status == SANDLOT_OK && type && strncasecmp(type, "application/octet-stream", 24) != 0)
@@ -164,55 +160,20 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
     return status;
 }
 
-static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
-                                        const struct sandlot_file *file, size_t index,
-                                        const struct sandlot_transfer *transfer)
+static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox, const struct sandlot_file *file,
+                                        size_t index, const struct sandlot_transfer *transfer)
 {
-    int pause_ms = FIRST_PAUSE_MS;
+    AUTO_RESPONSE struct http_response response = {0};
+    struct attempt attempt;
 
-    for (int sleep = 1;; sleep++) {
-        AUTO_RESPONSE struct http_response response = {0};
-        struct attempt attempt;
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = fetch(&attempt.call, sandbox, file, &response);
+    const char *error = status == SANDLOT_OK ? NULL : file_error(&response);
 
-        attempt_begin(&attempt, call, 0);
-        enum sandlot_status status = fetch(&attempt.call, sandbox, file, &response);
-        const char *error = status == SANDLOT_OK ? NULL : file_error(&response);
-
-        if (status == SANDLOT_OK || error) {
-            transfer->done(transfer, index, error, error ? 0 : response.bytes);
-            return SANDLOT_OK;
-        }
-        if (response.status != 503 || sleep == SLEEPS)
-            return attempt_fail(&attempt, status);
-        status = sandbox_bring(call, sandbox->sandbox0, sandbox->id, PHASE_RUNNING);
-        if (status == SANDLOT_OK)
-            status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    if (status != SANDLOT_OK && !error)
+        return attempt_fail(&attempt, status);
+    transfer->done(transfer, index, error, error ? 0 : response.bytes);
+    return SANDLOT_OK;
 }
 
-static enum sandlot_status download_some(struct sandlot_call *call, void *provider, void *handle,
-                                         const struct sandlot_file *files, size_t count,
-                                         const struct sandlot_transfer *transfer)
-{
-    enum sandlot_status status = SANDLOT_OK;
-
-    (void)provider;
-    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
-        status = download_one(call, handle, &files[i], i, transfer);
-    return status;
-}
-
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer)
-{
-    const struct batch_vendor vendor = {.provider = provider,
-                                        .sandbox = sandbox,
-                                        .execute = command_execute,
-                                        .move = download_some,
-                                        .least = BATCH_LEAST};
-
-    return batch_download(call, &vendor, files, count, transfer);
-}
+PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = BATCH_LEAST)

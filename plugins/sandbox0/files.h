@@ -4,15 +4,10 @@
 
 #include "sandbox.h"
 
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer);
-enum sandlot_status files_download(struct sandlot_call *call, void *provider, void *sandbox,
-                                   const struct sandlot_file *files, size_t count,
-                                   const struct sandlot_transfer *transfer);
+#include <sandlot/sdk/remote_command.h>
 
-/* As remote_command.h wants it. */
-enum sandlot_status files_put(struct sandlot_call *call, void *handle, const char *path,
-                              const struct sandlot_source *source, uint64_t length);
+FUNCTION_OF(sandlot_provider, upload, files_upload);
+FUNCTION_OF(sandlot_provider, download, files_download);
+FUNCTION_OF(remote_channel, put, files_put);
 
 #endif

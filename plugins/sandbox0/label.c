@@ -1,6 +1,7 @@
 #include "label.h"
 
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/pause.h>
 #include <string.h>
 
 #define PREFIX "sandlot-" /* of every label */
@@ -8,7 +9,6 @@
 enum {
     CLOCKS_MS = 5000, /* by how much two clocks of the service may differ */
     ROUNDS = 3,
-    FIRST_PAUSE_MS = 250,
     PORT = 65535
 };
 
@@ -93,15 +93,11 @@ static enum sandlot_status look(struct sandlot_call *call, struct sandbox0 *sand
 enum sandlot_status label_find(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *label,
                                int64_t begun_ms, char **id)
 {
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = SERVICE, .looks = ROUNDS};
+    enum sandlot_status status;
 
-    for (int round = 1;; round++) {
-        enum sandlot_status status = look(call, sandbox0, label, begun_ms, id);
-
-        if (status != SANDLOT_OK || *id || round == ROUNDS)
-            return status;
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    do
+        status = look(call, sandbox0, label, begun_ms, id);
+    while (status == SANDLOT_OK && !*id && pause_again(call, &pause, &status));
+    return status;
 }

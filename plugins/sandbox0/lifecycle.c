@@ -6,9 +6,10 @@
 #include "sources.h"
 
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/pause.h>
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 250, MOST_TRIES = 20, LABELS = 20, LABEL_MS = 2000 };
+enum { MOST_TRIES = 20, LABELS = 20, LABEL_MS = 2000 };
 
 static enum sandlot_status make_no_sense(struct sandlot_call *call, const struct json_error *error)
 {
@@ -17,52 +18,31 @@ static enum sandlot_status make_no_sense(struct sandlot_call *call, const struct
 
 /* ---- deleting --------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status look_whether_paused(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
-                                               bool *paused)
+/* What is being paused or woken may not be deleted yet. */
+static enum sandlot_status delete_when_idle(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id)
 {
-    AUTO_RECORD struct record record = {0};
-    enum sandlot_status status = record_get(call, sandbox0, id, &record);
+    static const int answers[] = {404, 409, 0};
+    struct pause pause = {.service = SERVICE, .looks = MOST_TRIES};
 
-    *paused = record.phase == PHASE_PAUSED;
-    return status;
-}
-
-/* Sends ORDER to PATTERN of sandbox ID until no other change of it is in the way. PAUSED: or until it is so already;
- * NULL: that is no reason to stop. */
-static enum sandlot_status order_when_idle(struct sandlot_call *call, struct sandbox0 *sandbox0,
-                                           struct rest_request order, const char *pattern, const char *id, bool *paused)
-{
-    int pause_ms = FIRST_PAUSE_MS;
-
-    for (int attempt = 1;; attempt++) {
+    for (;;) {
         AUTO_RESPONSE struct http_response response = {0};
-
-        order.target = http_target(pattern, id);
+        const struct rest_request order = {
+            .method = "DELETE", .target = http_target(SANDBOXES "/{}", id), .accepted = answers};
         enum sandlot_status status = api_send(call, sandbox0, order, &response, NULL);
 
         if (status != SANDLOT_OK || response.status != 409)
             return status;
-        if (attempt == MOST_TRIES)
-            return api_refused(call, sandbox0, order.method, SANDBOXES, &response);
-        if (paused)
-            status = look_whether_paused(call, sandbox0, id, paused);
-        if (status == SANDLOT_OK && !(paused && *paused))
-            status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK || (paused && *paused))
-            return status;
+        if (!pause_again(call, &pause, &status))
+            return status == SANDLOT_OK ? http_response_fail(call, sandbox0->client, NULL, &response) : status;
     }
 }
 
-/* What is being paused or woken may not be deleted yet. */
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
-    static const int answers[] = {404, 409, 0};
-    const struct rest_request order = {.method = "DELETE", .accepted = answers};
+    struct sandbox0 *sandbox0 = provider;
+    enum sandlot_status status = delete_when_idle(call, sandbox0, id);
 
-    const struct sandbox0 *sandbox0 = provider;
-    enum sandlot_status status = order_when_idle(call, provider, order, SANDBOXES "/{}", id, NULL);
-
-    return status == SANDLOT_OK && sandbox0->parameters.team_credentials ? sources_remove(call, provider, id) : status;
+    return status == SANDLOT_OK && sandbox0->parameters.team_credentials ? sources_remove(call, sandbox0, id) : status;
 }
 
 /* ---- listing ---------------------------------------------------------------------------------------------------- */
@@ -135,16 +115,10 @@ enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, co
 
 /* ---- pausing and resuming --------------------------------------------------------------------------------------- */
 
-/* The request is accepted at once; the files are kept when the sandbox is said to be paused. One that was refused leads
- * to nothing. */
+/* The request is accepted at once; the files are kept when the sandbox is said to be paused. */
 enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id)
 {
-    static const int answers[] = {409, 0};
-    const struct rest_request order = {.method = "POST", .repeatable = true, .accepted = answers};
-    bool paused = false;
-    enum sandlot_status status = order_when_idle(call, provider, order, SANDBOXES "/{}/pause", id, &paused);
-
-    return status == SANDLOT_OK && !paused ? sandbox_bring(call, provider, id, PHASE_PAUSED) : status;
+    return sandbox_bring(call, provider, id, PHASE_PAUSED);
 }
 
 enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id)
@@ -227,29 +201,21 @@ static enum sandlot_status add_snapshots_of(struct sandlot_call *call, struct sa
                                             size_t rank)
 {
     static const int gone[] = {404, 0};
+    static const struct rest_entry entry = {SERVICE "'s list", .id = "id", .created_at = "created_at",
+                                            .run_label = "name", .usual_state = "ready"};
     const struct rest_request order = {
         .method = "GET", .target = http_target(SANDBOXES "/{}/snapshots", record->id), .accepted = gone};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *items = NULL;
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "ready"};
-    struct record snapshot;
     struct json_error error;
     enum sandlot_status status = api_send(call, sandbox0, order, NULL, &answer);
 
+    (void)rank;
     if (status != SANDLOT_OK || !answer)
         return status;
-    if (!json_find_array(answer, "data.snapshots", &items, &error))
-        return make_no_sense(call, &error);
-    for (size_t i = 0; items && i < json_object_array_length(items) && status == SANDLOT_OK; i++)
-        if (record_read(json_object_array_get_idx(items, i), &snapshot, &error)) {
-            listed.id = snapshot.id;
-            listed.created_at_ms = snapshot.created_at_ms;
-            listed.run_label = NULL;
-            json_find_string(json_object_array_get_idx(items, i), "name", &listed.run_label, NULL);
-            status = listing->add(listing, &listed);
-        } else
-            status = make_no_sense(call, &error);
-    return status;
+    return json_find_array(answer, "data.snapshots", &items, &error)
+               ? rest_list_entries(call, listing, items, NULL, &entry)
+               : make_no_sense(call, &error);
 }
 
 /* There is no list of all: those of sandboxes that were deleted are found by their ids alone. */

@@ -47,15 +47,14 @@ static void add_port(struct json_builder *rule, unsigned int port)
 
     json_set_integer(&one, "port", port);
     json_set_string(&one, "protocol", "tcp");
-    rule->failed |= one.failed;
-    json_set_value(rule, "ports[]", one.root);
+    json_set_built(rule, "ports[]", &one);
 }
 
 /* One rule for ENTRY: name or network, and the ports that are meant. */
 static void add_rule(struct json_builder *policy, const struct sandlot_network_entry *entry)
 {
     struct json_builder rule = {0};
-    char *text = network_text(entry);
+    AUTO_FREE char *text = network_text(entry);
 
     rule.failed = !text;
     json_set_string(&rule, "action", "allow");
@@ -63,9 +62,7 @@ static void add_rule(struct json_builder *policy, const struct sandlot_network_e
     add_port(&rule, entry->port ? entry->port : 80);
     if (!entry->port)
         add_port(&rule, 443);
-    free(text);
-    policy->failed |= rule.failed;
-    json_set_value(policy, "egress.trafficRules[]", rule.root);
+    json_set_built(policy, "egress.trafficRules[]", &rule);
 }
 
 /* A wildcard there covers the name itself too, which is not meant: that is denied before. */
@@ -75,8 +72,7 @@ static void add_rules_below(struct json_builder *policy, const struct sandlot_ne
 
     json_set_string(&rule, "action", "deny");
     json_set_string(&rule, "domains[]", entry->text);
-    policy->failed |= rule.failed;
-    json_set_value(policy, "egress.trafficRules[]", rule.root);
+    json_set_built(policy, "egress.trafficRules[]", &rule);
     add_rule(policy, entry);
 }
 
@@ -134,8 +130,7 @@ static void add_credential_rule(struct json_builder *policy, const char *host)
     json_set_string(&rule, "failurePolicy", "fail-closed");
     json_set_string(&rule, "domains[]", host);
     add_port(&rule, 443);
-    policy->failed |= rule.failed;
-    json_set_value(policy, "egress.credentialRules[]", rule.root);
+    json_set_built(policy, "egress.credentialRules[]", &rule);
 }
 
 /* The header NAME is value INDEX of the source. */
@@ -147,8 +142,7 @@ static void add_header(struct json_builder *binding, const char *name, size_t in
     snprintf(text, sizeof(text), "{{ .value%zu }}", index);
     json_set_string(&header, "name", name);
     json_set_string(&header, "valueTemplate", text);
-    binding->failed |= header.failed;
-    json_set_value(binding, "projection.httpHeaders.headers[]", header.root);
+    json_set_built(binding, "projection.httpHeaders.headers[]", &header);
 }
 
 /* All headers of HOST, from the values of SOURCE. */
@@ -163,8 +157,7 @@ static void add_binding(struct json_builder *policy, const struct sandlot_networ
     for (size_t i = 0; i < network->credential_count; i++)
         if (strcmp(network->credentials[i].host, host) == 0)
             add_header(&binding, network->credentials[i].header, i);
-    policy->failed |= binding.failed;
-    json_set_value(policy, "credentialBindings[]", binding.root);
+    json_set_built(policy, "credentialBindings[]", &binding);
 }
 
 static void add_credentials(struct json_builder *policy, const struct sandlot_network *network, const char *source)
@@ -176,49 +169,35 @@ static void add_credentials(struct json_builder *policy, const struct sandlot_ne
         }
 }
 
-/* SOURCE: where the credentials' values are; NULL: nothing is to be added yet. */
-static struct json_object *document(const struct sandlot_network *network, const char *source)
+void policy_write(struct json_builder *policy, const struct sandlot_network *network)
 {
-    struct json_builder policy = {0};
     const bool open = network->mode == SANDLOT_NETWORK_OPEN;
 
-    json_set_string(&policy, "mode", open ? "allow-all" : "block-all");
+    json_set_string(policy, "mode", open ? "allow-all" : "block-all");
     if (!open)
-        add_all(&policy, network);
-    if (source)
-        add_credentials(&policy, network, source);
-    if (!policy.failed)
-        return policy.root;
-    json_object_put(policy.root);
-    return NULL;
-}
-
-struct json_object *policy_document(const struct sandlot_network *network)
-{
-    return document(network, NULL);
+        add_all(policy, network);
 }
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
-
-static enum sandlot_status put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
-                               struct json_object *policy)
-{
-    struct json_builder body = {.root = policy, .failed = !policy};
-    const struct rest_request order = {
-        .method = "PUT", .target = http_target(SANDBOXES "/{}/network", id), .body = &body, .repeatable = true};
-
-    return api_send(call, sandbox0, order, NULL, NULL);
-}
 
 enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                const struct sandlot_network *network)
 {
     AUTO_FREE char *source = network->credential_count > 0 ? sources_name(id) : NULL;
+    struct json_builder policy = {0};
     enum sandlot_status status = SANDLOT_OK;
 
     if (network->credential_count > 0)
-        status = source ? sources_make(call, sandbox0, id, network) : api_no_memory(call);
-    return status == SANDLOT_OK ? put(call, sandbox0, id, document(network, source)) : status;
+        status = source ? sources_make(call, sandbox0, id, network) : http_no_memory(call);
+    if (status != SANDLOT_OK)
+        return status;
+    policy_write(&policy, network);
+    if (source)
+        add_credentials(&policy, network, source);
+    const struct rest_request order = {
+        .method = "PUT", .target = http_target(SANDBOXES "/{}/network", id), .body = &policy, .repeatable = true};
+
+    return api_send(call, sandbox0, order, NULL, NULL);
 }
 
 /* The whole is replaced, and with it would go what binds credentials, a user's too, of which nobody has the values. */
@@ -227,17 +206,14 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
 {
     const struct sandbox *sandbox = handle;
     const struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "/{}/network", sandbox->id)};
-    struct json_object *answer = NULL;
+    AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *bindings = NULL;
     enum sandlot_status status = check(call, network);
 
+    status = status == SANDLOT_OK ? api_send(call, provider, order, NULL, &answer) : rest_drop(&order, status);
     if (status != SANDLOT_OK)
-        return rest_drop(&order, status);
-    status = api_send(call, provider, order, NULL, &answer);
-    if (status == SANDLOT_OK && answer)
-        json_find_array(answer, "data.credentialBindings", &bindings, NULL);
-    if (status == SANDLOT_OK)
-        status = network_refuse_change(call, SERVICE, bindings && json_object_array_length(bindings) > 0);
-    json_object_put(answer);
+        return status;
+    json_find_array(answer, "data.credentialBindings", &bindings, NULL);
+    status = network_refuse_change(call, SERVICE, bindings && json_object_array_length(bindings) > 0);
     return status == SANDLOT_OK ? policy_put(call, provider, sandbox->id, network) : status;
 }

@@ -13,15 +13,13 @@
 enum sandlot_status policy_check(struct sandlot_call *call, const struct sandbox0 *sandbox0,
                                  const struct sandlot_network *network);
 
-/* The policy as a document, after policy_check, without its credentials; to be put. NULL: out of memory. */
-struct json_object *policy_document(const struct sandlot_network *network);
+/* Writes the policy to the empty builder POLICY, after policy_check, without its credentials; to be put. */
+void policy_write(struct json_builder *policy, const struct sandlot_network *network);
 
 /* Gives sandbox ID, which may sleep, the policy NETWORK, whose credentials it did not have before. */
 enum sandlot_status policy_put(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                const struct sandlot_network *network);
 
-/* For the table of the provider. */
-enum sandlot_status policy_change(struct sandlot_call *call, void *provider, void *handle,
-                                  const struct sandlot_network *network);
+FUNCTION_OF(sandlot_provider, set_network, policy_change);
 
 #endif

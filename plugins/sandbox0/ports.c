@@ -7,33 +7,27 @@
  */
 #include "ports.h"
 
-#include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/digest.h>
 #include <string.h>
 
 #define HEADER "X-Sandlot-Port"
 
-enum { DIGEST = 32, DIGITS = 2 * DIGEST + 1, ID = 32 };
+enum { ID = 32 };
 
 /* What a port's service is to be. */
 struct service {
     char id[ID]; /* none that label.c takes for a label */
     uint16_t port;
-    char value[DIGITS];
-    char digest[DIGITS]; /* of the value */
+    char value[DIGEST_SIZE];
+    char digest[DIGEST_SIZE]; /* of the value */
 };
-
-static void write_digits(const unsigned char *digest, char digits[DIGITS])
-{
-    for (size_t i = 0; i < DIGEST; i++)
-        snprintf(digits + 2 * i, 3, "%02x", digest[i]);
-}
 
 static enum sandlot_status describe(struct sandlot_call *call, const struct sandbox *sandbox, uint16_t port,
                                     struct service *service)
 {
-    unsigned char digest[DIGEST];
+    unsigned char digest[DIGEST_BYTES];
     char text[256];
     const char *key;
     enum sandlot_status status = credential_require(call, SERVICE, KEYS, &key);
@@ -44,37 +38,19 @@ static enum sandlot_status describe(struct sandlot_call *call, const struct sand
     snprintf(service->id, sizeof(service->id), "port-%u-by-sandlot", (unsigned)port);
     snprintf(text, sizeof(text), "sandlot port %u of %.200s", (unsigned)port, sandbox->id);
     if (!HMAC(EVP_sha256(), key, (int)strlen(key), (const unsigned char *)text, strlen(text), digest, NULL))
-        return api_no_memory(call);
-    write_digits(digest, service->value);
-    if (EVP_Digest(service->value, DIGITS - 1, digest, NULL, EVP_sha256(), NULL) != 1)
-        return api_no_memory(call);
-    write_digits(digest, service->digest);
-    return SANDLOT_OK;
+        return http_no_memory(call);
+    digest_digits(digest, sizeof(digest), service->value);
+    return digest_of(service->value, DIGEST_SIZE - 1, service->digest) ? SANDLOT_OK : http_no_memory(call);
 }
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
-
-static bool has_text(struct json_object *document, const char *path, const char *text)
-{
-    const char *found = NULL;
-
-    return json_find_string(document, path, &found, NULL) && found && strcmp(found, text) == 0;
-}
-
-static struct json_object *find_service(struct json_object *services, const char *id)
-{
-    for (size_t i = 0; services && i < json_object_array_length(services); i++)
-        if (has_text(json_object_array_get_idx(services, i), "id", id))
-            return json_object_array_get_idx(services, i);
-    return NULL;
-}
 
 static bool is_as_wanted(struct json_object *found, const struct service *service)
 {
     int64_t port = 0;
 
     return found && json_find_integer(found, "port", &port, NULL) && port == service->port &&
-           has_text(found, "ingress.routes[0].auth.header_value_sha256", service->digest);
+           json_says(found, "ingress.routes[0].auth.header_value_sha256", service->digest);
 }
 
 /* Does a route let in by a digest that is not told? It could not be sent again. */
@@ -114,7 +90,7 @@ static struct json_object *copy_service(struct json_object *shown)
     return copy;
 }
 
-static struct json_object *make_service(const struct service *service)
+static void add_service(struct json_builder *body, const struct service *service)
 {
     struct json_builder made = {0};
 
@@ -128,10 +104,7 @@ static struct json_object *make_service(const struct service *service)
     json_set_string(&made, "ingress.routes[0].auth.mode", "header");
     json_set_string(&made, "ingress.routes[0].auth.header_name", HEADER);
     json_set_string(&made, "ingress.routes[0].auth.header_value_sha256", service->digest);
-    if (!made.failed)
-        return made.root;
-    json_object_put(made.root);
-    return NULL;
+    json_set_built(body, "services[]", &made);
 }
 
 static enum sandlot_status make_body(struct sandlot_call *call, const struct sandbox *sandbox,
@@ -141,7 +114,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct san
     for (size_t i = 0; services && i < json_object_array_length(services); i++) {
         struct json_object *other = json_object_array_get_idx(services, i);
 
-        if (has_text(other, "id", service->id))
+        if (json_says(other, "id", service->id))
             continue;
         if (hides_digest(other))
             return sandlot_fail(call, SANDLOT_UNSUPPORTED,
@@ -150,7 +123,7 @@ static enum sandlot_status make_body(struct sandlot_call *call, const struct san
                                 sandbox->id, (unsigned)service->port);
         json_set_value(body, "services[]", copy_service(other));
     }
-    json_set_value(body, "services[]", make_service(service));
+    add_service(body, service);
     return SANDLOT_OK;
 }
 
@@ -170,7 +143,7 @@ static enum sandlot_status publish(struct sandlot_call *call, struct sandbox *sa
     if (status != SANDLOT_OK)
         return status;
     json_find_array(before, "data.services", &services, NULL);
-    *shown = find_service(services, service->id);
+    *shown = json_find_element(services, "id", service->id);
     if (is_as_wanted(*shown, service)) {
         *answer = json_object_get(before);
         return SANDLOT_OK;
@@ -183,7 +156,7 @@ static enum sandlot_status publish(struct sandlot_call *call, struct sandbox *sa
     services = NULL;
     if (status == SANDLOT_OK)
         json_find_array(*answer, "data.services", &services, NULL);
-    *shown = find_service(services, service->id);
+    *shown = json_find_element(services, "id", service->id);
     return status;
 }
 
@@ -205,7 +178,7 @@ static enum sandlot_status read_place(struct sandlot_call *call, const struct se
     place->url = strndup(url, url[length - 1] == '/' ? length - 1 : length);
     if (asprintf(&place->header, HEADER ": %s", service->value) < 0)
         place->header = NULL;
-    return place->url && place->header ? SANDLOT_OK : api_no_memory(call);
+    return place->url && place->header ? SANDLOT_OK : http_no_memory(call);
 }
 
 enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *handle, uint16_t port, int64_t ttl_ms,

@@ -4,8 +4,6 @@
 
 #include "sandbox.h"
 
-/* As `find` of struct http_relay. */
-enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *handle, uint16_t port, int64_t ttl_ms,
-                               struct http_relay_place *place);
+FUNCTION_OF(http_relay, find, ports_find);
 
 #endif

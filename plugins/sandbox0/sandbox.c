@@ -3,12 +3,13 @@
 #include "create.h"
 #include "label.h"
 
+#include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/timestamp.h>
 #include <string.h>
 
 enum {
-    FIRST_PAUSE_MS = 250,
     CHANGE_MS = 300 * 1000, /* for a change of state that nobody has given a deadline */
     REFUSALS = 8            /* of a sandbox that is said to run */
 };
@@ -44,26 +45,18 @@ bool record_read(struct json_object *document, struct record *record, struct jso
 enum sandlot_status record_get(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                struct record *record)
 {
-    static const int not_found[] = {404, 0};
-    const struct rest_request order = {
-        .method = "GET", .target = http_target(SANDBOXES "/{}", id), .accepted = not_found};
-    AUTO_DOCUMENT struct json_object *answer = NULL;
+    const struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "/{}", id)};
     struct json_object *data = NULL;
+    struct json_object *answer = NULL;
     struct json_error error;
     enum sandlot_status status = api_send(call, sandbox0, order, NULL, &answer);
+    bool well =
+        status == SANDLOT_OK && json_read_object(answer, "data", &data, &error) && record_read(data, record, &error);
 
-    *record = (struct record){0};
-    if (status != SANDLOT_OK)
-        return status;
-    if (!answer)
-        return sandlot_fail(call, SANDLOT_NOT_FOUND, SERVICE " has no sandbox '%.128s' (any more); create another one",
-                            id);
-    if (!json_read_object(answer, "data", &data, &error) || !record_read(data, record, &error)) {
+    if (!well)
         *record = (struct record){0};
-        return json_fail(call, SERVICE "'s answer about a sandbox", &error);
-    }
-    record->document = json_object_get(answer);
-    return SANDLOT_OK;
+    record->document = answer;
+    return well || status != SANDLOT_OK ? status : json_fail(call, SERVICE "'s answer about a sandbox", &error);
 }
 
 void record_clear(struct record *record)
@@ -74,20 +67,13 @@ void record_clear(struct record *record)
 
 /* ---- states ---------------------------------------------------------------------------------------------------- */
 
-/* What is refused meanwhile is asked again: the sandbox may be on its way to sleep, or be woken by somebody else. */
-static enum sandlot_status resume(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id)
-{
-    static const int busy[] = {409, 503, 504, 0};
-    const struct rest_request order = {
-        .method = "POST", .target = http_target(SANDBOXES "/{}/resume", id), .repeatable = true, .accepted = busy};
-
-    return api_send(call, sandbox0, order, NULL, NULL);
-}
-
-/* One look, and what is to be done about it. *THERE: it is in PHASE. */
+/* One look, and what is to be done about it. What is refused meanwhile is asked again: the sandbox may be on its way to
+ * sleep, or be woken by somebody else. *THERE: it is in PHASE. */
 static enum sandlot_status look(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id, enum phase phase,
                                 bool *there)
 {
+    static const int busy[] = {409, 503, 504, 0};
+    const char *pattern = phase == PHASE_PAUSED ? SANDBOXES "/{}/pause" : SANDBOXES "/{}/resume";
     AUTO_RECORD struct record record = {0};
     enum sandlot_status status = record_get(call, sandbox0, id, &record);
 
@@ -98,52 +84,54 @@ static enum sandlot_status look(struct sandlot_call *call, struct sandbox0 *sand
                             SERVICE "'s sandbox '%.128s' is over: it is \"%.40s\"; create another one", id,
                             record.state);
     *there = record.phase == phase;
-    return record.phase == PHASE_PAUSED && !*there ? resume(call, sandbox0, id) : SANDLOT_OK;
+    if (*there || record.phase == PHASE_STARTING)
+        return SANDLOT_OK;
+    const struct rest_request order = {
+        .method = "POST", .target = http_target(pattern, id), .repeatable = true, .accepted = busy};
+
+    return api_send(call, sandbox0, order, NULL, NULL);
 }
 
 enum sandlot_status sandbox_bring(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                   enum phase phase)
 {
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = SERVICE, .limit_ms = CHANGE_MS};
+    bool there = false;
+    enum sandlot_status status;
 
-    for (;;) {
-        bool there = false;
-        enum sandlot_status status = look(call, sandbox0, id, phase, &there);
-
-        if (status != SANDLOT_OK || there)
-            return status;
-        if (sandlot_now_ms() >= end_ms)
-            return sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                                SERVICE "'s sandbox '%.128s' takes very long to %s; look at it later", id,
-                                phase == PHASE_PAUSED ? "pause" : "start");
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    do
+        status = look(call, sandbox0, id, phase, &there);
+    while (status == SANDLOT_OK && !there && pause_again(call, &pause, &status));
+    return status != SANDLOT_OK || there
+               ? status
+               : sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                              SERVICE "'s sandbox '%.128s' takes very long to %s; look at it later", id,
+                              phase == PHASE_PAUSED ? "pause" : "start");
 }
 
 enum sandlot_status sandbox_send(struct sandlot_call *call, struct sandbox *sandbox, const struct http_request *request,
                                  struct http_response *response)
 {
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = SERVICE, .looks = REFUSALS};
+    struct http_client *client = sandbox->sandbox0->client;
 
-    for (int refusal = 1;; refusal++) {
-        enum sandlot_status status = http_send(call, sandbox->sandbox0->client, request, response);
+    for (;;) {
+        struct attempt attempt;
 
-        if (status != SANDLOT_OK || response->status != 503)
-            return status;
-        if (refusal == REFUSALS)
-            return http_response_fail(call, sandbox->sandbox0->client, request, response);
+        attempt_begin(&attempt, call, 0);
+        enum sandlot_status status = http_send(&attempt.call, client, request, response);
+
+        if (response->status != 503)
+            return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
         status = sandbox_bring(call, sandbox->sandbox0, sandbox->id, PHASE_RUNNING);
-        if (status == SANDLOT_OK)
-            status = api_pause(call, &pause_ms);
         if (status == SANDLOT_OK && request->body.rewind &&
             request->body.rewind(request->body.rewind_context) != SANDLOT_OK)
-            status = sandlot_fail(call, SANDLOT_UNAVAILABLE, SERVICE "'s sandbox '%.128s' was asleep; try again",
-                                  sandbox->id);
+            return sandlot_fail(call, SANDLOT_UNAVAILABLE, SERVICE "'s sandbox '%.128s' was asleep; try again",
+                                sandbox->id);
         if (status != SANDLOT_OK)
             return status;
+        if (!pause_again(call, &pause, &status))
+            return status == SANDLOT_OK ? http_response_fail(call, client, request, response) : status;
         http_response_clear(response);
     }
 }
@@ -170,7 +158,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct sandbox
 
     if (!sandbox || !(sandbox->id = strdup(id))) {
         free(sandbox);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     pthread_mutex_init(&sandbox->publishing, NULL);
     http_relay_places_init(&sandbox->places);

@@ -43,18 +43,17 @@ void record_clear(struct record *record);
 
 #define AUTO_RECORD CLEANUP(record_clear)
 
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, ready, sandbox_ready);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
-/* Waits until sandbox ID is in PHASE; one that is to run and sleeps is woken. */
+/* Waits until sandbox ID is in PHASE, PHASE_RUNNING or PHASE_PAUSED, and orders that if it is in the other one. */
 enum sandlot_status sandbox_bring(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *id,
                                   enum phase phase);
 
 /*
- * Sends REQUEST about SANDBOX, which must accept 503: so answers a sandbox that does not run, or not yet. It is woken
- * then, and asked again. CALL may be one of remote_command.h.
+ * Sends REQUEST about SANDBOX. One that does not run, or not yet, answers with 503, which the request had better
+ * accept: it is woken then, and asked again. CALL may be one of remote_command.h.
  */
 enum sandlot_status sandbox_send(struct sandlot_call *call, struct sandbox *sandbox, const struct http_request *request,
                                  struct http_response *response);

@@ -28,7 +28,7 @@ enum sandlot_status sources_remove(struct sandlot_call *call, struct sandbox0 *s
 {
     AUTO_FREE char *name = sources_name(id);
 
-    return name ? remove_named(call, sandbox0, name) : api_no_memory(call);
+    return name ? remove_named(call, sandbox0, name) : http_no_memory(call);
 }
 
 /* ---- what is left of sandboxes that are gone --------------------------------------------------------------------- */

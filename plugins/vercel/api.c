@@ -1,11 +1,11 @@
 #include "api.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/credentials.h>
-#include <sandlot/sdk/pause.h>
 #include <string.h>
 
-enum { LONGEST_PAUSE_MS = 2000, SECOND_MS = 1000 };
+enum { SECOND_MS = 1000 };
 
 static const int64_t longest_s = (int64_t)100 * 365 * 24 * 3600;
 
@@ -24,8 +24,9 @@ void api_clear(struct vercel *vercel)
     pthread_mutex_destroy(&vercel->lock);
 }
 
-static enum sandlot_status open_client(struct sandlot_call *call, struct vercel *vercel)
+static enum sandlot_status open_client(struct sandlot_call *call, void *context)
 {
+    struct vercel *vercel = context;
     const char *url = parameter_or_variable(call, vercel->parameters.base_url, "VERCEL_SANDBOX_BASE_URL");
     struct credentials credentials;
     enum sandlot_status status = credentials_find_all(call, &credentials);
@@ -49,13 +50,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct vercel 
 
 enum sandlot_status api_open(struct sandlot_call *call, struct vercel *vercel)
 {
-    enum sandlot_status status = SANDLOT_OK;
-
-    pthread_mutex_lock(&vercel->lock);
-    if (!vercel->client)
-        status = open_client(call, vercel);
-    pthread_mutex_unlock(&vercel->lock);
-    return status;
+    return clients_open_once(call, &vercel->lock, &vercel->client, open_client, vercel);
 }
 
 void api_add_scope(const struct vercel *vercel, char **target, enum api_scope scope)
@@ -110,14 +105,4 @@ void api_error_code(const char *body, size_t length, char code[64])
 int64_t api_milliseconds(int64_t seconds)
 {
     return (seconds < 0 ? 0 : seconds > longest_s ? longest_s : seconds) * SECOND_MS;
-}
-
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
-{
-    return pause_longer(call, "Vercel", pause_ms, LONGEST_PAUSE_MS);
-}
-
-enum sandlot_status api_no_memory(struct sandlot_call *call)
-{
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to Vercel; free some");
 }

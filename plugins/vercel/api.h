@@ -53,9 +53,4 @@ void api_error_code(const char *body, size_t length, char code[64]);
 /* SECONDS that a user has said, as milliseconds; what makes no sense is cut to what does. */
 int64_t api_milliseconds(int64_t seconds);
 
-/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
-enum sandlot_status api_no_memory(struct sandlot_call *call);
-
 #endif

@@ -154,7 +154,7 @@ static enum sandlot_status ask_for_logs(struct sandlot_call *call, struct sandbo
     int status;
 
     if (!id || asprintf(&operation, "/cmd/%s/logs", id) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     AUTO_FREE char *target = sandbox_target(call, sandbox, operation, &session);
     struct http_request request = {.method = "GET", .target = target, .timeout_ms = limit_ms, .silence_ms = limit_ms};
 
@@ -210,7 +210,7 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *
 
     *status = 0;
     if (!body || !target)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status sent = send_for_lines(call, sandbox, &request, sending, status);
 
     if (sent == SANDLOT_OK && *status < 300 && !sending->heard && *sending->id && !*sending->code && !order->urgent)
@@ -306,7 +306,7 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
 
     pthread_mutex_unlock(&sandbox->lock);
     if (!folder)
-        return api_no_memory(call);
+        return http_no_memory(call);
     const struct remote_channel channel = {.context = &course,
                                            .run = run_script,
                                            .put = put,

@@ -4,9 +4,9 @@
 
 #include "sandbox.h"
 
-enum sandlot_status command_execute(struct sandlot_call *call, void *provider, void *handle,
-                                    const struct sandlot_command *command, const struct sandlot_sink *output,
-                                    struct sandlot_exit *result);
+#include <sandlot/sdk/staged_upload.h>
+
+FUNCTION_OF(sandlot_provider, execute, command_execute);
 
 /*
  * Runs a script of our own with WORDS as "$1", "$2", ..., and keeps the first CAPACITY - 1 bytes of what it prints: in
@@ -17,6 +17,6 @@ enum sandlot_status command_run_with(struct sandlot_call *call, struct sandbox *
                                      const char *const *words, char *text, size_t capacity);
 
 /* As staged_upload.h wants it. */
-void command_clean_up(struct sandlot_call *call, void *sandbox, const char *script);
+FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
 #endif

@@ -52,7 +52,7 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "Vercel takes paths in UTF-8 only; rename the file, unless memory is short");
     if (!target)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = http_send(call, sandbox->vercel->client, &request, response);
 
     if (status == SANDLOT_OK && !is_file(response))

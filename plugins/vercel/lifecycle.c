@@ -5,9 +5,10 @@
 #include "snapshots.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <string.h>
 
-enum { FIRST_PAUSE_MS = 200, CHANGE_MS = 300 * 1000 };
+enum { CHANGE_MS = 300 * 1000 };
 
 /* ---- deleting ---------------------------------------------------------------------------------------------------- */
 
@@ -15,8 +16,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 {
     static const int answers[] = {404, 409, 410, 422, 0};
     struct vercel *vercel = provider;
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = VERCEL_SERVICE, .limit_ms = CHANGE_MS};
     enum sandlot_status status = api_open(call, vercel);
 
     while (status == SANDLOT_OK) {
@@ -33,12 +33,11 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
             return SANDLOT_OK;
         if (status != SANDLOT_OK || response.status == 404)
             return status;
-        if (sandlot_now_ms() >= end_ms)
+        if (!pause_again(call, &pause, &status) && status == SANDLOT_OK)
             return sandlot_fail(call, SANDLOT_UNAVAILABLE,
                                 "Vercel's sandbox '%.128s' is in the middle of another change that does not end; "
                                 "delete it later",
                                 id);
-        status = api_pause(call, &pause_ms);
     }
     return status;
 }
@@ -48,16 +47,18 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
 {
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "unknown"};
-    struct json_error error;
+    static const struct rest_entry entry = {.what = "Vercel's list of sandboxes",
+                                            .id = "name",
+                                            .created_at = "createdAt",
+                                            .run_label = "tags.\"" TAG_RUN "\"",
+                                            .state = "status"};
+    struct sandlot_listed listed;
     bool persistent = false;
+    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (!json_read_string(item, "name", &listed.id, &error) ||
-        !json_find_string(item, "status", &listed.state, &error) ||
-        !json_find_boolean(item, "persistent", &persistent, &error) ||
-        !json_find_integer(item, "createdAt", &listed.created_at_ms, &error) ||
-        !json_find_string(item, "tags.\"" TAG_RUN "\"", &listed.run_label, &error))
-        return json_fail(call, "Vercel's list of sandboxes", &error);
+    if (status != SANDLOT_OK)
+        return status;
+    json_find_boolean(item, "persistent", &persistent, NULL);
     if (persistent && strcmp(listed.state, "stopped") == 0) /* any other has lost its files */
         listed.state = "paused";
     return listing->add(listing, &listed);

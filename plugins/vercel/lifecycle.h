@@ -4,12 +4,10 @@
 
 #include "sandbox.h"
 
-enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
-enum sandlot_status lifecycle_pause(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status lifecycle_resume(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status lifecycle_fork(struct sandlot_call *call, void *provider, const char *id,
-                                   const struct sandlot_create *request);
+FUNCTION_OF(sandlot_provider, delete_sandbox, lifecycle_delete);
+FUNCTION_OF(sandlot_provider, list, lifecycle_list);
+FUNCTION_OF(sandlot_provider, pause, lifecycle_pause);
+FUNCTION_OF(sandlot_provider, resume, lifecycle_resume);
+FUNCTION_OF(sandlot_provider, fork, lifecycle_fork);
 
 #endif

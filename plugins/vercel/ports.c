@@ -27,7 +27,7 @@ static enum sandlot_status read_routes(struct sandlot_call *call, const struct s
         if (number != port)
             continue;
         *url = strdup(text);
-        return *url ? SANDLOT_OK : api_no_memory(call);
+        return *url ? SANDLOT_OK : http_no_memory(call);
     }
     return no_route(call, sandbox, port);
 }

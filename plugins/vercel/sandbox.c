@@ -3,6 +3,7 @@
 #include "create.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/timestamp.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     if (!session || !folder) {
         free(session);
         free(folder);
-        return api_no_memory(call);
+        return http_no_memory(call);
     }
     pthread_mutex_lock(&sandbox->lock);
     free(sandbox->session);
@@ -71,12 +72,12 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct vercel 
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
 
     if (!sandbox)
-        return api_no_memory(call);
+        return http_no_memory(call);
     sandbox->vercel = vercel;
     pthread_mutex_init(&sandbox->lock, NULL);
     http_relay_places_init(&sandbox->places);
     sandbox->name = strdup(record->name);
-    enum sandlot_status status = sandbox->name ? take(call, sandbox, record) : api_no_memory(call);
+    enum sandlot_status status = sandbox->name ? take(call, sandbox, record) : http_no_memory(call);
 
     if (status == SANDLOT_OK)
         *made = sandbox;
@@ -112,8 +113,7 @@ static enum sandlot_status too_slow(struct sandlot_call *call, const char *name,
 enum sandlot_status sandbox_start(struct sandlot_call *call, struct vercel *vercel, const char *name,
                                   struct record *record)
 {
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = VERCEL_SERVICE, .limit_ms = CHANGE_MS};
 
     for (;;) {
         enum sandlot_status status = record_get(call, vercel, name, record);
@@ -126,11 +126,9 @@ enum sandlot_status sandbox_start(struct sandlot_call *call, struct vercel *verc
         }
         if (status != SANDLOT_OK || (record->document && record->phase == PHASE_RUNNING))
             return status;
-        if (sandlot_now_ms() >= end_ms)
+        if (!pause_again(call, &pause, &status) && status == SANDLOT_OK)
             status = too_slow(call, name, record);
         record_clear(record);
-        if (status == SANDLOT_OK)
-            status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }
@@ -139,8 +137,7 @@ enum sandlot_status sandbox_start(struct sandlot_call *call, struct vercel *verc
 enum sandlot_status sandbox_wait_for(struct sandlot_call *call, struct vercel *vercel, const char *name,
                                      enum phase phase, struct record *record)
 {
-    int64_t end_ms = sandlot_now_ms() + CHANGE_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = VERCEL_SERVICE, .limit_ms = CHANGE_MS};
 
     for (;;) {
         enum sandlot_status status = record_get(call, vercel, name, record);
@@ -153,11 +150,9 @@ enum sandlot_status sandbox_wait_for(struct sandlot_call *call, struct vercel *v
                              "Vercel's sandbox '%.128s' has become \"%.40s\" instead; look at it with Vercel's own "
                              "tools",
                              name, record->state);
-        else if (sandlot_now_ms() >= end_ms)
+        else if (!pause_again(call, &pause, &status) && status == SANDLOT_OK)
             status = too_slow(call, name, record);
         record_clear(record);
-        if (status == SANDLOT_OK)
-            status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }

@@ -24,10 +24,9 @@ struct sandbox {
     bool fixed;       /* Vercel does not make the session longer */
 };
 
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
-                                          const struct sandlot_create *request, void **sandbox);
-enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle);
-void sandbox_release(void *provider, void *handle);
+FUNCTION_OF(sandlot_provider, get_or_create, sandbox_get_or_create);
+FUNCTION_OF(sandlot_provider, ready, sandbox_ready);
+FUNCTION_OF(sandlot_provider, release, sandbox_release);
 
 /*
  * The path of an operation of the session, PATTERN with "{}" for its id ("/cmd", "/fs/read", ...), with its query.

@@ -19,7 +19,7 @@ static enum sandlot_status take_id(struct sandlot_call *call, struct json_object
         return sandlot_fail(call, SANDLOT_INTERNAL,
                             "Vercel could not make the snapshot and does not say why; try again");
     *id = strdup(text);
-    return *id ? SANDLOT_OK : api_no_memory(call);
+    return *id ? SANDLOT_OK : http_no_memory(call);
 }
 
 /* A session that is over has left its snapshot already, as has one that was being kept when another request came. */
@@ -36,7 +36,7 @@ static enum sandlot_status take_last(struct sandlot_call *call, struct vercel *v
                             "one",
                             name);
     *id = strdup(record.snapshot);
-    return *id ? SANDLOT_OK : api_no_memory(call);
+    return *id ? SANDLOT_OK : http_no_memory(call);
 }
 
 static enum sandlot_status order(struct sandlot_call *call, struct vercel *vercel, const struct record *record,
@@ -108,13 +108,15 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
                                     struct json_object *item)
 {
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "created"};
-    struct json_error error;
+    static const struct rest_entry entry = {.what = "Vercel's list of snapshots",
+                                            .id = "id",
+                                            .created_at = "createdAt",
+                                            .state = "status",
+                                            .usual_state = "created"};
+    struct sandlot_listed listed;
+    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (!json_read_string(item, "id", &listed.id, &error) || !json_find_string(item, "status", &listed.state, &error) ||
-        !json_find_integer(item, "createdAt", &listed.created_at_ms, &error))
-        return json_fail(call, "Vercel's list of snapshots", &error);
-    return strcmp(listed.state, "deleted") == 0 ? SANDLOT_OK : listing->add(listing, &listed);
+    return status != SANDLOT_OK || strcmp(listed.state, "deleted") == 0 ? status : listing->add(listing, &listed);
 }
 
 enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,

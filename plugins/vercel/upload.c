@@ -43,7 +43,7 @@ static enum sandlot_status send_archive(struct sandlot_call *call, struct sandbo
                                          .repeatable = true, /* it writes the same files again */
                                          .accepted = refusals};
     enum sandlot_status sent =
-        target ? http_send(call, sandbox->vercel->client, &request, &response) : api_no_memory(call);
+        target ? http_send(call, sandbox->vercel->client, &request, &response) : http_no_memory(call);
 
     *status = response.status;
     if (sent != SANDLOT_OK || response.status < 300)
@@ -139,7 +139,7 @@ static enum sandlot_status carry(struct sandlot_call *call, struct sandbox *sand
         return SANDLOT_OK;
     if (!text || !placing ||
         asprintf(&script, unpacking, (int)(strrchr(first_name, '/') - first_name), first_name, placing) < 0)
-        return api_no_memory(call);
+        return http_no_memory(call);
     enum sandlot_status status = command_run_with(call, sandbox, script, (const char *const *)words, text, FATES_SIZE);
 
     if (status != SANDLOT_OK && status != SANDLOT_UNSUPPORTED && status != SANDLOT_INVALID_ARGUMENT)

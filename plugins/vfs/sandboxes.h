@@ -4,25 +4,16 @@
 
 #include "vfs.h"
 
-enum sandlot_status sandboxes_get_or_create(struct sandlot_call *call, void *provider,
-                                            const struct sandlot_create *request, void **result);
-void sandboxes_release(void *provider, void *handle);
-enum sandlot_status sandboxes_delete(struct sandlot_call *call, void *provider, const char *id);
-enum sandlot_status sandboxes_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing);
-enum sandlot_status sandboxes_execute(struct sandlot_call *call, void *provider, void *handle,
-                                      const struct sandlot_command *command, const struct sandlot_sink *output,
-                                      struct sandlot_exit *result);
-enum sandlot_status sandboxes_terminal(struct sandlot_call *call, void *provider, void *handle,
-                                       const struct sandlot_terminal *terminal, struct sandlot_exit *result);
-enum sandlot_status sandboxes_open_root(struct sandlot_call *call, void *provider, void *handle,
-                                        struct sandlot_root *root);
-enum sandlot_status sandboxes_snapshot(struct sandlot_call *call, void *provider, const char *id, const char *name,
-                                       const struct sandlot_sink *result);
-enum sandlot_status sandboxes_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
-                                             const struct sandlot_listing *listing);
-enum sandlot_status sandboxes_delete_snapshot(struct sandlot_call *call, void *provider, const char *name);
-enum sandlot_status sandboxes_fork(struct sandlot_call *call, void *provider, const char *id,
-                                   const struct sandlot_create *request);
+FUNCTION_OF(sandlot_provider, get_or_create, sandboxes_get_or_create);
+FUNCTION_OF(sandlot_provider, release, sandboxes_release);
+FUNCTION_OF(sandlot_provider, delete_sandbox, sandboxes_delete);
+FUNCTION_OF(sandlot_provider, list, sandboxes_list);
+FUNCTION_OF(sandlot_provider, execute, sandboxes_execute);
+FUNCTION_OF(sandlot_provider, terminal, sandboxes_terminal);
+FUNCTION_OF(sandlot_provider, open_root, sandboxes_open_root);
+FUNCTION_OF(sandlot_provider, snapshot, sandboxes_snapshot);
+FUNCTION_OF(sandlot_provider, list_snapshots, sandboxes_list_snapshots);
+FUNCTION_OF(sandlot_provider, delete_snapshot, sandboxes_delete_snapshot);
+FUNCTION_OF(sandlot_provider, fork, sandboxes_fork);
 
 #endif

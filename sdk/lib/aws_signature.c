@@ -3,6 +3,7 @@
 #include "text.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/digest.h>
 
 #include <ctype.h>
 #include <openssl/err.h>
@@ -13,12 +14,7 @@
 #include <strings.h>
 #include <time.h>
 
-enum {
-    DIGEST = 32, /* bytes of a SHA-256 */
-    HEX = 2 * DIGEST + 1,
-    MOST_HEADERS = 32,
-    MOST_PAIRS = 32
-};
+enum { MOST_HEADERS = 32, MOST_PAIRS = 32 };
 
 static const char algorithm[] = "AWS4-HMAC-SHA256";
 
@@ -35,23 +31,7 @@ static bool add(struct sdk_buffer *buffer, const char *text)
 
 /* ---- digests ---------------------------------------------------------------------------------------------------- */
 
-static void write_hex(char hex[HEX], const unsigned char digest[DIGEST])
-{
-    for (size_t i = 0; i < DIGEST; i++)
-        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
-}
-
-static bool hash(const void *bytes, size_t length, char hex[HEX])
-{
-    unsigned char digest[DIGEST];
-
-    if (EVP_Digest(bytes, length, digest, NULL, EVP_sha256(), NULL) != 1)
-        return false;
-    write_hex(hex, digest);
-    return true;
-}
-
-static bool seal(const void *key, size_t key_length, const char *text, unsigned char digest[DIGEST])
+static bool seal(const void *key, size_t key_length, const char *text, unsigned char digest[DIGEST_BYTES])
 {
     return HMAC(EVP_sha256(), key, (int)key_length, (const unsigned char *)text, strlen(text), digest, NULL) != NULL;
 }
@@ -223,10 +203,10 @@ static bool make_canonical(const struct aws_request *request, char *const *own, 
     const char *path = host + strcspn(host, "/?#");
     size_t path_length = strcspn(path, "?#");
     const char *query = path[path_length] == '?' ? path + path_length + 1 : "";
-    char payload[HEX];
+    char payload[DIGEST_SIZE];
 
     canonical->text = (struct sdk_buffer){.limit = SIZE_MAX / 4};
-    return hash(request->body ? request->body : "", request->body ? request->length : 0, payload) &&
+    return digest_of(request->body ? request->body : "", request->body ? request->length : 0, payload) &&
            add(&canonical->text, request->method) && add(&canonical->text, "\n") &&
            add_path(&canonical->text, path, path_length) && add(&canonical->text, "\n") &&
            add_query(&canonical->text, query) && add(&canonical->text, "\n") &&
@@ -234,32 +214,33 @@ static bool make_canonical(const struct aws_request *request, char *const *own, 
 }
 
 /* The key is good for a day, a region and a service. */
-static bool make_key(const struct aws_request *request, const char *secret, const char *day, unsigned char key[DIGEST])
+static bool make_key(const struct aws_request *request, const char *secret, const char *day,
+                     unsigned char key[DIGEST_BYTES])
 {
     AUTO_FREE char *begin = sdk_format("AWS4%s", secret);
 
-    return begin && seal(begin, strlen(begin), day, key) && seal(key, DIGEST, request->region, key) &&
-           seal(key, DIGEST, request->service, key) && seal(key, DIGEST, "aws4_request", key);
+    return begin && seal(begin, strlen(begin), day, key) && seal(key, DIGEST_BYTES, request->region, key) &&
+           seal(key, DIGEST_BYTES, request->service, key) && seal(key, DIGEST_BYTES, "aws4_request", key);
 }
 
 static char *make_authorization(const struct aws_request *request, const struct aws_credentials *credentials,
                                 const char *stamp, const struct canonical *canonical)
 {
-    unsigned char key[DIGEST];
-    char digest[HEX];
-    char signature[HEX];
+    unsigned char key[DIGEST_BYTES];
+    char digest[DIGEST_SIZE];
+    char signature[DIGEST_SIZE];
     char day[9];
 
     snprintf(day, sizeof(day), "%.8s", stamp);
     AUTO_FREE char *scope = sdk_format("%s/%s/%s/aws4_request", day, request->region, request->service);
 
-    if (!scope || !hash(canonical->text.bytes, canonical->text.length, digest))
+    if (!scope || !digest_of(canonical->text.bytes, canonical->text.length, digest))
         return NULL;
     AUTO_FREE char *text = sdk_format("%s\n%s\n%s\n%s", algorithm, stamp, scope, digest);
 
-    if (!text || !make_key(request, credentials->secret, day, key) || !seal(key, DIGEST, text, key))
+    if (!text || !make_key(request, credentials->secret, day, key) || !seal(key, DIGEST_BYTES, text, key))
         return NULL;
-    write_hex(signature, key);
+    digest_digits(key, DIGEST_BYTES, signature);
     return sdk_format("Authorization: %s Credential=%s/%s, SignedHeaders=%s, Signature=%s", algorithm,
                       credentials->key_id, scope, canonical->signed_names, signature);
 }

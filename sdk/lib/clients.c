@@ -92,3 +92,15 @@ bool clients_are_as_safe(const char *home, const char *address)
         return true;
     return strncasecmp(address, "http://", 7) == 0 && strncasecmp(home, "http://", 7) == 0;
 }
+
+enum sandlot_status clients_open_once(struct sandlot_call *call, pthread_mutex_t *lock,
+                                      struct http_client *const *client,
+                                      enum sandlot_status (*open)(struct sandlot_call *call, void *context),
+                                      void *context)
+{
+    pthread_mutex_lock(lock);
+    enum sandlot_status status = *client ? SANDLOT_OK : open(call, context);
+
+    pthread_mutex_unlock(lock);
+    return status;
+}

@@ -73,3 +73,13 @@ enum sandlot_status credential_require(struct sandlot_call *call, const char *se
     *value = key;
     return SANDLOT_OK;
 }
+
+enum sandlot_status credential_open_client(struct sandlot_call *call, const char *names, struct http_options options,
+                                           struct http_client **client)
+{
+    enum sandlot_status status = credential_require(call, options.service, names, &options.bearer);
+    AUTO_FREE char *key_from = credential_source(call, names);
+
+    options.key_from = key_from;
+    return status == SANDLOT_OK ? http_client_open(call, &options, client) : status;
+}

@@ -302,6 +302,7 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
     };
 
     *exchange.response = (struct http_response){.retry_ms = -1};
+    snprintf(exchange.response->method, sizeof(exchange.response->method), "%s", request->method);
     if (!request->target)
         return http_fail(
             call, client, SANDLOT_INVALID_ARGUMENT,

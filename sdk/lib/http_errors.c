@@ -186,6 +186,7 @@ static const char *hint(const struct http_client *client, const struct http_requ
 enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_client *client,
                                        const struct http_request *request, const struct http_response *response)
 {
+    const struct http_request same = {.method = response->method};
     AUTO_FREE char *url = http_shown_url(response->url ? response->url : "", false);
     AUTO_FREE char *raw = response->body ? error_text(response->body, response->length) : NULL;
     char said[HTTP_LONGEST_MESSAGE + 1] = "";
@@ -193,6 +194,7 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
     char wait[96] = "";
     char about_key[HTTP_KEY_HINT];
 
+    request = request ? request : &same;
     http_key_hint(about_key, sizeof(about_key), client->key_from);
     if (raw) {
         sdk_redact(&client->secrets, raw);
@@ -206,4 +208,9 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
     return http_fail(call, client, http_status_of(response->status), "%s answered %s %s with status %d%s%s%s%s%s; %s",
                      client->service, request->method, url ? url : "?", response->status, *said ? ": \"" : "", said,
                      *said ? "\"" : "", tries, wait, hint(client, request, response->status, about_key));
+}
+
+enum sandlot_status http_no_memory(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request; free some");
 }

@@ -150,6 +150,13 @@ void json_set_value(struct json_builder *builder, const char *path, struct json_
     }
 }
 
+void json_set_built(struct json_builder *builder, const char *path, struct json_builder *built)
+{
+    builder->failed |= built->failed;
+    json_set_value(builder, path, built->root);
+    *built = (struct json_builder){0};
+}
+
 void json_set_bytes(struct json_builder *builder, const char *path, const char *text, size_t length)
 {
     bool valid = text && length <= INT32_MAX && sdk_utf8_valid(text, length);
@@ -537,6 +544,34 @@ READERS(number, double *)
 READERS(boolean, bool *)
 READERS(object, struct json_object **)
 READERS(array, struct json_object **)
+
+bool json_says(struct json_object *document, const char *path, const char *text)
+{
+    const char *said = NULL;
+
+    return document && json_read_string(document, path, &said, NULL) && strcmp(said, text) == 0;
+}
+
+struct json_object *json_find_element(struct json_object *array, const char *path, const char *text)
+{
+    for (size_t i = 0; array && i < json_object_array_length(array); i++)
+        if (json_says(json_object_array_get_idx(array, i), path, text))
+            return json_object_array_get_idx(array, i);
+    return NULL;
+}
+
+enum sandlot_status json_write_member(struct json_object *object, const char *member, const struct sandlot_sink *sink,
+                                      uint64_t *bytes)
+{
+    struct json_object *text = NULL;
+
+    json_object_object_get_ex(object, member, &text);
+    size_t length = json_object_is_type(text, json_type_string) ? (size_t)json_object_get_string_len(text) : 0;
+
+    if (bytes)
+        *bytes += length;
+    return length > 0 ? sink->write(sink, json_object_get_string(text), length) : SANDLOT_OK;
+}
 
 enum sandlot_status json_fail(struct sandlot_call *call, const char *what, const struct json_error *error)
 {

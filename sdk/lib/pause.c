@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <poll.h>
 
-enum { LOOK_MS = 50, SECOND_NS = 1000 * 1000 * 1000 };
+enum { FIRST_MS = 250, LONGEST_MS = 2000, LOOK_MS = 50, SECOND_NS = 1000 * 1000 * 1000 };
 
 static bool is_over(const struct sandlot_call *call)
 {
@@ -32,6 +32,23 @@ enum sandlot_status pause_longer(struct sandlot_call *call, const char *service,
     if (sandlot_cancelled(call))
         return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while waiting for %s", service);
     return sandlot_fail(call, SANDLOT_TIMEOUT, "%s was not done in time; try again, or allow more time", service);
+}
+
+bool pause_again(struct sandlot_call *call, struct pause *pause, enum sandlot_status *status)
+{
+    const int64_t now_ms = sandlot_now_ms();
+
+    if (pause->made++ == 0) {
+        pause->end_ms = now_ms + pause->limit_ms;
+        pause->first_ms = pause->first_ms ? pause->first_ms : FIRST_MS;
+        pause->longest_ms = pause->longest_ms ? pause->longest_ms : LONGEST_MS;
+    }
+    if ((pause->limit_ms > 0 && now_ms >= pause->end_ms) || pause->made == pause->looks)
+        return false;
+    const enum sandlot_status paused = pause_longer(call, pause->service, &pause->first_ms, pause->longest_ms);
+
+    *status = paused == SANDLOT_OK ? *status : paused;
+    return paused == SANDLOT_OK;
 }
 
 bool pause_until_locked(const struct sandlot_call *call, pthread_mutex_t *mutex)

@@ -1,11 +1,11 @@
 #include "remote_command_answer.h"
 
 #include <inttypes.h>
-#include <openssl/sha.h>
+#include <sandlot/sdk/digest.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 8, SUM_TEXT = 2 * SHA256_DIGEST_LENGTH + 1 };
+enum { MOST_WORDS = 8 };
 
 /* ---- checksums --------------------------------------------------------------------------------------------------- */
 
@@ -35,19 +35,15 @@ uint32_t remote_cksum(const void *bytes, size_t length)
 /* Is TEXT, the first word that a checksum program has printed, that of BYTES? "-": there is no such program. */
 static bool sum_agrees(const char *text, const char *bytes, size_t length)
 {
-    unsigned char digest[SHA256_DIGEST_LENGTH];
-    char expected[SUM_TEXT];
+    char expected[DIGEST_SIZE];
 
     if (strcmp(text, "-") == 0)
         return true;
-    if (strlen(text) != SUM_TEXT - 1) {
+    if (strlen(text) != DIGEST_SIZE - 1) {
         snprintf(expected, sizeof(expected), "%" PRIu32, remote_cksum(bytes, length));
         return strcmp(text, expected) == 0;
     }
-    SHA256((const unsigned char *)bytes, length, digest);
-    for (size_t i = 0; i < sizeof(digest); i++)
-        snprintf(expected + 2 * i, 3, "%02x", digest[i]);
-    return strcmp(text, expected) == 0;
+    return digest_of(bytes, length, expected) && strcmp(text, expected) == 0;
 }
 
 /* ---- the output -------------------------------------------------------------------------------------------------- */

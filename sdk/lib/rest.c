@@ -3,6 +3,7 @@
 #include "http_client.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
 
@@ -73,4 +74,49 @@ enum sandlot_status rest_list(struct sandlot_call *call, const struct sandlot_li
     if (next && *next)
         listing->next(listing, next);
     return SANDLOT_OK;
+}
+
+static bool read_time(struct json_object *item, const char *path, int64_t *time_ms, struct json_error *error)
+{
+    const char *text = NULL;
+
+    if (json_find_integer(item, path, time_ms, NULL))
+        return true;
+    if (!json_find_string(item, path, &text, error))
+        return false;
+    *time_ms = timestamp_read(text);
+    return true;
+}
+
+enum sandlot_status rest_read_entry(struct sandlot_call *call, struct json_object *item, const struct rest_entry *entry,
+                                    struct sandlot_listed *listed)
+{
+    struct json_error error;
+
+    *listed =
+        (struct sandlot_listed){.size = sizeof(*listed), .state = entry->usual_state ? entry->usual_state : "unknown"};
+    bool well = json_read_string(item, entry->id, &listed->id, &error) &&
+                (!entry->state || json_find_string(item, entry->state, &listed->state, &error)) &&
+                (!entry->run_label || json_find_string(item, entry->run_label, &listed->run_label, &error)) &&
+                (!entry->created_at || read_time(item, entry->created_at, &listed->created_at_ms, &error));
+
+    return well ? SANDLOT_OK : json_fail(call, entry->what, &error);
+}
+
+enum sandlot_status rest_list_entries(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                      struct json_object *items, const char *next, const struct rest_entry *entry)
+{
+    size_t count = items ? json_object_array_length(items) : 0;
+    enum sandlot_status status = SANDLOT_OK;
+
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++) {
+        struct sandlot_listed listed;
+
+        status = rest_read_entry(call, json_object_array_get_idx(items, i), entry, &listed);
+        if (status == SANDLOT_OK)
+            status = listing->add(listing, &listed);
+    }
+    if (status == SANDLOT_OK && next && *next)
+        listing->next(listing, next);
+    return status;
 }

@@ -124,11 +124,39 @@ static void test_safety(void **state)
     assert_false(clients_are_as_safe("http://a", ""));
 }
 
+static enum sandlot_status open_one(struct sandlot_call *own, void *context)
+{
+    struct http_client **one = context;
+    static int times;
+
+    assert_ptr_equal(own, &call.call);
+    if (times++ == 0)
+        return SANDLOT_AUTH;
+    assert_int_equal(times, 2); /* never again once it is there */
+    *one = (struct http_client *)&times;
+    return SANDLOT_OK;
+}
+
+static void test_once(void **state)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct http_client *one = NULL;
+
+    (void)state;
+    assert_int_equal(clients_open_once(&call.call, &lock, &one, open_one, &one), SANDLOT_AUTH);
+    assert_null(one);
+    assert_int_equal(clients_open_once(&call.call, &lock, &one, open_one, &one), SANDLOT_OK);
+    assert_non_null(one);
+    assert_int_equal(clients_open_once(&call.call, &lock, &one, open_one, &one), SANDLOT_OK);
+    assert_int_equal(pthread_mutex_trylock(&lock), 0);
+    pthread_mutex_unlock(&lock);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {EACH(test_addresses), EACH(test_failure), EACH(test_no_memory),
+    const struct CMUnitTest tests[] = {EACH(test_addresses), EACH(test_failure), EACH(test_no_memory), EACH(test_once),
                                        cmocka_unit_test(test_safety)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

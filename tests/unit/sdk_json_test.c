@@ -236,11 +236,73 @@ static void test_fail(void **state)
     test_call_close(&call);
 }
 
+static enum sandlot_status keep(const struct sandlot_sink *sink, const void *bytes, size_t length)
+{
+    snprintf(sink->context, 16, "%.*s", (int)length, (const char *)bytes);
+    return length == 3 ? SANDLOT_CANCELLED : SANDLOT_OK;
+}
+
+static void test_built(void **state)
+{
+    struct json_builder b = {0};
+    struct json_builder element = {0};
+
+    (void)state;
+    json_set_integer(&element, "port", 80);
+    json_set_built(&b, "ports[]", &element);
+    assert_null(element.root);
+    json_set_integer(&element, "port", 443);
+    json_set_built(&b, "ports[]", &element);
+    check_built(&b, "{\"ports\":[{\"port\":80},{\"port\":443}]}");
+
+    json_set_string(&element, "text", "\xff"); /* what failed within fails the whole */
+    json_set_built(&b, "ports[]", &element);
+    assert_false(element.failed);
+    check_built(&b, NULL);
+}
+
+static void test_says(void **state)
+{
+    static const char text[] = "{\"rows\":[{\"n\":\"a\"},7,{\"n\":\"b\",\"v\":1},{\"n\":\"b\",\"v\":2}],"
+                               "\"two\":\"xy\",\"three\":\"xyz\",\"none\":\"\",\"null\":null}";
+    struct json_object *document = json_read_document(text, strlen(text), NULL);
+    struct json_object *rows = NULL;
+    char kept[16] = "";
+    const struct sandlot_sink sink = {.size = sizeof(sink), .context = kept, .write = keep};
+    int64_t number = 0;
+    uint64_t bytes = 5;
+
+    (void)state;
+    assert_true(json_says(document, "two", "xy"));
+    assert_false(json_says(document, "two", "x"));
+    assert_false(json_says(document, "rows", "x"));
+    assert_false(json_says(document, "gone", ""));
+    assert_false(json_says(NULL, "two", "xy"));
+    assert_true(json_read_array(document, "rows", &rows, NULL));
+    assert_true(json_read_integer(json_find_element(rows, "n", "b"), "v", &number, NULL));
+    assert_int_equal(number, 1);
+    assert_null(json_find_element(rows, "n", "c"));
+    assert_null(json_find_element(NULL, "n", "a"));
+    assert_int_equal(json_write_member(document, "two", &sink, &bytes), SANDLOT_OK);
+    assert_string_equal(kept, "xy");
+    assert_int_equal(bytes, 7);
+    assert_int_equal(json_write_member(document, "three", &sink, NULL), SANDLOT_CANCELLED);
+    static const char *const nothing[] = {"none", "null", "rows", "gone"};
+
+    for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
+        assert_int_equal(json_write_member(document, nothing[i], &sink, &bytes), SANDLOT_OK);
+    assert_int_equal(json_write_member(NULL, "two", &sink, &bytes), SANDLOT_OK);
+    assert_string_equal(kept, "xyz");
+    assert_int_equal(bytes, 7);
+    json_object_put(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_build), cmocka_unit_test(test_build_failures), cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_read),  cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_read),  cmocka_unit_test(test_fail),           cmocka_unit_test(test_built),
+        cmocka_unit_test(test_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,13 +117,36 @@ static void test_locks(void **state)
     test_call_close(&call);
 }
 
+static void test_again(void **state)
+{
+    struct pause few = {.service = "Acme", .first_ms = 1, .longest_ms = 1, .looks = 3};
+    struct pause brief = {.service = "Acme", .first_ms = 20, .limit_ms = 10};
+    struct pause over = {.service = "Acme", .first_ms = 1};
+    enum sandlot_status status = SANDLOT_UNAVAILABLE;
+    struct test_call call;
+
+    (void)state;
+    test_call_open(&call, 0);
+    assert_true(pause_again(&call.call, &few, &status)); /* with three looks there are two pauses */
+    assert_true(pause_again(&call.call, &few, &status));
+    assert_false(pause_again(&call.call, &few, &status));
+    assert_true(pause_again(&call.call, &brief, &status)); /* the limit counts from here */
+    assert_false(pause_again(&call.call, &brief, &status));
+    assert_int_equal(status, SANDLOT_UNAVAILABLE); /* as it was */
+    assert_int_equal(call.status, SANDLOT_OK);
+    test_call_cancel(&call);
+    assert_false(pause_again(&call.call, &over, &status));
+    assert_int_equal(status, SANDLOT_CANCELLED);
+    assert_string_equal(call.message, "cancelled while waiting for Acme");
+    test_call_close(&call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lasts),
-        cmocka_unit_test(test_ends_with_the_call),
-        cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_lasts), cmocka_unit_test(test_ends_with_the_call),
+        cmocka_unit_test(test_locks), cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void without_memory(void **state)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-static char heard[64];
+static char heard[128];
 
 static enum sandlot_status add(struct sandlot_call *own, const struct sandlot_listing *listing,
                                struct json_object *item)
@@ -200,6 +200,55 @@ static void pages(void **state)
     assert_int_equal(list("[\"a\",\"bad\",\"b\"]", "c3", "abad"), SANDLOT_INTERNAL);
 }
 
+static enum sandlot_status keep_entry(const struct sandlot_listing *listing, const struct sandlot_listed *listed)
+{
+    (void)listing;
+    snprintf(heard + strlen(heard), sizeof(heard) - strlen(heard), "%s,%s,%s,%lld;", listed->id, listed->state,
+             listed->run_label ? listed->run_label : "-", (long long)listed->created_at_ms);
+    return SANDLOT_OK;
+}
+
+static void check_entries(const char *items, const char *cursor, enum sandlot_status expected, const char *told)
+{
+    static const struct rest_entry entry = {
+        .what = "Acme's list", .id = "id", .created_at = "at", .run_label = "labels.run", .state = "state"};
+    const struct sandlot_listing listing = {.size = sizeof(listing), .add = keep_entry, .next = next};
+    AUTO_DOCUMENT struct json_object *document = json_read_document(items, strlen(items), NULL);
+
+    *heard = '\0';
+    assert_int_equal(rest_list_entries(&call.call, &listing, document, cursor, &entry), expected);
+    assert_string_equal(heard, told);
+}
+
+static void entries(void **state)
+{
+    (void)state;
+    check_entries("[{\"id\":\"a\",\"at\":\"1970-01-01T00:00:01Z\",\"labels\":{\"run\":\"r\"},\"state\":\"up\"},"
+                  "{\"id\":\"b\",\"at\":2000},{\"id\":\"c\",\"state\":null}]",
+                  "n", SANDLOT_OK, "a,up,r,1000;b,unknown,-,2000;c,unknown,-,0;->n");
+    check_entries("[{\"id\":\"a\"},{\"state\":\"up\"}]", "n", SANDLOT_INTERNAL, "a,unknown,-,0;");
+    assert_non_null(strstr(call.message, "Acme's list has no `id`"));
+    check_entries("[{\"id\":\"a\",\"at\":true}]", NULL, SANDLOT_INTERNAL, "");
+}
+
+/* A refusal that was accepted says of itself which request it answers. */
+static void a_refusal_that_is_told_later(void **state)
+{
+    static const int accepted[] = {409, 0};
+    AUTO_RESPONSE struct http_response response = {0};
+    struct json_builder body;
+    struct rest_request request = a_request(&body);
+
+    (void)state;
+    request.accepted = accepted;
+    status = 409;
+    text = "{\"message\":\"busy\"}";
+    assert_int_equal(rest_send(&call.call, client, &request, &response, NULL), SANDLOT_OK);
+    assert_int_equal(http_response_fail(&call.call, client, NULL, &response), SANDLOT_UNAVAILABLE);
+    assert_non_null(strstr(call.message, "Acme answered POST "));
+    assert_non_null(strstr(call.message, "with status 409: \"busy\"; try again later"));
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -210,7 +259,9 @@ int main(void)
                                        EACH(a_body_that_cannot_be_written),
                                        EACH(what_is_dropped_is_released),
                                        EACH(without_memory),
-                                       EACH(pages)};
+                                       EACH(pages),
+                                       EACH(entries),
+                                       EACH(a_refusal_that_is_told_later)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

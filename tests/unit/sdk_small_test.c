@@ -1,6 +1,7 @@
 /* Words for a shell, base64, keys, lines without secrets. */
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/digest.h>
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/quoting.h>
@@ -285,6 +286,41 @@ static void test_base64(void **state)
     free(text);
 }
 
+static void test_digests(void **state)
+{
+    static const unsigned char bytes[] = {0, 0x1f, 0xff};
+    char digits[DIGEST_SIZE];
+
+    (void)state;
+    assert_true(digest_of("abc", 3, digits));
+    assert_string_equal(digits, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    digest_digits(bytes, sizeof(bytes), digits);
+    assert_string_equal(digits, "001fff");
+    digest_digits(bytes, 0, digits);
+    assert_string_equal(digits, "");
+}
+
+/* A client is opened with the key and the name of its variable, or not at all. */
+static void test_client_with_key(void **state)
+{
+    static const struct variable variables[] = {{"ACME_TOKEN", "k3y-of-acme"}, {NULL, NULL}};
+    const struct http_options options = {.service = "Acme", .base_url = "http://127.0.0.1:9"};
+    struct http_client *client = NULL;
+    struct test_call call;
+
+    (void)state;
+    test_call_open(&call, 0);
+    assert_int_equal(credential_open_client(&call.call, "ACME_API_KEY|ACME_TOKEN", options, &client), SANDLOT_AUTH);
+    assert_null(client);
+    test_call_close(&call);
+    test_call_open(&call, 0);
+    call.variables = variables;
+    assert_int_equal(credential_open_client(&call.call, "ACME_API_KEY|ACME_TOKEN", options, &client), SANDLOT_OK);
+    assert_non_null(client);
+    http_client_close(client);
+    test_call_close(&call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +332,8 @@ int main(void)
         cmocka_unit_test(test_base64),
         cmocka_unit_test(test_base64_read),
         cmocka_unit_test(test_jwt),
+        cmocka_unit_test(test_digests),
+        cmocka_unit_test(test_client_with_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

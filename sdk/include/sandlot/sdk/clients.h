@@ -23,6 +23,8 @@
 
 #include <pthread.h>
 
+struct http_client;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,6 +50,15 @@ enum sandlot_status clients_get(struct sandlot_call *call, struct clients *clien
 
 /* Closes all of them. */
 void clients_clear(struct clients *clients);
+
+/*
+ * For a provider with one client alone: has OPEN set *CLIENT of CONTEXT, under LOCK, unless it is set already. It then
+ * stays until `close` closes it. OPEN must not wait for anything.
+ */
+enum sandlot_status clients_open_once(struct sandlot_call *call, pthread_mutex_t *lock,
+                                      struct http_client *const *client,
+                                      enum sandlot_status (*open)(struct sandlot_call *call, void *context),
+                                      void *context);
 
 /* For clients of http.h. */
 void clients_close_http(void *client);

@@ -9,7 +9,7 @@
 #ifndef SANDLOT_SDK_CREDENTIALS_H
 #define SANDLOT_SDK_CREDENTIALS_H
 
-#include <sandlot/provider.h>
+#include <sandlot/sdk/http.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +32,13 @@ char *credential_source(struct sandlot_call *call, const char *names);
  */
 enum sandlot_status credential_require(struct sandlot_call *call, const char *service, const char *names,
                                        const char **value);
+
+/*
+ * Opens a client as http_client_open does, with the value of credential_require as `bearer` and that of
+ * credential_source as `key_from`. OPTIONS says the rest, of which service and base_url are required.
+ */
+enum sandlot_status credential_open_client(struct sandlot_call *call, const char *names, struct http_options options,
+                                           struct http_client **client);
 
 #ifdef __cplusplus
 }

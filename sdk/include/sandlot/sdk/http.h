@@ -223,6 +223,7 @@ struct http_response {
     size_t headers_length;
     char *url;        /* where the answer came from, after redirects */
     int attempts;     /* how often the request was sent */
+    char method[8];   /* of the request */
     int64_t retry_ms; /* the pause that the service asked for; -1: none */
 };
 
@@ -236,9 +237,13 @@ const char *http_header(const struct http_response *response, const char *name);
 
 void http_response_clear(struct http_response *response);
 
-/* Fails the call for an answer that was accepted but is of no use after all, just as http_send would have. */
+/* Fails the call for an answer that was accepted but is of no use after all, just as http_send would have. REQUEST is
+ * the one that it answers; NULL will do if that had no error_hint. */
 enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_client *client,
                                        const struct http_request *request, const struct http_response *response);
+
+/* Fails the call with SANDLOT_INTERNAL, for want of memory. */
+enum sandlot_status http_no_memory(struct sandlot_call *call);
 
 /* ---- pieces that also serve alone ------------------------------------------------------------------------------- */
 

@@ -61,6 +61,9 @@ void json_set_array(struct json_builder *builder, const char *path);  /* likewis
 /* Takes VALUE over, also when it fails; NULL makes the builder fail. */
 void json_set_value(struct json_builder *builder, const char *path, struct json_object *value);
 
+/* Takes over what BUILT has built, which is cleared; if that failed, so does BUILDER: for elements of an array. */
+void json_set_built(struct json_builder *builder, const char *path, struct json_builder *built);
+
 /* Sets member KEY, whatever stands in it, of the object at PATH. For labels and environment variables. */
 void json_set_member(struct json_builder *builder, const char *path, const char *key, const char *text);
 
@@ -108,6 +111,17 @@ bool json_find_object(struct json_object *document, const char *path, struct jso
                       struct json_error *error);
 bool json_find_array(struct json_object *document, const char *path, struct json_object **value,
                      struct json_error *error);
+
+/* Does the string at PATH say TEXT? Not if it is absent, or DOCUMENT is NULL. */
+bool json_says(struct json_object *document, const char *path, const char *text);
+
+/* The first element of ARRAY of which json_says(element, PATH, TEXT) is true; NULL: none, or ARRAY is NULL. */
+struct json_object *json_find_element(struct json_object *array, const char *path, const char *text);
+
+/* Writes the string that is MEMBER of OBJECT to SINK, with every byte that it has, and returns what SINK does. What is
+ * absent, empty or no string is SANDLOT_OK: nothing is written. BYTES, unless NULL, grows by their number. */
+enum sandlot_status json_write_member(struct json_object *object, const char *member, const struct sandlot_sink *sink,
+                                      uint64_t *bytes);
 
 /* Fails the call with SANDLOT_INTERNAL and the sentence "WHAT <error>; ...". */
 enum sandlot_status json_fail(struct sandlot_call *call, const char *what, const struct json_error *error);

@@ -10,6 +10,7 @@
 #define SANDLOT_SDK_PARAMETERS_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sdk/function_of.h>
 #include <sandlot/sdk/json.h>
 #include <stdlib.h>
 

@@ -61,6 +61,24 @@ enum sandlot_status rest_drop(const struct rest_request *request, enum sandlot_s
 typedef enum sandlot_status (*rest_add)(struct sandlot_call *call, const struct sandlot_listing *listing,
                                         struct json_object *item);
 
+/* Where in an entry of a list its parts stand, by path; NULL: nowhere. */
+struct rest_entry {
+    const char *what;       /* "Acme's list of snapshots", for messages */
+    const char *id;         /* required, also in each entry */
+    const char *created_at; /* as text (timestamp.h), or in milliseconds since 1970 */
+    const char *run_label;
+    const char *state;
+    const char *usual_state; /* of an entry that says none; NULL: "unknown" */
+};
+
+/* Reads ITEM to LISTED, whose texts are ITEM's. What makes no sense is SANDLOT_INTERNAL. */
+enum sandlot_status rest_read_entry(struct sandlot_call *call, struct json_object *item, const struct rest_entry *entry,
+                                    struct sandlot_listed *listed);
+
+/* The same as rest_list below, with each entry as it is read. */
+enum sandlot_status rest_list_entries(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                      struct json_object *items, const char *next, const struct rest_entry *entry);
+
 /* One page, for list and list_snapshots of the table: ADD gets each entry of the array ITEMS (NULL: none) until one
  * fails, and LISTING where it goes on, at the cursor NEXT (NULL or "": it does not). */
 enum sandlot_status rest_list(struct sandlot_call *call, const struct sandlot_listing *listing,
