@@ -158,15 +158,23 @@ static enum sandlot_status pass_entry(struct tar_reader *reader, struct archive 
     return status;
 }
 
+/* As archive_read_open(3), which heeds no result: without memory for the callback's data it goes on, and crashes
+ * (3.6.2). */
+static bool open_archive(struct tar_reader *reader, struct archive *archive)
+{
+    return archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
+           archive_read_support_format_tar(archive) == ARCHIVE_OK &&
+           archive_read_set_read_callback(archive, on_read) == ARCHIVE_OK &&
+           archive_read_set_callback_data(archive, reader) == ARCHIVE_OK && archive_read_open1(archive) == ARCHIVE_OK;
+}
+
 static enum sandlot_status pass_all(struct tar_reader *reader, struct archive *archive)
 {
     struct archive_entry *entry;
     enum sandlot_status status = SANDLOT_OK;
     int result = ARCHIVE_OK;
 
-    if (archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
-        archive_read_support_format_tar(archive) != ARCHIVE_OK ||
-        archive_read_open(archive, reader, NULL, on_read, NULL) != ARCHIVE_OK)
+    if (!open_archive(reader, archive))
         return unreadable(reader, archive);
     while (status == SANDLOT_OK && (result = archive_read_next_header(archive, &entry)) == ARCHIVE_OK)
         status = reader->dropped ? SANDLOT_CANCELLED : pass_entry(reader, archive, entry);
