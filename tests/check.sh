@@ -24,7 +24,8 @@ mkdir -p "$BUILD/test-logs" || exit 2
 : >"$results.failures"
 : >"$results.unstable"
 clone=
-trap '[ -z "$clone" ] || rm -rf "$clone"' EXIT
+memory=$(mktemp -d /tmp/sandlot-memory.XXXXXX) && chmod 755 "$memory" || exit 2
+trap 'rm -rf "$memory" ${clone:+"$clone"}' EXIT
 trap 'exit 130' INT TERM
 shopt -s nullglob
 
@@ -140,8 +141,15 @@ least=$((2 * $(nproc)))
 ! $all || least=$(nproc)
 most_alone=0
 [ -z "${CI:-}" ] || most_alone=8
+# Where root has memory to spare, what programs lay out in TMPDIR is there: to make files and remove them was a fifth of the work of a
+# whole run, because a disk's file system without a journal looks long for a number that nobody has had lately.
+start=()
+if [ "$(id -u)" = 0 ] && [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $((12 << 20)) ] && unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016 # it is for that shell
+    start=(unshare --mount sh -c 'mount -t tmpfs -o mode=755 sandlot-memory "$0"; exec "$@"' "$memory")
+fi
 stage "tests: wall time, processor time, program (as root; \"user\" as an ordinary user; \"sanitize\" with sanitizers)"
-tests/run.sh -j "$least" -J 24 -a "$most_alone" -r "$results" "${passes[@]}"
+"${start[@]}" tests/run.sh -j "$least" -J 24 -a "$most_alone" -T "$memory" -r "$results" "${passes[@]}"
 [ -z "$clone" ] || cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 
 if $all; then

@@ -41,7 +41,7 @@ if [ "${SANDLOT_TEST_DEBIAN:-}" != "$release" ]; then
     SANDLOT_TEST_DEBIAN=$release exec unshare -m --propagation private bash "$0" ${only_packages:+"$only_packages"} "$release"
 fi
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/sandlot-debian.XXXXXX") || exit 2
+scratch=$(mktemp -d /var/tmp/sandlot-debian.XXXXXX) || exit 2
 root=$scratch/root
 failed=0
 trap cleanup EXIT

@@ -3,7 +3,7 @@
 # installs, upgrades, runs and purges them (tests/debian_test.sh does that for the other release).
 set -u
 
-scratch=$(mktemp -d)
+scratch=$(mktemp -d /var/tmp/sandlot-packages.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 check() { # NAME COMMAND...

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs test programs and counts what they found.
 #
-#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [-a MOST_ALONE] [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] PROGRAM...]...
+#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [-a MOST_ALONE] [-T FOLDER] [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] PROGRAM...]...
 #
 # Every program gets HOME, XDG_* and TMPDIR folders of its own, no standard input and a time limit; see tests/README.md for
 # what it can rely on. Its output is kept in BUILD/test-logs and shown only if it failed. With -r the counts are added
@@ -10,6 +10,8 @@
 # Options hold for the programs behind them, so that one call can run those of several builds side by side, and as somebody else:
 # -u as the user UID, who owns the copy of the tree at TREE (-C); BUILD is below it then; -S is SANDLOT_TEST_SLOW. Programs start in the order given:
 # LEAST (1) run in any case, and up to MOST (LEAST) while processors are idle, because most programs mostly wait.
+#
+# With -T the folders for TMPDIR are made in FOLDER, which everybody may pass, and not beside those for HOME.
 #
 # With -a up to MOST_ALONE programs that failed run once more, each alone, when all others have ended. One that passes then counts as
 # passed, and what had failed is added to RESULTS.unstable: it has a fault too, but no longer refuses what others have done.
@@ -23,6 +25,7 @@ label=
 results=
 build=build
 uid=
+temporaries=
 slow=${SANDLOT_TEST_SLOW:-}
 source_tree=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 tree=$source_tree
@@ -54,19 +57,20 @@ count() {
 # LeakSanitizer of gcc 12 takes thread-local memory of a loaded library for another glibc's, where it happens to lie 16 bytes
 # behind a page's beginning, and crashes ("Tracer caught signal 11").
 isolated() {
-    local home=$1 user=() who
+    local home=$1 temporary=${temporaries:+$temporaries/${1##*/}} user=() who
     shift
-    mkdir -p "$home/home" "$home/config" "$home/data" "$home/state" "$home/cache" "$home/run" "$home/tmp" &&
+    temporary=${temporary:-$home/tmp}
+    mkdir -p "$home/home" "$home/config" "$home/data" "$home/state" "$home/cache" "$home/run" "$temporary" &&
         chmod 700 "$home/run" || return 1
     who=$(id -un 2>/dev/null || id -u)
     if [ -n "$uid" ]; then
-        chown -R "$uid:$uid" "$home" || return 1
+        chown -R "$uid:$uid" "$home" "$temporary" || return 1
         user=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
         who=$uid
     fi
     env -i PATH="$PATH" LANG=C.UTF-8 USER="$who" HOME="$home/home" XDG_CONFIG_HOME="$home/config" \
         XDG_DATA_HOME="$home/data" XDG_STATE_HOME="$home/state" XDG_CACHE_HOME="$home/cache" XDG_RUNTIME_DIR="$home/run" \
-        TMPDIR="$home/tmp" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$BUILD/sandlot" ${CI:+CI="$CI"} \
+        TMPDIR="$temporary" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$BUILD/sandlot" ${CI:+CI="$CI"} \
         ${FUZZ_SECONDS:+FUZZ_SECONDS="$FUZZ_SECONDS"} ${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
         ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} ${FAULT_SECONDS:+FAULT_SECONDS="$FAULT_SECONDS"} ${FAULT_SEED:+FAULT_SEED="$FAULT_SEED"} ${BOXES:+BOXES="$BOXES"} ${LARGE_MIB:+LARGE_MIB="$LARGE_MIB"} \
         ${slow:+SANDLOT_TEST_SLOW="$slow"} \
@@ -115,7 +119,7 @@ run_one() {
         failures "$log" | sed "s|^|$name: |" >"$scratch/$1.failures"
         declare -p program label BUILD logs uid tree slow seconds >"$scratch/$1.again"
     fi
-    rm -rf "${scratch:?}/$1"
+    rm -rf "${scratch:?}/$1" "${temporaries:-$scratch}/$1"
     echo "$passed $failed $skipped" >"$scratch/$1.counts" # last: it says that the program has ended
 }
 
@@ -164,7 +168,7 @@ processor_times
 total_before=$total idle_before=$idle total_first=$total idle_first=$idle
 while [ $# -gt 0 ]; do
     OPTIND=1
-    while getopts a:b:j:J:t:n:r:u:C:S: option; do
+    while getopts a:b:j:J:t:n:r:T:u:C:S: option; do
         case $option in
             a) most_alone=$OPTARG ;;
             b) build=$OPTARG ;;
@@ -173,6 +177,7 @@ while [ $# -gt 0 ]; do
             t) seconds=$OPTARG ;;
             n) label=$OPTARG ;;
             r) results=$OPTARG ;;
+            T) temporaries=$OPTARG ;;
             u) uid=$OPTARG ;;
             C) tree=${OPTARG:-$source_tree} ;;
             S) slow=$OPTARG ;;
