@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ]; then
     clone_for "$uid" || exit 2
     mapfile -t programs < <(as_user "$clone/build")
     mapfile -t vendors < <(common_to_vendors)
-    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "${rows:-}" "${vendors[@]}" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}" -b "$BUILD" -n "")
+    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "${rows:-}" "${vendors[@]}" -T "" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}" -b "$BUILD" -n "")
 else
     stage "run make check as root to have the tests run as root and as an ordinary user"
     mapfile -t programs < <({ common_to_vendors && as_user "$BUILD" && as_root "$BUILD"; } | awk '!seen[$0]++')
@@ -141,8 +141,9 @@ least=$((2 * $(nproc)))
 ! $all || least=$(nproc)
 most_alone=0
 [ -z "${CI:-}" ] || most_alone=8
-# Where root has memory to spare, what programs lay out in TMPDIR is there: to make files and remove them was a fifth of the work of a
-# whole run, because a disk's file system without a journal looks long for a number that nobody has had lately.
+# Where root has memory to spare, what programs lay out in TMPDIR is there, but for the black box of the ordinary user, which proves the same
+# on a disk: to make files and remove them was a fifth of the work of a whole run, because a file system without a journal looks long
+# for a number that nobody has had lately.
 start=()
 if [ "$(id -u)" = 0 ] && [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $((12 << 20)) ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016 # it is for that shell

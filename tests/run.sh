@@ -11,7 +11,7 @@
 # -u as the user UID, who owns the copy of the tree at TREE (-C); BUILD is below it then; -S is SANDLOT_TEST_SLOW. Programs start in the order given:
 # LEAST (1) run in any case, and up to MOST (LEAST) while processors are idle, because most programs mostly wait.
 #
-# With -T the folders for TMPDIR are made in FOLDER, which everybody may pass, and not beside those for HOME.
+# With -T the folders for TMPDIR are made in FOLDER, which everybody may pass, and not beside those for HOME ("": they are).
 #
 # With -a up to MOST_ALONE programs that failed run once more, each alone, when all others have ended. One that passes then counts as
 # passed, and what had failed is added to RESULTS.unstable: it has a fault too, but no longer refuses what others have done.
@@ -117,7 +117,7 @@ run_one() {
     cat "$scratch/$1.line"
     if [ "$failed" != 0 ]; then
         failures "$log" | sed "s|^|$name: |" >"$scratch/$1.failures"
-        declare -p program label BUILD logs uid tree slow seconds >"$scratch/$1.again"
+        declare -p program label BUILD logs uid tree slow seconds temporaries >"$scratch/$1.again"
     fi
     rm -rf "${scratch:?}/$1" "${temporaries:-$scratch}/$1"
     echo "$passed $failed $skipped" >"$scratch/$1.counts" # last: it says that the program has ended

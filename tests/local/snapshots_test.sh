@@ -38,8 +38,8 @@ box "$id" 'echo later >f; rm link; echo later >/data/later'
 check "modes are what they were" is "$(box "$id" 'stat -c %a closed secret | tr "\n" " "')" "0 0 "
 end "$id"
 first=$(create --sandbox-snapshot-name one) || not_ok "a box from the snapshot" "none"
-check "L4: its files are there" is "$(box "$first" 'cat f same link ~/h /tmp/t /data/r; stat -c "%h %i" f same | uniq | cut -d" " -f1; stat -c "%A %s" /data hole | tr "\n" " "; [ -p pipe ] && echo pipe')" \
-    "$(printf 'one\none\none\nh\nt\nr\n2\ndrwxr-x--- 4096 -rw-r--r-- 104857600 pipe')"
+check "L4: its files are there" is "$(box "$first" 'cat f same link ~/h /tmp/t /data/r; stat -c "%h %i" f same | uniq | cut -d" " -f1; stat -c "%A %F" /data; stat -c "%A %s" hole; [ -p pipe ] && echo pipe')" \
+    "$(printf 'one\none\none\nh\nt\nr\n2\ndrwxr-x--- directory\n-rw-r--r-- 104857600\npipe')"
 difference=$(box "$first" 'echo $(($(cat /tmp/first) - $(cat second)))')
 check "of one moment" test "${difference#-}" -le 1
 box "$first" 'rm -f second one.new'
