@@ -150,7 +150,7 @@ if [ "$(id -u)" = 0 ] && [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)"
     start=(unshare --mount sh -c 'mount -t tmpfs -o mode=755 sandlot-memory "$0"; exec "$@"' "$memory")
 fi
 stage "tests: wall time, processor time, program (as root; \"user\" as an ordinary user; \"sanitize\" with sanitizers)"
-"${start[@]}" tests/run.sh -j "$least" -J 24 -a "$most_alone" -T "$memory" -r "$results" "${passes[@]}"
+"${start[@]}" tests/run.sh -j "$least" -J 16 -a "$most_alone" -T "$memory" -r "$results" "${passes[@]}"
 [ -z "$clone" ] || cp "$clone"/build/test-logs/* "$BUILD/test-logs/" 2>/dev/null
 
 if $all; then
