@@ -323,25 +323,41 @@ static int walk_base(const struct file_call *call, const struct native_root *roo
     return 0;
 }
 
-static bool add_id(void *context, int folder_fd, uint64_t number)
+struct numbers {
+    size_t count;
+    uint64_t all[PROCESS_MOST];
+};
+
+static bool add_number(void *context, int folder_fd, uint64_t number)
 {
-    char *ids = context;
-    size_t length = strlen(ids);
+    struct numbers *numbers = context;
 
     (void)folder_fd;
-    if (length + 32 < IDS_SIZE)
-        snprintf(ids + length, IDS_SIZE - length, ",p%" PRIu64, number);
+    if (numbers->count < PROCESS_MOST)
+        numbers->all[numbers->count++] = number;
     return true;
+}
+
+/* The first ones in their order, for a file system has one of its own. */
+static void write_ids(struct numbers *numbers, char ids[IDS_SIZE])
+{
+    size_t length = 0;
+
+    qsort(numbers->all, numbers->count, sizeof(numbers->all[0]), compare);
+    for (size_t i = 0; i < numbers->count && length + 32 < IDS_SIZE; i++)
+        length += (size_t)snprintf(ids + length, IDS_SIZE - length, ",p%" PRIu64, numbers->all[i]);
 }
 
 static int absent(const struct file_call *call, const struct native_root *root, const char *id,
                   struct sandlot_error *error)
 {
+    struct numbers numbers = {0};
     char ids[IDS_SIZE] = "";
 
     for (size_t i = 0; i < PROCESS_PLACES; i++)
-        if (is_first_place(root, i) && walk_base(call, root, process_places[i], add_id, ids, error) < 0)
+        if (is_first_place(root, i) && walk_base(call, root, process_places[i], add_number, &numbers, error) < 0)
             return -1;
+    write_ids(&numbers, ids);
     return process_error_absent(error, id, ids);
 }
 
