@@ -142,7 +142,7 @@ least=$((2 * $(nproc)))
 most_alone=0
 [ -z "${CI:-}" ] || most_alone=8
 # Where root has memory to spare, what programs lay out in TMPDIR is there, but for the black box of the ordinary user, which proves the same
-# on a disk: to make files and remove them was a fifth of the work of a whole run, because a file system without a journal looks long
+# on a disk: where a test makes and removes many files that was almost a fifth of the work, because a file system without a journal looks long
 # for a number that nobody has had lately.
 start=()
 if [ "$(id -u)" = 0 ] && [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $((12 << 20)) ] && unshare --mount true 2>/dev/null; then
