@@ -53,11 +53,12 @@ count() {
         }' "$1"
 }
 
-# isolated FOLDER PROGRAM...: runs PROGRAM as if on a machine where nobody has configured anything. Without the last of ASAN_OPTIONS
+# isolated FOLDER PROGRAM...: runs PROGRAM as if on a machine where nobody has configured anything. Without intercept_tls_get_addr=0
 # LeakSanitizer of gcc 12 takes thread-local memory of a loaded library for another glibc's, where it happens to lie 16 bytes
-# behind a page's beginning, and crashes ("Tracer caught signal 11").
+# behind a page's beginning, and crashes ("Tracer caught signal 11"). With handle_sigill what UndefinedBehaviorSanitizer
+# ends is told with its line.
 isolated() {
-    local home=$1 temporary=${temporaries:+$temporaries/${1##*/}} user=() who
+    local home=$1 temporary=${temporaries:+$temporaries/${1##*/}} user=() settings=() who name
     shift
     temporary=${temporary:-$home/tmp}
     mkdir -p "$home/home" "$home/config" "$home/data" "$home/state" "$home/cache" "$home/run" "$temporary" &&
@@ -68,13 +69,13 @@ isolated() {
         user=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
         who=$uid
     fi
+    for name in CI FUZZ_SECONDS FUZZ_SEED KILL9_ROUNDS FAULT_SECONDS FAULT_SEED BOXES LARGE_MIB BENCH_TURNS BENCH_PARTS; do
+        [ -z "${!name:-}" ] || settings+=("$name=${!name}")
+    done
     env -i PATH="$PATH" LANG=C.UTF-8 USER="$who" HOME="$home/home" XDG_CONFIG_HOME="$home/config" \
         XDG_DATA_HOME="$home/data" XDG_STATE_HOME="$home/state" XDG_CACHE_HOME="$home/cache" XDG_RUNTIME_DIR="$home/run" \
-        TMPDIR="$temporary" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$BUILD/sandlot" ${CI:+CI="$CI"} \
-        ${FUZZ_SECONDS:+FUZZ_SECONDS="$FUZZ_SECONDS"} ${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
-        ${KILL9_ROUNDS:+KILL9_ROUNDS="$KILL9_ROUNDS"} ${FAULT_SECONDS:+FAULT_SECONDS="$FAULT_SECONDS"} ${FAULT_SEED:+FAULT_SEED="$FAULT_SEED"} ${BOXES:+BOXES="$BOXES"} ${LARGE_MIB:+LARGE_MIB="$LARGE_MIB"} \
-        ${slow:+SANDLOT_TEST_SLOW="$slow"} \
-        ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1 "${user[@]}" "$@"
+        TMPDIR="$temporary" SANDLOT_NO_ENV_FILE=1 BUILD="$BUILD" SANDLOT="$BUILD/sandlot" "${settings[@]}" ${slow:+SANDLOT_TEST_SLOW="$slow"} \
+        ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0:handle_sigill=1 "${user[@]}" "$@"
 }
 
 # failures LOG: what of the program failed, a line each, as far as it tells; else how it ended

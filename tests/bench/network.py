@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-ROUNDS, CONNECTIONS, REQUESTS, BYTES = 5, 60, 300, 100_000_000
+ROUNDS, CONNECTIONS, REQUESTS, BYTES = int(os.environ.get("BENCH_TURNS") or 5), 60, 300, 100_000_000
 DECISIONS, SLICES, ENDLESS = 100, 20, 1 << 50
 
 

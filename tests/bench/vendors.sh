@@ -1,7 +1,7 @@
 #!/bin/bash
 # The cloud providers beside their vendors' own SDKs, whole processes, at the same emulator, in turns within one run.
 #
-#   tests/bench/vendors.sh BUILD [NAME...]      every vendor that has tests/vendors/NAME/bench.mjs, but the made-up one
+#   tests/bench/vendors.sh [BUILD [NAME...]]    every vendor that has tests/vendors/NAME/bench.mjs, but the made-up one
 #
 # Each line: what, measured, at most, unit, ok or over, details. A time may be over: a busy machine does that. What is the same on every
 # machine (requests, memory) is BROKEN then, and told in a line "not ok ...", as is what could not be measured; status 1 after these,
@@ -9,17 +9,16 @@
 # shellcheck disable=SC1091,SC2034,SC2154
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-BUILD=$(realpath "${1:?BUILD}")
+BUILD=$(realpath "${1:-${BUILD:-build}}")
 export BUILD SANDLOT=$BUILD/sandlot
-shift
-names=("$@")
-if [ $# -eq 0 ]; then
+names=("${@:2}")
+if [ "${#names[@]}" -eq 0 ]; then
     for file in tests/vendors/*/bench.mjs; do
         name=$(basename "$(dirname "$file")")
         [ ! -f "$file" ] || [ "$name" = acme ] || names+=("$name")
     done
 fi
-ROUNDS=${ROUNDS:-5}
+ROUNDS=${BENCH_TURNS:-5}
 LARGE_MIB=${LARGE_MIB:-256}
 
 # One vendor per process: lib.sh has one emulator, and cleans up at the end.
