@@ -468,6 +468,17 @@ $(VENDOR_CLIENTS): tests/vendors/package.json tests/vendors/package-lock.json te
 	@cp $^ $(@D)/
 	$(call quiet,NPM )tests/mcp/install.sh $(@D) 'SDKs of vendors'
 
+# The agent of the emulators' boxes: static, so that it needs nothing of the box that it is carried into, and without a sanitizer.
+BOX_AGENT := $(BUILD)/tests/vendors/box-agent
+BOX_AGENT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/vendors/common/agent/*.c))
+
+$(BOX_AGENT_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) -c $< -o $@
+
+$(BOX_AGENT): $(BOX_AGENT_OBJECTS)
+	$(call quiet,LINK)$(CC) -static $(LINK) -o $@ $^ -ljson-c
+
 # ---- what sdk/javascript meets, for tests/javascript --------------------------------------------------------------
 
 # Likewise: koffi, deepagents, and the compiler that checks the types.
@@ -578,7 +589,7 @@ programs: $(TEST_PROGRAMS)
 # Of the unit tests make check runs in this build only those that no sanitizer lets through; see tests/check.sh.
 quick-programs: $(filter-out $(UNIT_TESTS),$(TEST_PROGRAMS)) $(filter %allocation_test,$(UNIT_TESTS)) \
                 $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l failing_allocator.h tests/unit/*_test.c))
-clients: $(CLIENTS) $(VENDOR_CLIENTS) $(JAVASCRIPT_PACKAGES)
+clients: $(CLIENTS) $(VENDOR_CLIENTS) $(JAVASCRIPT_PACKAGES) $(BOX_AGENT)
 fuzzers: $(FUZZERS)
 
 help:
@@ -728,5 +739,5 @@ debian/control: FORCE
 
 ALL_SOURCES := $(CORE_SOURCES) $(CLI_SOURCES) $(HTTP_SOURCES) $(WRITER_SOURCES) $(WORKER_SOURCES) $(SDK_SOURCES) $(KIT_SOURCES) $(wildcard plugins/*/*.c plugins/*/*/*.c tests/*/*.c tests/*/*/*.c)
 DEPENDENCIES := $(addprefix $(BUILD)/,$(addsuffix .d,$(basename $(ALL_SOURCES)))) $(SDK_SCRIPT_OBJECTS:.o=.d)
--include $(DEPENDENCIES) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(sort $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_INTERCEPT:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(INTERCEPT_STAND_INS:.o=.d)) $(TEST_PLUGINS:.so=.d)
+-include $(DEPENDENCIES) $(BOX_AGENT_OBJECTS:.o=.d) $(LOCAL_KEEPER:%.c=$(KEEPER_BUILD)/%.d) $(sort $(LOCAL_EGRESS:%.c=$(KEEPER_BUILD)/%.d) $(LOCAL_INTERCEPT:%.c=$(KEEPER_BUILD)/%.d) $(EGRESS_STAND_INS:.o=.d) $(INTERCEPT_STAND_INS:.o=.d)) $(TEST_PLUGINS:.so=.d)
 -include $(wildcard $(BUILD)/fuzz/core/*/*.d $(BUILD)/fuzz/sdk/*/*.d $(BUILD)/fuzz/targets/*.d $(BUILD)/bench/*.d)

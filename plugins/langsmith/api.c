@@ -307,7 +307,7 @@ enum sandlot_status api_get_page(struct sandlot_call *call, struct api *api, con
     char *target = http_target("/{}", collection);
 
     *page = (struct api_page){0};
-    if (target && !add_cursor(&target, cursor)) {
+    if (target && !add_cursor(&target, cursor) && target) { /* where memory ran out there is no target any more */
         free(target);
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "this is no cursor of a list of " SERVICE "; begin with the first page");

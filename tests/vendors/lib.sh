@@ -32,12 +32,13 @@ aside=$SANDLOT
 [ ! -f "$BUILD/../sandlot" ] || aside=$(cd "$BUILD/.." && pwd)/sandlot
 calls_program=$scratch/calls
 
-# Skips, or where CI is set fails, without the packages of `make clients` or without bubblewrap. Sets $node, $packages, $js.
+# Skips, or where CI is set fails, without the packages of `make clients` or without bubblewrap. Sets $node, $packages, $box_agent, $js.
 need_vendors() {
     local folder missing=
     for folder in "$BUILD" "$BUILD/.."; do
         [ -e "$folder/vendors/installed" ] && [ -e "$folder/node/installed" ] && break
     done
+    [ -x "$folder/tests/vendors/box-agent" ] || missing="no agent for boxes: 'make clients' builds it"
     [ -e "$folder/vendors/installed" ] && [ -e "$folder/node/installed" ] ||
         missing="no SDKs of vendors: 'make clients' fetches them from the registry of npm"
     command -v bwrap >/dev/null || missing="bubblewrap is not installed (make deps)"
@@ -51,7 +52,7 @@ need_vendors() {
     fi
     folder=$(cd "$folder" && pwd)
     node=$(compgen -G "$folder/node/node_modules/node-linux-*/bin/node" | head -n 1)
-    packages=$folder/vendors/node_modules
+    packages=$folder/vendors/node_modules box_agent=$folder/tests/vendors/box-agent
 }
 
 # vendor_use NAME: whose emulator every part starts, anew. $url, which is none yet, is its own one in each part, also where a
@@ -60,7 +61,8 @@ vendor_use() {
     need_vendors
     vendor=$1
     url=http://emulator.invalid
-    mkdir -p "$js" && cp -R tests/vendors/common "tests/vendors/$1" "$js/" && ln -sfn "$packages" "$js/node_modules" || exit 2
+    mkdir -p "$js" && cp -R tests/vendors/common "tests/vendors/$1" "$js/" && ln -sfn "$packages" "$js/node_modules" &&
+        ln -sfn "$box_agent" "$js/" || exit 2
 }
 
 # vendor_start NAME: starts tests/vendors/NAME/emulator.mjs; sets $port, $url and $control. Its errors are in $scratch/emulator.err.

@@ -1,5 +1,5 @@
 // Boxes: what an emulated service runs its sandboxes in. Each is a set of bubblewrap namespaces without network, over a
-// folder of its own, with the host's /usr read-only; an agent (agent.mjs) inside runs commands and moves files, so
+// folder of its own, with the host's /usr read-only; an agent (agent/) inside runs commands and moves files, so
 // background processes live on between commands. Boxes work for root and for ordinary users, and end with the emulator.
 // EMULATOR_WITHOUT_PROC: there is nothing in their /proc.
 
@@ -12,7 +12,7 @@ import { Readable } from 'node:stream';
 import { Link } from './link.mjs';
 import * as outside from './outside.mjs';
 
-const here = import.meta.dirname;
+const AGENT = path.join(import.meta.dirname, '../box-agent'); // of the build folder, which whoever copies this file puts there
 const START_SECONDS = 120; // a busy machine may be slow
 const boxes = new Set();
 const snapshots = new Map(); // id -> folder
@@ -92,8 +92,8 @@ function sealed(root, { uid, hostname, mounts }) {
     }
     for (const entry of FROM_HOST) words.push('--ro-bind-try', fs.existsSync(`/etc/${entry}`) ? fs.realpathSync(`/etc/${entry}`) : `/etc/${entry}`, `/etc/${entry}`);
     for (const { source, target, readOnly } of mounts) words.push(readOnly ? '--ro-bind' : '--bind', source, target);
-    return [...words, ...(process.env.EMULATOR_WITHOUT_PROC ? ['--tmpfs', '/proc'] : ['--proc', '/proc']), '--dev', '/dev', '--tmpfs', '/run', '--ro-bind', process.execPath, '/run/agent/node',
-        '--ro-bind', path.join(here, 'agent.mjs'), '/run/agent/agent.mjs', '--ro-bind', path.join(here, 'link.mjs'), '/run/agent/link.mjs'];
+    return [...words, ...(process.env.EMULATOR_WITHOUT_PROC ? ['--tmpfs', '/proc'] : ['--proc', '/proc']), '--dev', '/dev', '--tmpfs', '/run',
+        '--ro-bind', AGENT, '/run/agent/agent', '--ro-bind', process.execPath, '/run/agent/node']; // Node.js is for what is tested in boxes
 }
 
 // ---- a box -----------------------------------------------------------------------------------------------------------
@@ -143,9 +143,7 @@ class Box {
         if (this.#destroyed) throw error('ENXIO', 'the box is destroyed');
         if (this.#child) return;
         const { home, environment } = this.#settings;
-        const child = spawn('bwrap', [...sealed(this.#root, this.#settings), '--chdir', '/', '--', '/run/agent/node',
-            '/run/agent/agent.mjs', JSON.stringify({ home, environment })],
-        { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: environment });
+        const child = spawn('bwrap', [...sealed(this.#root, this.#settings), '--chdir', '/', '--', '/run/agent/agent', JSON.stringify({ home, environment })], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: environment });
         let complaint = '';
         child.stderr.on('data', (chunk) => { if (complaint.length < 4096) complaint += chunk; });
         child.on('error', (failure) => (complaint += failure.message));

@@ -1,6 +1,6 @@
-// The wire between an emulator and the agent in a box: frames of eight bytes of header (length, kind, stream, channel)
-// and a payload. Messages are JSON; data flows under a window per stream, so that who reads slowly slows its writer down
-// and nobody else, and memory stays small.
+// The emulator's end of the wire to the agent in a box, whose own is agent/link.h: frames of eight bytes of header (length,
+// kind, stream, channel) and a payload. Messages are JSON; data flows under a window per stream, so that who reads slowly
+// slows its writer down and nobody else, and memory stays small.
 
 const HEADER = 8;
 const WINDOW = 1 << 20;
@@ -47,11 +47,6 @@ export class Link {
             this.#frame(DATA, stream, channel, bytes.subarray(at, at + length));
             at += length;
         }
-    }
-
-    /** Whether LENGTH bytes of a stream can be sent without waiting. */
-    roomFor(channel, stream, length) {
-        return this.#window(channel, stream).left >= length;
     }
 
     end(channel, stream) {
@@ -113,56 +108,6 @@ export class Link {
             if (!window) return;
             window.left += payload.readUInt32LE(0);
             window.waiting.splice(0).forEach((resolve) => resolve());
-        }
-    }
-}
-
-/** What has come of a stream and is not used yet: an async iterator over its pieces. */
-export class Incoming {
-    #pieces = [];
-    #wake = () => {};
-    #ended = false;
-    #failure = null;
-    #used;
-
-    /** USED(length) is called when a piece has been used. */
-    constructor(used) {
-        this.#used = used;
-    }
-
-    get ended() {
-        return this.#ended;
-    }
-
-    /** Bytes that came and were not used. */
-    get waiting() {
-        return this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
-    }
-
-    push(piece) {
-        this.#pieces.push(piece);
-        this.#wake();
-    }
-
-    end(failure = null) {
-        this.#ended = true;
-        this.#failure = failure;
-        this.#wake();
-    }
-
-    async *[Symbol.asyncIterator]() {
-        for (;;) {
-            if (this.#pieces.length > 0) {
-                const piece = this.#pieces.shift();
-                yield piece;
-                this.#used(piece.length);
-            } else if (this.#failure) {
-                throw this.#failure;
-            } else if (this.#ended) {
-                return;
-            } else {
-                await new Promise((resolve) => (this.#wake = resolve));
-            }
         }
     }
 }
