@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BRIEF_NS = 40 * 1000 };
+enum { BRIEF_NS = 60 * 1000 };
 
 struct sandlot_job {
     int done_fd; /* eventfd(2), readable once the job has ended */

@@ -13,7 +13,7 @@ import { readable } from './watch.js';
 const errorBytes = 16; // struct sandlot_error: a code and a message, and no size
 const error = zeroed(errorBytes); // for what does not wait; between two calls it is empty
 const running = 1; // SANDLOT_JOB_RUNNING
-const turns = 8; // in which a small call of a box on this machine has ended: being woken by a descriptor costs as much
+const turns = 16; // in which a small call of a box on this machine has ended: being woken by a descriptor costs as much
 const unturned = 8; // so many calls that have ended at once may follow each other before everybody else has a turn
 let inRow = 0;
 

@@ -15,7 +15,7 @@ from sandlot._results import SandlotError
 
 _BRIEF_MS = 1
 """So long a blocking call waits within the library: that costs least, and that it heeds no Ctrl-C meanwhile nobody notices."""
-_TURNS = 8
+_TURNS = 16
 """Of the event loop, in which a small call of a box on this machine has ended: watching a descriptor costs as much."""
 _AT_ONCE = 8
 """Of so many calls, also where all have ended by the time they were submitted, one lets the event loop go round."""
