@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ enum { MOST_IDLE = 4 };
 
 struct thread {
     pthread_t id;
-    pthread_cond_t woken;
+    sem_t woken;                 /* posted without the lock, which the thread wants at once */
     void (*run)(void *argument); /* NULL: none yet */
     void *argument;
     struct threads *all;
@@ -49,16 +50,18 @@ static void join_all(struct thread *list)
         struct thread *next = list->next;
 
         pthread_join(list->id, NULL);
-        pthread_cond_destroy(&list->woken);
+        sem_destroy(&list->woken);
         free(list);
         list = next;
     }
 }
 
-/* With the lock: the work is done. Does the thread wait for more? */
+/* The work is done. Does the thread wait for more? */
 static bool settle(struct thread *thread)
 {
     struct threads *threads = thread->all;
+
+    pthread_mutex_lock(&threads->lock);
     const bool stays = !threads->closing && threads->idle_count < MOST_IDLE;
     struct thread **list = stays ? &threads->idle : &threads->ended;
 
@@ -68,21 +71,19 @@ static bool settle(struct thread *thread)
     threads->idle_count += stays;
     if (--threads->busy == 0)
         pthread_cond_signal(&threads->settled);
+    pthread_mutex_unlock(&threads->lock);
     return stays;
 }
 
 static void *live(void *argument)
 {
     struct thread *thread = argument;
-    struct threads *threads = thread->all;
 
     do {
         thread->run(thread->argument);
-        pthread_mutex_lock(&threads->lock);
         if (settle(thread))
-            while (!thread->run && !threads->closing)
-                pthread_cond_wait(&thread->woken, &threads->lock);
-        pthread_mutex_unlock(&threads->lock);
+            while (sem_wait(&thread->woken) < 0)
+                continue;
     } while (thread->run);
     return NULL;
 }
@@ -96,7 +97,7 @@ void threads_free(struct threads *threads)
     while (threads->busy > 0)
         pthread_cond_wait(&threads->settled, &threads->lock);
     for (struct thread *thread = threads->idle; thread; thread = thread->next)
-        pthread_cond_signal(&thread->woken);
+        sem_post(&thread->woken);
     pthread_mutex_unlock(&threads->lock);
     join_all(threads->idle);
     join_all(threads->ended);
@@ -113,11 +114,11 @@ static int begin(struct threads *threads, void (*run)(void *argument), void *arg
     if (!thread)
         return ENOMEM;
     *thread = (struct thread){.run = run, .argument = argument, .all = threads};
-    pthread_cond_init(&thread->woken, NULL);
+    sem_init(&thread->woken, 0, 0);
     int failed = pthread_create(&thread->id, NULL, live, thread);
 
     if (failed) {
-        pthread_cond_destroy(&thread->woken);
+        sem_destroy(&thread->woken);
         free(thread);
     }
     return failed;
@@ -156,9 +157,10 @@ int threads_run(struct threads *threads, void (*run)(void *argument), void *argu
         threads->idle_count--;
         thread->argument = argument;
         thread->run = run;
-        pthread_cond_signal(&thread->woken);
     }
     pthread_mutex_unlock(&threads->lock);
+    if (thread)
+        sem_post(&thread->woken);
     join_all(ended);
     int failed = thread ? 0 : begin(threads, run, argument);
 

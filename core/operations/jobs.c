@@ -9,11 +9,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { BRIEF_NS = 60 * 1000 };
 
 struct sandlot_job {
     int done_fd; /* eventfd(2), readable once the job has ended */
@@ -25,10 +29,9 @@ struct sandlot_job {
     pthread_mutex_t telling; /* over what follows */
     void (*ended)(void *context);
     void *ended_context;
-    bool may_tell; /* the end has come: whoever asks to be told is told at once */
-    bool is_over;  /* its thread has left it */
-    bool is_freed; /* by its owner, who needs its thread no more: that frees it */
-    pthread_cond_t over;
+    bool has_ended; /* whoever asks to be told is told at once */
+    bool is_told;
+    pthread_cond_t told;
     /* What the kinds of work need and make. */
     struct sandlot_session *session; /* in: of execute and close; out: of open */
     struct sandlot_session *opened;
@@ -43,35 +46,25 @@ struct sandlot_job {
     struct job_arguments arguments;
 };
 
-/* Has the thread written that the job has ended? What it wrote is gone then. */
-static bool read_done(const struct sandlot_job *job)
-{
-    uint64_t ends;
-    ssize_t length;
-
-    do
-        length = read(job->done_fd, &ends, sizeof(ends));
-    while (length < 0 && errno == EINTR);
-    return length > 0;
-}
-
 /*
- * A program that another thread starts has a copy of every descriptor until its exec, and epoll(7) watches a file until
- * its last copy is closed: it would go on telling of a job that is no more. An eventfd that was read is not readable.
+ * Waits until the thread has written that the job has ended, and reads that: a program that another thread starts has a
+ * copy of every descriptor until its exec, and epoll(7) watches a file until its last copy is closed; it would go on
+ * telling of a job that is no more. An eventfd that was read is not readable.
  */
-static void close_done(struct sandlot_job *job)
+static void take_end(const struct sandlot_job *job)
 {
-    if (job->done_fd < 0)
-        return;
-    read_done(job);
-    close(job->done_fd);
-    job->done_fd = -1;
+    struct pollfd done = {job->done_fd, POLLIN, 0};
+    uint64_t ends;
+
+    while (read(job->done_fd, &ends, sizeof(ends)) < 0 && (errno == EAGAIN || errno == EINTR))
+        poll(&done, 1, -1);
 }
 
 static void free_job(struct sandlot_job *job)
 {
-    close_done(job);
-    pthread_cond_destroy(&job->over);
+    if (job->done_fd >= 0)
+        close(job->done_fd);
+    pthread_cond_destroy(&job->told);
     pthread_mutex_destroy(&job->telling);
     sandlot_cancellation_free(job->cancellation);
     sandlot_error_clear(&job->error);
@@ -82,6 +75,16 @@ static void free_job(struct sandlot_job *job)
     free(job);
 }
 
+/* Once the descriptor is readable. */
+static void tell(struct sandlot_job *job)
+{
+    job->ended(job->ended_context);
+    pthread_mutex_lock(&job->telling);
+    job->is_told = true;
+    pthread_cond_signal(&job->told);
+    pthread_mutex_unlock(&job->telling);
+}
+
 static void run_job(void *argument)
 {
     struct sandlot_job *job = argument;
@@ -89,34 +92,17 @@ static void run_job(void *argument)
 
     /* All that the work has made is visible to whoever sees the state. */
     job->state = job->work(job) < 0 ? SANDLOT_JOB_FAILED : SANDLOT_JOB_DONE;
-    /* An eventfd that nobody reads cannot block. */
+    pthread_mutex_lock(&job->telling);
+    const bool tells = job->ended;
+
+    job->has_ended = true;
+    pthread_mutex_unlock(&job->telling);
+    /* Whoever is woken by this may be faster than this thread, and frees the job: with nobody to tell, nothing here
+     * touches it from now on. An eventfd that nobody reads cannot block. */
     while (write(job->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         continue;
-    pthread_mutex_lock(&job->telling);
-    void (*ended)(void *context) = job->ended;
-
-    job->may_tell = true;
-    pthread_mutex_unlock(&job->telling);
-    if (ended)
-        ended(job->ended_context);
-    pthread_mutex_lock(&job->telling);
-    job->is_over = true;
-    bool is_freed = job->is_freed;
-
-    pthread_cond_signal(&job->over);
-    pthread_mutex_unlock(&job->telling);
-    if (is_freed)
-        free_job(job);
-}
-
-/*
- * With the lock: does the thread use nothing any more that is the owner's, nor the descriptor? Whoever was woken by
- * that is often faster than the thread that wrote to it; waiting for its last steps too would cost two switches between
- * them in every call.
- */
-static bool is_left(const struct sandlot_job *job)
-{
-    return job->is_over || (!job->ended && read_done(job));
+    if (tells)
+        tell(job);
 }
 
 /*
@@ -145,7 +131,7 @@ static struct sandlot_job *new_job(struct sandlot *sandlot, int (*work)(struct s
         return NULL;
     }
     pthread_mutex_init(&job->telling, NULL);
-    pthread_cond_init(&job->over, NULL);
+    pthread_cond_init(&job->told, NULL);
     job->sandlot = sandlot;
     job->work = work;
     job->state = SANDLOT_JOB_RUNNING;
@@ -295,7 +281,7 @@ int sandlot_job_notify(struct sandlot_job *job, void (*ended)(void *context), vo
 {
     pthread_mutex_lock(&job->telling);
     bool taken = job->ended;
-    bool at_once = job->may_tell;
+    bool at_once = job->has_ended;
 
     if (!taken) {
         job->ended_context = context;
@@ -304,8 +290,13 @@ int sandlot_job_notify(struct sandlot_job *job, void (*ended)(void *context), vo
     pthread_mutex_unlock(&job->telling);
     if (taken)
         return error_set(error, SANDLOT_CODE_USAGE, "somebody is told of this job's end already; a job tells it once");
-    if (at_once)
-        ended(context);
+    if (at_once) {
+        struct pollfd done = {job->done_fd, POLLIN, 0};
+
+        while (poll(&done, 1, -1) < 0)
+            continue;
+        tell(job);
+    }
     return 0;
 }
 
@@ -314,17 +305,38 @@ void sandlot_job_cancel(struct sandlot_job *job)
     sandlot_cancel(job->cancellation);
 }
 
+/*
+ * Looks for a moment, letting others run, before it sleeps: a small call of a box on this machine has ended within it,
+ * and being woken would take as long again.
+ */
+static void wait_briefly(const struct sandlot_job *job)
+{
+    struct timespec began;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    do {
+        if (job->state != SANDLOT_JOB_RUNNING)
+            return;
+        sched_yield();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < BRIEF_NS);
+}
+
 enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int timeout_ms, struct sandlot_error *error)
 {
     struct pollfd done = {job->done_fd, POLLIN, 0};
     int64_t deadline_ms = timeout_ms < 0 ? 0 : sandlot_now_ms() + timeout_ms;
     enum sandlot_job_state state;
 
+    if (timeout_ms != 0)
+        wait_briefly(job);
     while ((state = job->state) == SANDLOT_JOB_RUNNING) {
-        int64_t left = deadline_ms - sandlot_now_ms();
-        int ready = poll(&done, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
+        int64_t left = timeout_ms < 0 ? -1 : deadline_ms - sandlot_now_ms();
 
-        if (ready == 0 || (ready < 0 && errno != EINTR))
+        if (timeout_ms >= 0 && left <= 0)
+            return state;
+        if (poll(&done, 1, (int)left) < 0 && errno != EINTR)
             return state;
     }
     if (state == SANDLOT_JOB_FAILED)
@@ -360,17 +372,11 @@ void sandlot_job_free(struct sandlot_job *job)
     if (job->state == SANDLOT_JOB_RUNNING)
         sandlot_job_cancel(job);
     pthread_mutex_lock(&job->telling);
-    while (!is_left(job))
-        pthread_cond_wait(&job->over, &job->telling);
-    struct sandlot_session *unclaimed = job->opened;
-    const bool is_over = job->is_over;
-
-    job->is_freed = true;
-    if (!is_over)
-        close_done(job);
+    while (job->ended && !job->is_told)
+        pthread_cond_wait(&job->told, &job->telling);
     pthread_mutex_unlock(&job->telling);
-    if (unclaimed)
-        sandlot_session_close(unclaimed, NULL);
-    if (is_over)
-        free_job(job);
+    take_end(job);
+    if (job->opened)
+        sandlot_session_close(job->opened, NULL);
+    free_job(job);
 }

@@ -41,6 +41,14 @@ tests['a signal ends a call'] = async (box) => {
     await assert.rejects(box.execute('true', { signal: AbortSignal.abort() }), { name: 'AbortError' });
 };
 
+tests['small calls one after the other leave others their turn'] = async (box) => {
+    let turns = 0;
+    await box.write('turn.txt', '');
+    setImmediate(() => turns++);
+    for (let n = 0; n < 8; n++) await box.read('turn.txt');
+    assert.equal(turns, 1);
+};
+
 /* Each waits for all the others to have begun: one after the other they would never end. */
 tests['eight commands at once do not wait for each other'] = async (box) => {
     const meet = 'touch meet.$N; until [ $(ls meet.* | wc -l) = 8 ]; do sleep 0.05; done; echo $N';

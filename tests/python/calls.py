@@ -172,6 +172,16 @@ async def asynchronous():
             check("a cancelled task", False, await task)
         except asyncio.CancelledError:
             check("a cancelled task cancels its call", True)
+        task = asyncio.create_task(box.execute("sleep 3000"))
+        for _ in range(3):
+            await asyncio.sleep(0)
+            task.cancel()
+        check("so does one that is cancelled at once, and again", (await asyncio.wait([task]))[0] == {task} and task.cancelled())
+        turns = []
+        asyncio.get_running_loop().call_soon(turns.append, 1)
+        for _ in range(8):
+            await box.read("a")
+        check("small calls one after the other leave others their turn", turns == [1])
         check("and the sandbox goes on", (await box.execute("echo on")).text == "on\n")
         try:
             check("an error", False, await box.read("nope"))

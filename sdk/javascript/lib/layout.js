@@ -6,7 +6,7 @@
  */
 /**
  * @template {Fields} F
- * @typedef {{ size: number, places: (Kind & { name: string & keyof F, at: number })[], kinds?: F }} Shape
+ * @typedef {{ size: number, places: Record<keyof F, Kind & { at: number }>, kinds?: F }} Shape
  */
 /**
  * @template {Fields} F
@@ -27,7 +27,11 @@ const kinds = {
     // No number that a call takes or tells is beyond what a double holds.
     long: {
         bytes: 8,
-        put: (memory, at, value) => memory.writeBigInt64LE(BigInt(value), at),
+        put: (memory, at, value) => {
+            if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number`);
+            memory.writeUInt32LE(value >>> 0, at);
+            memory.writeInt32LE(Math.floor(value / 2 ** 32), at + 4);
+        },
         get: (memory, at) => memory.readUInt32LE(at) + memory.readInt32LE(at + 4) * 2 ** 32,
     },
     pointer: { bytes: 8, put: (memory, at, value) => memory.writeBigUInt64LE(value, at), get: (memory, at) => memory.readBigUInt64LE(at) },
@@ -40,12 +44,13 @@ const kinds = {
  * @returns {Shape<F>}
  */
 export function layout(fields) {
-    const places = [];
+    /** @type {any} */
+    const places = {};
     let end = 8;
     for (const [name, kind] of Object.entries(fields)) {
         const { bytes, alignment = bytes } = kinds[kind];
         end = Math.ceil(end / alignment) * alignment;
-        places.push({ name, at: end, ...kinds[kind] });
+        places[name] = { at: end, ...kinds[kind] };
         end += bytes;
     }
     return { size: Math.ceil(end / 8) * 8, places };
@@ -63,8 +68,9 @@ export const zeroed = (length) => Buffer.allocUnsafe(length).fill(0);
 export function make(shape, values = {}) {
     const memory = zeroed(shape.size);
     memory.writeUInt32LE(shape.size, 0);
-    for (const { name, at, put } of shape.places) {
+    for (const name in values) {
         const value = values[name];
+        const { at, put } = shape.places[name];
         if (value !== undefined && value !== null) put?.(memory, at, value);
     }
     return memory;
@@ -80,6 +86,9 @@ export function make(shape, values = {}) {
 export function fields(shape, memory) {
     /** @type {any} */
     const found = {};
-    for (const { name, at, get } of shape.places) found[name] = get(memory, at);
+    for (const name in shape.places) {
+        const { at, get } = shape.places[name];
+        found[name] = get(memory, at);
+    }
     return found;
 }

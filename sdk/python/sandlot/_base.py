@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -90,7 +89,7 @@ class Base:
     def detach(self) -> None:
         """With `keep`: records that it is left on purpose. Until then, or until it is closed, it is a leftover if this process dies."""
         error = c.Error()
-        if library.session_detach(self._open(), ctypes.byref(error)) < 0:
+        if library.session_detach(self._open(), error) < 0:
             raise_error(error)
 
     def _open(self) -> Any:

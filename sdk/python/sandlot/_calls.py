@@ -73,7 +73,7 @@ def execute(
 
     def finish(job: Any) -> Result:
         result = c.Result()
-        library.job_result(job, ctypes.byref(result))
+        library.job_result(job, result)
         try:
             return Result(
                 result.exit_code if result.has_exit_code else None,
@@ -83,9 +83,9 @@ def execute(
                 result.truncated,
             )
         finally:
-            library.result_clear(ctypes.byref(result))
+            library.result_clear(result)
 
-    call = Call(lambda error: library.submit_execute(session, ctypes.byref(request), error), finish, request, words)
+    call = Call(lambda error: library.submit_execute(session, request, error), finish, request, words)
     if output is not None:
         request.output = c.OUTPUT(call.guarded(receiver(output), False))
     return call
@@ -113,7 +113,7 @@ def terminal(
     )
     code = ctypes.c_int(-1)
     call: Call[int | None] = Call(
-        lambda error: library.submit_run_terminal(session, ctypes.byref(request), ctypes.byref(code), error),
+        lambda error: library.submit_run_terminal(session, request, code, error),
         lambda _job: code.value if code.value >= 0 else None,
         request,
         words,
@@ -136,7 +136,7 @@ def tool(
     request = c.ToolCall(name=encoded(name), arguments=json.dumps(arguments).encode(), maximum_bytes=maximum_bytes)
     answer = c.ToolAnswer()
     call = Call(
-        lambda error: library.submit_tool(session, ctypes.byref(request), ctypes.byref(answer), error),
+        lambda error: library.submit_tool(session, request, answer, error),
         lambda _job: ToolAnswer(json.loads(answer.content), json.loads(answer.meta or b"{}"), answer.is_error),
         request,
         answer,
@@ -165,7 +165,7 @@ def read(session: Any, path: Path, offset: int, limit: int | None) -> Call[Page]
         )
 
     return Call(
-        lambda error: library.submit_read_file(session, ctypes.byref(request), ctypes.byref(page), error), finish, request, page
+        lambda error: library.submit_read_file(session, request, page, error), finish, request, page
     )
 
 
@@ -173,7 +173,7 @@ def write(session: Any, path: Path, content: str | bytes) -> Call[None]:
     data = content.encode() if isinstance(content, str) else bytes(content)
     request = c.Write(path=encoded(path), content=data, content_length=len(data))
     return Call(
-        lambda error: library.submit_write_file(session, ctypes.byref(request), error), nothing, request, data
+        lambda error: library.submit_write_file(session, request, error), nothing, request, data
     )
 
 
@@ -189,7 +189,7 @@ def edit(session: Any, path: Path, old: str, new: str, replace_all: bool) -> Cal
     )
     count = ctypes.c_uint64()
     return Call(
-        lambda error: library.submit_edit_file(session, ctypes.byref(request), ctypes.byref(count), error),
+        lambda error: library.submit_edit_file(session, request, count, error),
         lambda _job: count.value,
         request,
         before,
@@ -200,7 +200,7 @@ def edit(session: Any, path: Path, old: str, new: str, replace_all: bool) -> Cal
 
 def remove(session: Any, path: Path) -> Call[None]:
     request = c.Remove(path=encoded(path))
-    return Call(lambda error: library.submit_remove_file(session, ctypes.byref(request), error), nothing, request)
+    return Call(lambda error: library.submit_remove_file(session, request, error), nothing, request)
 
 
 def _collector(call: Call[Any], entries: list[Entry], sizes: bool) -> Any:
@@ -217,7 +217,7 @@ def ls(session: Any, path: Path | None) -> Call[list[Entry]]:
     request = c.Ls(path=encoded(path))
     entries: list[Entry] = []
     call = Call(
-        lambda error: library.submit_list_directory(session, ctypes.byref(request), each, None, error),
+        lambda error: library.submit_list_directory(session, request, each, None, error),
         lambda _job: entries,
         request,
     )
@@ -230,7 +230,7 @@ def glob(session: Any, pattern: str, path: Path | None, directories: bool) -> Ca
     entries: list[Entry] = []
     truncated = ctypes.c_bool()
     call = Call(
-        lambda error: library.submit_find_files(session, ctypes.byref(request), each, None, ctypes.byref(truncated), error),
+        lambda error: library.submit_find_files(session, request, each, None, truncated, error),
         lambda _job: Found(entries, truncated.value),
         request,
         truncated,
@@ -247,7 +247,7 @@ def grep(session: Any, text: str, path: Path | None, pattern: str | None, max_co
     matches: list[Match] = []
     truncated = ctypes.c_bool()
     call = Call(
-        lambda error: library.submit_search_files(session, ctypes.byref(request), each, None, ctypes.byref(truncated), error),
+        lambda error: library.submit_search_files(session, request, each, None, truncated, error),
         lambda _job: Matches(matches, truncated.value),
         request,
         wanted,
@@ -269,14 +269,14 @@ def transfer(session: Any, up: bool, path: Path, local: Path, recursive: bool) -
     items = (c.TransferItem * 1)(item)
     request = c.TransferRequest(items=items, count=1, recursive=recursive)
     submit = library.submit_upload if up else library.submit_download
-    return Call(lambda error: submit(session, ctypes.byref(request), error), nothing, request, items, item)
+    return Call(lambda error: submit(session, request, error), nothing, request, items, item)
 
 
 def upload(session: Any, path: Path, content: bytes) -> Call[None]:
     data = bytes(content)
     request = c.UploadBytes(path=encoded(path), content=data, content_length=len(data))
     return Call(
-        lambda error: library.submit_upload_from_memory(session, ctypes.byref(request), error),
+        lambda error: library.submit_upload_from_memory(session, request, error),
         nothing,
         request,
         data,
@@ -287,7 +287,7 @@ def download(session: Any, path: Path) -> Call[bytes]:
     request = c.DownloadBytes(path=encoded(path))
     content = c.Bytes()
     return Call(
-        lambda error: library.submit_download_to_memory(session, ctypes.byref(request), ctypes.byref(content), error),
+        lambda error: library.submit_download_to_memory(session, request, content, error),
         lambda _job: ctypes.string_at(content.content, content.length),
         request,
         content,

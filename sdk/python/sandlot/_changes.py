@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -62,7 +61,7 @@ def _list(session: Any, paths: Sequence[Path] | None, folder: Path | None) -> Ca
     return listing(
         c.EACH_CHANGE,
         _change,
-        lambda each, error: library.submit_list_changes(session, ctypes.byref(request), each, None, error),
+        lambda each, error: library.submit_list_changes(session, request, each, None, error),
         *keep,
     )
 
@@ -73,7 +72,7 @@ def _export(session: Any, fd: int, format: str, paths: Sequence[Path] | None, fo
     request, keep = _request(paths, folder)
     kind = _FORMATS[format]
     return Call(
-        lambda error: library.submit_export_changes(session, ctypes.byref(request), kind, fd, error), nothing, *keep
+        lambda error: library.submit_export_changes(session, request, kind, fd, error), nothing, *keep
     )
 
 
@@ -98,7 +97,7 @@ def _apply(
         return True
 
     call = Call(
-        lambda error: library.submit_apply_changes(session, ctypes.byref(request), each, None, error),
+        lambda error: library.submit_apply_changes(session, request, each, None, error),
         lambda _job: changes,
         *keep,
     )

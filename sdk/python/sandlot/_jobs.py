@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
+import itertools
 import select
+import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from sandlot import _library as c
 from sandlot._library import library
 from sandlot._results import SandlotError
+
+_BRIEF_MS = 1
+"""So long a blocking call waits within the library: that costs least, and that it heeds no Ctrl-C meanwhile nobody notices."""
+_TURNS = 16
+"""Of the event loop, in which a small call of a box on this machine has ended: watching a descriptor costs as much."""
+_AT_ONCE = 8
+"""Of so many calls, also where all have ended by the time they were submitted, one lets the event loop go round."""
+_count = itertools.count()
 
 T = TypeVar("T")
 Start = Callable[[Any], Any]
@@ -20,13 +29,30 @@ def raise_error(error: c.Error) -> None:
     """Raises what a function of the library has filled in."""
     code = library.code_name(error.code).decode()
     message = (error.message or b"it failed").decode(errors="replace")
-    library.error_clear(ctypes.byref(error))
+    library.error_clear(error)
     raise SandlotError(code, message)
 
 
-def _settle(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)
+Waiting = dict[int, asyncio.Future[None]]
+_waiting: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[select.epoll, Waiting]] = weakref.WeakKeyDictionary()
+
+
+def _watching(loop: asyncio.AbstractEventLoop) -> tuple[select.epoll, Waiting]:
+    """An epoll(7) of the jobs that LOOP waits for, and their futures by descriptor: the loop itself watches that one descriptor,
+    for adding a reader and removing it costs more than many a call does."""
+    if loop not in _waiting:
+        epoll = select.epoll()
+        waiting: Waiting = {}
+
+        def tell() -> None:
+            for descriptor, _event in epoll.poll(0):
+                ended = waiting.pop(descriptor)
+                if not ended.done():
+                    ended.set_result(None)
+
+        loop.add_reader(epoll.fileno(), tell)
+        _waiting[loop] = epoll, waiting
+    return _waiting[loop]
 
 
 class Call(Generic[T]):
@@ -59,57 +85,78 @@ class Call(Generic[T]):
 
     def _begin(self) -> None:
         error = c.Error()
-        self._job = self._start(ctypes.byref(error))
+        self._job = self._start(error)
         if self._job is None:
             raise_error(error)
 
-    def _end(self) -> T:
+    def _end(self, patience_ms: int) -> bool:
+        """Whether it ends within PATIENCE_MS; raises why it failed."""
         error = c.Error()
-        state = library.job_wait(self._job, -1, ctypes.byref(error))
+        state = library.job_wait(self._job, patience_ms, error)
+        if state > 0:
+            return False
         if self.problem is not None:
-            library.error_clear(ctypes.byref(error))
+            library.error_clear(error)
             raise self.problem
         if state < 0:
             raise_error(error)
-        return self._finish(self._job)
+        return True
 
     def wait(self) -> T:
         """Blocks; Ctrl-C cancels the call, waits until it has ended, and is raised."""
         self._begin()
         try:
-            ready = select.poll()
-            ready.register(library.job_descriptor(self._job), select.POLLIN)
-            ready.poll()
-            return self._end()
+            if not self._end(_BRIEF_MS):
+                ready = select.poll()
+                ready.register(library.job_descriptor(self._job), select.POLLIN)
+                ready.poll()
+                self._end(-1)
+            return self._finish(self._job)
         finally:
             library.job_free(self._job)  # cancels what still runs, and waits for its end
 
     async def wait_async(self) -> T:
         """In the event loop, by the job's descriptor; cancelling the task cancels the call and waits for its end."""
         self._begin()
-        loop = asyncio.get_running_loop()
-        descriptor = library.job_descriptor(self._job)
         try:
-            cancelled = await self._readable(loop, descriptor)
+            cancelled = await self._ended()
             if cancelled is not None:
                 raise cancelled
-            return self._end()
+            self._end(-1)
+            return self._finish(self._job)
         finally:
             library.job_free(self._job)
 
-    async def _readable(self, loop: asyncio.AbstractEventLoop, descriptor: int) -> asyncio.CancelledError | None:
-        cancelled = None
-        while True:
-            ended: asyncio.Future[None] = loop.create_future()
-            loop.add_reader(descriptor, _settle, ended)
-            try:
-                await ended
-                return cancelled
-            except asyncio.CancelledError as problem:
-                cancelled = problem
-                library.job_cancel(self._job)
-            finally:
-                loop.remove_reader(descriptor)
+    async def _ended(self) -> asyncio.CancelledError | None:
+        try:
+            for turn in range(_TURNS + 1):
+                if turn > 0 or next(_count) % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                if library.job_wait(self._job, 0, None) <= 0:
+                    return None
+        except asyncio.CancelledError as problem:
+            library.job_cancel(self._job)
+            return await self._readable(problem)
+        return await self._readable(None)
+
+    async def _readable(self, cancelled: asyncio.CancelledError | None) -> asyncio.CancelledError | None:
+        loop = asyncio.get_running_loop()
+        descriptor = library.job_descriptor(self._job)
+        epoll, waiting = _watching(loop)
+        epoll.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)  # until the job is freed
+        try:
+            while True:
+                waiting[descriptor] = ended = loop.create_future()
+                try:
+                    await ended
+                    return cancelled
+                except asyncio.CancelledError as problem:
+                    library.job_cancel(self._job)
+                    cancelled = problem
+                    if descriptor not in waiting:
+                        return cancelled
+        finally:
+            waiting.pop(descriptor, None)
 
 
 def nothing(_job: Any) -> None:

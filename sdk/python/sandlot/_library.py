@@ -10,8 +10,7 @@ class Sized(ctypes.Structure):
     """A struct that begins with its own size, which the caller sets."""
 
     def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        self.size = ctypes.sizeof(self)
+        super().__init__(ctypes.sizeof(self), **values)
 
 
 class Error(ctypes.Structure):
@@ -113,7 +112,7 @@ class Page(Sized):
     ]
 
     def __del__(self) -> None:
-        library.page_clear(ctypes.byref(self))
+        library.page_clear(self)
 
 
 class Write(Sized):
@@ -243,7 +242,7 @@ class Bytes(Sized):
     _fields_ = [("size", c_size_t), ("content", c_void_p), ("length", c_size_t)]
 
     def __del__(self) -> None:
-        library.bytes_clear(ctypes.byref(self))
+        library.bytes_clear(self)
 
 
 class ListedProvider(Sized):
@@ -376,7 +375,7 @@ class ToolAnswer(Sized):
     ]
 
     def __del__(self) -> None:
-        library.tool_answer_clear(ctypes.byref(self))
+        library.tool_answer_clear(self)
 
 
 class Change(Sized):
@@ -476,7 +475,7 @@ class PortUrl(Sized):
     ]
 
     def __del__(self) -> None:
-        library.port_url_clear(ctypes.byref(self))
+        library.port_url_clear(self)
 
 
 class ListedSandbox(Sized):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -56,7 +55,7 @@ def _change(session: Any, mode: str | None, allow: Sequence[str], deny: Sequence
     added, removed = strings(allow) if allow else None, strings(deny) if deny else None
     request = c.NetworkChange(mode=encoded(mode), allow=added, deny=removed)
     return Call(
-        lambda error: library.submit_change_network(session, ctypes.byref(request), error), nothing, request, added, removed
+        lambda error: library.submit_change_network(session, request, error), nothing, request, added, removed
     )
 
 
@@ -74,7 +73,7 @@ def _url(session: Any, port: int, ttl: float | None) -> Call[PortUrl]:
         return PortUrl((told.url or b"").decode(), _text(told.header), expires, told.is_public)
 
     ttl_ms = 0 if ttl is None else max(1, round(ttl * 1000))
-    return Call(lambda error: library.submit_port_url(session, port, ttl_ms, ctypes.byref(told), error), finish, told)
+    return Call(lambda error: library.submit_port_url(session, port, ttl_ms, told, error), finish, told)
 
 
 class _Facts(Group):
@@ -175,7 +174,7 @@ class _Forwards(Group):
             sink = connection
             request.connection = c.CONNECTION(lambda _context, problem: sink(error_at(problem)))
         error = c.Error()
-        opened = library.forward_open(self._open(), ctypes.byref(request), ctypes.byref(error))
+        opened = library.forward_open(self._open(), request, error)
         if opened is None:
             raise_error(error)
         self._forwards.append(Forward(opened, request))

@@ -62,7 +62,7 @@ def _start(
     )
     name = ctypes.create_string_buffer(16)
     return Call(
-        lambda error: library.submit_start_process(session, ctypes.byref(request), name, error),
+        lambda error: library.submit_start_process(session, request, name, error),
         lambda _job: name.value.decode(),
         request,
         words,
@@ -84,12 +84,12 @@ def _follow(session: Any, request: c.Follow, log: bool) -> Call[Log]:
 
     def finish(_job: Any) -> Log:
         process = _process(told)
-        library.process_clear(ctypes.byref(told))
+        library.process_clear(told)
         return Log(b"".join(pieces), begun[0] if begun else reached.value, reached.value, process)
 
     call = Call(
         lambda error: library.submit_follow_process(
-            session, ctypes.byref(request), ctypes.byref(reached), ctypes.byref(told), error
+            session, request, reached, told, error
         ),
         finish,
         request,
@@ -127,14 +127,14 @@ def _wait(session: Any, process: str, timeout: float | None) -> Call[Log]:
 
 def _signal(session: Any, process: str, name: str | None, grace: float) -> Call[None]:
     request = c.Signal(id=encoded(process), name=encoded(name), grace_ms=max(1, round(grace * 1000)))
-    return Call(lambda error: library.submit_signal_process(session, ctypes.byref(request), error), nothing, request)
+    return Call(lambda error: library.submit_signal_process(session, request, error), nothing, request)
 
 
 def _write(session: Any, process: str, content: bytes, close: bool) -> Call[int]:
     data, name = bytes(content), encoded(process)
     taken = ctypes.c_uint64()
     return Call(
-        lambda error: library.submit_write_process(session, name, data, len(data), close, ctypes.byref(taken), error),
+        lambda error: library.submit_write_process(session, name, data, len(data), close, taken, error),
         lambda _job: taken.value,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ def runtime(config_file: Path | None) -> Any:
     if key not in _runtimes:
         options = c.Options(config_file=encoded(config_file))
         error = c.Error()
-        opened = library.open(ctypes.byref(options), ctypes.byref(error))
+        opened = library.open(options, error)
         if opened is None:
             raise_error(error)
         _runtimes[key] = opened
@@ -64,7 +63,7 @@ def open_session(
     options.parameters = words
     host = runtime(config_file)
     call: Call[Any] = Call(
-        lambda error: library.submit_session_open(host, ctypes.byref(options), error),
+        lambda error: library.submit_session_open(host, options, error),
         library.job_session,
         options,
         words,
@@ -115,7 +114,7 @@ def list_providers(config_file: Path | None = None) -> list[Provider]:
         return True
 
     error = c.Error()
-    if library.list_providers(runtime(config_file), c.PROVIDER(receive), None, ctypes.byref(error)) < 0:
+    if library.list_providers(runtime(config_file), c.PROVIDER(receive), None, error) < 0:
         raise_error(error)
     return providers
 

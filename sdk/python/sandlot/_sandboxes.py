@@ -46,7 +46,7 @@ class _Target:
     def _call(self, submit: Any, *arguments: Any) -> Call[None]:
         host, target = runtime(self._config_file), c.Target(provider=self._provider, parameters=self._words)
         return Call(
-            lambda error: submit(host, ctypes.byref(target), *arguments, error), nothing, target, self._words, arguments
+            lambda error: submit(host, target, *arguments, error), nothing, target, self._words, arguments
         )
 
     def _listing(self, submit: Any) -> Call[list[Listed]]:
@@ -57,7 +57,7 @@ class _Target:
         return listing(
             kind,
             made_of,
-            lambda each, error: submit(host, ctypes.byref(target), each, None, error),
+            lambda each, error: submit(host, target, each, None, error),
             target,
             self._words,
         )
@@ -67,7 +67,7 @@ class _Target:
         host, target = runtime(self._config_file), c.Target(provider=self._provider, parameters=self._words)
         made = ctypes.c_void_p()
         return Call(
-            lambda error: submit(host, ctypes.byref(target), *arguments, ctypes.byref(made), error),
+            lambda error: submit(host, target, *arguments, made, error),
             lambda _job: library.take_text(made.value),
             target,
             self._words,
