@@ -139,40 +139,6 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
     return 0;
 }
 
-/* The whole number in FILE, 0 on failure. */
-static long read_number(const char *file)
-{
-    char text[32];
-    AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
-    const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-
-    text[length > 0 ? length : 0] = '\0';
-    return strtol(text, NULL, 10);
-}
-
-/*
- * A share of the user's inotify(7). The kernel counts instances and watches for a box and, with all its others, for the
- * user who made it; what keeps a box from having all of them are the limits of the box's own user namespace.
- */
-static void share_inotify(void)
-{
-    static const char *const files[][2] = {
-        {"/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"},
-        {"/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"}};
-    char number[32];
-
-    for (size_t i = 0; i < 2; i++) {
-        const long all = read_number(files[i][0]);
-        AUTO_CLOSE int fd = all > 0 ? open(files[i][1], O_WRONLY | O_CLOEXEC) : -1;
-
-        snprintf(number, sizeof number, "%ld", all / WALLS_SHARE);
-        /* Safe: the limits of this namespace, which can only be lower than those above it. Not a wall of the box's, so
-         * a kernel without them starts boxes too. */
-        if (fd >= 0 && write(fd, number, strlen(number)) < 0)
-            return;
-    }
-}
-
 /* What shows the keeper the memory that no control group counts. Where it cannot be sent the guard sees less. */
 static void send_gauges(const struct box_request *request)
 {
@@ -406,7 +372,6 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
         return -1;
     if (die_with_keeper(birth, SIGKILL, reason) < 0)
         return -1;
-    share_inotify();
     send_gauges(request);
     if (birth->root_caller && view_folders_find_planted(request, &folders, reason) < 0)
         return -1;
