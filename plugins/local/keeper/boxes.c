@@ -550,14 +550,13 @@ static void discard(struct keeper *keeper, struct box *box)
             keeper->remains = remains;
         }
     }
+    for (size_t i = 0; i < KEPT_FDS; i++)
+        state_close_later(&box->kept.fds[i]);
     state_discard_box(&keeper->state, box->id);
     if (box->keeper_fd >= 0)
         close(box->keeper_fd);
     if (box->process.pidfd >= 0)
         close(box->process.pidfd);
-    for (size_t i = 0; i < KEPT_FDS; i++)
-        if (box->kept.fds[i] >= 0)
-            close(box->kept.fds[i]);
     free(box->layers);
     free(box);
 }
