@@ -85,19 +85,24 @@ static int compare_numbers(const void *left, const void *right)
     return *(const int *)left - *(const int *)right;
 }
 
-/* Closes every descriptor that is not among the COUNT of KEPT: other boxes' sockets, and folders of the host. */
+/*
+ * Leaves the keeper's table of descriptors, if it is still that, for one with the COUNT of KEPT alone: no other box's
+ * sockets, and no folders of the host. What lies above them is not even copied.
+ */
 static int close_others(int *kept, size_t count)
 {
     int next = 0;
 
     qsort(kept, count, sizeof *kept, compare_numbers);
+    if (close_range((unsigned)kept[count - 1] + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
+        return -1;
     for (size_t i = 0; i < count; i++) {
         if (kept[i] > next && close_range((unsigned)next, (unsigned)kept[i] - 1, 0) < 0)
             return -1;
         if (kept[i] >= next)
             next = kept[i] + 1;
     }
-    return close_range((unsigned)next, ~0U, 0);
+    return 0;
 }
 
 static int forget_keeper(const struct birth *birth, struct reason *reason)
@@ -132,40 +137,6 @@ static int forget_keeper(const struct birth *birth, struct reason *reason)
         environ = NULL;
     prctl(PR_SET_NAME, "sandlot-init", 0, 0, 0);
     return 0;
-}
-
-/* The whole number in FILE, 0 on failure. */
-static long read_number(const char *file)
-{
-    char text[32];
-    AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
-    const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-
-    text[length > 0 ? length : 0] = '\0';
-    return strtol(text, NULL, 10);
-}
-
-/*
- * A share of the user's inotify(7). The kernel counts instances and watches for a box and, with all its others, for the
- * user who made it; what keeps a box from having all of them are the limits of the box's own user namespace.
- */
-static void share_inotify(void)
-{
-    static const char *const files[][2] = {
-        {"/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"},
-        {"/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"}};
-    char number[32];
-
-    for (size_t i = 0; i < 2; i++) {
-        const long all = read_number(files[i][0]);
-        AUTO_CLOSE int fd = all > 0 ? open(files[i][1], O_WRONLY | O_CLOEXEC) : -1;
-
-        snprintf(number, sizeof number, "%ld", all / WALLS_SHARE);
-        /* Safe: the limits of this namespace, which can only be lower than those above it. Not a wall of the box's, so
-         * a kernel without them starts boxes too. */
-        if (fd >= 0 && write(fd, number, strlen(number)) < 0)
-            return;
-    }
 }
 
 /* What shows the keeper the memory that no control group counts. Where it cannot be sent the guard sees less. */
@@ -401,7 +372,6 @@ static int make_full_box(const struct birth *birth, struct init_setup *setup, st
         return -1;
     if (die_with_keeper(birth, SIGKILL, reason) < 0)
         return -1;
-    share_inotify();
     send_gauges(request);
     if (birth->root_caller && view_folders_find_planted(request, &folders, reason) < 0)
         return -1;
@@ -555,11 +525,13 @@ static pid_t clone_process(struct clone_args *arguments, int *pidfd)
     return (pid_t)syscall(SYS_clone, (unsigned long)arguments->flags | SIGCHLD, NULL, pidfd, NULL, NULL);
 }
 
-/* Makes the box's first process. Returns like fork(2). */
+/* Makes the box's first process. Returns like fork(2). It has the caller's table of descriptors until it leaves it
+ * (close_others): of a thousand boxes a copy has more than ten thousand, all to be closed again. */
 static pid_t make_process(const struct birth *birth, int *pidfd)
 {
     const struct box_request *request = birth->request;
-    struct clone_args arguments = {.flags = CLONE_PIDFD, .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD};
+    struct clone_args arguments = {
+        .flags = CLONE_PIDFD | CLONE_FILES, .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD};
 
     /* Safe: all rights that come with it are rights in the new namespaces only. */
     if (request->settings->confinement == CONFINEMENT_FULL)
@@ -596,17 +568,17 @@ static pid_t make_process_in_network(struct birth *birth, int *pidfd)
     return pid;
 }
 
-/* Waits for the child's word: ready, or why not. */
-static int wait_for_ready(int sync, int64_t deadline_ms, struct reason *reason)
+/* Waits for the child's word: ready, or why not. Its end tells too, for its end of the socket is not closed here. */
+static int wait_for_ready(int sync, int pidfd, int64_t deadline_ms, struct reason *reason)
 {
-    struct pollfd fd = {sync, POLLIN, 0};
+    struct pollfd fds[] = {{sync, POLLIN, 0}, {pidfd, POLLIN, 0}};
     struct reason heard = {""};
     int ready_fds;
 
     do {
         const int64_t left = deadline_ms - processes_now_ms();
 
-        ready_fds = poll(&fd, 1, left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left);
+        ready_fds = poll(fds, 2, left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left);
     } while (ready_fds < 0 && errno == EINTR);
     if (ready_fds <= 0)
         return reason_set(reason, "the box did not stand in time; the machine is busy, try again");
@@ -641,8 +613,8 @@ static int attend_birth(const struct birth *birth, const struct box_process *pro
         help_as_root(request, process, reason) < 0)
         return -1;
     if (send(birth->sync, &go, 1, MSG_NOSIGNAL) != 1)
-        return wait_for_ready(birth->sync, processes_now_ms(), reason);
-    return wait_for_ready(birth->sync, request->deadline_ms, reason);
+        return reason_set(reason, "the box's first process cannot be told to go on: %s", strerror(errno));
+    return wait_for_ready(birth->sync, process->pidfd, request->deadline_ms, reason);
 }
 
 static void end_process(const struct box_process *process)
@@ -674,13 +646,11 @@ static int start(const struct box_request *request, struct box_process *process,
     process->pidfd = -1;
     const pid_t pid = make_process_in_network(&birth, &process->pidfd);
 
-    if (pid == 0) {
-        close(ours);
+    if (pid == 0)
         be_box(&birth);
-    }
     if (pid < 0)
         return reason_user_namespace(reason, "making the box's namespaces", errno);
-    close(take_fd(&theirs));
+    /* The child has not left this table yet, so that nothing of its is closed before it stands. */
     birth.sync = ours;
     process->pid = pid;
     if (request->born)

@@ -7,6 +7,7 @@
 #include "places.h"
 #include "processes.h"
 #include "skeleton.h"
+#include "walls.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -16,6 +17,7 @@
 #include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -548,6 +550,41 @@ static int cover(const struct view *view, const char *name, bool masked)
     return place(view, "mask", tree, path, S_ISDIR(status.st_mode));
 }
 
+/* The whole number in FILE, 0 on failure. */
+static long read_number(const char *file)
+{
+    char text[32];
+    AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+
+    text[length > 0 ? length : 0] = '\0';
+    return strtol(text, NULL, 10);
+}
+
+/*
+ * A share of the user's inotify(7). The kernel counts instances and watches for a box and, with all its others, for the
+ * user who made it; what keeps a box from having all of them are the limits of the box's own user namespace. By the
+ * box's own /proc: in the machine's the kernel would keep these names for each box, and go through them for the next.
+ */
+static void share_inotify(const struct view *view)
+{
+    static const char *const files[][2] = {
+        {"/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"},
+        {"/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"}};
+    char number[32];
+
+    for (size_t i = 0; i < 2; i++) {
+        const long all = read_number(files[i][0]);
+        AUTO_CLOSE int fd = all > 0 ? open_inside(view, files[i][1], O_WRONLY, 0) : -1;
+
+        snprintf(number, sizeof number, "%ld", all / WALLS_SHARE);
+        /* Safe: the limits of this namespace, which can only be lower than those above it. Not a wall of the box's, so
+         * a kernel without them starts boxes too. */
+        if (fd >= 0 && write(fd, number, strlen(number)) < 0)
+            return;
+    }
+}
+
 /*
  * The /proc of the box's own processes. Its kernel entries are checked by the global user, who is an ordinary one in
  * every box; the covers are the second wall.
@@ -558,6 +595,7 @@ static int make_proc(const struct view *view)
 
     if (place(view, "proc", file_system_new("proc", &none, MOUNT_KERNEL), "/proc", true) < 0)
         return -1;
+    share_inotify(view);
     for (const char *const *name = proc_read_only; *name; name++)
         if (cover(view, *name, false) < 0)
             return -1;

@@ -6,6 +6,7 @@
 #include "proc.h"
 #include "reach.h"
 #include "seed.h"
+#include "settle.h"
 #include "snapshots.h"
 #include "volumes.h"
 
@@ -341,6 +342,7 @@ static int prepare(struct building *building, char *reason, size_t size)
     }
     box->keeper_fd = pair[0];
     building->init_fd = pair[1];
+    settle_descriptor(&box->keeper_fd);
     if (cgroups_make(&keeper->cgroups, box->id, settings, reason, size) < 0)
         return -1;
     building->memory_events_fd = cgroups_memory_events(&keeper->cgroups, box->id);
@@ -475,6 +477,11 @@ static void receive_descriptors(struct box *box, int gauges[BOX_GAUGES], int *li
         }
         received_clear(&message);
     }
+    for (size_t i = 0; i < BOX_GAUGES; i++)
+        settle_descriptor(&gauges[i]);
+    for (size_t i = 0; i < KEPT_FDS; i++)
+        settle_descriptor(&box->kept.fds[i]);
+    settle_descriptor(listener_fd);
 }
 
 /* Has the guard watch the box, and the volumes that it writes to. Takes over GAUGES. */
@@ -503,6 +510,7 @@ static int enrol(struct building *building, char *reason, size_t size)
     int listener_fd = -1;
 
     receive_descriptors(box, gauges, &listener_fd);
+    settle_descriptor(&box->process.pidfd);
     box->guarded = watch(building, gauges);
     /* First what takes the descriptors, so that they are closed with the box. */
     if (!box->landlock && reach_begin(keeper, box, listener_fd, building->settings->network, reason, size) < 0)
@@ -542,14 +550,13 @@ static void discard(struct keeper *keeper, struct box *box)
             keeper->remains = remains;
         }
     }
+    for (size_t i = 0; i < KEPT_FDS; i++)
+        state_close_later(&box->kept.fds[i]);
     state_discard_box(&keeper->state, box->id);
     if (box->keeper_fd >= 0)
         close(box->keeper_fd);
     if (box->process.pidfd >= 0)
         close(box->process.pidfd);
-    for (size_t i = 0; i < KEPT_FDS; i++)
-        if (box->kept.fds[i] >= 0)
-            close(box->kept.fds[i]);
     free(box->layers);
     free(box);
 }

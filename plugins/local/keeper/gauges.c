@@ -179,13 +179,15 @@ static uint64_t ask(int fd, struct nlmsghdr *request, uint64_t (*count_answer)(c
     }
 }
 
+/* Of the one protocol that a box may use (box/walls.c): the kernel goes through the sockets of all boxes, and each
+ * protocol has some. */
 uint64_t gauges_netlink(const int gauges[BOX_GAUGES])
 {
     struct {
         struct nlmsghdr header;
         struct netlink_diag_req request;
     } netlink = {{.nlmsg_len = sizeof(netlink)},
-                 {.sdiag_family = AF_NETLINK, .sdiag_protocol = NDIAG_PROTO_ALL, .ndiag_show = NDIAG_SHOW_MEMINFO}};
+                 {.sdiag_family = AF_NETLINK, .sdiag_protocol = NETLINK_ROUTE, .ndiag_show = NDIAG_SHOW_MEMINFO}};
 
     return ask(gauges[BOX_GAUGE_SOCKETS], &netlink.header, netlink_bytes);
 }

@@ -10,7 +10,8 @@
 /* Bytes of System V objects, which stay until the box ends or a command removes them. */
 uint64_t gauges_system_v(const int gauges[BOX_GAUGES]);
 
-/* Bytes in the queues of sockets, which go with the last process that has the socket. */
+/* Bytes in the queues of sockets, which go with the last process that has the socket. Takes as long as there are
+ * boxes. */
 uint64_t gauges_sockets(const int gauges[BOX_GAUGES]);
 
 /* Of these, what waits in sockets of netlink. */

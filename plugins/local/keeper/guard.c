@@ -226,12 +226,14 @@ static enum guard_verdict look_at_uncharged(struct guarded *guarded)
 
     if (now_ms() < guarded->next_memory_ms)
         return GUARD_FINE;
+    guarded->next_memory_ms = now_ms() + CHARGED_LOOK_MS;
+    if (proc_is_childless(guarded->pid))
+        return GUARD_FINE;
     take_gauges(guarded, gauges);
     const uint64_t total = gauges_netlink(gauges);
 
     for (size_t i = 0; i < BOX_GAUGES; i++)
         cleanup_close(&gauges[i]);
-    guarded->next_memory_ms = now_ms() + CHARGED_LOOK_MS;
     return total > guarded->memory_bytes ? GUARD_OVER_MEMORY : GUARD_FINE;
 }
 
@@ -248,7 +250,7 @@ static enum guard_verdict look_at_memory(struct guarded *guarded)
     take_gauges(guarded, gauges);
     /* What the end of all processes would not free. */
     const uint64_t lasting = gauges_system_v(gauges);
-    uint64_t total = lasting + gauges_sockets(gauges);
+    uint64_t total = lasting + (proc_is_childless(guarded->pid) ? 0 : gauges_sockets(gauges));
 
     /* The reduced box, which has no gauges, has no /dev/shm of its own either. */
     if (guarded->gauges[0] >= 0)

@@ -116,6 +116,17 @@ void members_find(struct members *members, pid_t init)
     }
 }
 
+bool proc_is_childless(pid_t pid)
+{
+    char path[64];
+    char first;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    return fd >= 0 && read(fd, &first, 1) == 0;
+}
+
 /* A process whose first thread has ended shows its memory in the others only. */
 uint64_t member_memory(pid_t pid)
 {

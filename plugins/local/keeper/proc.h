@@ -20,6 +20,10 @@ struct members {
 
 void members_find(struct members *members, pid_t init);
 
+/* Has process PID, of one thread, no child? One look, for those who ask of many boxes; false also where it cannot be
+ * told. What runs in a box has a supervisor as long as it runs, which is a child of init. */
+bool proc_is_childless(pid_t pid);
+
 /* Bytes of memory that process PID has for itself, with its page tables and what of it is swapped out. */
 uint64_t member_memory(pid_t pid);
 

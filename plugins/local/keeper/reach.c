@@ -1,6 +1,7 @@
 #include "reach.h"
 
 #include "../egress/policy.h"
+#include "settle.h"
 
 #include <sandlot/sdk/cleanup.h>
 
@@ -60,10 +61,12 @@ static int open_namespace(pid_t pid, const char *name)
 void reach_born(struct box *box, pid_t pid, int network_fd, const char *policy)
 {
     /* One that was made ahead belongs to the keeper's user namespace. */
-    const int user_fd = network_fd >= 0 ? -1 : open_namespace(pid, "user");
+    int user_fd = network_fd >= 0 ? -1 : open_namespace(pid, "user");
 
     if (network_fd < 0)
         network_fd = open_namespace(pid, "net");
+    settle_descriptor(&network_fd);
+    settle_descriptor(&user_fd);
     outside_prepare(&box->outside, box, network_fd, user_fd);
     gate_prepare(&box->gate, network_fd, user_fd);
     gate_begin(&box->gate, NULL, list_of(policy));

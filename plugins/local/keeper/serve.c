@@ -3,6 +3,7 @@
 #include "../protocol.h"
 #include "hold.h"
 #include "reach.h"
+#include "settle.h"
 #include "volumes.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -77,10 +78,12 @@ static void add_connection(struct keeper *keeper, int fd)
 void serve_new_connections(struct keeper *keeper, int listener)
 {
     for (int fd; (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-        if (is_own_user(fd))
-            add_connection(keeper, fd);
-        else
+        if (!is_own_user(fd)) {
             close(fd);
+            continue;
+        }
+        settle_descriptor(&fd);
+        add_connection(keeper, fd);
     }
 }
 

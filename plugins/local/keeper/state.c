@@ -27,15 +27,16 @@ enum {
     ROOTFS_FRESH = 60 * 60, /* whoever has just unpacked one is to find it */
     ROOTFS_MB = 16 * 1024,  /* of what nobody uses */
     ROOTFS_MOST = 256,
-    TRASH_STACK = 512 * 1024
+    TRASH_STACK = 512 * 1024,
+    CLOSING_MOST = 64
 };
 
 /* What of a box's folder its commands can write to. */
 static const char *const storage[] = {"storage", "storage/upper", "storage/tmp", "storage/home"};
 
 /*
- * The thread that does what nobody is to wait for, of which the process has one: it empties the trash, and makes the
- * folder of the next box ahead. Nothing that it calls allocates memory; walk.h says why.
+ * The thread that does what nobody is to wait for, of which the process has one: it empties the trash, makes the folder
+ * of the next box ahead, and closes what ends a box's mounts. Nothing that it calls allocates memory; walk.h says why.
  */
 static struct {
     pthread_mutex_t lock;
@@ -47,6 +48,8 @@ static struct {
     ino_t spare_view;  /* the skeleton of box/skeleton.h that it has places for; 0: for none */
     int view_fd;       /* the skeleton of the last box, which the next one is likely to show too; -1: none as yet */
     ino_t view;
+    int closing[CLOSING_MOST]; /* descriptors, before the trash is emptied */
+    size_t closing_count;
     char ended[64]; /* the last box in the trash, whose places can be kept; "": none */
     const struct state *state;
     int fd; /* the trash */
@@ -88,13 +91,28 @@ static void renew_spare(void)
     trash.spare_view = view;
 }
 
+/* Closes what is to be closed. The lock is held, but not meanwhile. */
+static void close_all(void)
+{
+    int fds[CLOSING_MOST];
+    const size_t count = trash.closing_count;
+
+    memcpy(fds, trash.closing, count * sizeof(*fds));
+    trash.closing_count = 0;
+    pthread_mutex_unlock(&trash.lock);
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+    pthread_mutex_lock(&trash.lock);
+}
+
 static void *empty_trash(void *nothing)
 {
     (void)nothing;
     pthread_mutex_lock(&trash.lock);
     for (;;) {
-        while (!trash.full && !trash.spare_wanted)
+        while (!trash.full && !trash.spare_wanted && trash.closing_count == 0)
             pthread_cond_wait(&trash.changed, &trash.lock);
+        close_all();
         const bool full = trash.full;
         const bool spare_wanted = trash.spare_wanted && trash.spare_fd < 0;
         char ended[sizeof(trash.ended)];
@@ -123,6 +141,19 @@ static void wake_trash(const char *ended)
         snprintf(trash.ended, sizeof(trash.ended), "%s", ended);
     pthread_cond_signal(&trash.changed);
     pthread_mutex_unlock(&trash.lock);
+}
+
+void state_close_later(int *fd)
+{
+    if (*fd < 0)
+        return;
+    pthread_mutex_lock(&trash.lock);
+    if (trash.closing_count < CLOSING_MOST)
+        trash.closing[trash.closing_count++] = take_fd(fd);
+    pthread_cond_signal(&trash.changed);
+    pthread_mutex_unlock(&trash.lock);
+    cleanup_close(fd); /* there are too many */
+    *fd = -1;
 }
 
 static int start_trash(const struct state *state)

@@ -58,6 +58,10 @@ int state_write(int folder_fd, const char *name, const char *text);
  * with errno. */
 int state_discard(const struct state *state, int folder_fd, const char *name);
 
+/* Closes *FD, if it is one, soon: where it is the last that holds a box's mounts the kernel then takes these down,
+ * which takes the longer the more files they showed. It is -1 then. */
+void state_close_later(int *fd);
+
 /* Removes the folder of box ID; the space is free soon after. */
 void state_discard_box(const struct state *state, const char *id);
 
