@@ -184,26 +184,19 @@ static bool add_cursor(char **target, const char *cursor)
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char *target, const char *cursor,
-                             const struct sandlot_listing *listing, rest_add add)
+                             const struct sandlot_listing *listing, const struct rest_entry *entry)
 {
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct json_object *items = NULL;
     struct http_client *client = NULL;
-    struct json_error error;
     bool added = add_cursor(&target, cursor);
-    const struct rest_request request = {.method = "GET", .target = target};
+    const struct rest_request request = {.method = "GET", .target = target, .answered = true};
     enum sandlot_status status = added ? api_console(call, deno, &client) : http_no_memory(call);
 
     if (status != SANDLOT_OK)
         return rest_drop(&request, status);
     status = rest_send(call, client, &request, &response, &answer);
-    if (status != SANDLOT_OK)
-        return status;
-    if (!answer || !json_read_array(answer, "", &items, &error))
-        return answer ? json_fail(call, "Deno's list", &error)
-                      : sandlot_fail(call, SANDLOT_INTERNAL, "Deno's list is empty; try again");
     AUTO_FREE char *next = next_cursor(&response);
 
-    return rest_list(call, listing, items, next, add);
+    return status == SANDLOT_OK ? rest_list_entries(call, listing, answer, next, entry) : status;
 }
