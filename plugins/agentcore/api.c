@@ -6,6 +6,7 @@
 #include <sandlot/sdk/http.h>
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <curl/curl.h>
 #include <string.h>
@@ -68,9 +69,8 @@ static char *own_address(const char *region, bool fips, bool dual)
     const bool china = strncmp(region, "cn-", 3) == 0;
     const char *domain =
         dual ? (china ? "api.amazonwebservices.com.cn" : "api.aws") : (china ? "amazonaws.com.cn" : "amazonaws.com");
-    char *url;
 
-    return asprintf(&url, "https://%s%s.%s.%s", service, fips ? "-fips" : "", region, domain) < 0 ? NULL : url;
+    return text_format("https://%s%s.%s.%s", service, fips ? "-fips" : "", region, domain);
 }
 
 /* The address without a "/" at its end, to be freed. */
@@ -327,10 +327,8 @@ static enum sandlot_status sign(struct sandlot_call *call, struct agentcore *age
         lines[signed_count++] = "Content-Type: application/json";
     if (*headers->session)
         lines[signed_count] = headers->session;
-    if (asprintf(&url, "%s%s", agentcore->base_url, target) < 0) {
-        url = NULL;
+    if (!(url = text_format("%s%s", agentcore->base_url, target)))
         return http_no_memory(call);
-    }
     enum sandlot_status status = api_lock(call, &agentcore->lock);
 
     if (status != SANDLOT_OK)

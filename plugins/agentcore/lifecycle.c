@@ -53,35 +53,34 @@ static enum sandlot_status ask_page(struct sandlot_call *call, struct agentcore 
                : json_fail(call, listing_fault, &error);
 }
 
-static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
+/* A name that is not ours is no label. */
+static bool tell_ready(struct json_object *item, struct sandlot_listed *listed)
+{
+    (void)item;
+    if (listed->run_label && strncmp(listed->run_label, own_names, strlen(own_names)) != 0)
+        listed->run_label = NULL;
+    bool ready = strcmp(listed->state, "READY") == 0;
+
+    listed->state = "ready";
+    return ready;
+}
+
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
 {
     static const struct rest_entry entry = {.what = listing_fault,
                                             .id = "sessionId",
                                             .created_at = "createdAt",
                                             .run_label = "name",
                                             .state = "status",
-                                            .usual_state = "READY"};
-    struct sandlot_listed listed;
-    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
-
-    if (status != SANDLOT_OK || strcmp(listed.state, "READY") != 0)
-        return status;
-    listed.state = "ready";
-    if (listed.run_label && strncmp(listed.run_label, own_names, strlen(own_names)) != 0)
-        listed.run_label = NULL;
-    return listing->add(listing, &listed);
-}
-
-enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing)
-{
+                                            .usual_state = "READY",
+                                            .adapt = tell_ready};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *items = NULL;
     const char *next = NULL;
     enum sandlot_status status = ask_page(call, provider, cursor, &answer, &items, &next);
 
-    return status == SANDLOT_OK ? rest_list(call, listing, items, next, add_item) : status;
+    return status == SANDLOT_OK ? rest_list_entries(call, listing, items, next, &entry) : status;
 }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "ports.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <stdio.h>
 
@@ -14,8 +15,7 @@ static enum sandlot_status read_answer(struct sandlot_call *call, struct json_ob
     if (!answer || !json_read_string(answer, "url", &url, &error) || !json_read_string(answer, "token", &token, &error))
         return json_fail(call, "Daytona's answer about a port", &error);
     place->url = strdup(url);
-    if (asprintf(&place->header, "X-Daytona-Preview-Token: %s", token) < 0)
-        place->header = NULL;
+    place->header = text_format("X-Daytona-Preview-Token: %s", token);
     return place->url && place->header ? SANDLOT_OK : http_no_memory(call);
 }
 

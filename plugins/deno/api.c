@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <ctype.h>
 #include <string.h>
@@ -63,23 +64,20 @@ void api_clear(struct deno *deno)
 static char *fill_in(const char *url, const char *region)
 {
     const char *place = strstr(url, placeholder);
-    char *filled;
 
     if (!place)
         return strdup(url);
-    return asprintf(&filled, "%.*s%s%s", (int)(place - url), url, region, place + strlen(placeholder)) < 0 ? NULL
-                                                                                                           : filled;
+    return text_format("%.*s%s%s", (int)(place - url), url, region, place + strlen(placeholder));
 }
 
 static char *region_url(struct sandlot_call *call, const struct deno *deno, const char *region)
 {
     const char *domain = call->host->environment(call, "DENO_SANDBOX_BASE_DOMAIN");
     const char *whole = parameter_or_variable(call, deno->parameters.base_url, "DENO_SANDBOX_ENDPOINT");
-    char *url;
 
     if (whole)
         return fill_in(whole, region);
-    return asprintf(&url, "https://%s.%s", region, domain ? domain : "sandbox-api.deno.net") < 0 ? NULL : url;
+    return text_format("https://%s.%s", region, domain ? domain : "sandbox-api.deno.net");
 }
 
 static char *console_url(struct sandlot_call *call, const struct deno *deno)
@@ -98,9 +96,8 @@ char *api_port_url(const struct deno *deno, const char *name)
 {
     const char *url = deno->parameters.base_url;
     bool plain = url && strncmp(url, "http://", 7) == 0;
-    char *made;
 
-    return asprintf(&made, "http%s://%s", plain ? "" : "s", name) < 0 ? NULL : made;
+    return text_format("http%s://%s", plain ? "" : "s", name);
 }
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
@@ -184,26 +181,19 @@ static bool add_cursor(char **target, const char *cursor)
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char *target, const char *cursor,
-                             const struct sandlot_listing *listing, rest_add add)
+                             const struct sandlot_listing *listing, const struct rest_entry *entry)
 {
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct json_object *items = NULL;
     struct http_client *client = NULL;
-    struct json_error error;
     bool added = add_cursor(&target, cursor);
-    const struct rest_request request = {.method = "GET", .target = target};
+    const struct rest_request request = {.method = "GET", .target = target, .answered = true};
     enum sandlot_status status = added ? api_console(call, deno, &client) : http_no_memory(call);
 
     if (status != SANDLOT_OK)
         return rest_drop(&request, status);
     status = rest_send(call, client, &request, &response, &answer);
-    if (status != SANDLOT_OK)
-        return status;
-    if (!answer || !json_read_array(answer, "", &items, &error))
-        return answer ? json_fail(call, "Deno's list", &error)
-                      : sandlot_fail(call, SANDLOT_INTERNAL, "Deno's list is empty; try again");
     AUTO_FREE char *next = next_cursor(&response);
 
-    return rest_list(call, listing, items, next, add);
+    return status == SANDLOT_OK ? rest_list_entries(call, listing, answer, next, entry) : status;
 }

@@ -41,9 +41,10 @@ enum sandlot_status api_region_of(struct sandlot_call *call, struct deno *deno, 
 
 enum sandlot_status api_console(struct sandlot_call *call, struct deno *deno, struct http_client **client);
 
-/* One page of the console's list at TARGET (from http_target, taken over): an array, each of whose items ADD gets. */
+/* One page of the console's list at TARGET (from http_target, taken over), an array whose entries are as ENTRY
+ * says. */
 enum sandlot_status api_list(struct sandlot_call *call, struct deno *deno, char *target, const char *cursor,
-                             const struct sandlot_listing *listing, rest_add add);
+                             const struct sandlot_listing *listing, const struct rest_entry *entry);
 
 /* The URL of a port that has the name NAME, to be freed: as safe as that of the API, which in tests is on this machine.
  */

@@ -136,20 +136,13 @@ enum sandlot_status lifecycle_snapshot(struct sandlot_call *call, void *provider
     return status == SANDLOT_OK ? result->write(result, name, strlen(name)) : status;
 }
 
-static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                        struct json_object *item)
-{
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "ready"};
-    struct json_error error;
-
-    return json_read_string(item, "slug", &listed.id, &error) ? listing->add(listing, &listed)
-                                                              : json_fail(call, "Deno's list of snapshots", &error);
-}
-
 enum sandlot_status lifecycle_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
                                              const struct sandlot_listing *listing)
 {
-    return api_list(call, provider, http_target("/api/v2/snapshots"), cursor, listing, add_snapshot);
+    static const struct rest_entry entry = {
+        .what = "Deno's list of snapshots", .items = "", .id = "slug", .usual_state = "ready"};
+
+    return api_list(call, provider, http_target("/api/v2/snapshots"), cursor, listing, &entry);
 }
 
 enum sandlot_status lifecycle_delete_snapshot(struct sandlot_call *call, void *provider, const char *name)

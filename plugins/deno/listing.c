@@ -6,24 +6,18 @@
 #include <string.h>
 
 /* Those that have ended stay in the list. */
-static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
-{
-    static const struct rest_entry entry = {.what = "Deno's list of sandboxes",
-                                            .id = "id",
-                                            .created_at = "createdAt",
-                                            .run_label = "labels.\"" LABEL_RUN "\"",
-                                            .state = "status"};
-    struct sandlot_listed listed;
-    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
-
-    return status != SANDLOT_OK || strcmp(listed.state, "stopped") == 0 ? status : listing->add(listing, &listed);
-}
+static const struct rest_entry entry = {.what = "Deno's list of sandboxes",
+                                        .items = "",
+                                        .id = "id",
+                                        .created_at = "createdAt",
+                                        .run_label = "labels.\"" LABEL_RUN "\"",
+                                        .state = "status",
+                                        .left_out = "stopped"};
 
 enum sandlot_status listing_list(struct sandlot_call *call, void *provider, const char *cursor,
                                  const struct sandlot_listing *listing)
 {
-    return api_list(call, provider, http_target("/api/v2/sandboxes"), cursor, listing, add_item);
+    return api_list(call, provider, http_target("/api/v2/sandboxes"), cursor, listing, &entry);
 }
 
 /* Who looks for one of them. */
@@ -65,7 +59,7 @@ static enum sandlot_status look_for(struct sandlot_call *call, struct deno *deno
                            : http_target("/api/v2/sandboxes");
 
         search->next = NULL;
-        status = api_list(call, deno, target, cursor, &search->listing, add_item);
+        status = api_list(call, deno, target, cursor, &search->listing, &entry);
         free(cursor);
         cursor = search->next;
     } while (status == SANDLOT_OK && cursor && !*search->found);

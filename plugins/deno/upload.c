@@ -115,37 +115,25 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *
 }
 
 /* What was lost on its way is sent again, unless it is too long to be kept. */
-static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
-                                     const struct sandlot_source *source, uint64_t length)
+static enum sandlot_status store(struct sandlot_call *call, void *sandbox, struct staged_files *staged)
 {
+    const struct sandlot_file *file = staged->files;
     struct kept_source kept;
     struct attempt attempt;
     enum sandlot_status status;
     int i = 0;
 
-    kept_source_open(&kept, source, KEPT);
+    kept_source_open(&kept, file->source, KEPT);
     do {
         attempt_begin(&attempt, call, 0);
-        status = send_once(&attempt.call, sandbox, path, &kept.source, length);
+        status = send_once(&attempt.call, sandbox, file->path, &kept.source, file->length);
     } while (status == SANDLOT_UNAVAILABLE && ++i < ATTEMPTS && kept_source_rewind(&kept) == SANDLOT_OK);
     kept_source_close(&kept);
+    staged->lost = status == SANDLOT_UNAVAILABLE;
     return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }
 
-enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,
-                                    const struct sandlot_source *source, uint64_t length)
-{
-    return send_file(call, sandbox, path, source, length);
-}
-
-static enum sandlot_status store(struct sandlot_call *call, void *sandbox, struct staged_files *staged)
-{
-    const struct sandlot_file *file = staged->files;
-    enum sandlot_status status = send_file(call, sandbox, file->path, file->source, file->length);
-
-    staged->lost = status == SANDLOT_UNAVAILABLE;
-    return status;
-}
+STAGED_PUT(upload_new_file, command_execute, store)
 
 STAGED_UPLOAD(upload_files, command_execute, .clean_up = command_clean_up, .store = store, .mode = PLAIN_MODE,
               .single = true, /* of many small ones only one answer is waited for */

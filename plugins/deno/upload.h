@@ -3,11 +3,9 @@
 #define SANDLOT_DENO_UPLOAD_H
 
 #include <sandlot/sdk/function_of.h>
+#include <sandlot/sdk/remote_command.h>
 
 FUNCTION_OF(sandlot_provider, upload, upload_files);
-
-/* `put` of remote_command.h: writes LENGTH bytes (UINT64_MAX: unknown) of SOURCE to the new file PATH. */
-enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,
-                                    const struct sandlot_source *source, uint64_t length);
+FUNCTION_OF(remote_channel, put, upload_new_file);
 
 #endif

@@ -108,24 +108,20 @@ enum sandlot_status api_send(struct sandlot_call *call, struct e2b *e2b, const s
 }
 
 enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const char *path, const char *cursor,
-                             const struct sandlot_listing *listing, rest_add add)
+                             const struct sandlot_listing *listing, const struct rest_entry *entry)
 {
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     AUTO_FREE char *next_page = NULL;
-    struct json_object *items = NULL;
-    struct json_error error;
 
     if (asprintf(&next_page, "%s&nextToken={}", path) < 0)
         return http_no_memory(call);
     const struct api_request request = {.method = "GET", .pattern = cursor ? next_page : path, .id = cursor};
     enum sandlot_status status = api_send(call, e2b, &request, &response, &answer);
 
-    if (status != SANDLOT_OK)
-        return status;
-    if (!json_read_array(answer, "", &items, &error))
-        return json_fail(call, "E2B's list", &error);
-    return rest_list(call, listing, items, http_header(&response, "X-Next-Token"), add);
+    return status == SANDLOT_OK
+               ? rest_list_entries(call, listing, answer, http_header(&response, "X-Next-Token"), entry)
+               : status;
 }
 
 /* ---- what answers mean ------------------------------------------------------------------------------------------- */

@@ -46,9 +46,9 @@ struct api_request {
 enum sandlot_status api_send(struct sandlot_call *call, struct e2b *e2b, const struct api_request *request,
                              struct http_response *response, struct json_object **answer);
 
-/* One page of the list at PATH, which is an array: ADD gets each item, and LISTING how it goes on. */
+/* One page of the list at PATH, an array whose entries are as ENTRY says. */
 enum sandlot_status api_list(struct sandlot_call *call, struct e2b *e2b, const char *path, const char *cursor,
-                             const struct sandlot_listing *listing, rest_add add);
+                             const struct sandlot_listing *listing, const struct rest_entry *entry);
 
 /* Could ID be one of E2B's? What could not is not there, and api_send does not ask for it. */
 bool api_is_id(const char *id);

@@ -32,24 +32,17 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status add_sandbox(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                       struct json_object *item)
+enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
+                                   const struct sandlot_listing *listing)
 {
     static const struct rest_entry entry = {.what = "E2B's list of sandboxes",
+                                            .items = "",
                                             .id = "sandboxID",
                                             .created_at = "startedAt",
                                             .run_label = "metadata.\"" KEY_RUN "\"",
                                             .state = "state"};
-    struct sandlot_listed listed;
-    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    return status == SANDLOT_OK ? listing->add(listing, &listed) : status;
-}
-
-enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
-                                   const struct sandlot_listing *listing)
-{
-    return api_list(call, provider, "/v2/sandboxes?limit=100", cursor, listing, add_sandbox);
+    return api_list(call, provider, "/v2/sandboxes?limit=100", cursor, listing, &entry);
 }
 
 /* ---- pausing and resuming ---------------------------------------------------------------------------------------- */
@@ -179,33 +172,28 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
     return result->write(result, kept, strlen(kept));
 }
 
-/* What the snapshot ID, "TEAM/NAME:TAG", was called when it was made; to be freed. */
-static char *name_of(const char *id)
+/* What a snapshot, "TEAM/NAME:TAG", was called when it was made. */
+static bool tell_name(struct json_object *item, struct sandlot_listed *listed)
 {
-    const char *slash = strrchr(id, '/');
-    const char *name = slash ? slash + 1 : id;
+    const char *slash = strrchr(listed->id, '/');
+    const char *name = slash ? slash + 1 : listed->id;
+    struct json_object *text = json_object_new_string_len(name, (int)strcspn(name, ":"));
 
-    return strndup(name, strcspn(name, ":"));
-}
-
-static enum sandlot_status add_snapshot(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                        struct json_object *item)
-{
-    struct sandlot_listed listed = {.size = sizeof(listed), .state = "created"};
-    struct json_error error;
-
-    if (!json_read_string(item, "snapshotID", &listed.id, &error))
-        return json_fail(call, "E2B's list of snapshots", &error);
-    AUTO_FREE char *name = name_of(listed.id);
-
-    listed.run_label = name;
-    return listing->add(listing, &listed);
+    listed->run_label = text ? json_object_get_string(text) : NULL;
+    json_object_object_add(item, "name of snapshot", text);
+    return true;
 }
 
 enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
-    return api_list(call, provider, "/snapshots?limit=100", cursor, listing, add_snapshot);
+    static const struct rest_entry entry = {.what = "E2B's list of snapshots",
+                                            .items = "",
+                                            .id = "snapshotID",
+                                            .usual_state = "created",
+                                            .adapt = tell_name};
+
+    return api_list(call, provider, "/snapshots?limit=100", cursor, listing, &entry);
 }
 
 /* What is no id may be the name that it was made with. */

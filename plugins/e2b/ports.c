@@ -1,6 +1,7 @@
 #include "ports.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +23,8 @@ static enum sandlot_status find_token(struct sandlot_call *call, struct sandbox 
         return sandlot_fail(call, SANDLOT_INTERNAL,
                             "E2B keeps the ports of sandbox %s private and gives no token for them; report it to E2B",
                             sandbox->id);
-    if (status == SANDLOT_OK && asprintf(&place->header, "e2b-traffic-access-token: %s", record.traffic_token) < 0) {
-        place->header = NULL;
+    if (status == SANDLOT_OK && !(place->header = text_format("e2b-traffic-access-token: %s", record.traffic_token)))
         return http_no_memory(call);
-    }
     return status;
 }
 
@@ -38,10 +37,8 @@ enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *
 
     (void)ttl_ms;
     place->client = e2b->control;
-    if (status == SANDLOT_OK && asprintf(&place->url, "http%s://%u-%s.%s", e2b->is_plain ? "" : "s", (unsigned)port,
-                                         sandbox->id, sandbox->domain) < 0) {
-        place->url = NULL;
+    if (status == SANDLOT_OK && !(place->url = text_format("http%s://%u-%s.%s", e2b->is_plain ? "" : "s",
+                                                           (unsigned)port, sandbox->id, sandbox->domain)))
         return http_no_memory(call);
-    }
     return status;
 }

@@ -5,6 +5,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/network.h>
+#include <sandlot/sdk/text_format.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -206,8 +207,7 @@ void sandbox_find_way(struct sandlot_call *call, struct sandbox *sandbox, const 
 
     if (sandbox->token)
         add_header(way, "X-Access-Token: %s", sandbox->token);
-    if (asprintf(&way->target, "%s%s", sandbox->address, operation) < 0)
-        way->target = NULL;
+    way->target = text_format("%s%s", sandbox->address, operation);
     pthread_mutex_unlock(&sandbox->lock);
     /* A shared host finds it by these, any other one by its name. */
     add_header(way, "E2b-Sandbox-Id: %s", sandbox->id);

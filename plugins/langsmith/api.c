@@ -4,6 +4,7 @@
 #include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/network.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,6 @@ static char *control_plane(struct sandlot_call *call, const struct api *api)
     const char *const candidates[] = {api->parameters.base_url, call->host->environment(call, "LANGSMITH_ENDPOINT"),
                                       call->host->environment(call, "LANGCHAIN_ENDPOINT"), PUBLIC_ROOT};
     size_t chosen = 0;
-    char *address;
 
     while (is_blank(candidates[chosen]))
         chosen++;
@@ -59,7 +59,7 @@ static char *control_plane(struct sandlot_call *call, const struct api *api)
         length--;
     if (length >= tail && strncmp(root + length - tail, CONTROL_PLANE, tail) == 0)
         length -= tail;
-    return asprintf(&address, "%.*s" CONTROL_PLANE, (int)length, root) < 0 ? NULL : address;
+    return text_format("%.*s" CONTROL_PLANE, (int)length, root);
 }
 
 static enum sandlot_status open_client(struct sandlot_call *call, void *context)
@@ -75,8 +75,7 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context)
     char *workspace_header = NULL;
     char *key_header = NULL;
 
-    if (asprintf(&key_header, "X-Api-Key: %s", key) < 0)
-        key_header = NULL;
+    key_header = text_format("X-Api-Key: %s", key);
     if (workspace && asprintf(&workspace_header, "X-Tenant-Id: %s", workspace) < 0)
         workspace_header = NULL;
     if (!address || !key_header || (workspace && !workspace_header)) {

@@ -9,6 +9,7 @@
 #include <sandlot/sdk/quoting.h>
 #include <sandlot/sdk/random.h>
 #include <sandlot/sdk/script.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,10 +180,9 @@ static char *path_beside(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char digits[17];
-    char *beside;
 
     random_digits(digits, sizeof(digits) - 1);
-    return asprintf(&beside, "%.*s/.sandlot-%s", (int)(slash ? slash - path : 0), path, digits) < 0 ? NULL : beside;
+    return text_format("%.*s/.sandlot-%s", (int)(slash ? slash - path : 0), path, digits);
 }
 
 /*

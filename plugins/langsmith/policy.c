@@ -3,17 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct network_limits limits = {.service = "LangSmith", .no_ipv6 = true, .no_ports = true};
-
-/* What the host never asks, for it is not announced. */
-static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
-{
-    if (network && network->mode == SANDLOT_NETWORK_OFF)
-        return sandlot_fail(
-            call, SANDLOT_UNSUPPORTED,
-            "LangSmith has no switch that turns a sandbox's network off; allow the hosts that it needs");
-    return network_check(call, &limits, network);
-}
+static const struct network_limits limits = {.service = "LangSmith",
+                                             .never_off = "has no switch that turns a sandbox's network off",
+                                             .no_ipv6 = true,
+                                             .no_ports = true};
 
 enum sandlot_status policy_check(struct sandlot_call *call, struct api *api, const struct sandlot_network *network)
 {
@@ -21,7 +14,7 @@ enum sandlot_status policy_check(struct sandlot_call *call, struct api *api, con
         network_exclude(call, network, "proxy_config", parameter_is_said(api->parameters.proxy_config));
 
     if (status == SANDLOT_OK)
-        status = check(call, network);
+        status = network_check(call, &limits, network);
     return status == SANDLOT_OK && network ? api_hide(call, api, network) : status;
 }
 
@@ -96,7 +89,7 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
     struct json_builder body = {0};
     AUTO_ANSWER struct api_answer answer = {0};
     bool has_rules = false;
-    enum sandlot_status status = check(call, network);
+    enum sandlot_status status = network_check(call, &limits, network);
 
     (void)provider;
     if (status == SANDLOT_OK)

@@ -1,5 +1,6 @@
 #include "ports.h"
 
+#include <sandlot/sdk/text_format.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -103,10 +104,8 @@ static enum sandlot_status read_answer(struct sandlot_call *call, const struct a
         !json_find_string(answer->document, "expires_at", &expires, &error))
         return json_fail(call, "LangSmith's answer about a port", &error);
     place->expires_at_ms = timestamp_read(expires);
-    if (asprintf(&place->header, "X-Langsmith-Sandbox-Service-Token: %s", token) < 0) {
-        place->header = NULL;
+    if (!(place->header = text_format("X-Langsmith-Sandbox-Service-Token: %s", token)))
         return no_memory(call);
-    }
     return set_url(call, url, place);
 }
 

@@ -6,6 +6,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/text_format.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <ctype.h>
@@ -343,8 +344,7 @@ static enum sandlot_status create_new(struct sandlot_call *call, struct api *api
 
     bool prefixed = strncmp(request->run_label, NAME_PREFIX, strlen(NAME_PREFIX)) == 0;
 
-    if (asprintf(&name, "%s%s", prefixed ? "" : NAME_PREFIX, request->run_label) < 0)
-        name = NULL;
+    name = text_format("%s%s", prefixed ? "" : NAME_PREFIX, request->run_label);
     struct sandbox *made = name ? sandbox_new(api, name) : NULL;
     struct creation creation = {.request = request, .name = name};
 

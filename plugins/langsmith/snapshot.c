@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/text_format.h>
 #include <sandlot/sdk/timestamp.h>
 
 #include <string.h>
@@ -294,7 +295,6 @@ static char *called(struct json_object *snapshot, const char *id)
 {
     const char *name = NULL;
     const char *tag = NULL;
-    char *text;
 
     json_find_string(snapshot, "name", &name, NULL);
     if (!name || !*name)
@@ -302,7 +302,7 @@ static char *called(struct json_object *snapshot, const char *id)
     json_find_string(snapshot, "tags[0]", &tag, NULL);
     if (!tag || has_tag(snapshot, "latest"))
         return strdup(name);
-    return asprintf(&text, "%s:%s", name, tag) < 0 ? NULL : text;
+    return text_format("%s:%s", name, tag);
 }
 
 static enum sandlot_status add(struct sandlot_call *call, const struct sandlot_listing *listing,

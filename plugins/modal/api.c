@@ -5,6 +5,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -119,10 +120,8 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct modal 
     AUTO_FREE char *id = NULL;
     AUTO_FREE char *secret = NULL;
 
-    if (asprintf(&id, "x-modal-token-id: %s", settings->token_id) < 0)
-        id = NULL;
-    if (asprintf(&secret, "x-modal-token-secret: %s", settings->token_secret) < 0)
-        secret = NULL;
+    id = text_format("x-modal-token-id: %s", settings->token_id);
+    secret = text_format("x-modal-token-secret: %s", settings->token_secret);
     if (!id || !secret)
         return api_no_memory(call);
     /* The kind of client and its version are checked there; these two are known to be let in. */
@@ -251,8 +250,7 @@ static enum sandlot_status send_control(struct sandlot_call *call, const struct 
     size_t length = 0;
     AUTO_FREE unsigned char *message = api_pack(rpc->request, &length);
 
-    if (asprintf(&method, "%s%s", control_path, rpc->name) < 0)
-        method = NULL;
+    method = text_format("%s%s", control_path, rpc->name);
     if (token && asprintf(&line, "x-modal-auth-token: %s", token) < 0)
         line = NULL;
     *answer = (struct grpc_answer){0};

@@ -4,6 +4,8 @@
  */
 #include "ports.h"
 
+#include <sandlot/sdk/text_format.h>
+
 #include "message.h"
 
 #include <string.h>
@@ -44,8 +46,7 @@ static enum sandlot_status take(struct sandlot_call *call, const Modal__SandboxC
     while (length > 0 && answer->url[length - 1] == '/')
         length--;
     place->url = strndup(answer->url, length);
-    if (asprintf(&place->header, "Authorization: Bearer %s", answer->token) < 0)
-        place->header = NULL;
+    place->header = text_format("Authorization: Bearer %s", answer->token);
     return place->url && place->header ? SANDLOT_OK : api_no_memory(call);
 }
 

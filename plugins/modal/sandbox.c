@@ -1,5 +1,7 @@
 #include "sandbox.h"
 
+#include <sandlot/sdk/text_format.h>
+
 #include "message.h"
 
 #include <string.h>
@@ -316,13 +318,11 @@ static enum sandlot_status send(struct sandlot_call *call, struct sandbox *sandb
     size_t length = 0;
     AUTO_FREE unsigned char *message = api_pack(rpc->request, &length);
 
-    if (asprintf(&method, "%s%s", router_path, rpc->name) < 0)
-        method = NULL;
+    method = text_format("%s%s", router_path, rpc->name);
     pthread_mutex_lock(&sandbox->lock);
     struct grpc_client *router = sandbox->router;
 
-    if (asprintf(&line, "authorization: Bearer %s", sandbox->key ? sandbox->key : "") < 0)
-        line = NULL;
+    line = text_format("authorization: Bearer %s", sandbox->key ? sandbox->key : "");
     pthread_mutex_unlock(&sandbox->lock);
     if (!method || !message || !line)
         return api_no_memory(call);

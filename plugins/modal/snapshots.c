@@ -10,6 +10,7 @@
 #include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <string.h>
 
@@ -71,10 +72,8 @@ static enum sandlot_status publish(struct sandlot_call *call, struct modal *moda
     AUTO_FREE char *tag = NULL;
     enum sandlot_status status = api_settle(call, modal, &settings);
 
-    if (asprintf(&tag, "%s%s", name, strchr(name, ':') ? "" : ":latest") < 0) {
-        tag = NULL;
+    if (!(tag = text_format("%s%s", name, strchr(name, ':') ? "" : ":latest")))
         return api_no_memory(call);
-    }
     if (status != SANDLOT_OK)
         return status;
     request.image_id = (char *)image_id;

@@ -2,6 +2,7 @@
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/credentials.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 enum { MOST_HEADERS = 32 };
@@ -81,13 +82,12 @@ char *api_tunnels(struct sandlot_call *call, const struct runloop *runloop)
     const char *scheme = strstr(url, "://");
     const char *host = scheme ? scheme + 3 : url;
     const char *password = memchr(host, '@', strcspn(host, "/"));
-    char *address;
 
     if (said && *said)
         return strdup(said);
     host = password ? password + 1 : host;
     host += strncmp(host, "api.", 4) == 0 ? 4 : 0;
-    return asprintf(&address, "https://tunnel.%.*s", (int)strcspn(host, ":/?#"), host) < 0 ? NULL : address;
+    return text_format("https://tunnel.%.*s", (int)strcspn(host, ":/?#"), host);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "ports.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 /* ---- the tunnel ----------------------------------------------------------------------------------------------------
@@ -81,10 +82,8 @@ static enum sandlot_status read_tunnel(struct sandlot_call *call, struct json_ob
     place->is_public = well && strcmp(mode, "open") == 0;
     if (!well || (!place->is_public && !json_read_string(tunnel, "auth_token", &token, &error)))
         return json_fail(call, "Runloop's answer about a tunnel", &error);
-    if (!place->is_public && asprintf(&place->header, "X-Runloop-Tunnel-Authorization: Bearer %s", token) < 0) {
-        place->header = NULL;
+    if (!place->is_public && !(place->header = text_format("X-Runloop-Tunnel-Authorization: Bearer %s", token)))
         return http_no_memory(call);
-    }
     return SANDLOT_OK;
 }
 
@@ -98,11 +97,9 @@ static enum sandlot_status set_url(struct sandlot_call *call, const char *tunnel
                             "the parameter tunnel_url must be an address such as https://tunnel.runloop.ai");
     const char *host = scheme + 3;
 
-    if (asprintf(&place->url, "%.*s%u-%s.%.*s", (int)(host - tunnels), tunnels, (unsigned)port, key,
-                 (int)strcspn(host, "/"), host) < 0) {
-        place->url = NULL;
+    if (!(place->url = text_format("%.*s%u-%s.%.*s", (int)(host - tunnels), tunnels, (unsigned)port, key,
+                                   (int)strcspn(host, "/"), host)))
         return http_no_memory(call);
-    }
     return SANDLOT_OK;
 }
 

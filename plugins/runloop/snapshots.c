@@ -158,32 +158,28 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 /* ---- listing and deleting ---------------------------------------------------------------------------------------- */
 
 /* By name where it has one, as it can be started from by either. */
-static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
+static bool tell_name(struct json_object *item, struct sandlot_listed *listed)
 {
-    static const struct rest_entry entry = {.what = "Runloop's list of snapshots",
-                                            .id = "id",
-                                            .created_at = "create_time_ms",
-                                            .run_label = "name",
-                                            .usual_state = "complete"};
-    struct sandlot_listed listed;
-    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
+    const char *name = NULL;
 
-    if (status != SANDLOT_OK)
-        return status;
-    if (parameter_is_said(listed.run_label))
-        listed.id = listed.run_label;
-    listed.run_label = NULL;
-    return listing->add(listing, &listed);
+    json_find_string(item, "name", &name, NULL);
+    if (parameter_is_said(name))
+        listed->id = name;
+    return true;
 }
 
 enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
+    static const struct rest_entry entry = {.what = "Runloop's list of snapshots",
+                                            .id = "id",
+                                            .created_at = "create_time_ms",
+                                            .usual_state = "complete",
+                                            .adapt = tell_name};
     AUTO_PAGE struct page page = {0};
     enum sandlot_status status = page_get(call, provider, http_target(list_target), "snapshots", cursor, &page);
 
-    return status == SANDLOT_OK ? rest_list(call, listing, page.items, page.next, add_item) : status;
+    return status == SANDLOT_OK ? rest_list_entries(call, listing, page.items, page.next, &entry) : status;
 }
 
 enum sandlot_status snapshots_remove(struct sandlot_call *call, struct runloop *runloop, const char *id)

@@ -23,20 +23,20 @@ static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandb
     return status;
 }
 
-/* *LOST: no answer came, so that it may be there. */
-static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
-                                     const struct sandlot_source *source, uint64_t length, bool *lost)
+static enum sandlot_status store(struct sandlot_call *call, void *handle, struct staged_files *staged)
 {
     static const int refusals[] = {SANDBOX_REFUSALS, 0};
+    struct sandbox *sandbox = handle;
+    const struct sandlot_file *file = staged->files;
     char id[RANDOM_UUID_SIZE];
     char id_header[16 + RANDOM_UUID_SIZE];
     const char *const headers[] = {id_header, NULL};
     const struct http_part parts[] = {
-        {.name = "path", .body = {.bytes = path, .length = strlen(path)}},
+        {.name = "path", .body = {.bytes = file->path, .length = strlen(file->path)}},
         {.name = "file",
          .file_name = "file",
          .type = "application/octet-stream",
-         .body = {.source = source, .length = length == UINT64_MAX ? HTTP_LENGTH_UNKNOWN : length}},
+         .body = {.source = file->source, .length = file->length}},
     };
     AUTO_FREE char *target = http_target("/v1/devboxes/{}/upload_file", sandbox->id);
     AUTO_RESPONSE struct http_response response = {0};
@@ -50,23 +50,11 @@ static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *
     /* Whatever the answer holds: that it is good news is all that counts. */
     if (status == SANDLOT_OK)
         status = http_send(call, client, &request, &response);
-    if (lost)
-        *lost = status == SANDLOT_UNAVAILABLE && response.status == 0;
+    staged->lost = status == SANDLOT_UNAVAILABLE && response.status == 0;
     return status == SANDLOT_OK && sandbox_is_refusal(response.status) ? after_refusal(call, sandbox, &response)
                                                                        : status;
 }
 
-enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,
-                                    const struct sandlot_source *source, uint64_t length)
-{
-    return send_file(call, sandbox, path, source, length, NULL);
-}
-
-static enum sandlot_status store(struct sandlot_call *call, void *sandbox, struct staged_files *staged)
-{
-    const struct sandlot_file *file = staged->files;
-
-    return send_file(call, sandbox, file->path, file->source, file->length, &staged->lost);
-}
+STAGED_PUT(upload_new_file, command_execute, store)
 
 STAGED_UPLOAD(upload_files, command_execute, .clean_up = command_clean_up, .store = store, .single = true, .least = 16)

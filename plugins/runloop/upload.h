@@ -4,10 +4,9 @@
 
 #include "sandbox.h"
 
-FUNCTION_OF(sandlot_provider, upload, upload_files);
+#include <sandlot/sdk/remote_command.h>
 
-/* Writes SOURCE to PATH, where nothing is yet: `put` of a remote_channel. */
-enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, const char *path,
-                                    const struct sandlot_source *source, uint64_t length);
+FUNCTION_OF(sandlot_provider, upload, upload_files);
+FUNCTION_OF(remote_channel, put, upload_new_file);
 
 #endif

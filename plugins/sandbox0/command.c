@@ -3,12 +3,9 @@
  * mebibyte of each stream, as text; whoever breaks the connection does not hear of it any more, and what has ended is
  * kept for ever. remote_command.h makes of this what execute promises; every context is deleted when it has been read.
  */
-#include "command.h"
-
-#include "files.h"
+#include "operations.h"
 
 #include <sandlot/sdk/attempt.h>
-#include <sandlot/sdk/remote_command.h>
 #include <string.h>
 
 enum {

@@ -2,14 +2,12 @@
  * POST .../files takes one whole file, of 100 MiB at most, and leaves it with a mode of its own. So files go to unseen
  * places first, large ones in pieces, and a script puts them into theirs. GET .../files answers with one whole file.
  */
-#include "files.h"
-
-#include "command.h"
+#include "operations.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/kept_source.h>
 #include <sandlot/sdk/printed_download.h>
-#include <sandlot/sdk/staged_upload.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 enum { KEPT_BYTES = 1 << 20, BATCH_LEAST = 16 };
@@ -63,62 +61,38 @@ static enum sandlot_status send_piece(struct sandlot_call *call, struct sandbox 
     return status;
 }
 
-/* Stores SOURCE at PATH, and what does not fit there beside it; JOIN takes the lines for sh that append that. */
-static enum sandlot_status store(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
-                                 const struct sandlot_source *source, uint64_t length, FILE *join, bool *lost)
+/* What does not fit at the path goes beside it, and is appended there. */
+static enum sandlot_status store(struct sandlot_call *call, void *handle, struct staged_files *staged)
 {
-    bool known = length != UINT64_MAX;
+    const struct sandlot_file *file = staged->files;
+    uint64_t left = file->length;
+    bool known = left != UINT64_MAX;
 
-    *lost = false;
     for (int number = 0;; number++) {
-        uint64_t size = known && length < piece_bytes ? length : piece_bytes;
-        struct piece piece = {
-            .source = {.size = sizeof(piece.source), .context = &piece, .read = read_piece, .poll_fd = source->poll_fd},
-            .own = source,
-            .left = size};
-        AUTO_FREE char *name = NULL;
+        uint64_t size = known && left < piece_bytes ? left : piece_bytes;
+        struct piece piece = {.own = file->source, .left = size};
+        AUTO_FREE char *name = number > 0 ? text_format("%s.%d", file->path, number) : strdup(file->path);
 
-        if (number > 0 && asprintf(&name, "%s.%d", path, number) < 0)
+        piece.source = (struct sandlot_source){
+            .size = sizeof(piece.source), .context = &piece, .read = read_piece, .poll_fd = file->source->poll_fd};
+        if (!name)
             return http_no_memory(call);
         enum sandlot_status status =
-            send_piece(call, sandbox, name ? name : path, &piece.source, known ? size : HTTP_LENGTH_UNKNOWN, lost);
+            send_piece(call, handle, name, &piece.source, known ? size : HTTP_LENGTH_UNKNOWN, &staged->lost);
 
         if (status != SANDLOT_OK)
             return status;
-        if (name)
-            fprintf(join, "cat %s >>%s && rm -f %s || exit 1\n", name, path, name);
-        length -= known ? size : 0;
-        if (known ? length == 0 : piece.left > 0)
+        if (number > 0)
+            fprintf(staged->first, "cat %s >>%s && rm -f %s || exit 1\n", name, file->path, name);
+        left -= known ? size : 0;
+        if (known ? left == 0 : piece.left > 0)
             return SANDLOT_OK;
     }
 }
 
-enum sandlot_status files_put(struct sandlot_call *call, void *handle, const char *path,
-                              const struct sandlot_source *source, uint64_t length)
-{
-    const struct script_place place = {.sandbox = handle, .execute = command_execute};
-    AUTO_FREE char *script = NULL;
-    size_t size = 0;
-    FILE *join = open_memstream(&script, &size);
-    bool lost;
+STAGED_PUT(files_put, command_execute, store)
 
-    if (!join)
-        return http_no_memory(call);
-    enum sandlot_status status = store(call, handle, path, source, length, join, &lost);
-
-    if (fclose(join) != 0)
-        return http_no_memory(call);
-    return status == SANDLOT_OK && size > 0 ? script_run(call, &place, script, NULL) : status;
-}
-
-static enum sandlot_status store_staged(struct sandlot_call *call, void *handle, struct staged_files *staged)
-{
-    const struct sandlot_file *file = staged->files;
-
-    return store(call, handle, file->path, file->source, file->length, staged->first, &staged->lost);
-}
-
-STAGED_UPLOAD(files_upload, command_execute, .clean_up = command_clean_up, .store = store_staged, .single = true,
+STAGED_UPLOAD(files_upload, command_execute, .clean_up = command_clean_up, .store = store, .single = true,
               .carries = true, .least = BATCH_LEAST)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -132,15 +106,15 @@ static const char *file_error(const struct http_response *response)
     } errors[] = {{"file_not_found", "file_not_found"},   {"path_not_file", "is_directory"},
                   {"path_not_directory", "invalid_path"}, {"permission_denied", "permission_denied"},
                   {"bad_request", "invalid_path"},        {"invalid_request", "invalid_path"}};
-    char said[256] = "";
 
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
         if (api_says(response, errors[i].code))
             return errors[i].error;
-    if (api_says(response, "operation_failed"))
-        http_error_text(response->body, response->length, said, sizeof(said));
-    return strstr(said, "not a directory") || strstr(said, "too long") || strstr(said, "too many") ? "invalid_path"
-                                                                                                   : NULL;
+    return api_says(response, "operation_failed") &&
+                   (http_mentions(response, "not a directory") || http_mentions(response, "too long") ||
+                    http_mentions(response, "too many"))
+               ? "invalid_path"
+               : NULL;
 }
 
 /* Who asks for JSON gets the file in an envelope. */

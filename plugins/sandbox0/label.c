@@ -36,10 +36,7 @@ const char *label_read(struct json_object *document)
 
 bool label_is_refused(const struct http_response *response)
 {
-    char said[256];
-
-    http_error_text(response->body, response->length, said, sizeof(said));
-    return strstr(said, "service") || strstr(said, "ingress") || strstr(said, "port");
+    return http_mentions(response, "service") || http_mentions(response, "ingress") || http_mentions(response, "port");
 }
 
 /* What time it is there, in milliseconds since 1970. Where that is not told, nothing is new enough. */

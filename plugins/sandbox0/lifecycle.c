@@ -1,7 +1,6 @@
-#include "lifecycle.h"
-
 #include "create.h"
 #include "label.h"
+#include "operations.h"
 #include "policy.h"
 #include "sources.h"
 

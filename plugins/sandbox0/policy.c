@@ -5,17 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct network_limits limits = {.service = SERVICE, .no_ipv6 = true};
-
-static enum sandlot_status check(struct sandlot_call *call, const struct sandlot_network *network)
-{
-    if (network && network->mode == SANDLOT_NETWORK_OFF)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            SERVICE
-                            " lets questions for names out of every sandbox, so its network is never off; allow "
-                            "the hosts that it needs");
-    return network_check(call, &limits, network);
-}
+static const struct network_limits limits = {
+    .service = SERVICE,
+    .never_off = "lets questions for names out of every sandbox, so its network is never off",
+    .no_ipv6 = true};
 
 static enum sandlot_status check_credentials(struct sandlot_call *call, const struct sandbox0 *sandbox0,
                                              const struct sandlot_network *network)
@@ -35,7 +28,7 @@ enum sandlot_status policy_check(struct sandlot_call *call, const struct sandbox
         network_exclude(call, network, "network", parameter_is_said(sandbox0->parameters.network));
 
     if (status == SANDLOT_OK)
-        status = check(call, network);
+        status = network_check(call, &limits, network);
     return status == SANDLOT_OK ? check_credentials(call, sandbox0, network) : status;
 }
 
@@ -208,7 +201,7 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
     const struct rest_request order = {.method = "GET", .target = http_target(SANDBOXES "/{}/network", sandbox->id)};
     AUTO_DOCUMENT struct json_object *answer = NULL;
     struct json_object *bindings = NULL;
-    enum sandlot_status status = check(call, network);
+    enum sandlot_status status = network_check(call, &limits, network);
 
     status = status == SANDLOT_OK ? api_send(call, provider, order, NULL, &answer) : rest_drop(&order, status);
     if (status != SANDLOT_OK)

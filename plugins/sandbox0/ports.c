@@ -5,11 +5,12 @@
  *
  * Services are only ever replaced as a whole, so those that there are go with the new one.
  */
-#include "ports.h"
+#include "operations.h"
 
 #include <openssl/hmac.h>
 #include <sandlot/sdk/credentials.h>
 #include <sandlot/sdk/digest.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 #define HEADER "X-Sandlot-Port"
@@ -176,8 +177,7 @@ static enum sandlot_status read_place(struct sandlot_call *call, const struct se
     size_t length = strlen(url);
 
     place->url = strndup(url, url[length - 1] == '/' ? length - 1 : length);
-    if (asprintf(&place->header, HEADER ": %s", service->value) < 0)
-        place->header = NULL;
+    place->header = text_format(HEADER ": %s", service->value);
     return place->url && place->header ? SANDLOT_OK : http_no_memory(call);
 }
 

@@ -4,11 +4,8 @@
  * wakes it, lifecycle.c does the rest; api.c talks.
  */
 #include "api.h"
-#include "command.h"
-#include "files.h"
-#include "lifecycle.h"
+#include "operations.h"
 #include "policy.h"
-#include "ports.h"
 
 PARAMETER_OBJECT(sandbox0, SANDBOX0_PARAMETERS, struct sandbox0, api_init, api_clear)
 

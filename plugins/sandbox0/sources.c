@@ -1,6 +1,7 @@
 #include "sources.h"
 
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 #define SOURCES "/api/v1/credential-sources"
@@ -10,9 +11,7 @@ enum { MOST_LOOKS = 20 };
 
 char *sources_name(const char *id)
 {
-    char *name;
-
-    return asprintf(&name, PREFIX "%s", id) < 0 ? NULL : name;
+    return text_format(PREFIX "%s", id);
 }
 
 static enum sandlot_status remove_named(struct sandlot_call *call, struct sandbox0 *sandbox0, const char *name)

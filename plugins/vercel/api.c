@@ -69,13 +69,10 @@ enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, e
     return rest_send(call, vercel->client, request, response, answer);
 }
 
-enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *name,
-                             const char *cursor, const struct sandlot_listing *listing, rest_add add)
+enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *cursor,
+                             const struct sandlot_listing *listing, const struct rest_entry *entry)
 {
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct json_object *items = NULL;
-    const char *next = NULL;
-    struct json_error error;
     enum sandlot_status status = api_open(call, vercel);
 
     if (status != SANDLOT_OK)
@@ -85,11 +82,7 @@ enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, c
     if (request.target)
         http_target_add(&request.target, "cursor", cursor);
     status = api_send(call, vercel, API_LIST, &request, NULL, &answer);
-    if (status != SANDLOT_OK)
-        return status;
-    if (!json_read_array(answer, name, &items, &error) || !json_find_string(answer, "pagination.next", &next, &error))
-        return json_fail(call, "Vercel's list", &error);
-    return rest_list(call, listing, items, next, add);
+    return status == SANDLOT_OK ? rest_list_entries(call, listing, answer, NULL, entry) : status;
 }
 
 void api_error_code(const char *body, size_t length, char code[64])

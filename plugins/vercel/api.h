@@ -41,11 +41,12 @@ void api_add_scope(const struct vercel *vercel, char **target, enum api_scope sc
 enum sandlot_status api_send(struct sandlot_call *call, struct vercel *vercel, enum api_scope scope,
                              struct rest_request *request, struct http_response *response, struct json_object **answer);
 
-/*
- * One page of the list at PATH: ADD gets each item of its array NAME, and LISTING how it goes on.
- */
-enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *name,
-                             const char *cursor, const struct sandlot_listing *listing, rest_add add);
+/* Where a list goes on. */
+#define API_NEXT "pagination.next"
+
+/* One page of the list at PATH, whose entries are as ENTRY says. */
+enum sandlot_status api_list(struct sandlot_call *call, struct vercel *vercel, const char *path, const char *cursor,
+                             const struct sandlot_listing *listing, const struct rest_entry *entry);
 
 /* The word for an error in BODY: "sandbox_stopped"; "" for none. */
 void api_error_code(const char *body, size_t length, char code[64]);

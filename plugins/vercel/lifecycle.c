@@ -44,30 +44,30 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
+/* One that has stopped for good has lost its files. */
+static bool tell_paused(struct json_object *item, struct sandlot_listed *listed)
 {
-    static const struct rest_entry entry = {.what = "Vercel's list of sandboxes",
-                                            .id = "name",
-                                            .created_at = "createdAt",
-                                            .run_label = "tags.\"" TAG_RUN "\"",
-                                            .state = "status"};
-    struct sandlot_listed listed;
     bool persistent = false;
-    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
 
-    if (status != SANDLOT_OK)
-        return status;
     json_find_boolean(item, "persistent", &persistent, NULL);
-    if (persistent && strcmp(listed.state, "stopped") == 0) /* any other has lost its files */
-        listed.state = "paused";
-    return listing->add(listing, &listed);
+    if (persistent && strcmp(listed->state, "stopped") == 0)
+        listed->state = "paused";
+    return true;
 }
 
 enum sandlot_status lifecycle_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
-    return api_list(call, provider, "/v2/sandboxes?limit=50", "sandboxes", cursor, listing, add_item);
+    static const struct rest_entry entry = {.what = "Vercel's list of sandboxes",
+                                            .items = "sandboxes",
+                                            .next = API_NEXT,
+                                            .id = "name",
+                                            .created_at = "createdAt",
+                                            .run_label = "tags.\"" TAG_RUN "\"",
+                                            .state = "status",
+                                            .adapt = tell_paused};
+
+    return api_list(call, provider, "/v2/sandboxes?limit=50", cursor, listing, &entry);
 }
 
 /* ---- pausing and resuming ---------------------------------------------------------------------------------------- */

@@ -105,24 +105,19 @@ enum sandlot_status snapshots_make(struct sandlot_call *call, void *provider, co
 
 /* ---- listing and deleting ---------------------------------------------------------------------------------------- */
 
-static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
-{
-    static const struct rest_entry entry = {.what = "Vercel's list of snapshots",
-                                            .id = "id",
-                                            .created_at = "createdAt",
-                                            .state = "status",
-                                            .usual_state = "created"};
-    struct sandlot_listed listed;
-    enum sandlot_status status = rest_read_entry(call, item, &entry, &listed);
-
-    return status != SANDLOT_OK || strcmp(listed.state, "deleted") == 0 ? status : listing->add(listing, &listed);
-}
-
 enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
-    return api_list(call, provider, "/v2/sandboxes/snapshots?limit=50", "snapshots", cursor, listing, add_item);
+    static const struct rest_entry entry = {.what = "Vercel's list of snapshots",
+                                            .items = "snapshots",
+                                            .next = API_NEXT,
+                                            .id = "id",
+                                            .created_at = "createdAt",
+                                            .state = "status",
+                                            .usual_state = "created",
+                                            .left_out = "deleted"};
+
+    return api_list(call, provider, "/v2/sandboxes/snapshots?limit=50", cursor, listing, &entry);
 }
 
 enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name)

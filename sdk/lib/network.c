@@ -198,6 +198,9 @@ enum sandlot_status network_check(struct sandlot_call *call, const struct networ
 
     if (!network)
         return SANDLOT_OK;
+    if (limits->never_off && network->mode == SANDLOT_NETWORK_OFF)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED, "%s %s; allow the hosts that it needs", limits->service,
+                            limits->never_off);
     if (limits->no_ipv6)
         status =
             network_refuse(call, limits->service, network, is_ipv6, "there only IPv4 is known to hold; leave it out");

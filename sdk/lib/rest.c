@@ -60,21 +60,7 @@ enum sandlot_status rest_send(struct sandlot_call *call, struct http_client *cli
     return response->length > 0 || request->answered ? read_answer(call, client, response, answer) : SANDLOT_OK;
 }
 
-enum sandlot_status rest_list(struct sandlot_call *call, const struct sandlot_listing *listing,
-                              struct json_object *items, const char *next, rest_add add)
-{
-    size_t count = items ? json_object_array_length(items) : 0;
-
-    for (size_t i = 0; i < count; i++) {
-        enum sandlot_status status = add(call, listing, json_object_array_get_idx(items, i));
-
-        if (status != SANDLOT_OK)
-            return status;
-    }
-    if (next && *next)
-        listing->next(listing, next);
-    return SANDLOT_OK;
-}
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
 
 static bool read_time(struct json_object *item, const char *path, int64_t *time_ms, struct json_error *error)
 {
@@ -88,35 +74,69 @@ static bool read_time(struct json_object *item, const char *path, int64_t *time_
     return true;
 }
 
-enum sandlot_status rest_read_entry(struct sandlot_call *call, struct json_object *item, const struct rest_entry *entry,
-                                    struct sandlot_listed *listed)
+static bool read_entry(struct json_object *item, const struct rest_entry *entry, struct sandlot_listed *listed,
+                       struct json_error *error)
 {
-    struct json_error error;
-
     *listed =
         (struct sandlot_listed){.size = sizeof(*listed), .state = entry->usual_state ? entry->usual_state : "unknown"};
-    bool well = json_read_string(item, entry->id, &listed->id, &error) &&
-                (!entry->state || json_find_string(item, entry->state, &listed->state, &error)) &&
-                (!entry->run_label || json_find_string(item, entry->run_label, &listed->run_label, &error)) &&
-                (!entry->created_at || read_time(item, entry->created_at, &listed->created_at_ms, &error));
-
-    return well ? SANDLOT_OK : json_fail(call, entry->what, &error);
+    return json_read_string(item, entry->id, &listed->id, error) &&
+           (!entry->state || json_find_string(item, entry->state, &listed->state, error)) &&
+           (!entry->run_label || json_find_string(item, entry->run_label, &listed->run_label, error)) &&
+           (!entry->created_at || read_time(item, entry->created_at, &listed->created_at_ms, error));
 }
 
-enum sandlot_status rest_list_entries(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                      struct json_object *items, const char *next, const struct rest_entry *entry)
+/* Tells LISTING of ITEM as HOW says. */
+typedef enum sandlot_status (*add_one)(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                       struct json_object *item, const void *how);
+
+static enum sandlot_status add_item(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                    struct json_object *item, const void *how)
+{
+    const rest_add *add = how;
+
+    return (*add)(call, listing, item);
+}
+
+static enum sandlot_status add_entry(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                     struct json_object *item, const void *how)
+{
+    const struct rest_entry *entry = how;
+    struct sandlot_listed listed;
+    struct json_error error;
+
+    if (!read_entry(item, entry, &listed, &error))
+        return json_fail(call, entry->what, &error);
+    bool told = !entry->left_out || strcmp(listed.state, entry->left_out) != 0;
+
+    return told && (!entry->adapt || entry->adapt(item, &listed)) ? listing->add(listing, &listed) : SANDLOT_OK;
+}
+
+static enum sandlot_status list(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                struct json_object *items, const char *next, add_one add, const void *how)
 {
     size_t count = items ? json_object_array_length(items) : 0;
     enum sandlot_status status = SANDLOT_OK;
 
-    for (size_t i = 0; i < count && status == SANDLOT_OK; i++) {
-        struct sandlot_listed listed;
-
-        status = rest_read_entry(call, json_object_array_get_idx(items, i), entry, &listed);
-        if (status == SANDLOT_OK)
-            status = listing->add(listing, &listed);
-    }
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
+        status = add(call, listing, json_object_array_get_idx(items, i), how);
     if (status == SANDLOT_OK && next && *next)
         listing->next(listing, next);
     return status;
+}
+
+enum sandlot_status rest_list(struct sandlot_call *call, const struct sandlot_listing *listing,
+                              struct json_object *items, const char *next, rest_add add)
+{
+    return list(call, listing, items, next, add_item, &add);
+}
+
+enum sandlot_status rest_list_entries(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                      struct json_object *answer, const char *next, const struct rest_entry *entry)
+{
+    struct json_object *items = answer;
+    struct json_error error;
+    bool well = (!entry->items || json_read_array(answer, entry->items, &items, &error)) &&
+                (next || !entry->next || json_find_string(answer, entry->next, &next, &error));
+
+    return well ? list(call, listing, items, next, add_entry, entry) : json_fail(call, entry->what, &error);
 }

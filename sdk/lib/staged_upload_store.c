@@ -178,3 +178,55 @@ enum sandlot_status staged_upload_store(struct staged_upload *upload, bool *lost
         status = SANDLOT_INTERNAL;
     return status;
 }
+
+/* ---- a file for a command ---------------------------------------------------------------------------------------- */
+
+enum { LONGEST_REFUSAL = 256, LONGEST_WORD = 16 };
+
+static void keep_refusal(const struct sandlot_transfer *transfer, size_t index, const char *error, uint64_t bytes)
+{
+    (void)index, (void)bytes;
+    snprintf(transfer->context, LONGEST_REFUSAL, "%s", error ? error : "");
+}
+
+/* Runs what is to be done FIRST: its last line says that all before it went well. */
+static enum sandlot_status finish(struct sandlot_call *call, const struct staged_upload_vendor *vendor, FILE *first,
+                                  char **script)
+{
+    char said[LONGEST_WORD];
+
+    fputs("echo done\n", first);
+    if (fclose(first) != 0)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a script; free some");
+    enum sandlot_status status = script_read(call, &vendor->scripts, *script, said, sizeof(said));
+
+    return status != SANDLOT_OK || strcmp(said, "done\n") == 0
+               ? status
+               : sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                              "a file for a command could not be put together in the sandbox; look whether its disk is "
+                              "full");
+}
+
+enum sandlot_status staged_put(struct sandlot_call *call, const struct staged_upload_vendor *vendor, const char *path,
+                               const struct sandlot_source *source, uint64_t length)
+{
+    char refusal[LONGEST_REFUSAL] = "";
+    const struct sandlot_transfer refused = {.size = sizeof(refused), .context = refusal, .done = keep_refusal};
+    const struct sandlot_file file = unseen_file(path, source, length);
+    AUTO_FREE char *script = NULL;
+    size_t size = 0;
+    FILE *first = open_memstream(&script, &size);
+    struct staged_files staged = {.files = &file, .count = 1, .refused = &refused, .first = first};
+
+    if (!first)
+        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a script; free some");
+    enum sandlot_status status = vendor->store(call, vendor->scripts.sandbox, &staged);
+
+    if (status == SANDLOT_OK && *refusal)
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "a file for a command could not be stored in the sandbox: %s",
+                              refusal);
+    if (status == SANDLOT_OK && ftell(first) > 0)
+        return finish(call, vendor, first, &script);
+    fclose(first);
+    return status;
+}

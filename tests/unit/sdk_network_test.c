@@ -88,9 +88,14 @@ static void test_limits(void **state)
 {
     const struct sandlot_network all = policy_of(6);
     const struct sandlot_network some = policy_of(3);
+    const struct sandlot_network off = {.mode = SANDLOT_NETWORK_OFF};
 
     (void)state;
     check(&(struct network_limits){.service = "Acme"}, NULL, NULL);
+    check(&(struct network_limits){.service = "Acme"}, &off, NULL);
+    check(&(struct network_limits){.service = "Acme", .never_off = "lets names out"}, &some, NULL);
+    check(&(struct network_limits){.service = "Acme", .never_off = "lets names out"}, &off,
+          "Acme lets names out; allow the hosts that it needs");
     check(&(struct network_limits){.service = "Acme", .no_ports = true, .no_ipv6 = true}, &some, NULL);
     check(&(struct network_limits){.service = "Acme", .most_names = 2, .most_networks = 1}, &some, NULL);
     check(&(struct network_limits){.service = "Acme", .no_ipv6 = true}, &all,

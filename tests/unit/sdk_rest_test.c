@@ -208,27 +208,66 @@ static enum sandlot_status keep_entry(const struct sandlot_listing *listing, con
     return SANDLOT_OK;
 }
 
-static void check_entries(const char *items, const char *cursor, enum sandlot_status expected, const char *told)
+static bool shout(struct json_object *item, struct sandlot_listed *listed)
 {
-    static const struct rest_entry entry = {
-        .what = "Acme's list", .id = "id", .created_at = "at", .run_label = "labels.run", .state = "state"};
+    if (json_says(item, "state", "up"))
+        listed->state = "UP";
+    return !json_says(item, "id", "hidden");
+}
+
+static void check_entries(const struct rest_entry *entry, const char *answer, const char *cursor,
+                          enum sandlot_status expected, const char *told)
+{
     const struct sandlot_listing listing = {.size = sizeof(listing), .add = keep_entry, .next = next};
-    AUTO_DOCUMENT struct json_object *document = json_read_document(items, strlen(items), NULL);
+    AUTO_DOCUMENT struct json_object *document = answer ? json_read_document(answer, strlen(answer), NULL) : NULL;
 
     *heard = '\0';
-    assert_int_equal(rest_list_entries(&call.call, &listing, document, cursor, &entry), expected);
+    call.message[0] = '\0';
+    call.status = SANDLOT_OK;
+    assert_int_equal(rest_list_entries(&call.call, &listing, document, cursor, entry), expected);
     assert_string_equal(heard, told);
 }
 
 static void entries(void **state)
 {
+    static const struct rest_entry entry = {
+        .what = "Acme's list", .id = "id", .created_at = "at", .run_label = "labels.run", .state = "state"};
+
     (void)state;
-    check_entries("[{\"id\":\"a\",\"at\":\"1970-01-01T00:00:01Z\",\"labels\":{\"run\":\"r\"},\"state\":\"up\"},"
+    check_entries(&entry,
+                  "[{\"id\":\"a\",\"at\":\"1970-01-01T00:00:01Z\",\"labels\":{\"run\":\"r\"},\"state\":\"up\"},"
                   "{\"id\":\"b\",\"at\":2000},{\"id\":\"c\",\"state\":null}]",
                   "n", SANDLOT_OK, "a,up,r,1000;b,unknown,-,2000;c,unknown,-,0;->n");
-    check_entries("[{\"id\":\"a\"},{\"state\":\"up\"}]", "n", SANDLOT_INTERNAL, "a,unknown,-,0;");
+    check_entries(&entry, "[{\"id\":\"a\"},{\"state\":\"up\"}]", "n", SANDLOT_INTERNAL, "a,unknown,-,0;");
     assert_non_null(strstr(call.message, "Acme's list has no `id`"));
-    check_entries("[{\"id\":\"a\",\"at\":true}]", NULL, SANDLOT_INTERNAL, "");
+    check_entries(&entry, "[{\"id\":\"a\",\"at\":true}]", NULL, SANDLOT_INTERNAL, "");
+    check_entries(&entry, NULL, NULL, SANDLOT_OK, "");
+}
+
+/* Where a page stands in its answer, what of it is told, and how. */
+static void whole_answers(void **state)
+{
+    static const struct rest_entry entry = {.what = "Acme's list",
+                                            .items = "data.boxes",
+                                            .next = "data.next",
+                                            .id = "id",
+                                            .state = "state",
+                                            .usual_state = "fine",
+                                            .left_out = "gone",
+                                            .adapt = shout};
+    static const char page[] =
+        "{\"data\":{\"boxes\":[{\"id\":\"a\",\"state\":\"up\"},{\"id\":\"b\",\"state\":\"gone\"},"
+        "{\"id\":\"hidden\"},{\"id\":\"c\"}],\"next\":\"n\"}}";
+
+    (void)state;
+    check_entries(&entry, page, NULL, SANDLOT_OK, "a,UP,-,0;c,fine,-,0;->n");
+    check_entries(&entry, page, "m", SANDLOT_OK, "a,UP,-,0;c,fine,-,0;->m");
+    check_entries(&entry, page, "", SANDLOT_OK, "a,UP,-,0;c,fine,-,0;");
+    check_entries(&entry, "{\"data\":{}}", NULL, SANDLOT_INTERNAL, "");
+    assert_non_null(strstr(call.message, "Acme's list has no `data.boxes`"));
+    check_entries(&entry, NULL, NULL, SANDLOT_INTERNAL, "");
+    check_entries(&entry, "{\"data\":{\"boxes\":[],\"next\":7}}", NULL, SANDLOT_INTERNAL, "");
+    assert_non_null(strstr(call.message, "data.next"));
 }
 
 /* A refusal that was accepted says of itself which request it answers. */
@@ -261,6 +300,7 @@ int main(void)
                                        EACH(without_memory),
                                        EACH(pages),
                                        EACH(entries),
+                                       EACH(whole_answers),
                                        EACH(a_refusal_that_is_told_later)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

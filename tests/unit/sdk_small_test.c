@@ -5,6 +5,7 @@
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/jwt.h>
 #include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/text_format.h>
 
 #include "../../sdk/lib/redact.h"
 #include "../../sdk/lib/text.h"
@@ -321,6 +322,15 @@ static void test_client_with_key(void **state)
     test_call_close(&call);
 }
 
+static void test_text_format(void **state)
+{
+    char *text = text_format("%s: %d", "X-Token", 7);
+
+    (void)state;
+    assert_string_equal(text, "X-Token: 7");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_jwt),
         cmocka_unit_test(test_digests),
         cmocka_unit_test(test_client_with_key),
+        cmocka_unit_test(test_text_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,55 @@ static void test_busybox(void **state)
     all_ways("/bin/busybox", "sh");
 }
 
+/* A store whose pieces cannot be joined. */
+static enum sandlot_status broken_join(struct sandlot_call *own, void *sandbox, struct staged_files *staged)
+{
+    fputs("false || exit 1\n", staged->first);
+    return store(own, sandbox, staged);
+}
+
+static void put_is(enum sandlot_status wanted, const char *said)
+{
+    const struct staged_upload_vendor way = {.scripts = {.sandbox = box, .execute = execute}, .store = store};
+    char name[PATH_SIZE];
+
+    snprintf(name, sizeof(name), "%s/for-command%d", folder, stores);
+    call.message[0] = '\0';
+    call.status = SANDLOT_OK;
+    assert_int_equal(staged_put(&call.call, &way, name, &sources[3].source, files[3].length), wanted);
+    assert_non_null(strstr(call.message, said));
+    if (wanted == SANDLOT_OK)
+        sh("[ \"$(wc -c <'%s')\" -eq 3 ]", name);
+}
+
+/* A file for a command: nothing is placed, and what the store wants to be done is done, or it fails. */
+static void test_put(void **state)
+{
+    const struct staged_upload_vendor pieces = {.scripts = {.sandbox = box, .execute = execute}, .store = store_pieces};
+    struct staged_upload_vendor broken = pieces;
+    char name[PATH_SIZE];
+
+    (void)state;
+    put_is(SANDLOT_OK, "");
+    check_requests(1, 0, 0);
+    fault = REFUSED;
+    put_is(SANDLOT_INTERNAL, "the service does not like it");
+    fault = BROKEN;
+    put_is(SANDLOT_UNAVAILABLE, "the service is away");
+    check_requests(3, 0, 0);
+    fault = NO_FAULT;
+    snprintf(name, sizeof(name), "%s/joined", folder);
+    assert_int_equal(staged_put(&call.call, &pieces, name, &sources[2].source, UINT64_MAX), SANDLOT_OK);
+    sh("[ \"$(wc -c <'%s')\" -eq 100 ]", name);
+    check_requests(4, 1, 0);
+    call.message[0] = '\0';
+    call.status = SANDLOT_OK;
+    broken.store = broken_join;
+    snprintf(name, sizeof(name), "%s/broken", folder);
+    assert_int_equal(staged_put(&call.call, &broken, name, &sources[5].source, 5), SANDLOT_UNAVAILABLE);
+    assert_non_null(strstr(call.message, "could not be put together"));
+}
+
 /* A file of unknown or great length is stored alone. */
 static void test_alone(void **state)
 {
@@ -509,19 +558,13 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_dash),
-        EACH(test_bash),
-        EACH(test_busybox),
-        EACH(test_alone),
-        EACH(test_lacking),
-        EACH(test_pieces),
-        EACH(test_lost),
-        EACH(test_cut),
-        EACH(test_refused),
-        EACH(test_failures),
-        EACH(test_by_itself),
-        EACH(test_no_memory),
-        cmocka_unit_test(test_random),
+        EACH(test_dash),      EACH(test_bash),
+        EACH(test_busybox),   EACH(test_put),
+        EACH(test_alone),     EACH(test_lacking),
+        EACH(test_pieces),    EACH(test_lost),
+        EACH(test_cut),       EACH(test_refused),
+        EACH(test_failures),  EACH(test_by_itself),
+        EACH(test_no_memory), cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,6 @@
 #include <sandlot/sdk/parameters.h>
 #include <sandlot/sdk/remote_command.h>
 #include <sandlot/sdk/rest.h>
-#include <sandlot/sdk/timestamp.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -232,38 +231,23 @@ static enum sandlot_status acme_delete(struct sandlot_call *call, void *provider
     return status == SANDLOT_OK ? http_send(call, acme->client, &request, NULL) : status;
 }
 
-static enum sandlot_status list_one(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                    struct json_object *item)
-{
-    struct sandlot_listed listed = {.size = sizeof(listed)};
-    const char *created = NULL;
-    struct json_error error;
-
-    if (!json_read_string(item, "id", &listed.id, &error) || !json_read_string(item, "state", &listed.state, &error) ||
-        !json_find_string(item, "created_at", &created, &error) ||
-        !json_find_string(item, "metadata.run_label", &listed.run_label, &error))
-        return json_fail(call, "Acme's list of sandboxes", &error);
-    listed.created_at_ms = timestamp_read(created);
-    return listing->add(listing, &listed);
-}
-
 static enum sandlot_status acme_list(struct sandlot_call *call, void *provider, const char *cursor,
                                      const struct sandlot_listing *listing)
 {
+    static const struct rest_entry entry = {.what = "Acme's list of sandboxes",
+                                            .items = "items",
+                                            .next = "next",
+                                            .id = "id",
+                                            .created_at = "created_at",
+                                            .run_label = "metadata.run_label",
+                                            .state = "state"};
     struct rest_request request = {.method = "GET", .target = http_target("/v1/sandboxes?limit=100")};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    struct json_object *items = NULL;
-    const char *next = NULL;
-    struct json_error error;
 
     http_target_add(&request.target, "cursor", cursor);
     enum sandlot_status status = ask(call, provider, request, &answer);
 
-    if (status != SANDLOT_OK)
-        return status;
-    if (!json_read_array(answer, "items", &items, &error) || !json_find_string(answer, "next", &next, &error))
-        return json_fail(call, "Acme's list of sandboxes", &error);
-    return rest_list(call, listing, items, next, list_one);
+    return status == SANDLOT_OK ? rest_list_entries(call, listing, answer, NULL, &entry) : status;
 }
 
 /* ---- commands

@@ -33,8 +33,7 @@ extern "C" {
 /* What is to be done after an asking. */
 enum creation_next {
     CREATION_OVER,    /* nothing: what ASK returned is what came of it */
-    CREATION_CHANGED, /* ask at once, for the next request is another one: as often as that is so, whatever it returned
-                       */
+    CREATION_CHANGED, /* ask at once, whatever ASK returned and as often as it says so: the next request differs */
     CREATION_REFUSED, /* nothing was made, for a reason that passes: ask again after a pause */
     CREATION_UNCLEAR  /* there may be a sandbox: look it up, and ask again after a pause if there is none */
 };

@@ -57,30 +57,44 @@ enum sandlot_status rest_send(struct sandlot_call *call, struct http_client *cli
 /* Releases what rest_send would have taken over. STATUS is passed on. */
 enum sandlot_status rest_drop(const struct rest_request *request, enum sandlot_status status);
 
-/* Tells LISTING of one entry of a list. */
-typedef enum sandlot_status (*rest_add)(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                        struct json_object *item);
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
 
-/* Where in an entry of a list its parts stand, by path; NULL: nowhere. */
+/*
+ * What a list of the service looks like, for list and list_snapshots of the table: where an answer has its entries, and
+ * an entry its parts. Each is a path, and NULL: nowhere.
+ *
+ *   static const struct rest_entry entry = {.what = "Acme's list of sandboxes", .items = "sandboxes", .next = "cursor",
+ *                                           .id = "id", .created_at = "created_at", .state = "state",
+ *                                           .left_out = "deleted"};
+ *
+ *   return status == SANDLOT_OK ? rest_list_entries(call, listing, answer, NULL, &entry) : status;
+ */
 struct rest_entry {
     const char *what;       /* "Acme's list of snapshots", for messages */
+    const char *items;      /* the array of entries, required in the answer; NULL: the answer itself, or none */
+    const char *next;       /* where the list goes on, as text */
     const char *id;         /* required, also in each entry */
     const char *created_at; /* as text (timestamp.h), or in milliseconds since 1970 */
     const char *run_label;
     const char *state;
     const char *usual_state; /* of an entry that says none; NULL: "unknown" */
+    const char *left_out;    /* a state: entries of it are not told. NULL: all are */
+
+    /* Has the last word about what was read of ITEM: changes LISTED, whose texts are ITEM's (to which it may add one).
+     * False: this one is not told. */
+    bool (*adapt)(struct json_object *item, struct sandlot_listed *listed);
 };
 
-/* Reads ITEM to LISTED, whose texts are ITEM's. What makes no sense is SANDLOT_INTERNAL. */
-enum sandlot_status rest_read_entry(struct sandlot_call *call, struct json_object *item, const struct rest_entry *entry,
-                                    struct sandlot_listed *listed);
-
-/* The same as rest_list below, with each entry as it is read. */
+/* Tells LISTING of one page, ANSWER, which may be NULL if its `items` are: of each entry, until one makes no sense
+ * (SANDLOT_INTERNAL) or fails, and where the list goes on, which is NEXT if that is given ("": nowhere). */
 enum sandlot_status rest_list_entries(struct sandlot_call *call, const struct sandlot_listing *listing,
-                                      struct json_object *items, const char *next, const struct rest_entry *entry);
+                                      struct json_object *answer, const char *next, const struct rest_entry *entry);
 
-/* One page, for list and list_snapshots of the table: ADD gets each entry of the array ITEMS (NULL: none) until one
- * fails, and LISTING where it goes on, at the cursor NEXT (NULL or "": it does not). */
+/* Tells LISTING of one entry of a list. */
+typedef enum sandlot_status (*rest_add)(struct sandlot_call *call, const struct sandlot_listing *listing,
+                                        struct json_object *item);
+
+/* The same for entries that only the vendor can read: ADD gets each of the array ITEMS (NULL: none). */
 enum sandlot_status rest_list(struct sandlot_call *call, const struct sandlot_listing *listing,
                               struct json_object *items, const char *next, rest_add add);
 

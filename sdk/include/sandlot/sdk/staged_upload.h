@@ -90,6 +90,23 @@ enum sandlot_status staged_upload(struct sandlot_call *call, const struct staged
     }
 
 /*
+ * `put` of remote_command.h: SOURCE goes to the new file PATH by VENDOR's `store`, one file, and what that has to say
+ * in `first` is done. Not for a `store` that places what it stores.
+ */
+enum sandlot_status staged_put(struct sandlot_call *call, const struct staged_upload_vendor *vendor, const char *path,
+                               const struct sandlot_source *source, uint64_t length);
+
+/* The same as a function NAME; EXECUTE_ is one of REMOTE_COMMAND. */
+#define STAGED_PUT(name, execute_, store_)                                                                  \
+    enum sandlot_status name(struct sandlot_call *call, void *sandbox, const char *path,                    \
+                             const struct sandlot_source *source, uint64_t length)                          \
+    {                                                                                                       \
+        const struct staged_upload_vendor vendor = {.scripts = {.sandbox = sandbox, .execute = (execute_)}, \
+                                                    .store = (store_)};                                     \
+        return staged_put(call, &vendor, path, source, length);                                             \
+    }
+
+/*
  * For a `store` whose service can store and run a script in one request: the script that places the files as far as
  * they have been read, to be freed (NULL: no memory), and what it has printed. Nothing more is done for files whose
  * fate is known then. The text is taken apart; true: every fate is known.

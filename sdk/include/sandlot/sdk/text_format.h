@@ -1,0 +1,21 @@
+/* sandlot/sdk/text_format.h - a text that is printed: a header, an address, a command. */
+#ifndef SANDLOT_SDK_TEXT_FORMAT_H
+#define SANDLOT_SDK_TEXT_FORMAT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What printf would write, to be freed; NULL: no memory. (asprintf leaves its pointer undefined then.)
+ *
+ *   place->header = text_format("X-Acme-Token: %s", token);
+ *   return place->header ? SANDLOT_OK : http_no_memory(call);
+ */
+__attribute__((format(printf, 1, 2))) char *text_format(const char *format, ...);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+#include <sandlot/sdk/text_format.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+char *text_format(const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+
+    va_end(arguments);
+    return length < 0 ? NULL : text;
+}
