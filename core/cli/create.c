@@ -11,7 +11,7 @@
 static bool print_sandbox(const struct options *options, const struct sandlot_session *session)
 {
     if (!options->json)
-        return output_format("%s\n", sandlot_session_id(session));
+        return output_line(sandlot_session_id(session));
     struct json_object *object = json_object_new_object();
 
     json_object_object_add(object, "id", json_text(sandlot_session_id(session)));

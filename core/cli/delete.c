@@ -37,7 +37,7 @@ static void add_result(struct deletion *deletion, const char *id, struct sandlot
     if (failed && !json && error_exit_status(error->code) != 2)
         progress_line("sandlot: %s", error->message);
     else if (!failed && !json)
-        output_format("%s\n", id);
+        output_line(id);
     json_object_object_add(result, "id", json_text(id));
     json_object_object_add(result, "error", failed ? json_object_new_string(sandlot_code_name(error->code)) : NULL);
     if (failed)

@@ -11,7 +11,7 @@ static bool print_fork(const struct context *context, const char *id, const char
 {
     progress_end();
     if (!context->options->json)
-        return output_format("%s\n", id);
+        return output_line(id);
     struct json_object *object = json_object_new_object();
 
     json_object_object_add(object, "id", json_text(id));

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/context.h"
 #include "cli/output.h"
@@ -23,8 +24,11 @@ static void on_leftover(void *context, const char *provider, const char *id, con
     const char *code = problem && error_is_set(problem) ? sandlot_code_name(problem->code) : NULL;
 
     progress_end();
-    if (!collection->options->json && !code)
-        output_format("%s %s\n", provider, id ? id : "-");
+    if (!collection->options->json && !code) {
+        AUTO_FREE char *line = text_format("%s %s", provider, id ? id : "-");
+
+        output_line(line ? line : "-");
+    }
     if (!collection->options->json && code && id)
         progress_line("sandlot: %s of '%s' is still there: %s", id, provider, problem->message);
     else if (!collection->options->json && code)

@@ -85,6 +85,16 @@ bool output_format(const char *format, ...)
     return false;
 }
 
+bool output_line(const char *text)
+{
+    AUTO_FREE char *visible = text_visible(text);
+
+    if (visible)
+        return output_format("%s\n", visible);
+    write_error = ENOMEM;
+    return false;
+}
+
 bool output_json(struct json_object *object)
 {
     size_t length = 0;

@@ -260,9 +260,9 @@ static void print_url(const struct options *options, const char *id, uint16_t po
         output_json(url_object(options, id, port, url));
         return;
     }
-    output_format("%s\n", url->url);
+    output_line(url->url);
     if (url->header && shows)
-        output_format("%s\n", url->header);
+        output_line(url->header);
     else if (url->header)
         progress_line("sandlot: every request needs the header %.*s; --show-token prints it",
                       (int)strcspn(url->header, ":"), url->header);

@@ -11,7 +11,7 @@ static void print_snapshot(const struct options *options, const char *use)
 {
     progress_end();
     if (!options->json) {
-        output_format("%s\n", use);
+        output_line(use);
         return;
     }
     struct json_object *object = json_object_new_object();

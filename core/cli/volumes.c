@@ -35,7 +35,7 @@ static struct json_object *object_of(const struct sandlot_volume_state *volume)
 /* In tenths of a mebibyte; what is there at all is not shown as nothing. To be freed. */
 static char *size_text(bool known, uint64_t bytes)
 {
-    const uint64_t tenths = (10 * bytes + MEBIBYTE - 1) / MEBIBYTE;
+    const uint64_t tenths = bytes / MEBIBYTE * 10 + (bytes % MEBIBYTE * 10 + MEBIBYTE - 1) / MEBIBYTE;
 
     return known ? text_format("%" PRIu64 ".%" PRIu64 " MiB", tenths / 10, tenths % 10) : strdup("-");
 }

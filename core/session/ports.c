@@ -42,6 +42,26 @@ struct found {
     bool failed; /* no memory, or no address */
 };
 
+/* Is URL http or https, a host and perhaps a port? Programs hand it on: to a browser, to a head of HTTP. */
+static bool is_origin(const char *url)
+{
+    const char *host = strncmp(url, "https://", 8) == 0 ? url + 8 : strncmp(url, "http://", 7) == 0 ? url + 7 : "";
+
+    return *host &&
+           strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]") == strlen(host);
+}
+
+/* Is HEADER "Name: value" in printable ASCII, one field and no more? */
+static bool is_field(const char *header)
+{
+    const char *colon = strstr(header, ": ");
+    const char *at = header;
+
+    while (*at >= ' ' && *at <= '~')
+        at++;
+    return *at == '\0' && colon && colon > header && !memchr(header, ' ', (size_t)(colon - header));
+}
+
 /* What every provider tells of an address. */
 #define SMALLEST_ADDRESS SIZED_UP_TO(struct sandlot_port_address, is_public)
 
@@ -50,7 +70,8 @@ static void take(const struct sandlot_port_answer *answer, const struct sandlot_
     struct found *found = answer->context;
 
     sandlot_port_url_clear(&found->url);
-    found->failed = !address || address->size < SMALLEST_ADDRESS || !address->url;
+    found->failed = !address || address->size < SMALLEST_ADDRESS || !address->url || !is_origin(address->url) ||
+                    (address->header && !is_field(address->header));
     if (found->failed)
         return;
     found->url.url = strdup(address->url);
@@ -71,7 +92,10 @@ static int ask(const struct sandlot_session *session, uint16_t port, int64_t ttl
         provider->table.port_url(&call.call, provider->instance, session->sandbox, port, ttl_ms, &found->answer);
 
     if (status == SANDLOT_OK && (found->failed || !found->url.url))
-        status = sandlot_fail(&call.call, SANDLOT_INTERNAL, "the provider told no address; report it to its author");
+        status = sandlot_fail(
+            &call.call, SANDLOT_INTERNAL,
+            "the provider told no address that is http or https, a host and a port, with at most one header; "
+            "report it to its author");
     int failed = host_call_error(&call, status, "cannot tell the address of the port", true, error);
 
     host_call_clear(&call);

@@ -108,6 +108,11 @@ static enum sandlot_status explain(struct request *request, enum sandlot_status 
         return sandlot_fail(request->call, SANDLOT_EXHAUSTED,
                             "image: %.300s is larger than disk_mb allows; give it more with disk_mb",
                             request->reference);
+    if (status == SANDLOT_UNAVAILABLE && strcasestr(request->download.attempt.reason, strerror(ENOSPC)))
+        return sandlot_fail(request->call, SANDLOT_EXHAUSTED,
+                            "image: %.300s could not be fetched: there is no space left in the state folder %.600s; "
+                            "free some, or set XDG_STATE_HOME to a folder on a larger disk",
+                            request->reference, request->client->state_path);
     if (status == SANDLOT_UNAVAILABLE)
         return sandlot_fail(
             request->call, status,

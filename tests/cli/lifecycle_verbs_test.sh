@@ -3,7 +3,7 @@
 # the way. The provider is fake.so, whose vendor is a folder and which fails on request.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
-cp "$BUILD/tests/plugins/fake.so" "$BUILD/tests/plugins/no_list.so" "$plugins/" || exit 2
+cp "$BUILD/tests/plugins/fake.so" "$BUILD/tests/plugins/no_list.so" "$BUILD/tests/plugins/hostile.so" "$plugins/" || exit 2
 vendor=$scratch/vendor
 journal=$scratch/journal
 mkdir "$vendor"
@@ -157,6 +157,36 @@ json "a name of a sandbox that is gone" 3 '.error == "sandbox_not_found"' exec -
     json "a name whose sandbox has ended by itself is free" 0 '.name == "brief"' create --name brief
     "$SANDLOT" -q delete brief >/dev/null
 }
+
+# ---- what a vendor says that means harm ----
+hostile=(--sandbox hostile --param $'id=\e[2Ja\nb\u202ec')
+shown='\x1b[2Ja\nb\u202ec'
+for command in create "fork x" "snapshot x"; do
+    read -ra words <<<"$command"
+    expect "an id that would drive a terminal: ${words[0]}" 0 "$shown" "*" -q "${words[@]}" "${hostile[@]}"
+done
+run list "${hostile[@]}" --param time=9223372036854775807
+check "in a list too, with a time far away" grep -qxF "$shown  $shown  0 s  hostile   yes" "$scratch/out"
+run volumes "${hostile[@]}"
+check "sizes that no disk has are no small ones" grep -qF "$shown  17592186044416.0 MiB  17592186044416.0 MiB" "$scratch/out"
+printf '[sandboxes.providers.hostile]\nisolation = "none"\n' >"$config" # ten thousand calls are quick without a worker
+json "a list without an end" 3 '.error == "provider_error" and (.message | contains("has no end"))' list "${hostile[@]}" --param cursor=again
+rm "$config"
+run -q delete "${hostile[@]}" $'\e[2Ja\nb\u202ec'
+check "and when it is deleted" test "$out" = "$shown"
+# address URL [HEADER]
+address() { run --json port x 80 --url --show-token --sandbox hostile --param "url=$1" ${2+--param "header=$2"}; }
+address https://a.example:8443 "X-Token: a b"
+judge_json "an address and its header" 0 '.url == "https://a.example:8443" and .header == "X-Token: a b"'
+for url in 'javascript:alert(1)' file:///etc/passwd ftp://a.example https://user:word@a.example https://a.example/b $'https://a.example\nX: y' \
+    $'https://\e[2J' $'https://a\u202eb' https:// ''; do
+    address "$url"
+    judge_json "no address: ${url@Q}" 3 '.error == "provider_error" and (.message | contains("no address that is http"))'
+done
+for header in $'A: b\r\nC: d' $'\e[2J: a' 'A B: c' ': b' none; do
+    address https://a.example "$header"
+    judge_json "no header: ${header@Q}" 3 '.message | contains("no address that is http")'
+done
 
 "$SANDLOT" -q delete "$id" >/dev/null
 check "nothing is left" no_ledger

@@ -84,6 +84,10 @@ check "which was there already" test "$(kept_count)" = "$count"
 image_expect "one that it does not have" 3 "" "could not be fetched.*skopeo login" "$address/team/none:1" -- true
 image_expect "plain HTTP is for loopback alone" 3 "" "HTTP response to HTTPS client" "0.0.0.0:${address##*:}/team/app:1" -- true
 registry_stop
+mkdir "$scratch/full"
+printf '#!/bin/sh\necho "writing blob: write layout/oci-put-blob1: no space left on device" >&2\nexit 1\n' >"$scratch/full/skopeo"
+chmod +x "$scratch/full/skopeo"
+PATH=$scratch/full:$PATH image_expect "a disk that is full is no lack of rights" 3 "" "no space left in the state folder.*XDG_STATE_HOME" oci:mini:app -- true
 image_expect "a registry that is gone" 3 "" "could not be fetched" "$address/team/app:1" -- true
 
 # ---- what is wrong ----

@@ -129,6 +129,14 @@ def pipelined():
         return f"{status(data)} {data.count(b'HTTP/1.')}"
 
 
+def chunked(body):
+    """A body of chunks to an allowed host, and a request for another behind it."""
+    return raw(
+        b"POST http://example.com/chunk HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+        + b"GET http://denied.example/second HTTP/1.1\r\nHost: denied.example\r\n\r\n"
+    )
+
+
 def slow():
     with socket.create_connection(PROXY, 60) as connection:
         connection.sendall(b"GET http://exa")
@@ -210,9 +218,14 @@ ROWS = {
     "nul": lambda: raw(b"GET http://example.com/smuggled\0 HTTP/1.1\r\nHost: example.com\r\n\r\n"),
     "large": lambda: get("http://example.com/smuggled", "X: " + "a" * 100000),
     "slow": slow,
-    "bad-chunk": lambda: raw(
-        b"POST http://example.com/chunk HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
-    ),
+    "bad-chunk": lambda: chunked(b"zz\r\n"),
+    "chunk-before": lambda: chunked(b"5;a=b\r\nhello\r\n0\r\n\r\n"),
+    "chunk-blank": lambda: chunked(b"5 \r\nhello\r\n0\r\n\r\n"),
+    "chunk-hex": lambda: chunked(b"0x5\r\nhello\r\n0\r\n\r\n"),
+    "chunk-sign": lambda: chunked(b"+5\r\nhello\r\n0\r\n\r\n"),
+    "chunk-huge": lambda: chunked(b"10000000000000005\r\nhello\r\n0\r\n\r\n"),
+    "chunk-no-end": lambda: chunked(b"5\r\nhelloXX0\r\n\r\n"),
+    "trailer-nul": lambda: chunked(b"5\r\nhello\r\n0\r\nX: \0\r\n\r\n"),
     "origin-form": lambda: raw(b"GET /smuggled HTTP/1.1\r\nHost: example.com\r\n\r\n"),
     "pipelined": pipelined,
     "redirect": lambda: get("http://example.com/redirect"),

@@ -199,6 +199,13 @@ nul 400
 large 400
 slow 408
 bad-chunk closed
+chunk-before 200
+chunk-blank closed
+chunk-hex closed
+chunk-sign closed
+chunk-huge closed
+chunk-no-end closed
+trailer-nul closed
 origin-form 400
 pipelined 200 1
 redirect 302

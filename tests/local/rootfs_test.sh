@@ -133,6 +133,12 @@ for name in proc dev; do
 done
 linked run
 archive_expect "another link leads nowhere but into it" 0 "*" "*" linked -- 'echo x >/run/x || true'
+for name in tmp run; do
+    linked "$name" && rm "$scratch/linked/$name" && : >"$scratch/linked/$name"
+    archive_expect "a root file system whose /$name is a file" 3 "" "at /$name .*has a file there.*use one with a folder" linked -- true
+    ln -sf /nowhere "$scratch/linked/$name"
+    archive_expect "or a link that leads nowhere" 3 "" "at /$name .*leads nowhere" linked -- true
+done
 check "nothing is made behind it on this machine" test ! -e "$outside/shm" -a ! -e "$outside/x" -a ! -e "$outside/fd"
 rmdir "$outside/sys"
 

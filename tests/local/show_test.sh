@@ -146,6 +146,11 @@ refused "$scratch/none" 'cannot be opened'
 refused "$tools/../tools" 'upwards'
 refused tools 'absolute'
 refused "$(printf '%s/a\tb' "$scratch")" 'control'
+expect "a view of the kernel is no workspace" 3 "" "folder /proc holds no files but a view of the kernel.*name a folder of files" \
+    -q exec --param workspace=/proc -- true
+# Of /dev, below which much is mounted.
+[ "$(id -u)" = 0 ] || expect "nor is a folder with something mounted below it" 3 "" "workspace: .*mounted below it, name a folder beside" \
+    -q exec --param workspace=/dev -- true
 refused "/1$(printf ',/%d' {2..17})" 'too many'
 if [ "$(id -u)" = 0 ]; then
     refused "$HOME/closed" 'chmod o\+rx'

@@ -73,6 +73,9 @@ static const char *mount_advice(const char *type, int error)
     if (strcmp(type, "overlay") == 0 && (error == EINVAL || error == EPERM || error == ENODEV || error == EOPNOTSUPP))
         return "overlays in user namespaces need Linux 5.11 and a state folder on a file system with user extended "
                "attributes (ext4, xfs, btrfs; not NFS, not another overlay); set XDG_STATE_HOME to such a place";
+    if (error == ENOTDIR || error == ELOOP)
+        return "the root file system has a file there or above it, or a link that leads nowhere; use one with a folder "
+               "there, or with nothing";
     if (error == EPERM || error == EACCES)
         return "AppArmor (kernel.apparmor_restrict_unprivileged_userns=1) or the outer container forbids mounts in "
                "user "

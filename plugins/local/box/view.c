@@ -295,6 +295,9 @@ static int make_folder(const struct view *view, const char *path)
             return -1;
         snprintf(prefix, sizeof prefix, "%.*s", (int)(end - path), path);
         folder = open_inside(view, prefix, O_PATH | O_DIRECTORY, 0);
+        /* It is there: a link to nothing. */
+        if (folder < 0 && errno == ENOENT)
+            errno = ENOTDIR;
     }
     return folder;
 }
@@ -605,6 +608,15 @@ static int make_proc(const struct view *view)
     return 0;
 }
 
+/* The folder PATH of the machine, which is the user's parameter WHO, was refused as a layer. */
+static int refuse_folder(const struct view *view, const char *who, const char *path)
+{
+    return reason_set(view->reason,
+                      "%s: the folder %s cannot be shown (%s): if something is mounted below it, name a folder beside "
+                      "that; else see `sandlot doctor` for overlays",
+                      who, path, strerror(errno));
+}
+
 /*
  * The folder UPPER of the storage at PATH. With something below, an overlay that never changes that. Without, the
  * folder itself, which is cheaper.
@@ -618,7 +630,11 @@ static int make_writable(const struct view *view, enum layer_place which, int se
         return -1;
     if (lowers.count == 0)
         return place(view, "bind", clone_tree(view->folders->storage, upper, MOUNT_HARMLESS), path, true);
-    return place(view, "overlay", new_overlay(view, &lowers, upper, work), path, true);
+    const int overlay = new_overlay(view, &lowers, upper, work);
+
+    if (overlay < 0 && seed >= 0 && errno == EINVAL)
+        return refuse_folder(view, "workspace", view->request->settings->workspace);
+    return place(view, "overlay", overlay, path, true);
 }
 
 static int make_workspace(const struct view *view)
@@ -656,11 +672,7 @@ static int show_folder(const struct view *view, int folder, const char *path)
     const int overlay = file_system_new("overlay", options, MOUNT_SYSTEM);
 
     if (overlay < 0)
-        return reason_set(
-            view->reason,
-            "show: the folder %s cannot be shown (%s): if something is mounted below it, name the folders "
-            "beside that one by one; else see `sandlot doctor` for overlays",
-            path, strerror(errno));
+        return refuse_folder(view, "show", path);
     return place(view, "overlay", overlay, path, true);
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 enum { STACK_SIZE = 32768 /* with room for a handler of signals */ };
@@ -99,6 +101,16 @@ static int clone_mapped(int folder_fd, const struct stat *owner, struct seed_vie
     return take_fd(&tree);
 }
 
+/* The kernel takes no such file system as a layer. */
+static bool is_view_of_kernel(int folder)
+{
+    struct statfs system;
+
+    return fstatfs(folder, &system) == 0 &&
+           (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC || system.f_type == CGROUP_SUPER_MAGIC ||
+            system.f_type == CGROUP2_SUPER_MAGIC);
+}
+
 int seed_open_at(int folder_fd, const char *path, struct seed_viewer *viewer, char *reason, size_t size)
 {
     AUTO_CLOSE int folder = openat(folder_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -107,6 +119,13 @@ int seed_open_at(int folder_fd, const char *path, struct seed_viewer *viewer, ch
     if (folder < 0 || fstat(folder, &owner) < 0 || faccessat(folder, ".", R_OK | X_OK, AT_EACCESS) < 0) {
         snprintf(reason, size, "the folder %s cannot be opened: %s; name a folder that you can read", path,
                  strerror(errno));
+        return -1;
+    }
+    if (is_view_of_kernel(folder)) {
+        snprintf(reason, size,
+                 "the folder %s holds no files but a view of the kernel, which a box cannot have a copy of; name a "
+                 "folder of files",
+                 path);
         return -1;
     }
     if (viewer->uid == geteuid())
