@@ -69,7 +69,7 @@ static double take_turn(const struct contender *contender)
     return now_us() - began;
 }
 
-/* BENCH_TURNS in the environment asks for fewer: then what it says of times is worth little, but all of it is measured. */
+/* BENCH_TURNS in the environment asks for fewer: what is said of times is worth little then, but all is measured. */
 static size_t at_most_turns(size_t wanted)
 {
     const char *text = getenv("BENCH_TURNS");
