@@ -33,9 +33,9 @@ const struct sandlot_network *network_asked(const struct sandlot_create *request
 /* Where a vendor holds less than the words that its provider announces. 0 and false: no such limit. */
 struct network_limits {
     const char *service; /* the vendor, for sentences */
-    const char
-        *never_off;    /* why nothing at all cannot be had: "Acme WHY; allow the hosts that it needs"; NULL: it can */
-    size_t most_names; /* entries that are names or wildcards */
+    /* Why a sandbox cannot be without a network: "Acme WHY; allow the hosts that it needs". NULL: it can. */
+    const char *never_off;
+    size_t most_names;    /* entries that are names or wildcards */
     size_t most_networks; /* entries that are addresses */
     size_t most_credential_hosts;
     bool no_ipv6;
