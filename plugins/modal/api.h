@@ -24,8 +24,8 @@ struct modal {
     bool settled;
     struct settings settings;
     struct grpc_client *control;
-    struct http_client
-        *outside;           /* for the ports of sandboxes, which are reached without the credentials; NULL: none yet */
+    /* For the ports of sandboxes, which are reached without the credentials; NULL: none yet. */
+    struct http_client *outside;
     char *token;            /* of AuthTokenGet */
     int64_t token_until_ms; /* when it is to be renewed */
     char *app_id;           /* of the app that sandboxes are made in */

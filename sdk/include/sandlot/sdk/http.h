@@ -190,8 +190,8 @@ struct http_request {
     const char *method; /* "GET", ... in capitals */
     const char *target; /* begins with "/" and is appended to base_url; or an absolute URL, which gets the client's
                            headers only if scheme, host and port are those of base_url */
-    const char *const
-        *headers;     /* "Name: value", besides the client's, replacing those of the same name; ended by NULL */
+    /* "Name: value", besides the client's, replacing those of the same name; ended by NULL */
+    const char *const *headers;
     const char *type; /* media type of the body; default: "application/json" for bytes,
                          "application/octet-stream" for a source */
     struct http_body body;

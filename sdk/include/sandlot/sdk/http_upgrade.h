@@ -43,8 +43,8 @@ enum sandlot_status http_upgrade_open(struct sandlot_call *call, struct http_cli
 
 /* What goes to and fro. */
 struct http_upgrade_traffic {
-    const struct sandlot_source
-        *input; /* sent as it comes; at its end our side of the stream is closed. NULL: at once */
+    /* Sent as it comes; at its end our side of the stream is closed. NULL: at once. */
+    const struct sandlot_source *input;
     const struct sandlot_sink *output;          /* gets what comes, in any pieces */
     int wake_fd;                                /* once readable, `wake` is called, which may read from it; -1: none */
     enum sandlot_status (*wake)(void *context); /* any status but SANDLOT_OK ends the traffic with it */
