@@ -1,6 +1,5 @@
-/* Runs inside a box as its first process: starts commands and moves files, asked by the emulator over file
- * descriptor 3. See
- * ../box.mjs for what each operation means. */
+/* Runs inside a box as its first process: starts commands and moves files, asked by the emulator over file descriptor
+ * 3. See ../box.mjs for what each operation means. */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
