@@ -165,8 +165,13 @@ s_supervise() {
     exec rm -rf "$s_dir"
 }
 
-# Whoever waits for the shell that began this pipe goes on: see s_start.
-s_release() { [ -e "$s_dir/free" ] || kill -9 "$$"; : >"$s_dir/free"; }
+# Whoever waits for the shell that began this pipe goes on: see s_start. On a busy machine that shell may not have begun the other end
+# yet, which has a file as soon as it reads: without it nobody would ever hear of the command again.
+s_release() {
+    until [ -e "$s_dir/free" ] || [ -e "$s_dir/dd" ] || ! kill -0 "$$"; do sleep 0.02 || sleep 1; done
+    [ -e "$s_dir/free" ] || kill -9 "$$"
+    : >"$s_dir/free"
+}
 
 # A reader that lives on keeps children from dying of a broken pipe.
 s_drain() { : >"$s_dir/eof"; exec cat >/dev/null; }
