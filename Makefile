@@ -621,8 +621,7 @@ unit: all $(UNIT_TESTS) $(TEST_PLUGINS)
 # Undefined behaviour ends in a trap, whose line AddressSanitizer tells: the runtime that would name the kind doubles what a command takes
 # to start and to end. AddressSanitizer needs terabytes of address space for its shadow, which a box's init does not have under the
 # limits of its box, and its start-up code makes system calls that the box's filter ends. So the keeper and the boxes that
-# it forks get the traps alone; their code meets AddressSanitizer
-# in the unit tests. A report needs lines and no types (-g1), without which compiling and linking takes a fifth less, and
+# it forks get the traps alone; their code meets AddressSanitizer in the unit tests. A report needs lines and no types (-g1), without which compiling and linking takes a fifth less, and
 # what is written in C++ is compiled in half the time without optimization, which nothing that runs feels.
 sanitize: | packages
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \

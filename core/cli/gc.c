@@ -27,7 +27,7 @@ static void on_leftover(void *context, const char *provider, const char *id, con
     if (!collection->options->json && !code) {
         AUTO_FREE char *line = text_format("%s %s", provider, id ? id : "-");
 
-        output_line(line ? line : "-");
+        output_line(line);
     }
     if (!collection->options->json && code && id)
         progress_line("sandlot: %s of '%s' is still there: %s", id, provider, problem->message);

@@ -87,7 +87,7 @@ bool output_format(const char *format, ...)
 
 bool output_line(const char *text)
 {
-    AUTO_FREE char *visible = text_visible(text);
+    AUTO_FREE char *visible = text ? text_visible(text) : NULL;
 
     if (visible)
         return output_format("%s\n", visible);

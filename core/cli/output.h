@@ -15,7 +15,8 @@ bool output_write(const void *bytes, size_t length);
 
 bool output_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints TEXT, of which somebody else may have made up a part, as one line without what could drive a terminal. */
+/* Prints TEXT, of which somebody else may have made up a part, as one line without what could drive a terminal.
+ * NULL counts as out of memory. */
 bool output_line(const char *text);
 
 /* Prints OBJECT in one line. Takes the caller's reference. NULL counts as out of memory. */

@@ -73,11 +73,10 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context)
         return status;
     AUTO_FREE char *address = control_plane(call, api);
     char *workspace_header = NULL;
-    char *key_header = NULL;
+    char *key_header = text_format("X-Api-Key: %s", key);
 
-    key_header = text_format("X-Api-Key: %s", key);
-    if (workspace && asprintf(&workspace_header, "X-Tenant-Id: %s", workspace) < 0)
-        workspace_header = NULL;
+    if (workspace)
+        workspace_header = text_format("X-Tenant-Id: %s", workspace);
     if (!address || !key_header || (workspace && !workspace_header)) {
         free(key_header);
         free(workspace_header);

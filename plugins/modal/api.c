@@ -117,11 +117,9 @@ static size_t describe(const struct grpc_attempt *attempt, char lines[GRPC_ATTEM
 static enum sandlot_status open_control(struct sandlot_call *call, struct modal *modal)
 {
     const struct settings *settings = &modal->settings;
-    AUTO_FREE char *id = NULL;
-    AUTO_FREE char *secret = NULL;
+    AUTO_FREE char *id = text_format("x-modal-token-id: %s", settings->token_id);
+    AUTO_FREE char *secret = text_format("x-modal-token-secret: %s", settings->token_secret);
 
-    id = text_format("x-modal-token-id: %s", settings->token_id);
-    secret = text_format("x-modal-token-secret: %s", settings->token_secret);
     if (!id || !secret)
         return api_no_memory(call);
     /* The kind of client and its version are checked there; these two are known to be let in. */

@@ -3,7 +3,7 @@
 #
 #   tests/bench/bench.sh [BUILD [PART...]]      with BOXES=1000 boxes alive at once, BENCH_TURNS=3 at most so many turns of each
 #
-# PART (or those in BENCH_PARTS) is one of those of bench.c ("network" with what the proxy costs too: network.py), or "vendors": the cloud providers beside their vendors' own SDKs (vendors.sh). With SANDLOT_TEST_SLOW also what takes long: a file of 4 GiB.
+# PART is one of those of bench.c ("network" with what the proxy costs too: network.py), or "vendors": the cloud providers beside their vendors' own SDKs (vendors.sh; BENCH_VENDORS=no leaves them out). With SANDLOT_TEST_SLOW also what takes long: a file of 4 GiB.
 #
 # Ends with 0 unless something could not be measured, a sandbox is left, or what is the same on every machine (memory, the
 # number of requests) is above its target: a line "not ok ..." says what. A time above its target is marked "over", for a busy
@@ -12,8 +12,6 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 BUILD=$(realpath "${1:-${BUILD:-build}}")
-read -ra parts <<<"${*:2}"
-[ "${#parts[@]}" -gt 0 ] || read -ra parts <<<"${BENCH_PARTS:-}"
 [ -x /usr/bin/bwrap ] || {
     echo "bubblewrap is not installed, so there is nothing to measure against; run make deps" >&2
     exit 77
@@ -68,14 +66,14 @@ part() {
     [ "$status" -lt 128 ] || echo "not ok $name ended with status $status"
 }
 
-if [ "${parts[*]}" != vendors ]; then
+if [ "${*:2}" != vendors ]; then
     part "the benchmark" "$BUILD/bench/bench" "$BUILD/sandlot" "$private/plugins" "$BUILD/tests/plugins" "$private/files" \
-        "${BOXES:-1000}" "${parts[@]}"
+        "${BOXES:-1000}" "${@:2}"
 fi
-case " ${parts[*]} " in
+case " ${*:2} " in
     "  " | *" network "*) TMPDIR=$private part "the benchmark of the proxy" /usr/bin/python3 tests/bench/network.py "$BUILD" ;;
 esac
-case " ${parts[*]} " in
+case "${BENCH_VENDORS:-} ${*:2} " in
     "  " | *" vendors "*) TMPDIR=$private part "the benchmark of the vendors" tests/bench/vendors.sh "$BUILD" ;;
 esac
 [ ! -e "$SANDLOT_TEST_MARK" ] || give_up "no plugin's constructor runs during a listing"

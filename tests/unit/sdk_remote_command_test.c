@@ -70,6 +70,7 @@ struct box {
 
 static char folder[256];  /* TMPDIR of the sandbox */
 static char applets[300]; /* PATH of BusyBox alone */
+static char late[400];    /* PATH with the shell of late_shell */
 static char file[300];    /* for commands to write to */
 static const char *const in_dash[] = {"/bin/dash", "-c", NULL};
 static const char *const in_bash[] = {"/bin/bash", "-c", NULL};
@@ -776,6 +777,39 @@ static void test_faults(void **state)
 }
 
 /* Cut at, or garbled in, each byte of an answer. */
+/* A shell that begins the reading end of the pipe half a second after the writing one, as on a busy machine. */
+static const char late_shell[] =
+    "#!/bin/sh\n"
+    "case $2 in *'s_supervise | s_pump'*)\n"
+    "    set -- -c \"${2%'s_supervise | s_pump'*}\"'mkfifo \"$s_dir/fifo\"; exec 3<>\"$s_dir/fifo\"\n"
+    "        s_supervise >&3 3>&- & sleep 0.5; s_pump <\"$s_dir/fifo\" 3>&- & wait' sh ;;\n"
+    "esac\n"
+    "exec /bin/sh \"$@\"\n";
+
+static void make_late_shell(void)
+{
+    char shell[300];
+
+    snprintf(shell, sizeof(shell), "%s/late", folder);
+    snprintf(late, sizeof(late), "%s:%s", shell, getenv("PATH"));
+    assert_int_equal(mkdir(shell, 0700), 0);
+    strcat(shell, "/sh");
+    FILE *to = fopen(shell, "we");
+
+    assert_non_null(to);
+    fputs(late_shell, to);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(chmod(shell, 0700), 0);
+}
+
+static void test_late_reader(void **state)
+{
+    (void)state;
+    make_late_shell();
+    box.path = late;
+    expect("echo hello; exit 3", "hello\n", 3);
+}
+
 /* A second script while the first is still at its beginning. */
 static void test_both_at_once(void **state)
 {
@@ -1013,16 +1047,37 @@ static int close_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_dash),           EACH(test_bash),         EACH(test_busybox),
-        EACH(test_standard_input), EACH(test_binary),       EACH(test_environment),
-        EACH(test_working_dir),    EACH(test_large_output), EACH(test_no_waiting_between_files),
-        EACH(test_long_command),   EACH(test_input),        EACH(test_stalled_input),
-        EACH(test_time_limit),     EACH(test_cancel),       EACH(test_deadline),
-        EACH(test_sink_refuses),   EACH(test_streaming),    EACH(test_faults),
-        EACH(test_both_at_once),   EACH(test_cut_anywhere), EACH(test_garbled_anywhere),
-        EACH(test_cut_often),      EACH(test_gives_up),     EACH(test_gives_up_sooner),
-        EACH(test_stalled),        EACH(test_waking),       EACH(test_lost),
-        EACH(test_many),           EACH(test_clean_up),     EACH(test_nothing_stays),
+        EACH(test_dash),
+        EACH(test_bash),
+        EACH(test_busybox),
+        EACH(test_standard_input),
+        EACH(test_binary),
+        EACH(test_environment),
+        EACH(test_working_dir),
+        EACH(test_large_output),
+        EACH(test_no_waiting_between_files),
+        EACH(test_long_command),
+        EACH(test_input),
+        EACH(test_stalled_input),
+        EACH(test_time_limit),
+        EACH(test_cancel),
+        EACH(test_deadline),
+        EACH(test_sink_refuses),
+        EACH(test_streaming),
+        EACH(test_faults),
+        EACH(test_late_reader),
+        EACH(test_both_at_once),
+        EACH(test_cut_anywhere),
+        EACH(test_garbled_anywhere),
+        EACH(test_cut_often),
+        EACH(test_gives_up),
+        EACH(test_gives_up_sooner),
+        EACH(test_stalled),
+        EACH(test_waking),
+        EACH(test_lost),
+        EACH(test_many),
+        EACH(test_clean_up),
+        EACH(test_nothing_stays),
     };
 
     signal(SIGPIPE, SIG_IGN);
