@@ -2,14 +2,16 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* As many wait for more work; the others end. */
-enum { MOST_IDLE = 4 };
+enum { MOST_IDLE = 4, BRIEF_NS = 60 * 1000 };
 
 struct thread {
     pthread_t id;
@@ -30,6 +32,21 @@ struct threads {
     bool closing;
     pid_t process; /* a forked child has none of the threads */
 };
+
+bool comes_soon(bool (*has_come)(void *context), void *context)
+{
+    struct timespec began;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    do {
+        if (has_come(context))
+            return true;
+        sched_yield();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < BRIEF_NS);
+    return false;
+}
 
 struct threads *threads_new(void)
 {
@@ -75,13 +92,21 @@ static bool settle(struct thread *thread)
     return stays;
 }
 
+static bool is_woken(void *argument)
+{
+    struct thread *thread = argument;
+
+    return sem_trywait(&thread->woken) == 0;
+}
+
 static void *live(void *argument)
 {
     struct thread *thread = argument;
 
     do {
         thread->run(thread->argument);
-        if (settle(thread))
+        /* Whoever makes one small call after another has the next by then. */
+        if (settle(thread) && !comes_soon(is_woken, thread))
             while (sem_wait(&thread->woken) < 0)
                 continue;
     } while (thread->run);

@@ -2,7 +2,16 @@
 #ifndef SANDLOT_BASE_THREADS_H
 #define SANDLOT_BASE_THREADS_H
 
+#include <stdbool.h>
+
 struct threads;
+
+/*
+ * Asks HAS_COME again and again, letting other threads run, for 60 us at most: a small call of a box on this machine has
+ * ended within that, or the next one has been made, and to be woken from sleep would take as long again. Whether it has
+ * come.
+ */
+bool comes_soon(bool (*has_come)(void *context), void *context);
 
 /* NULL: no memory. */
 struct threads *threads_new(void);

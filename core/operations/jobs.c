@@ -9,15 +9,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { BRIEF_NS = 60 * 1000 };
 
 struct sandlot_job {
     int done_fd; /* eventfd(2), readable once the job has ended */
@@ -305,22 +301,11 @@ void sandlot_job_cancel(struct sandlot_job *job)
     sandlot_cancel(job->cancellation);
 }
 
-/*
- * Looks for a moment, letting others run, before it sleeps: a small call of a box on this machine has ended within it,
- * and being woken would take as long again.
- */
-static void wait_briefly(const struct sandlot_job *job)
+static bool has_ended(void *argument)
 {
-    struct timespec began;
-    struct timespec now;
+    const struct sandlot_job *job = argument;
 
-    clock_gettime(CLOCK_MONOTONIC, &began);
-    do {
-        if (job->state != SANDLOT_JOB_RUNNING)
-            return;
-        sched_yield();
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < BRIEF_NS);
+    return job->state != SANDLOT_JOB_RUNNING;
 }
 
 enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int timeout_ms, struct sandlot_error *error)
@@ -330,7 +315,7 @@ enum sandlot_job_state sandlot_job_wait(struct sandlot_job *job, int timeout_ms,
     enum sandlot_job_state state;
 
     if (timeout_ms != 0)
-        wait_briefly(job);
+        comes_soon(has_ended, job);
     while ((state = job->state) == SANDLOT_JOB_RUNNING) {
         int64_t left = timeout_ms < 0 ? -1 : deadline_ms - sandlot_now_ms();
 
