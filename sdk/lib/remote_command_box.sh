@@ -118,13 +118,19 @@ s_run() (
     exec "$@"
 )
 
-# What a restart of the sandbox left of others.
+# What a restart of the sandbox left of others. Which are old enough one program tells for all: to read what each is takes as long as
+# many a command, and where commands come fast there are hundreds that are still remembered.
 s_sweep() {
     s_mine=$s_dir
+    s_old="
+$(find "${s_mine%/*}"/.sandlot-*/ -prune -mmin +15)
+"
     for s_dir in "${s_mine%/*}"/.sandlot-*/; do
+        case $s_old in *"
+$s_dir
+"*) ;; *) continue ;; esac
         s_dir=${s_dir%/}
-        if [ "$s_dir" != "$s_mine" ] && s_is_mine && ! s_alive &&
-            [ "$(find "$s_dir" -prune -mmin +15)" ]; then rm -rf "$s_dir"; fi
+        if [ "$s_dir" != "$s_mine" ] && s_is_mine && ! s_alive; then rm -rf "$s_dir"; fi
     done
     s_dir=$s_mine
 }

@@ -1010,6 +1010,50 @@ static void test_clean_up(void **state)
     assert_int_equal(call.status, SANDLOT_OK);
 }
 
+/* A restart of the sandbox has left one folder, another is of a job that lives, the third may have one at once. */
+static void leave_folders(void)
+{
+    char command[1600];
+
+    snprintf(command, sizeof(command),
+             "cd %s && mkdir .sandlot-0 '.sandlot-1 1' .sandlot-2 && cp /proc/%d/stat .sandlot-0/super && touch -d '20 "
+             "minutes ago' .sandlot-[02]",
+             folder, (int)getpid());
+    assert_int_equal(system(command), 0);
+}
+
+static bool is_left(const char *name)
+{
+    char path[300];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* They are looked at in the order of their names. */
+static bool last_is_gone(void)
+{
+    return !is_left(".sandlot-2");
+}
+
+static void test_sweep(void **state)
+{
+    char command[400];
+
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        leave_folders();
+        expect("true", "", 0);
+        await(last_is_gone);
+        assert_true(is_left(".sandlot-0"));
+        assert_true(is_left(".sandlot-1 1"));
+        snprintf(command, sizeof(command), "cd %s && rm -r .sandlot-0 '.sandlot-1 1'", folder);
+        assert_int_equal(system(command), 0);
+        box.shell = in_busybox;
+        box.path = applets;
+    }
+}
+
 /* Last, after all the others. */
 static void test_nothing_stays(void **state)
 {
@@ -1077,6 +1121,7 @@ int main(void)
         EACH(test_lost),
         EACH(test_many),
         EACH(test_clean_up),
+        EACH(test_sweep),
         EACH(test_nothing_stays),
     };
 

@@ -389,6 +389,39 @@ starved() {
     service_empty "nothing is left at the service after: memory runs out"
 }
 
+# ---- many calls, one process -----------------------------------------------------------------------------------------
+
+# Where rows differ in what the service does alone, a process for each takes most of the time and proves nothing more:
+#
+#   series_begin        the program of common/series.c, for sandbox $id of $provider
+#   asked WORD...       one line for it; what it answers is in $answer, nothing where it has ended or says nothing
+#   series_end NAME     its end, which the sanitizers do not object to
+series_begin() {
+    local word words=() flags=
+    for word in "${provider[@]:2}"; do [ "$word" = --param ] || words+=("$word"); done
+    nm -D "$BUILD/libsandlot.so" | grep -q __asan && flags=-fsanitize=address
+    # shellcheck disable=SC2086 # none or one
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE $flags -Iinclude -o "$scratch/series" tests/vendors/common/series.c -L"$BUILD" -lsandlot \
+        -Wl,-rpath,"$BUILD" 2>"$scratch/series.err" || { not_ok "the program of a series is built" "$(cat "$scratch/series.err")"; return 1; }
+    trap '' PIPE # when it ends, the row says so
+    mkfifo "$scratch/series.in" "$scratch/series.out" || return
+    timeout -k 5 1200 "$scratch/series" "$vendor" "$id" "${words[@]}" <"$scratch/series.in" >"$scratch/series.out" 2>"$scratch/series.err" &
+    series=$!
+    exec {series_input}>"$scratch/series.in" {series_output}<"$scratch/series.out"
+}
+asked() {
+    answer=
+    { printf '%s\n' "$*" >&"$series_input"; } 2>/dev/null && IFS= read -rt "$LIMIT" -u "$series_output" answer
+}
+series_end() { # NAME
+    exec {series_input}>&-
+    wait "$series"
+    status=$? ran=series out='' err=$(cat "$scratch/series.err")
+    check "$1" test "$status" = 0
+    exec {series_output}<&-
+    rm "$scratch/series.in" "$scratch/series.out"
+}
+
 # A provider with sanitizers needs a program that begins with them.
 build_calls() {
     local flags=

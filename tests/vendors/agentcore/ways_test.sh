@@ -290,9 +290,9 @@ exceptions() {
 # cut_at ACTION: the answer to a command is damaged so; adds to $bad unless the command works
 cut_at() {
     faults '[{"path":"tools/invoke","action":'"$1"'}]'
-    run -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; echo x >>cut; exit 7'
+    asked exec 'echo out; echo x >>cut; exit 7'
     cuts_made=$((cuts_made + 1))
-    [ "$status" = 7 ] && [ "$out" = out ] || bad+=" $1"
+    [ "$answer" = "7 out|" ] || bad+=" $1: $answer"
 }
 
 # At the byte FROM, and every STEP bytes on, the connection ends; at some the service does as if that were all.
@@ -302,13 +302,14 @@ cut_everywhere() {
     on_it true
     length=$("$SANDLOT" -vv exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; exit 7' 2>&1 </dev/null | sed -n 's/.*invoke: 200.* \([0-9]*\) down.*/\1/p' | tail -n 1)
     [ "${length:-0}" -gt 100 ] || not_ok "an answer is recorded" "its length: $length"
+    series_begin || return
     for ((at = $1; at <= length; at += step)); do
         cut_at '{"drop":"during","bytes":'"$at"'}'
         [ $((at / step % 5)) != 0 ] || cut_at '{"truncate_bytes":'"$at"'}'
     done
     faults '[]'
-    check "an answer of $length bytes that is cut at byte $1 and every $step" test -z "$bad"
-    [ -z "$bad" ] || echo "# $bad"
+    series_end "nothing else is wrong"
+    check "an answer of $length bytes that is cut at byte $1 and every $step" test "$bad" = ""
     check "the command ran once each time" test "$(on_it 'cat cut | wc -l')" = "$cuts_made"
     gone "$id"
 }

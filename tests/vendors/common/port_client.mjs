@@ -2,9 +2,9 @@
 
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import http from 'node:http';
 import net from 'node:net';
 import WebSocket from 'ws';
+import http from './http.mjs';
 
 const [what, port] = process.argv.slice(2);
 const agent = new http.Agent({ keepAlive: true });

@@ -3,8 +3,8 @@
 // server that listens in the sandbox's box and nowhere else.
 
 import { once } from 'node:events';
-import http from 'node:http';
 import net from 'node:net';
+import http from './http.mjs';
 
 const HEAD_MAXIMUM = 64 << 10;
 // Runs in the box: what comes from standard input goes to the port, and the other way round.

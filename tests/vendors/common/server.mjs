@@ -1,11 +1,11 @@
 // The HTTP side of an emulated service: routes, WebSockets, a log of requests, and faults on demand. See ../README.md.
 
-import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { destroyAll } from './box.mjs';
 import { Faults } from './faults.mjs';
+import http from './http.mjs';
 import { reached } from './outside.mjs';
 
 const BODY_MAXIMUM = 64 << 20;

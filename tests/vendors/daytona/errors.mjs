@@ -1,6 +1,6 @@
 // The shapes in which Daytona's servers tell errors.
 
-import http from 'node:http';
+import http from '../common/http.mjs';
 import { HttpError } from '../common/server.mjs';
 
 /** Of the control API. */

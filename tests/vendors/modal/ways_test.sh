@@ -303,36 +303,38 @@ workers() {
 # The first answers of these calls, cut at every byte: a command runs once and is told in full, a list is whole.
 every_byte_of_output() { # FROM TO
     local bytes broken=
-    made
+    made && series_begin || return
     for bytes in $(seq "$1" "$2"); do
         faults "[{\"path\":\"/TaskExecStdioRead$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
-        run -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo x >>/root/ran; echo output; exit 9'
-        [ "$status $(cat "$scratch/out")" = "9 output" ] || broken+=" $bytes"
+        asked exec 'echo x >>/root/ran; echo output; exit 9'
+        [ "$answer" = "9 output|" ] || broken+=" $bytes: $answer"
     done
-    check "output that is cut at any byte from $1 to $2" test -z "$broken"
-    check "each of them ran once" test "$(on_it 'wc -l </root/ran')" = $(($2 - $1 + 1))
     faults '[]'
+    series_end "nothing else is wrong"
+    check "output that is cut at any byte from $1 to $2" test "$broken" = ""
+    check "each of them ran once" test "$(on_it 'wc -l </root/ran')" = $(($2 - $1 + 1))
     gone "$id"
 }
 
 every_byte_of_files() { # FROM TO
     local bytes broken=
-    made
+    made && series_begin || return
     file_of 40
     for bytes in $(seq "$1" "$2"); do
         faults "[{\"path\":\"/TaskExecStdioRead$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
         rm -f "$scratch/back"
-        run -q download "${provider[@]}" --sandbox-id "$id" /root/file "$scratch/back"
-        [ "$status" = 0 ] && cmp -s "$scratch/bytes" "$scratch/back" || broken+=" $bytes"
+        asked download /root/file "$scratch/back"
+        [ "$answer" = ok ] && cmp -s "$scratch/bytes" "$scratch/back" || broken+=" $bytes: $answer"
         faults "[{\"path\":\"/SandboxListV2$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
-        run -q --json list "${provider[@]}"
-        [ "$("$fast_jq" ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (list)"
+        asked list
+        [ "$answer" = "$id " ] || broken+=" $bytes (list): $answer"
         faults "[{\"path\":\"/AppGetOrCreate$\",\"action\":{\"truncate_bytes\":$((bytes % 30))}}]"
-        run -q --json list "${provider[@]}"
-        [ "$("$fast_jq" ".sandboxes | length" "$scratch/out")" = 1 ] || broken+=" $bytes (app)"
+        asked list
+        [ "$answer" = "$id " ] || broken+=" $bytes (app): $answer"
     done
-    check "files and lists that are cut at any byte from $1 to $2" test -z "$broken"
     faults '[]'
+    series_end "nothing else is wrong"
+    check "files and lists that are cut at any byte from $1 to $2" test "$broken" = ""
     gone "$id"
 }
 
