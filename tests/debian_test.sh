@@ -126,7 +126,7 @@ copy_tree() {
 
 # ---- the packages ----
 
-build_packages() { env -u SANDLOT_TEST_DEBIAN make deb BUILD="$BUILD"; }
+build_packages() { env -u SANDLOT_TEST_DEBIAN tests/make_deb.sh "$BUILD" "$BUILD/debian/compiled"; }
 
 copy_packages() {
     local unpacked=$scratch/unpacked

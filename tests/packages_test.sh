@@ -26,7 +26,7 @@ for tool in dpkg-buildpackage dh lintian; do
 done
 
 debs=$BUILD/deb
-check "make deb" make deb BUILD="$BUILD"
+check "make deb" tests/make_deb.sh "$BUILD" "$BUILD/debian/compiled"
 [ "$failed" = 0 ] || exit 1
 while read -r name; do
     check "the package of $name" test -f "$debs/sandlot-provider-${name//_/-}_"*.deb
@@ -34,10 +34,11 @@ done < <(debian/providers.sh)
 check "lintian: neither error nor warning" lintian --fail-on error,warning "$debs"/*.deb
 
 # Another place, another time zone and language, and files that only their owner may read.
+make_deb=$PWD/tests/make_deb.sh
 again() {
     mkdir "$scratch/elsewhere" && tar -cf - Makefile README.md LICENSE CHANGELOG.md core plugins sdk shell include config docs debian |
         tar -xf - -C "$scratch/elsewhere" &&
-        (cd "$scratch/elsewhere" && umask 077 && chmod -R go= . && TZ=Pacific/Kiritimati LC_ALL=C make deb BUILD=build)
+        (cd "$scratch/elsewhere" && umask 077 && chmod -R go= . && TZ=Pacific/Kiritimati LC_ALL=C "$make_deb" build "$BUILD/debian/compiled")
 }
 same_bytes() {
     local file
