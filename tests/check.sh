@@ -14,8 +14,8 @@ if [ "${1:-}" = --all ]; then
     all=true
     shift
     export SANDLOT_TEST_SLOW=1 KILL9_ROUNDS=${KILL9_ROUNDS:-200}
-    # The benchmark proves here that everything can be measured, and what does not depend on who else is at work: few turns do.
-    export BENCH_TURNS=${BENCH_TURNS:-2} BOXES=${BOXES:-200} LARGE_MIB=${LARGE_MIB:-64}
+    # The benchmark proves here that everything can be measured, and what does not depend on who else is at work: one turn does.
+    export BENCH_TURNS=${BENCH_TURNS:-1} BOXES=${BOXES:-200} LARGE_MIB=${LARGE_MIB:-64}
 fi
 cd "$(dirname "$0")/.." || exit 2
 BUILD=$(cd "${1:-build}" && pwd) || exit 2

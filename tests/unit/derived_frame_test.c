@@ -24,6 +24,12 @@ static struct fake {
     struct sandlot_exit exit;
 } fake;
 
+/* To the next of many places. Valgrind, where each costs ten times more, sees as much in a tenth of them. */
+static size_t stride(size_t usual)
+{
+    return getenv("SANDLOT_TEST_FEW") ? 10 * usual : usual;
+}
+
 static char *run_command(const char *command, size_t *length)
 {
     static const char *const usual[] = {"sh", "-c", NULL};
@@ -265,10 +271,11 @@ static void test_cut(void **state)
     size_t length = fake.length;
 
     fake.damage = CUT;
-    for (fake.at = 0; fake.at < length - 1; fake.at++) {
+    for (fake.at = 0; fake.at < length - 1; fake.at += stride(1)) {
         run_script(SOME);
         assert_int_equal(error.code, SANDLOT_CODE_TRUNCATED_TRANSPORT);
     }
+    fake.at = length - 1;
     run_script(SOME);
     assert_some();
 }
@@ -282,7 +289,7 @@ static void test_hole(void **state)
 
     fake.damage = HOLE;
     for (fake.hole = 1; fake.hole < 80; fake.hole += 13) {
-        for (fake.at = 50; fake.at + fake.hole < length - 40; fake.at += 3) {
+        for (fake.at = 50; fake.at + fake.hole < length - 40; fake.at += stride(3)) {
             run_script(SOME);
             if (error.code == SANDLOT_CODE_OK)
                 assert_some(); /* only line ends were lost */
