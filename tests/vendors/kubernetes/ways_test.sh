@@ -130,10 +130,13 @@ configurations() {
     write_tls "$file" "token: admin-0123456789abcdef, as: 'system:serviceaccount:default:other', as-groups: [one]" "server: 'https://nowhere.invalid'"
     KUBECONFIG=$file json "as somebody else" 0 .sandboxes list "${provider[@]}"
     asked_as "with a group" "system:serviceaccount:default:other one"
+    write_tls "$file" "token: $secret, as: other" "server: 'https://nowhere.invalid'"
+    KUBECONFIG=$file json "who may not be somebody else" 3 '.error == "auth" and (.message | contains("impersonate users") and contains("ClusterRole") and (contains("namespace") | not))' list "${provider[@]}"
     echo '{contexts: [{name: test, context: {cluster: test, user: test}}], current-context: test}' >"$scratch/first.yaml"
     KUBECONFIG=$scratch/first.yaml:$scratch/none.yaml:$good json "several files, of which one is not there" 0 .sandboxes list "${provider[@]}"
     KUBECONFIG=$scratch/none.yaml json "a file that is not there" 3 '.error == "auth" and (.message | contains("none.yaml"))' list "${provider[@]}"
     json "a context that is not there" 3 '.message | contains("no context '"'nobody'"'")' list "${provider[@]}" --param context=nobody
+    usage "a namespace that is not there" "no namespace nowhere: .* parameter namespace" create "${provider[@]}" --param namespace=nowhere
     json "another file by parameter" 0 .sandboxes list "${provider[@]}" --param "kubeconfig=$good" --param context=test
     printf 'a: [b\nc: }' >"$file"
     KUBECONFIG=$file json "a file that is no YAML" 3 '.message | contains("makes no sense") and contains("line")' list "${provider[@]}"
