@@ -99,8 +99,7 @@ static enum sandlot_status refuse_forbidden(struct sandlot_call *call, const str
     if (strcasestr(said, "exceeded quota"))
         return sandlot_fail(call, SANDLOT_EXHAUSTED,
                             "Kubernetes refuses it: %s; delete sandboxes, or have the quota raised", said);
-    if (strcasestr(said, "PodSecurity") || strcasestr(said, "pod rejected") || strcasestr(said, "LimitRange") ||
-        strcasestr(said, "maximum "))
+    if (strstr(said, " is forbidden: ") || strstr(said, " denied the request")) /* by admission: the right is there */
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Kubernetes refuses such a pod: %s; change the parameters",
                             said);
     return sandlot_fail(call, SANDLOT_AUTH,

@@ -260,6 +260,12 @@ troubles() {
     json "no node" 3 '.error == "timeout" and (.message | contains("Insufficient cpu"))' create "${provider[@]}" --param image=unschedulable --param start_timeout_s=1
     service_empty "nor waits for one for ever"
     expect "a runtime class that is not there" 2 "" "RuntimeClass" create "${provider[@]}" --param runtime_class=none
+    expect "a priority class that is not there" 2 "" "PriorityClass.*change the parameters" create "${provider[@]}" --param 'pod_spec={"priorityClassName":"none"}'
+    expect "a service account that is not there" 2 "" "service account.*change the parameters" create "${provider[@]}" --param 'pod_spec={"serviceAccountName":"none"}'
+    faults '[{"method":"POST","path":"/pods$","times":1,"action":{"status":403,"body":{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,
+        "message":"pods \"sandlot-x\" is forbidden: failed quota: compute: must specify limits.memory"}}}]'
+    expect "a quota that wants a limit" 2 "" "must specify limits.memory; change the parameters" create "${provider[@]}"
+    faults '[]'
     expect "a quantity that is none" 2 "" "quantities" create "${provider[@]}" --param memory=lots
 }
 quotas() {
