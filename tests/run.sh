@@ -69,7 +69,7 @@ isolated() {
         user=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
         who=$uid
     fi
-    for name in CI FUZZ_SECONDS FUZZ_SEED KILL9_ROUNDS FAULT_SECONDS FAULT_SEED BOXES LARGE_MIB BENCH_TURNS BENCH_VENDORS; do
+    for name in CI FUZZ_SECONDS FUZZ_SEED KILL9_ROUNDS FAULT_SECONDS FAULT_SEED BOXES LARGE_MIB BENCH_TURNS BENCH_VENDORS SANDLOT_TEST_KUBE_APISERVER; do
         [ -z "${!name:-}" ] || settings+=("$name=${!name}")
     done
     env -i PATH="$PATH" LANG=C.UTF-8 USER="$who" HOME="$home/home" XDG_CONFIG_HOME="$home/config" \

@@ -76,6 +76,12 @@ static enum sandlot_status refuse_right(struct sandlot_call *call, const struct 
         !word_behind(said, " resource ", resource, sizeof(resource)))
         return SANDLOT_OK;
     word_behind(said, "User ", user, sizeof(user));
+    if (strstr(said, " at the cluster scope")) /* to be somebody else, say */
+        return sandlot_fail(
+            call, SANDLOT_AUTH,
+            "Kubernetes does not let %s %s %s: have the verb %s on %s granted by a ClusterRole, or choose "
+            "other credentials by KUBECONFIG",
+            user, verb, resource, verb, resource);
     return sandlot_fail(
         call, SANDLOT_AUTH,
         "Kubernetes does not let %s %s %s in the namespace %.63s: grant the verb %s on %s, as the Role in "
@@ -93,13 +99,19 @@ static enum sandlot_status refuse_forbidden(struct sandlot_call *call, const str
     if (strcasestr(said, "exceeded quota"))
         return sandlot_fail(call, SANDLOT_EXHAUSTED,
                             "Kubernetes refuses it: %s; delete sandboxes, or have the quota raised", said);
-    if (strcasestr(said, "PodSecurity") || strcasestr(said, "pod rejected") || strcasestr(said, "LimitRange") ||
-        strcasestr(said, "maximum "))
+    if (strstr(said, " is forbidden: ") || strstr(said, " denied the request")) /* by admission: the right is there */
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "Kubernetes refuses such a pod: %s; change the parameters",
                             said);
     return sandlot_fail(call, SANDLOT_AUTH,
                         "Kubernetes refuses it: %s; check the rights of the credentials that KUBECONFIG names",
                         *said ? said : "it is forbidden");
+}
+
+static enum sandlot_status refuse_namespace(struct sandlot_call *call, const struct kubernetes *kubernetes)
+{
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                        "Kubernetes has no namespace %.63s: make it, or set the parameter namespace to another",
+                        access_namespace(&kubernetes->access));
 }
 
 enum sandlot_status api_refuse(struct sandlot_call *call, const struct kubernetes *kubernetes, const char *method,
@@ -122,6 +134,8 @@ enum sandlot_status api_refuse(struct sandlot_call *call, const struct kubernete
         return refuse_forbidden(call, kubernetes, said);
     case 404:
     case 410:
+        if (strncmp(said, "namespaces ", strlen("namespaces ")) == 0)
+            return refuse_namespace(call, kubernetes);
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "%s %.*s: %s; sandlot list shows what is there", method, path,
                             target, *said ? said : "it is not there");
     case 429:

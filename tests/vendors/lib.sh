@@ -65,13 +65,13 @@ vendor_use() {
         ln -sfn "$box_agent" "$js/" || exit 2
 }
 
-# vendor_start NAME: starts tests/vendors/NAME/emulator.mjs; sets $port, $url and $control. Its errors are in $scratch/emulator.err.
+# vendor_start NAME: starts tests/vendors/NAME/emulator.mjs, or another $vendor_program; sets $port, $url and $control. Its errors are in $scratch/emulator.err.
 vendor_start() {
     [ "${vendor:-}" = "$1" ] || vendor_use "$1"
     rm -f "$scratch/emulator.in" "$scratch/emulator.out"
     mkfifo "$scratch/emulator.in" || exit 2
     # The emulator ends with its input, so also when this shell is killed.
-    "$node" "$js/$1/emulator.mjs" <"$scratch/emulator.in" >"$scratch/emulator.out" 2>>"$scratch/emulator.err" &
+    "$node" "$js/$1/${vendor_program:-emulator}.mjs" <"$scratch/emulator.in" >"$scratch/emulator.out" 2>>"$scratch/emulator.err" &
     emulator_pid=$!
     exec {emulator_input}>"$scratch/emulator.in"
     if ! until_true 60 grep -qs '^listening ' "$scratch/emulator.out"; then

@@ -42,7 +42,9 @@ function userOf(request) {
     const user = tokens.get(token);
     if (!user) throw refusal('Unauthorized', 'Unauthorized');
     const other = request.headers['impersonate-user'];
-    return other && user.admin ? { name: other, groups: request.headers['impersonate-group'] } : user;
+    if (!other) return user;
+    if (!user.admin) throw refusal('Forbidden', `users "${other}" is forbidden: User "${user.name}" cannot impersonate resource "users" in API group "" at the cluster scope`);
+    return { name: other, groups: request.headers['impersonate-group'] };
 }
 
 function authorize(request, verb, resource, sub) {
@@ -67,10 +69,11 @@ const adding = {
 
 async function create(resource, request) {
     authorize(request, 'create', resource);
-    const object = await request.json();
+    const object = await request.json(), { space } = request.params;
+    if (space === 'nowhere') throw refusal('NotFound', `namespaces "${space}" not found`, { name: space, kind: 'namespaces' });
     if (object.kind && object.kind !== resource.kind) throw refusal('BadRequest', `${object.kind} in version "${object.apiVersion}" cannot be handled as a ${resource.kind}`);
-    if (object.metadata?.namespace && object.metadata.namespace !== request.params.space) throw refusal('BadRequest', 'the namespace of the provided object does not match the namespace sent on the request');
-    const made = (adding[resource.kind] ?? resource.create.bind(resource))(request.params.space, object);
+    if (object.metadata?.namespace && object.metadata.namespace !== space) throw refusal('BadRequest', 'the namespace of the provided object does not match the namespace sent on the request');
+    const made = (adding[resource.kind] ?? resource.create.bind(resource))(space, object);
     return { status: 201, json: visible(made) };
 }
 

@@ -48,6 +48,8 @@ function check(pod) {
     }
     checkDeadline(name, spec.activeDeadlineSeconds);
     if (spec.securityContext?.runAsNonRoot && spec.securityContext.runAsUser === 0) throw invalid('Pod', name, 'spec.securityContext', 'runAsUser breaks runAsNonRoot');
+    if ((spec.serviceAccountName ?? 'default') !== 'default') throw refusal('Forbidden', `pods "${name}" is forbidden: error looking up service account default/${spec.serviceAccountName}: serviceaccount "${spec.serviceAccountName}" not found`);
+    if (spec.priorityClassName) throw refusal('Forbidden', `pods "${name}" is forbidden: no PriorityClass with name ${spec.priorityClassName} was found`);
     if (spec.runtimeClassName && !CLASSES.includes(spec.runtimeClassName)) throw refusal('Forbidden', `pods "${name}" is forbidden: pod rejected: RuntimeClass "${spec.runtimeClassName}" not found`);
 }
 

@@ -130,10 +130,13 @@ configurations() {
     write_tls "$file" "token: admin-0123456789abcdef, as: 'system:serviceaccount:default:other', as-groups: [one]" "server: 'https://nowhere.invalid'"
     KUBECONFIG=$file json "as somebody else" 0 .sandboxes list "${provider[@]}"
     asked_as "with a group" "system:serviceaccount:default:other one"
+    write_tls "$file" "token: $secret, as: other" "server: 'https://nowhere.invalid'"
+    KUBECONFIG=$file json "who may not be somebody else" 3 '.error == "auth" and (.message | contains("impersonate users") and contains("ClusterRole") and (contains("namespace") | not))' list "${provider[@]}"
     echo '{contexts: [{name: test, context: {cluster: test, user: test}}], current-context: test}' >"$scratch/first.yaml"
     KUBECONFIG=$scratch/first.yaml:$scratch/none.yaml:$good json "several files, of which one is not there" 0 .sandboxes list "${provider[@]}"
     KUBECONFIG=$scratch/none.yaml json "a file that is not there" 3 '.error == "auth" and (.message | contains("none.yaml"))' list "${provider[@]}"
     json "a context that is not there" 3 '.message | contains("no context '"'nobody'"'")' list "${provider[@]}" --param context=nobody
+    usage "a namespace that is not there" "no namespace nowhere: .* parameter namespace" create "${provider[@]}" --param namespace=nowhere
     json "another file by parameter" 0 .sandboxes list "${provider[@]}" --param "kubeconfig=$good" --param context=test
     printf 'a: [b\nc: }' >"$file"
     KUBECONFIG=$file json "a file that is no YAML" 3 '.message | contains("makes no sense") and contains("line")' list "${provider[@]}"
@@ -257,6 +260,12 @@ troubles() {
     json "no node" 3 '.error == "timeout" and (.message | contains("Insufficient cpu"))' create "${provider[@]}" --param image=unschedulable --param start_timeout_s=1
     service_empty "nor waits for one for ever"
     expect "a runtime class that is not there" 2 "" "RuntimeClass" create "${provider[@]}" --param runtime_class=none
+    expect "a priority class that is not there" 2 "" "PriorityClass.*change the parameters" create "${provider[@]}" --param 'pod_spec={"priorityClassName":"none"}'
+    expect "a service account that is not there" 2 "" "service account.*change the parameters" create "${provider[@]}" --param 'pod_spec={"serviceAccountName":"none"}'
+    faults '[{"method":"POST","path":"/pods$","times":1,"action":{"status":403,"body":{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,
+        "message":"pods \"sandlot-x\" is forbidden: failed quota: compute: must specify limits.memory"}}}]'
+    expect "a quota that wants a limit" 2 "" "must specify limits.memory; change the parameters" create "${provider[@]}"
+    faults '[]'
     expect "a quantity that is none" 2 "" "quantities" create "${provider[@]}" --param memory=lots
 }
 quotas() {
