@@ -7,9 +7,9 @@
 struct threads;
 
 /*
- * Asks HAS_COME again and again, letting other threads run, for 60 us at most: a small call of a box on this machine has
- * ended within that, or the next one has been made, and to be woken from sleep would take as long again. Whether it has
- * come.
+ * Asks HAS_COME again and again, letting other threads run, for 60 us at most: a small call of a box on this machine
+ * has ended within that, or the next one has been made, and to be woken from sleep would take as long again. Whether it
+ * has come.
  */
 bool comes_soon(bool (*has_come)(void *context), void *context);
 
