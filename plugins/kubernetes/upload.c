@@ -24,8 +24,10 @@ enum {
     FATES_SIZE = 16384
 };
 
-static const char plain[] = "umask 077; cat >\"$1\"";
-static const char counted[] = "umask 077; head -c \"$2\" >\"$1\"";
+/* Not `>`: a program whose connection was given up may begin after the next one has written, and would empty the file. What
+ * such a one writes late are the same bytes at the same place. */
+static const char plain[] = "umask 077; cat 1<>\"$1\"";
+static const char counted[] = "umask 077; head -c \"$2\" 1<>\"$1\"";
 static const char appended[] = "umask 077; head -c \"$2\" >>\"$1\"";
 
 /* ---- one program ------------------------------------------------------------------------------------------------- */
@@ -192,20 +194,26 @@ enum sandlot_status files_put(struct sandlot_call *call, void *handle, const cha
 /* ---- storing and placing at once --------------------------------------------------------------------------------- */
 
 /* The file and, behind it, the script that puts it into its place: what is there of the one is cut off the other. (A
- * shell cannot read the script itself from where a program before it read: some read too far.) */
-static const char placed[] = "umask 077; cat >\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") &&\n"
+ * shell cannot read the script itself from where a program before it read: some read too far.) Without a script the
+ * connection was given up, and of one that broke in the middle nothing is done: it is one command in braces. */
+static const char placed[] = "umask 077; cat 1<>\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") && [ \"$s\" ] &&\n"
                              "dd if=/dev/null of=\"$1\" bs=1 seek=\"$2\" 2>/dev/null && eval \"$s\"";
 
 static enum sandlot_status send_script(struct sandlot_call *call, struct exec *exec, struct staged_files *staged)
 {
     AUTO_FREE char *script = staged_upload_script(staged);
     AUTO_FREE char *text = calloc(1, FATES_SIZE);
+    AUTO_FREE char *whole = NULL;
     struct text_sink said;
 
     if (!script || !text)
         return http_no_memory(call);
+    if (asprintf(&whole, "{\n%s\n}\n", script) < 0) {
+        whole = NULL;
+        return http_no_memory(call);
+    }
     text_sink_init(&said, text, FATES_SIZE);
-    enum sandlot_status status = exec_send(call, exec, EXEC_INPUT, script, strlen(script));
+    enum sandlot_status status = exec_send(call, exec, EXEC_INPUT, whole, strlen(whole));
 
     if (status == SANDLOT_OK)
         status = exec_end_input(call, exec);

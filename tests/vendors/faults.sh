@@ -43,8 +43,8 @@ TABLE
 vendor_faults() {
     local operation
     if [ -z "${SANDLOT_TEST_SLOW:-}" ]; then
-        part faults_of "503 once|cut after|garbage" create attach exec list delete
-        part faults_of "503 once|cut after|garbage" upload download
+        part_once faults_of "503 once|cut after|garbage" create attach exec list delete
+        part_once faults_of "503 once|cut after|garbage" upload download
     else
         for operation in exec download upload delete; do
             part faults_of "503 always" "$operation"

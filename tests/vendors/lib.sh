@@ -17,8 +17,8 @@
 . tests/vendors/faults.sh
 . tests/vendors/network.sh
 
-# What is asked of a vendor's whole test: "quick" (some faults, some rows), with SANDLOT_TEST_SLOW=1 everything, "rows" all rows but
-# few faults, "faults" all faults and few rows. What every build answers alike, only one of the two last asks: "rows" the vendor's own
+# What is asked of a vendor's whole test: "quick" (some faults, some rows), with SANDLOT_TEST_SLOW=1 everything, "rows" all rows and
+# no faults, "faults" all faults and few rows. What every build answers alike, only one of the two last asks: "rows" the vendor's own
 # SDK, and numbers of requests; "faults" what is a part by part_once, below.
 extent=${SANDLOT_TEST_SLOW:-quick}
 [ "$extent" != rows ] || unset SANDLOT_TEST_SLOW

@@ -1,5 +1,7 @@
 // pods/exec over WebSocket: v5.channel.k8s.io and v4.channel.k8s.io, as an API server and a kubelet speak them.
 
+import { EventEmitter, once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { boxOf } from './pods.mjs';
 import { refusal, statusObject } from './status.mjs';
 
@@ -56,6 +58,14 @@ async function sendAll(send, channel, bytes) {
     for (let from = 0; from < bytes.length; from += PIECE) await send(channel, bytes.subarray(from, from + PIECE));
 }
 
+const endings = new EventEmitter();
+
+/** EMULATOR_LATE_EXEC: a busy node begins a command that was given up only once the next one has ended. */
+async function late(socket) {
+    const gone = once(socket, 'close').then(() => true);
+    if (await Promise.race([gone, setTimeout(100, false)])) await Promise.race([once(endings, 'ended'), setTimeout(10000)]);
+}
+
 export const terminals = []; // the sizes that terminals were given, for tests
 
 export async function exec(pod, request, accept) {
@@ -75,6 +85,7 @@ export async function exec(pod, request, accept) {
     let status;
     try {
         if (!box) throw new Error(`container not found ("${pod.spec.containers[0].name}")`);
+        if (process.env.EMULATOR_LATE_EXEC) await late(socket);
         state.command = await box.spawn({
             argv: words, cwd: pod.spec.containers[0].workingDir, stdin: 'pipe',
             onStdout: (bytes) => (wanted.stdout ? sendAll(send, OUTPUT, bytes) : undefined),
@@ -88,6 +99,7 @@ export async function exec(pod, request, accept) {
         ready.resolve();
         status = failure.code === 'ENOENT' ? neverRan(`exec: "${wanted.words[0]}": executable file not found in $PATH`) : neverRan(failure.message);
     }
+    endings.emit('ended');
     if (wanted.tty) terminals.push(...state.resizes);
     await send(STATUS, Buffer.from(JSON.stringify(status)));
     socket.close(1000);

@@ -476,7 +476,7 @@ part by_tls
 parts conflicts configurations programs watches shapes deadlines terminals connections not_installed
 prepare=(true)
 part rights
-prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get)
+prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get EMULATOR_LATE_EXEC=1)
 part before_half_close
 prepare=(service EMULATOR_RUNTIME_CLASSES=gvisor)
 part troubles
