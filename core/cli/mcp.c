@@ -17,6 +17,7 @@
 #include "server/stdio.h"
 #include "server/watcher.h"
 #include "session/setup_script.h"
+#include "session/volumes.h"
 
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -129,6 +130,50 @@ static char *reach(const struct context *context, const struct registry_entry *e
                                                 : NULL;
 }
 
+/* Words for volumes that make no sense. Which of them the provider has is for the first call to tell. */
+static int check_volumes(const struct context *context, const struct registry_entry *entry)
+{
+    const struct options *options = context->options;
+    struct volumes volumes CLEANUP(volumes_clear) = {0};
+    struct sandlot_error error = {0};
+    int status = 0;
+
+    if (entry && !options->sandbox_id &&
+        volumes_find(context->sandlot, entry, options->volumes, &volumes, &error) < 0 &&
+        error_exit_status(error.code) == 2)
+        status = report_error(options, &error);
+    sandlot_error_clear(&error);
+    return status;
+}
+
+/* What no server starts with. EXECUTE as in check_provider; *NETWORK as from reach, to be freed. */
+static int check_start(const struct context *context, const struct registry_entry *entry, const char *said,
+                       bool *execute, char **network)
+{
+    int status = check_provider(context, execute);
+
+    if (status == 0)
+        status = check_volumes(context, entry);
+    if (status == 0)
+        *network = reach(context, entry, said, &status);
+    return status;
+}
+
+static const struct registry_entry *entry_of(const struct context *context)
+{
+    return registry_find(context_sandlot(context)->registry, context->provider, NULL);
+}
+
+/* What would not start is not worth entering anywhere. */
+static int print_config(const struct context *context)
+{
+    AUTO_FREE char *network = NULL;
+    bool execute;
+    int status = check_start(context, entry_of(context), NULL, &execute, &network);
+
+    return status ? status : mcp_print_config(context);
+}
+
 static int status_of_end(const struct context *context, enum stdio_end end, bool left)
 {
     if (end == STDIO_ORPHANED)
@@ -158,7 +203,7 @@ static int serve_pipes(const struct context *context, const struct stdio_options
 static int serve(const struct context *context, int input, int output)
 {
     const struct options *options = context->options;
-    const struct registry_entry *entry = registry_find(context_sandlot(context)->registry, context->provider, NULL);
+    const struct registry_entry *entry = entry_of(context);
     struct server_options request = {.sandbox = {.sandlot = context_sandlot(context),
                                                  .provider = context->provider,
                                                  .sandbox_id = options->sandbox_id,
@@ -181,8 +226,8 @@ static int serve(const struct context *context, int input, int output)
     bool over_http = options->given & OPTION_HTTP;
     struct mcp_http http = {.listen_fd = -1};
     struct sandlot_error error = {0};
-    int status = check_provider(context, &request.execute);
-    AUTO_FREE char *network = status == 0 ? reach(context, entry, request.inside, &status) : NULL;
+    AUTO_FREE char *network = NULL;
+    int status = check_start(context, entry, request.inside, &request.execute, &network);
 
     request.network = network;
     if (status == 0 && over_http)
@@ -224,12 +269,8 @@ int command_mcp(const struct options *options)
         progress_line("sandlot: no descriptor is left; raise the limit (ulimit -n) and try again");
         status = 1;
     }
-    bool execute;
-
-    if (status == 0 && options->print_config)
-        status = check_provider(&context, &execute);
     if (status == 0)
-        status = options->print_config ? mcp_print_config(&context) : serve(&context, input, output);
+        status = options->print_config ? print_config(&context) : serve(&context, input, output);
     context_close(&context);
     return status;
 }

@@ -740,9 +740,10 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
  *                  network-log ports urls changes volumes. Must agree with the table (files: open_root; pause: pause and
  *                  resume; network-live: set_network; ports: connect_port; urls: port_url; volumes: list_volumes and
- *                  delete_volume, and request->volumes is heeded); the host refuses a provider whose note disagrees. And, since 1.2, what it can hold of a network policy, which no function tells:
- *                  network-off, network-open, network-hosts (HOST and BELOW), network-ports (one port of a host,
- *                  whichever), network-cidrs, network-credentials
+ *                  delete_volume, and request->volumes is heeded); the host refuses a provider whose note disagrees.
+ *                  And, since 1.2, what it can hold of a network policy, which no function tells: network-off,
+ *                  network-open, network-hosts (HOST and BELOW), network-ports (one port of a host, whichever),
+ *                  network-cidrs, network-credentials
  *   credentials    variables without which nothing works, separated by blanks; A|B for alternatives
  *   environment    other variables that the provider looks up, separated by blanks
  *   project        those of all these that the .env file of a project may set, besides the credentials: such a file
@@ -750,11 +751,12 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   reads          files and folders of the user that it reads, separated by blanks: "/PATH", "~/PATH", "$VARIABLE" or
  *                  "$VARIABLE/PATH". In a worker it sees no others of the user's
  *   writes         the same for folders that it fills; they are made if they are not there
- *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other
- * rights or talks to a service of this machine. A user then has to say isolation = "unconfined" needs          programs
- * (looked up in PATH) or absolute files it cannot work without, separated by blanks package        the Debian package
- * to install when something of it is missing inside         what agents are told of a sandbox: who one is there, on
- * what system, where one may write, whether there is a network. Sentences, which may stand in several lines
+ *   confined       "no" if it cannot work behind the worker's wall, because it mounts, starts programs with other rights
+ *                  or talks to a service of this machine. A user then has to say isolation = "unconfined"
+ *   needs          programs (looked up in PATH) or absolute files it cannot work without, separated by blanks
+ *   package        the Debian package to install when something of it is missing
+ *   inside         what agents are told of a sandbox: who one is there, on what system, where one may write, whether
+ *                  there is a network. Sentences, which may stand in several lines
  *   inside_unless  the parameters which, if one of them is given, make that untrue, separated by blanks
  *   inside_network the same about the network, told where no policy was asked for
  *

@@ -26,11 +26,11 @@
  * its calls overlap unless the provider serialises them. Closing either must be the last call on it.
  *
  * BLOCKING AND ASYNCHRONOUS  Opening, closing, deleting and all that is done in a session have a `submit` form
- * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead. A
- * running command costs one thread here, which is that of the job (a few wait for the next job, until sandlot_close) or the caller's, and descriptors: two for the job, two or three for a command
- * of `local`, five for one of a provider in a process of its own, which are kept for the next. A job is refused with
- * SANDLOT_CODE_QUOTA where the limit of open files (ulimit -n) is so near that others would fail by it: for N commands
- * at a time let it be 100 + 8 * N.
+ * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead.
+ * A running command costs one thread here, which is that of the job (a few wait for the next job, until sandlot_close)
+ * or the caller's, and descriptors: two for the job, two or three for a command of `local`, five for one of a provider
+ * in a process of its own, which are kept for the next. A job is refused with SANDLOT_CODE_QUOTA where the limit of
+ * open files (ulimit -n) is so near that others would fail by it: for N commands at a time let it be 100 + 8 * N.
  *
  * PROCESSES A provider from a plugin or the config runs in a process of its own, whose parent is yours. Landlock keeps
  * it away from your process; where the kernel has none (`sandlot doctor` tells), its user namespace or the capabilities

@@ -81,6 +81,7 @@ answers "initialize without a version" '.[0].error.code == -32602 and .[0].id ==
 answers "initialize twice" 'map(.id) == ["init","init"] and all(.result)' "$initialize" "$initialize"
 answers "a legacy request before initialize names the ways in" '.[0].error | .code == -32602 and (.message | contains("initialize"))' '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 answers "the list of tools" '.[1].result | (.tools | map(.name)) == ["ls","read_file","write_file","edit_file","glob","grep","execute","process","delete"]
+    and (.tools[1].description | contains("Long lines are split") and contains("independent reads"))
     and (has("nextCursor") | not) and (has("ttlMs") | not)' "$initialize" '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 answers "no cursor is known" '.[1].error.code == -32602' "$initialize" '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}'
 answers "methods of what is not announced" 'map(.error.code) == [null,-32601,-32601,-32601]' "$initialize" \
@@ -131,6 +132,10 @@ usage "a wrong host" "claude" mcp --print-config emacs
 usage "no configuration for an unknown provider" "no provider|unknown" mcp --print-config claude --sandbox nope
 usage "nor with an unknown parameter" "colour" mcp --print-config claude --param colour=red
 usage "nor with a bad value" "memory_mb" mcp --print-config codex --param memory_mb=much
+usage "a volume without its place" "nosuch.*absolute" mcp --volume nosuch:relative
+usage "nor with it" "nosuch.*absolute" mcp --print-config claude --volume nosuch:relative
+usage "nor with a network that there is not" "off, allow or open" mcp --print-config claude --network nonsense
+usage "nor with hosts that there are not" "no set @nosuch" mcp --print-config claude --allow @nosuch
 usage "nor without its setup script" "missing.sh" mcp --print-config claude --sandbox-setup "$scratch/missing.sh"
 usage "arguments" "takes no argument" mcp x
 for each in claude cursor vscode; do

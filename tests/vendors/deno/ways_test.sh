@@ -288,7 +288,7 @@ readonly unavailable=5
 prepare=(service EMULATOR_PAGE=1)
 parts volumes
 prepare=(service)
-parts lifetimes tokens_and_addresses regions parameters while_it_runs broken_files other_words
+parts lifetimes tokens_and_addresses regions parameters while_it_runs vendor_many broken_files other_words
 prepare=(service EMULATOR_LOSE=1)
 parts lost_creation
 prepare=(service EMULATOR_MOST=1)

@@ -26,8 +26,8 @@ extern "C" {
  *       ACME_PARAMETERS(PARAMETER_FIELD)
  *   };
  *
- *   static enum sandlot_status acme_open(struct sandlot_call *call, void **provider
- * ACME_PARAMETERS(PARAMETER_ARGUMENT))
+ *   static enum sandlot_status acme_open(struct sandlot_call *call,
+ *                                        void **provider ACME_PARAMETERS(PARAMETER_ARGUMENT))
  *   {
  *       const struct parameters parameters = {ACME_PARAMETERS(PARAMETER_VALUE)};
  *
