@@ -14,7 +14,6 @@
 #define BOX_GROUP "agents.x-k8s.io/v1beta1"
 #define BOX_PLURAL "sandboxes"
 #define POD_NAME "agents.x-k8s.io/pod-name"
-#define LAUNCH "agents.x-k8s.io/launch-type"
 
 enum {
     SECOND_MS = 1000,
@@ -274,12 +273,13 @@ enum sandlot_status claim_renew(struct sandlot_call *call, struct sandbox *sandb
     json_set_string(&body, "spec.lifecycle.shutdownTime", end);
     enum sandlot_status status = api_send(call, sandbox->kubernetes, &patch, NULL, &claim);
     const char *box = status == SANDLOT_OK ? api_text(claim, "status.sandbox.name") : NULL;
-    bool known = sandbox->box != NULL;
 
     if (status != SANDLOT_OK)
         return status;
     pthread_mutex_lock(&sandbox->lock);
     sandbox->renew_ms = sandlot_now_ms() + rest_ms(sandbox) / 2;
+    bool known = sandbox->box != NULL;
+
     pthread_mutex_unlock(&sandbox->lock);
     return !box || known || take_box(sandbox, box) ? SANDLOT_OK : http_no_memory(call);
 }
