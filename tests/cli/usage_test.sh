@@ -52,6 +52,11 @@ usage "--force is for apply" "--force" diff --force a box
 usage "help of an unknown command" "did you mean 'exec'" help exce
 usage "status 2 prints no JSON" "there is no command" --json exce
 
+for command in import diff export apply; do
+    run "$command" --help
+    check "$command takes a scope, and its help says so" grep -q '^  --scope KEY  ' "$scratch/out"
+done
+
 # ---- port ----
 usage "port 65536" "1 to 65535" port box 65536
 usage "port 0" "1 to 65535" port box 0
