@@ -9,6 +9,7 @@ static const char sandbox_options[] =
     "Which sandbox:\n"
     "  --sandbox [NAME]     the provider; bare: the configured default; absent: local\n";
 static const char attach_options[] = "  --sandbox-id ID      use this sandbox, which is then never deleted\n";
+static const char scope_option[] = "  --scope KEY          or the live sandbox of this scope\n";
 static const char create_options[] =
     "  --sandbox-snapshot-name NAME\n"
     "                       start from this snapshot\n"
@@ -56,7 +57,10 @@ static void print_command(const struct command *command)
                   command->arguments, command->help);
     if (!command->no_provider)
         output_format("\n%s%s%s%s", sandbox_options, command->options & OPTION_SANDBOX_ID ? attach_options : "",
-                      command->options & OPTION_SETUP ? create_options : "", parameter_options);
+                      command->options & OPTION_SETUP                                           ? create_options
+                      : command->options & OPTION_SCOPE && command->options & OPTION_SANDBOX_ID ? scope_option
+                                                                                                : "",
+                      parameter_options);
     else if (takes_options)
         output_format("\n");
     if (takes_options)

@@ -8,6 +8,7 @@
 #include "cli/sandbox.h"
 #include "cli/usage.h"
 #include "operations/listener.h"
+#include "session/session.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -69,6 +70,17 @@ static int parse(const struct options *options, struct mappings *mappings)
     return status;
 }
 
+/* Does an earlier one listen where the one at INDEX shall? */
+static bool is_taken_before(const struct mappings *mappings, size_t index)
+{
+    const uint16_t local = mappings->all[index].local;
+
+    for (size_t i = 0; i < index && local; i++)
+        if (mappings->all[i].local == local)
+            return true;
+    return false;
+}
+
 static int check(const struct options *options, const struct mappings *mappings)
 {
     bool url = options->given & OPTION_URL;
@@ -80,6 +92,10 @@ static int check(const struct options *options, const struct mappings *mappings)
                                              "alone, without --address");
     if (!url && options->given & OPTION_SHOW_TOKEN)
         return usage_error(options->command, "--show-token goes with --url");
+    for (size_t i = 1; i < mappings->count; i++)
+        if (is_taken_before(mappings, i))
+            return usage_error(options->command, "the port %u of this machine is given twice; give each its own",
+                               (unsigned)mappings->all[i].local);
     return 0;
 }
 
@@ -303,6 +319,22 @@ static int use(const struct context *context, struct sandlot_session *session, c
     return context_status(status);
 }
 
+/* What the provider cannot is told before there is anything to do with a sandbox. */
+static int check_provider(const struct context *context)
+{
+    const struct registry_entry *entry = registry_find(context->sandlot->registry, context->provider, NULL);
+    struct sandlot_error error = {0};
+    int status = 0;
+
+    /* What is wrong with one that cannot be used, and what one without a note can, is told when it is opened. */
+    if (entry && !entry->problem && entry->note.name &&
+        session_check_ports(context->sandlot, context->provider, entry->note.capabilities,
+                            context->options->given & OPTION_URL, &error) < 0)
+        status = report_error(context->options, &error);
+    sandlot_error_clear(&error);
+    return status;
+}
+
 int command_port(const struct options *options)
 {
     struct options own = *options;
@@ -316,7 +348,7 @@ int command_port(const struct options *options)
     if (status == 0)
         status = try_to_listen(options, &mappings);
     if (status == 0)
-        status = sandbox_command(&own, NULL, use, &input);
+        status = sandbox_command(&own, check_provider, use, &input);
     free(mappings.all);
     return status;
 }

@@ -166,7 +166,8 @@ struct sandlot_forward *sandlot_forward_open(struct sandlot_session *session,
     struct sandlot_forward_request own;
 
     if (sized_read(&own, sizeof(own), request, REQUEST_LEAST, "sandlot_forward_request", error) < 0 ||
-        session_check_ports(session, error) < 0)
+        session_check_ports(session->sandlot, session->provider->entry->name,
+                            provider_capabilities(&session->provider->table), false, error) < 0)
         return NULL;
     if (own.port == 0) {
         error_set(error, SANDLOT_CODE_USAGE, "a port of a sandbox is a number from 1 to 65535");

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "session/lifecycle.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -9,15 +10,21 @@
 
 enum { URL_MS = 60 * 1000 };
 
-int session_check_ports(const struct sandlot_session *session, struct sandlot_error *error)
+int session_check_ports(const struct sandlot *sandlot, const char *provider, uint32_t capabilities, bool url,
+                        struct sandlot_error *error)
 {
-    const struct provider *provider = session->provider;
+    const enum capability wanted = url ? CAPABILITY_URLS : CAPABILITY_PORTS;
+    const bool has_other = capabilities & (url ? CAPABILITY_PORTS : CAPABILITY_URLS);
 
-    if (provider->table.connect_port)
+    if (capabilities & wanted)
         return 0;
-    return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: ports of a sandbox cannot be reached with this provider%s",
-                     provider->entry->name,
-                     provider->table.port_url ? "; ask for its own address of a port with --url" : "");
+    AUTO_FREE char *names = lifecycle_who_can(sandlot, wanted);
+    const char *other =
+        url ? "; leave --url out to reach one from here" : "; ask for its own address of a port with --url";
+
+    return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: ports of a sandbox %s with this provider%s%s%s", provider,
+                     url ? "have no URL" : "cannot be reached", has_other ? other : "",
+                     names ? "; of the providers here these can: " : "", names ? names : "");
 }
 
 int session_connect_port(struct sandlot_session *session, const struct sandlot_connection *connection, int cancel_fd,
@@ -111,10 +118,9 @@ int sandlot_port_url(struct sandlot_session *session, uint16_t port, int64_t ttl
         return -1;
     if (port == 0 || ttl_ms < 0)
         return error_set(error, SANDLOT_CODE_USAGE, "a port is a number from 1 to 65535, a lifetime not negative");
-    if (!session->provider->table.port_url)
-        return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: ports of a sandbox have no URL with this provider%s",
-                         session->provider->entry->name,
-                         session->provider->table.connect_port ? "; leave --url out to reach one from here" : "");
+    if (session_check_ports(session->sandlot, session->provider->entry->name,
+                            provider_capabilities(&session->provider->table), true, error) < 0)
+        return -1;
     found.answer = (struct sandlot_port_answer){sizeof(found.answer), &found, take};
     if (ask(session, port, ttl_ms, &found, error) < 0) {
         sandlot_port_url_clear(&found.url);

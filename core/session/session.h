@@ -65,8 +65,10 @@ int session_run(struct sandlot_session *session, const struct sandlot_command *c
 int session_terminal(struct sandlot_session *session, const struct sandlot_terminal *terminal,
                      struct sandlot_exit *result, int cancel_fd, struct sandlot_error *error);
 
-/* Can the provider reach ports of its sandboxes? 0, or -1 with SANDLOT_CODE_NOT_SUPPORTED. */
-int session_check_ports(const struct sandlot_session *session, struct sandlot_error *error);
+/* Can PROVIDER, whose CAPABILITIES its note or its table tells, reach ports of its sandboxes, or with URL tell their
+ * addresses? 0, or -1 with SANDLOT_CODE_NOT_SUPPORTED and who can. */
+int session_check_ports(const struct sandlot *sandlot, const char *provider, uint32_t capabilities, bool url,
+                        struct sandlot_error *error);
 
 /* Carries one connection to a port until it has ended or CANCEL_FD becomes readable; beside all other calls. *STATUS
  * gets the provider's status. 0 or -1. */

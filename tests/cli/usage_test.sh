@@ -52,6 +52,11 @@ usage "--force is for apply" "--force" diff --force a box
 usage "help of an unknown command" "did you mean 'exec'" help exce
 usage "status 2 prints no JSON" "there is no command" --json exce
 
+for command in import diff export apply; do
+    run "$command" --help
+    check "$command takes a scope, and its help says so" grep -q '^  --scope KEY  ' "$scratch/out"
+done
+
 # ---- port ----
 usage "port 65536" "1 to 65535" port box 65536
 usage "port 0" "1 to 65535" port box 0
@@ -60,6 +65,7 @@ usage "port: nothing behind the colon" "1 to 65535" port box 8080:
 usage "port: nothing before it" "0 to 65535" port box :8080
 usage "port: none" "port is missing" port box
 usage "port: an empty id" "id is empty" port "" 80
+usage "port: one of this machine twice" "8080 of this machine is given twice" port box 8080:80 81 8080:82
 usage "--url with a local port" "one port" port box 80:80 --url
 usage "--show-token alone" "goes with --url" port box 80 --show-token
 

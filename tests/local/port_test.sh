@@ -108,6 +108,10 @@ status=0
 judge_json "--json: where it listens" 0 \
     ".id == \"$box\" and .ports[0].port == 7001 and .ports[0].local_port > 0 and .ports[0].addresses == [\"127.0.0.1\"]"
 
+forward open --address 0.0.0.0 "$box" 0:7001
+check "--address: who reaches it is said" grep -q "warning: everybody who reaches 0.0.0.0 reaches the sandbox" "$scratch/open.err"
+end "and it ends as others do" 143
+
 # ---- ends ----
 
 landlock=$("$SANDLOT" create -q --param confinement=landlock 2>/dev/null)

@@ -107,6 +107,20 @@ check "and does" is "$(box "$id" 'cat generation')" 0
 end "$id" "${ids[0]}"
 "$SANDLOT" -q snapshots delete --sandbox local over
 
+# ---- what runs ----
+id=$(create) || exit 2
+process=$("$SANDLOT" -q exec --sandbox-id "$id" --detach -- 'echo said; sleep 7001.25' </dev/null) || exit 2
+said() { is "$("$SANDLOT" -q logs --sandbox-id "$id" "$process" </dev/null)" said; }
+until_true 20 said
+copy=$("$SANDLOT" -q fork "$id" </dev/null)
+json "P6: in a fork nothing of it runs" 0 '.processes | map([.id, .state]) == [["'"$process"'", "lost"]]' ps --all --sandbox-id "$copy"
+expect "P6: its log is there" 0 said "*" -q logs --sandbox-id "$copy" "$process"
+json "P6: nobody saw its end" 3 '.state == "lost" and .error == "provider_error"' wait --sandbox-id "$copy" "$process"
+json "P6: it goes on where it began" 0 '.processes[0].state == "running"' ps --sandbox-id "$id"
+fails "L1: local does not pause" 1 not_supported "local cannot pause" pause "$id"
+fails "L1: nor resume" 1 not_supported "local cannot pause and resume" resume "$id"
+end "$id" "$copy"
+
 # ---- how much ----
 id=$(create) || exit 2
 box "$id" 'head -c 30000000 /dev/urandom >big'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC2016
 # The table of edge cases of background processes, named by its numbers P1 to P26 (those of the MCP server are in
-# tests/unit). NAME_test.sh chooses the kind of sandbox and calls process_rows.
+# tests/cli/mcp_test.sh). NAME_test.sh chooses the kind of sandbox and calls process_rows.
 #
 #   way        native, or how commands reach the files, for what depends on it
 #   provider   the options that choose the provider, for every command, an array

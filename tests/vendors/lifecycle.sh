@@ -15,7 +15,7 @@
 #   pause_refused, snapshot_refused  what is said of sandboxes that cannot be, though the provider has the function
 vendor_lifecycle() {
     local step
-    for step in killed interrupted_create interrupted_exec lives_and_dies paused kept_as_snapshot forked; do part life "$step"; done
+    for step in killed interrupted_create interrupted_exec lives_and_dies paused ports_refused kept_as_snapshot forked; do part life "$step"; done
     part life is_not_there ${key_variable:+keys}
 }
 
@@ -175,10 +175,12 @@ has_capability() {
     "$aside" providers "${provider[1]}" --json 2>/dev/null | "$fast_jq" -e "[.. | .capabilities? // empty][0].$1" >/dev/null
 }
 
-# is_refused COMMAND [ID]: what the provider has not is refused before anything is sent, and others are named
+# is_refused "COMMAND [OPTION]" [ARGUMENT...]: what the provider has not is refused before anything is sent, and others are named
 is_refused() {
+    local words
+    read -ra words <<<"$1"
     requests_reset
-    json "$1: not at this provider" 1 '.error == "not_supported" and (.message | test("these can: .*, [a-z0-9]+"))' "$1" "${provider[@]}" -- "${@:2}"
+    json "$1: not at this provider" 1 '.error == "not_supported" and (.message | test("these can: .*, [a-z0-9]+"))' "${words[@]}" "${provider[@]}" -- "${@:2}"
     check "$1: nothing was sent" test "$(requests_count)" = 0
 }
 
@@ -211,6 +213,12 @@ paused() {
     json "what is paused can be deleted" 0 .deleted delete "${provider[@]}" -- "$id"
     check "without being resumed" nothing_resumed
     service_empty "what was paused is gone"
+}
+
+# What reaches its ports is in the tests of each that does.
+ports_refused() {
+    has_capability ports || is_refused port "$unknown_id" 80
+    has_capability urls || is_refused "port --url" "$unknown_id" 80
 }
 
 is_listed() { "$SANDLOT" --json snapshots "${provider[@]}" | "$fast_jq" -e --arg use "$1" '[.snapshots[] | select(.id == $use)] | length == 1' >/dev/null; }

@@ -1,5 +1,5 @@
 /*
- * Calls of a provider that no command makes, for the tests:
+ * Single calls of a provider and their statuses, for the tests:
  *
  *   calls LIBRARY SYMBOL BASE_URL pause|resume|delete ID
  *   calls LIBRARY SYMBOL BASE_URL snapshot ID NAME

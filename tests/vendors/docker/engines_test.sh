@@ -100,7 +100,7 @@ killed() {
     check "$engine: until gc" test "$status:$(containers)" = 0:0
 }
 
-# Snapshots and what is made of them; pausing, by the calls that no command makes.
+# Snapshots and what is made of them; pausing, by the calls themselves, whose statuses count here.
 snapshots() {
     local calls_url=unix://$socket
     made
