@@ -642,3 +642,25 @@ struct ledger_record *ledger_find(const char *provider, const char *id)
     ledger_free_records(records, count);
     return found;
 }
+
+int ledger_find_scope(const char *provider, const char *scope, struct ledger_record **found,
+                      struct sandlot_error *error)
+{
+    struct ledger_record **records;
+    size_t count;
+
+    *found = NULL;
+    if (ledger_read(&records, &count, error) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_record *record = records[i];
+
+        if (!record->kept || !record->id || !record->scope || strcmp(record->scope, scope) != 0 ||
+            strcmp(record->provider, provider) != 0)
+            continue;
+        ledger_record_free(*found);
+        *found = TAKE(records[i]);
+    }
+    ledger_free_records(records, count);
+    return 0;
+}

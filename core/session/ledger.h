@@ -59,6 +59,11 @@ void ledger_free_records(struct ledger_record **records, size_t count);
 /* The record of sandbox ID of PROVIDER, to be freed; NULL: there is none, or the ledger cannot be read. */
 struct ledger_record *ledger_find(const char *provider, const char *id);
 
+/* *FOUND: the newest record of PROVIDER and SCOPE that was left on purpose, to be freed; NULL: there is none. 0 or -1.
+ */
+int ledger_find_scope(const char *provider, const char *scope, struct ledger_record **found,
+                      struct sandlot_error *error);
+
 /* What is kept beside a record (results/manifest.h), and goes with it: mode 0600, replaced as a whole.
  * LEDGER_KEPT_MAXIMUM bytes at most. Reading: to be freed; NULL with errno ENOENT where there is nothing. Writing: 0 or
  * -1. */

@@ -416,30 +416,6 @@ static int attach(struct opening *opening, const char *id, struct sandlot_error 
 
 /* ---- scopes ---- */
 
-/* *FOUND: the ledger's newest kept record of this provider and scope, to be freed; NULL: there is none. 0 or -1. */
-static int find_scope(const char *provider, const char *scope, struct ledger_record **found,
-                      struct sandlot_error *error)
-{
-    struct ledger_record **records;
-    size_t count;
-
-    *found = NULL;
-    if (ledger_read(&records, &count, error) < 0)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        struct ledger_record *record = records[i];
-
-        if (!record->kept || !record->id || !record->scope || strcmp(record->scope, scope) != 0 ||
-            strcmp(record->provider, provider) != 0)
-            continue;
-        ledger_record_free(*found);
-        *found = record;
-        records[i] = NULL;
-    }
-    ledger_free_records(records, count);
-    return 0;
-}
-
 /* 1: attached to the scope's live sandbox; 0: it has none (any more); -1: error. */
 static int attach_to_scope(struct opening *opening, struct sandlot_error *error)
 {
@@ -448,7 +424,7 @@ static int attach_to_scope(struct opening *opening, struct sandlot_error *error)
     struct sandlot_error why = {0};
     int result = 0;
 
-    if (find_scope(session->provider->entry->name, opening->options->scope, &record, error) < 0)
+    if (ledger_find_scope(session->provider->entry->name, opening->options->scope, &record, error) < 0)
         return -1;
     if (!record)
         return 0;

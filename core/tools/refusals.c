@@ -2,7 +2,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "config/value.h"
 
+#include <json-c/json.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,8 +12,8 @@ enum { MOST_NAMED = 3, LONGEST_HOST = 100, LONGEST_REASON = 100 };
 
 struct refusals {
     int64_t begin_ms;
-    char *hosts; /* "a.example.com:443 (not on the list), ..." */
-    size_t count;
+    char *hosts;              /* "a.example.com:443 (not on the list), ..." */
+    struct json_object *seen; /* an entry for each place, so that each counts once */
     char *allow; /* the entry that would have helped the first of them; NULL: none would */
 };
 
@@ -42,9 +44,10 @@ static bool add(void *context, const struct sandlot_network_event *event)
     AUTO_FREE char *reason = text_visible(event->reason ? event->reason : "denied");
     AUTO_FREE char *place = host ? place_of(host, event->port, event->port) : NULL;
 
-    if (!place || !reason || (refusals->hosts && strstr(refusals->hosts, place)))
+    if (!place || !reason || json_object_object_get_ex(refusals->seen, place, NULL) ||
+        json_object_object_add(refusals->seen, place, NULL) < 0)
         return true;
-    if (refusals->count++ < MOST_NAMED)
+    if (json_object_object_length(refusals->seen) <= MOST_NAMED)
         text_append(&refusals->hosts, "%s%s (%.*s)", refusals->hosts ? ", " : "", place, LONGEST_REASON, reason);
     /* Other reasons, such as what a name resolves to, no entry of its name does away with. */
     if (!refusals->allow && strstr(reason, "on the list") && strlen(host) <= LONGEST_HOST)
@@ -69,14 +72,15 @@ static char *advice(const struct sandlot_session *session, const struct refusals
 char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool going,
                      struct sandlot_cancellation *cancellation)
 {
-    struct refusals refusals = {.begin_ms = begin_ms};
+    struct json_object *seen AUTO_JSON = json_object_new_object();
+    struct refusals refusals = {.begin_ms = begin_ms, .seen = seen};
     char *line = NULL;
 
-    if (!sandlot_has_network_log(session))
+    if (!seen || !sandlot_has_network_log(session))
         return NULL;
     sandlot_read_network_log(session, 0, add, &refusals, cancellation, NULL);
-    AUTO_FREE char *more =
-        refusals.count > MOST_NAMED ? text_format(" and %zu more", refusals.count - MOST_NAMED) : strdup("");
+    int unnamed = json_object_object_length(seen) - MOST_NAMED;
+    AUTO_FREE char *more = unnamed > 0 ? text_format(" and %d more", unnamed) : strdup("");
     AUTO_FREE char *how = advice(session, &refusals, going);
 
     if (refusals.hosts && more && how)

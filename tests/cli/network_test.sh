@@ -227,6 +227,10 @@ check "one that works does not say a word" test -z "$err"
 printf '1 0 10.0.0.1 25 private address\n2 0 a.example.com 8443 port not on the list\n3 0 a.example.com 8443 x\n' >"$folder/log"
 tells "each once, with advice where a list could help" "[The network refused: 10.0.0.1:25 (private address), a.example.com:8443 \
 (port not on the list). Ask the user to allow it: sandlot network allow the-box a.example.com:8443]"
+printf '%s\n' '1 0 files.example.com 443 not on the list' '2 0 example.com 443 not on the list' '3 0 10.0.0.1 8080 private address' \
+    '4 0 10.0.0.1 80 private address' '5 0 10.0.0.1 80 private address' '6 0 files.example.com 443 not on the list' >"$folder/log"
+tells "also one whose name another ends with, and each once however many there are" "[The network refused: files.example.com:443 (not on the list), \
+example.com:443 (not on the list), 10.0.0.1:8080 (private address) and 1 more. Ask the user to allow it: sandlot network allow the-box files.example.com]"
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 tells "and none where it could not" "[The network refused: 10.0.0.1:25 (private address).]"
 printf '1 0 a.example.com 0 not on the list\n' >"$folder/log"
@@ -254,6 +258,8 @@ mcp "an agent is told of a list" "Of the network it reaches these and nothing el
     --sandbox network --allow @pypi --allow x.example.com
 mcp "of a network that is off" "Its network is off: nothing outside can be reached." "" --sandbox network --network off
 mcp "and, where nothing was asked, what the provider says" "There is no network but the sandbox's own loopback." "" --config /dev/null
+run exec --sandbox network --scope s --allow living.example.com -- true
+mcp "of a scope whose sandbox lives, what that has" "living.example.com" "" --sandbox network --scope s
 delete_network() { "$SANDLOT" -q delete --sandbox network the-box >/dev/null; }
 delete_network
 
