@@ -106,8 +106,8 @@ static const char *inside(const struct context *context, const struct registry_e
     return entry->note.inside;
 }
 
-/* What was asked for the sandbox that lives already, by id or as that of the scope, to be freed; NULL: nothing, or it is
- * to be made. */
+/* What was asked for the sandbox that lives already, by id or as that of the scope, to be freed; NULL: nothing, or it
+ * is to be made. */
 static char *reach_of_living(const struct context *context, const char *provider)
 {
     const struct options *options = context->options;

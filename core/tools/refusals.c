@@ -14,7 +14,7 @@ struct refusals {
     int64_t begin_ms;
     char *hosts;              /* "a.example.com:443 (not on the list), ..." */
     struct json_object *seen; /* an entry for each place, so that each counts once */
-    char *allow; /* the entry that would have helped the first of them; NULL: none would */
+    char *allow;              /* the entry that would have helped the first of them; NULL: none would */
 };
 
 int64_t refusals_clock(void)

@@ -24,8 +24,8 @@ enum {
     FATES_SIZE = 16384
 };
 
-/* Not `>`: a program whose connection was given up may begin after the next one has written, and would empty the file. What
- * such a one writes late are the same bytes at the same place. */
+/* Not `>`: a program whose connection was given up may begin after the next one has written, and would empty the file.
+ * What such a one writes late are the same bytes at the same place. */
 static const char plain[] = "umask 077; cat 1<>\"$1\"";
 static const char counted[] = "umask 077; head -c \"$2\" 1<>\"$1\"";
 static const char appended[] = "umask 077; head -c \"$2\" >>\"$1\"";
