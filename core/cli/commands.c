@@ -108,7 +108,8 @@ static const struct command network_table[] = {
      .arguments = "ID ENTRY...",
      .help =
          "Takes entries away, as they stand on the list, cuts connections that no longer fit, and prints what holds\n"
-         "now. What only a wildcard, a network or a set allows is refused.\n",
+         "now. What only a wildcard, a network or a set allows is refused.\n"
+         "On Kubernetes the network plugin decides what becomes of open connections.\n",
      .options = OPTIONS_COMMON,
      .minimum = 2,
      .maximum = SIZE_MAX,
@@ -118,7 +119,8 @@ static const struct command network_table[] = {
     {.name = "network off",
      .summary = "close the network of a living sandbox",
      .arguments = "ID",
-     .help = "Nothing leaves the sandbox any more; open connections are cut.\n",
+     .help = "Nothing leaves the sandbox any more; open connections are cut.\n"
+             "On Kubernetes the network plugin decides what becomes of these.\n",
      .options = OPTIONS_COMMON,
      .minimum = 1,
      .maximum = 1,
@@ -128,7 +130,8 @@ static const struct command network_table[] = {
     {.name = "network open",
      .summary = "take the filter from the network of a living sandbox",
      .arguments = "ID",
-     .help = "The sandbox may reach every host from now on.\n",
+     .help = "The sandbox may reach every host from now on, those of private networks too.\n"
+             "With `local` this machine's own addresses and the metadata services of clouds stay closed.\n",
      .options = OPTIONS_COMMON,
      .minimum = 1,
      .maximum = 1,

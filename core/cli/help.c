@@ -15,7 +15,7 @@ static const char create_options[] =
     "                       start from this snapshot\n"
     "  --sandbox-setup PATH run this script in a new sandbox first\n"
     "  --scope KEY          reuse the live sandbox of this scope, or make it and leave it running\n"
-    "  --network MODE       what a new sandbox may reach: off (nothing), open (all) or allow (what --allow says)\n"
+    "  --network MODE       what a new sandbox may reach: off (nothing), open (all, also private networks) or allow\n"
     "  --allow ENTRY        let it reach example.com, *.example.com, host:5432, 10.0.0.0/8 or a set such as @pypi,\n"
     "                       and nothing else; may be repeated. 'sandlot network sets' prints the sets\n"
     "  --volume NAME:/PATH[:ro]\n"
