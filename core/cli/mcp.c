@@ -106,41 +106,27 @@ static const char *inside(const struct context *context, const struct registry_e
     return entry->note.inside;
 }
 
-/* What was asked for the sandbox that lives already, by id or as that of the scope, to be freed; NULL: nothing, or it
- * is to be made. */
-static char *reach_of_living(const struct context *context, const char *provider)
-{
-    const struct options *options = context->options;
-    const struct ledger_record *record = context->owner.record;
-    struct ledger_record *found = NULL;
-
-    if (options->scope)
-        ledger_find_scope(provider, options->scope, &found, NULL);
-    if (found)
-        record = found;
-    char *sentence = record && record->network ? network_sentence(record->network) : NULL;
-
-    ledger_record_free(found);
-    return sentence;
-}
-
 /* What the sandbox that this server makes or attaches to may reach, as an agent is told, to be freed; NULL: it cannot
- * be told. STATUS: the exit status after a complaint. */
+ * be told. One that lives for the scope has what it was made with, whatever is asked today. STATUS: the exit status
+ * after a complaint. */
 static char *reach(const struct context *context, const struct registry_entry *entry, const char *said, int *status)
 {
     const struct options *options = context->options;
+    const struct ledger_record *owned = context->owner.record;
     struct network_policy policy CLEANUP(network_policy_clear) = {0};
+    struct ledger_record *living = NULL;
     struct sandlot_error error = {0};
-    char *living = entry ? reach_of_living(context, entry->name) : NULL;
 
-    if (!entry || options->sandbox_id || living)
-        return living;
+    if (!entry || options->sandbox_id)
+        return entry && owned && owned->network ? network_sentence(owned->network) : NULL;
     if (network_policy_find(context_sandlot(context)->config, entry->name, options->network, options->allowed, &policy,
-                            &error) < 0)
+                            &error) < 0 ||
+        (options->scope && ledger_find_scope(entry->name, options->scope, &living, &error) < 0))
         *status = report_error(options, &error);
     sandlot_error_clear(&error);
-    struct json_object *state AUTO_JSON = network_policy_json(&policy);
+    struct json_object *state AUTO_JSON = living ? json_object_get(living->network) : network_policy_json(&policy);
 
+    ledger_record_free(living);
     return state                                ? network_sentence(state)
            : said && entry->note.inside_network ? strdup(entry->note.inside_network)
                                                 : NULL;

@@ -260,6 +260,10 @@ mcp "of a network that is off" "Its network is off: nothing outside can be reach
 mcp "and, where nothing was asked, what the provider says" "There is no network but the sandbox's own loopback." "" --config /dev/null
 run exec --sandbox network --scope s --allow living.example.com -- true
 mcp "of a scope whose sandbox lives, what that has" "living.example.com" "" --sandbox network --scope s
+usage "which makes no nonsense of today right" "off, allow or open" mcp --print-config claude --sandbox network --scope s --network nonsense
+run -q exec --scope plain --config /dev/null -- true
+mcp "also where nothing was asked of it" "There is no network but the sandbox's own loopback." "" --scope plain --allow other.example.com
+run -q delete --scope plain
 delete_network() { "$SANDLOT" -q delete --sandbox network the-box >/dev/null; }
 delete_network
 

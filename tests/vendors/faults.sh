@@ -38,7 +38,7 @@ hanging|{"hang_ms":600000}|-1|interrupted|
 TABLE
 }
 
-# vendor_faults: all faults with SANDLOT_TEST_SLOW=1, else those that have cost people the most. What is given up only after a
+# vendor_faults: all faults with SANDLOT_TEST_SLOW=1, else those that have cost people the most, for "rows" none. What is given up only after a
 # long time comes first, one by one.
 vendor_faults() {
     local operation
