@@ -63,13 +63,15 @@ static int set_up(void **state)
 {
     (void)state;
     provider = (struct provider){.entry = &entry, .table = {.connect_port = connect_port}};
-    session = (struct sandlot_session){.provider = &provider, .turn_fd = -1};
+    session = (struct sandlot_session){.sandlot = sandlot_open(NULL, NULL), .provider = &provider, .turn_fd = -1};
+    assert_non_null(session.sandlot); /* whose other providers are named where this one cannot */
     return pthread_mutex_init(&session.roots.lock, NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    sandlot_close(session.sandlot);
     return pthread_mutex_destroy(&session.roots.lock);
 }
 
