@@ -80,8 +80,8 @@ deps: packages
 # without which nothing compiles.
 $(BUILD)/flags: FORCE | packages
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CXX) $(C_FLAGS) $(CXX_FLAGS) $(LINK) $(SANITIZE) $(SANITIZE_KEEPER)' | cmp -s - $@ || \
-	    echo '$(CC) $(CXX) $(C_FLAGS) $(CXX_FLAGS) $(LINK) $(SANITIZE) $(SANITIZE_KEEPER)' > $@
+	@echo '$(CC) $(CXX) $(C_FLAGS) $(CXX_FLAGS) $(LINK) $(SANITIZE) $(SANITIZE_KEEPER) $(TEST_FLAGS)' | cmp -s - $@ || \
+	    echo '$(CC) $(CXX) $(C_FLAGS) $(CXX_FLAGS) $(LINK) $(SANITIZE) $(SANITIZE_KEEPER) $(TEST_FLAGS)' > $@
 
 # ---- core: libsandlot and the command ---------------------------------------------------------------------------
 
@@ -431,7 +431,7 @@ $(BUILD)/tests/local/attack: $(ATTACK_OBJECTS)
 
 $(BUILD)/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(CORE_FLAGS) $(LOCAL_FLAGS) -Itests/unit -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(TEST_FLAGS) $(SANITIZE) $(CORE_FLAGS) $(LOCAL_FLAGS) -Itests/unit -c $< -o $@
 
 $(BUILD)/tests/local/%.o: tests/local/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -630,12 +630,13 @@ unit: all $(UNIT_TESTS) $(TEST_PLUGINS)
 # to start and to end. AddressSanitizer needs terabytes of address space for its shadow, which a box's init does not have under the
 # limits of its box, and its start-up code makes system calls that the box's filter ends. So the keeper and the boxes that
 # it forks get the traps alone; their code meets AddressSanitizer in the unit tests. A report needs lines and no types (-g1), without which compiling and linking takes a fifth less, and
-# what is written in C++ is compiled in half the time without optimization, which nothing that runs feels.
+# what is written in C++, and the unit tests themselves, is compiled in about half the time without optimization, which nothing that
+# runs feels.
 sanitize: | packages
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
 	    CXXFLAGS='-O0 -g1 -fno-omit-frame-pointer' \
 	    SANITIZE='-fsanitize=address,undefined -fsanitize-undefined-trap-on-error' \
-	    SANITIZE_KEEPER='-fsanitize=undefined -fsanitize-undefined-trap-on-error' all programs
+	    SANITIZE_KEEPER='-fsanitize=undefined -fsanitize-undefined-trap-on-error' TEST_FLAGS=-O0 all programs
 
 check: all quick-programs clients sanitize
 	@tests/check.sh $(BUILD)

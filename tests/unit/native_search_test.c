@@ -475,6 +475,8 @@ static void test_grep_maximum_on_threads(void **state)
                     "/w/0/f000002:1:yes\n...\n");
     struct file_call call = call_of(FILE_GREP, "/w");
     AUTO_FREE char *all = grep_with(&call, "yes", NULL, 0);
+
+    call = call_of(FILE_GREP, "/w");
     AUTO_FREE char *exact = grep_with(&call, "yes", NULL, 8000);
 
     assert_lacks(all, "...");
