@@ -18,7 +18,7 @@
 #   eof, end  the output is complete: nobody can write any more, or the seal has come by
 #   late, killed, full   the time limit has passed; a cancellation; the disk has no room for the output
 #   free      nobody waits for the shell that began the pipe any more
-#   handed    the end was told: the folder may go
+#   handed    the end was told, by which script: the folder may go, if nobody asks again
 #
 # THE SEAL  A background child may hold the pipe for ever. So the supervisor writes a line that nobody can guess behind
 # the command's output: what comes after it is not the command's.
@@ -163,10 +163,11 @@ s_supervise() {
     s_nap 1
     s_sweep
     for s_x in 1 2 3 4 5 6 7 8 9 10 11 12; do
-        s_handed=
-        [ ! -e "$s_dir/handed" ] || s_handed=1
+        s_handed='' s_again=''
+        read -r s_handed <"$s_dir/handed"
         s_nap "$s_linger"
-        [ -z "$s_handed" ] || break
+        read -r s_again <"$s_dir/handed"
+        [ -z "$s_handed" ] || [ "$s_handed" != "$s_again" ] || break
     done
     exec rm -rf "$s_dir"
 }
@@ -346,6 +347,8 @@ s_due() {
 s_watch() {
     s_first=0 s_known='' s_sent=0 s_since='' s_going='' s_pause=4 s_idle=0
     [ -z "$s_sealed" ] || : >"$s_dir/end"
+    # Who asks again has not heard the end, and may get it piece by piece where lines break
+    [ ! -e "$s_dir/handed" ] || echo "asked $s_b" >"$s_dir/handed"
     [ "$s_at" = 0 ] || s_forget
     while :; do
         s_end=
@@ -361,7 +364,7 @@ s_watch() {
         if [ "$s_end" ]; then
             s_say $s_end "$s_at" $s_end "$s_at"
             if [ "$s_end" = lost ]; then s_kill; s_remove; fi
-            : >"$s_dir/handed"
+            echo "told $s_b" >"$s_dir/handed"
             return
         fi
         [ "$s_now" -lt "$s_until" ] || break
@@ -393,7 +396,7 @@ exit 0
 s_abort() {
     if s_find; then s_new=; else s_make; fi
     : >"$s_dir/killed"
-    : >"$s_dir/handed"
+    echo killed >"$s_dir/handed"
     [ "$s_new" ] || s_kill
     rm -f "$s_dir"/d.* $s_in $s_long
     s_say killed
