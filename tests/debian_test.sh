@@ -157,6 +157,7 @@ package_rows() {
     report "packages: the box is there, and is deleted" "$scratch/apt.log" script 'sandlot read --sandbox-id "$(cat /tmp/box)" kept.txt
         sandlot delete "$(cat /tmp/box)"'
     apparmor_rows
+    tour_rows
     report "packages: all of them" "$scratch/apt.log" script 'DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 \
         --no-install-recommends install $(ls /root/debs/*_*.deb | grep -v libsandlot-dev)'
     report "packages: every provider is installed, and owned by its package" "$scratch/apt.log" script 'sandlot providers >/tmp/said
@@ -186,6 +187,28 @@ apparmor_rows() {
     fi
     report "packages: and loses it with Sandlot" "$scratch/apt.log" script "dpkg --remove sandlot && ! test -L $profile &&
         dpkg -i /root/debs/sandlot_*.deb"
+}
+
+# tour_ready: a folder in the root with what a reader of README.md has, and with what is typed in its tour
+tour_ready() {
+    local place=$root/root/tour
+    mkdir -p "$place/build" "$scratch/acme" && ln -s /usr/bin/sandlot "$place/build/sandlot" && cp -R core "$place/" &&
+        printf 'check:\n\techo checked\n' >"$place/Makefile" &&
+        printf '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n' >"$place/hello.c" &&
+        (cd "$scratch/acme" && env -u BUILD "$BUILD/sandlot" -q plugin new acme && env -u BUILD make -C acme) && cp "$scratch/acme/acme/acme.so" "$place/" &&
+        awk '/^## / { tour = /^## A tour$/ } /^```/ { typed = $0 == "```sh"; next } tour && typed' README.md >"$place/typed" && test -s "$place/typed" || return 1
+    # Packages are for the release that they are built on; patches are written by its libgit2, which the other does not have.
+    [ "$release" = "$here" ] || sed -i '/sandlot export /d' "$place/typed"
+}
+
+# As a user installs it, with what apt takes along by itself.
+# shellcheck disable=SC2016
+tour_rows() {
+    report "packages: a tour is ready" "$scratch/apt.log" tour_ready || return 1
+    report "packages: removed, and installed with what it recommends" "$scratch/apt.log" script 'dpkg --remove sandlot
+        DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Use-Pty=0 install /root/debs/sandlot_*.deb' &&
+        report "packages: what the tour uses besides" "$scratch/apt.log" apt install gcc libc6-dev jq &&
+        report "packages: the tour of README.md, as printed" "$scratch/apt.log" script 'cd /root/tour && bash -eo pipefail typed'
 }
 
 # What a vendor does, with packages alone. What it installs `make run` would install later.

@@ -107,6 +107,9 @@ tests['a backend: answers for models, and codes for single files'] = async (box)
     assert.deepEqual((await backend.readRaw(`${box.workingDir}/x.bin`)).data.content, new Uint8Array([0, 255]));
     const [there, gone] = await backend.downloadFiles([`${box.workingDir}/two`, '/none']);
     assert.deepEqual([new TextDecoder().decode(there.content), there.error, gone.content, gone.error], ['a a', null, null, 'file_not_found']);
+    await box.execute('mkdir /dev/shm/odd; cd /dev/shm/odd; touch -d @9000000000000 late'); // a time that no calendar has
+    assert.ok(Number.isNaN((await box.ls('/dev/shm/odd'))[0].modifiedAt.getTime()));
+    assert.deepEqual(await backend.ls('/dev/shm/odd'), { files: [{ path: '/dev/shm/odd/late', is_dir: false, size: 0 }] });
     assert.deepEqual((await backend.execute('exit 4')).exitCode, 4);
 };
 

@@ -68,7 +68,7 @@ else
     echo "ok pip install without network # SKIP python3-venv is not installed"
 fi
 if command -v mypy >/dev/null; then
-    check "types" sh -c 'cd "$1" && mypy --strict --cache-dir=/dev/null sandlot' sh "$scratch/python"
+    check "types, those of the framework among them" env MYPYPATH="$PWD/tests/python/types" sh -c 'cd "$1" && mypy --strict --cache-dir=/dev/null sandlot' sh "$scratch/python"
 else
     echo "ok types # SKIP mypy is not installed"
 fi

@@ -57,6 +57,9 @@ async function fileError(move) {
 /** @type {(entry: { path: string, isDirectory: boolean }) => Api.FileInfo} */
 const shown = ({ path, isDirectory }) => ({ path: isDirectory ? `${path}/` : path, is_dir: isDirectory });
 
+/** @type {(at: Date) => { modified_at?: string }} Nothing of a time that the calendar does not have: a box can give its files any. */
+const changed = (at) => (Number.isNaN(at.getTime()) ? {} : { modified_at: at.toISOString() });
+
 /** @implements {Api.SandlotSandbox} */
 export class SandlotSandbox {
     #box;
@@ -143,7 +146,7 @@ export class SandlotSandbox {
     ls(path) {
         return told(async () => {
             const entries = await this.#box.ls(path);
-            return { files: entries.map((entry) => ({ ...shown(entry), size: entry.size, modified_at: entry.modifiedAt.toISOString() })) };
+            return { files: entries.map((entry) => ({ ...shown(entry), size: entry.size, ...changed(entry.modifiedAt) })) };
         });
     }
 

@@ -92,6 +92,7 @@ export interface Found {
 
 export interface Entry extends Found {
     size: number;
+    /** An invalid date where the file's time is one that no `Date` holds. */
     modifiedAt: Date;
 }
 

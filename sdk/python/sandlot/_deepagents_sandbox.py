@@ -53,8 +53,8 @@ def _shown(path: str) -> str:
     return path.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def _file_info(entry: Entry) -> dict[str, Any]:
-    info: dict[str, Any] = {"path": _shown(entry.path), "is_dir": entry.is_dir}
+def _file_info(entry: Entry) -> protocol.FileInfo:
+    info: protocol.FileInfo = {"path": _shown(entry.path), "is_dir": entry.is_dir}
     if entry.size is not None:
         info["size"] = entry.size
     if entry.modified_at is not None:
@@ -70,8 +70,9 @@ def _place_error(path: str | None, error: SandlotError) -> str:
 
 def _page(page: Page) -> protocol.ReadResult:
     if page.binary:
-        return protocol.ReadResult(file_data={"content": base64.b64encode(page.content).decode(), "encoding": "base64"})
-    data = {"content": page.text, "encoding": "utf-8"}
+        whole = base64.b64encode(page.content).decode()
+        return protocol.ReadResult(file_data={"content": whole, "encoding": "base64"})
+    data: protocol.FileData = {"content": page.text, "encoding": "utf-8"}
     if page.start_line < 1:
         return protocol.ReadResult(file_data=data, no_lines_requested=not page.empty)
     return protocol.ReadResult(
@@ -90,7 +91,9 @@ def _edit_error(error: SandlotError) -> str:
 
 
 def _grep_result(found: Matches, most: int | None) -> protocol.GrepResult:
-    matches = [{"path": _shown(match.path), "line": match.line, "text": match.text} for match in found.matches]
+    matches: list[protocol.GrepMatch] = [
+        {"path": _shown(match.path), "line": match.line, "text": match.text} for match in found.matches
+    ]
     return protocol.GrepResult(
         matches=matches[:most], truncated=found.truncated or (most is not None and len(matches) > most)
     )
