@@ -473,6 +473,12 @@ check "off is off for their hosts too" is "$out" 403
 check "a proxy that is killed" kill -9 "$own_proxy"
 dead() { in_box "curl -sS https://api.example/ 2>&1"; grep -qF "Failed to connect to 127.0.0.1" "$scratch/out"; }
 check "opens nothing" until_true 60 dead
+ended="[Its network: its proxy has ended, so nothing leaves it any more; create another sandbox]"
+in_box "curl -sS https://api.example/"
+check "which the next command that fails tells" grep -qF "$ended" "$scratch/err"
+mcp "and that of an agent" "$ended" "$(executes false)" --sandbox-id "$box"
+in_box true
+check "one that works says nothing" is "$err" ""
 run network show "$box"
 check "which is told" grep -qF "its proxy has ended" "$scratch/out"
 run delete "$box" "$other"
