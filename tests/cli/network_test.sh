@@ -93,6 +93,22 @@ upstream_ca = \"ca.pem\""
 holds "what the provider's table does not say goes on from below; paths begin at the file" \
     "mode 2 trusted $(dirname "$config")/ca.pem
 entry 1 common.example.com 0"
+configure "$common
+$own"
+holds "the command line beats the provider's table too" "mode 2 trusted -
+entry 1 x.example.com 0" --allow x.example.com
+configure "$common
+[[network.credentials]]
+host = \"common.example.com\"
+header = \"A\"
+env = \"NOT_SET_ANYWHERE\"
+[[sandboxes.providers.network.network.credentials]]
+host = \"own.example.com\"
+header = \"B\"
+command = \"echo own-value\""
+holds "the table's credentials replace those of [network], whose list goes on" "mode 2 trusted -
+entry 1 common.example.com 0
+credential own.example.com B own-value - - 0"
 configure '[network]
 allow = ["@mine"]
 [network.sets]
@@ -178,6 +194,9 @@ read -r _ _ _ value name placeholder _ < <(grep credential "$policy")
 check "a placeholder is made" test "$value" = "$secret" -a "$name" = HUB_TOKEN -a "${#placeholder}" = "${#secret}" -a \
     "$placeholder" != "$secret"
 check "of the same alphabet" test "$(tr a-z a <<<"$placeholder" | tr A-Z A | tr 0-9 0)" = "$(tr a-z a <<<"$secret" | tr A-Z A | tr 0-9 0)"
+THE_SECRET=short asks
+read -r _ _ _ _ _ placeholder _ < <(grep credential "$policy")
+check "one for a short secret has 16 characters, so that nothing else is taken for it" test "${#placeholder}" = 16
 while IFS='|' read -r source pattern; do
     configure "$(credential "$source")"
     rm -f "$policy"
@@ -252,11 +271,30 @@ check "in the log neither" grep -q ' denied  a.example.com (not on the list), ' 
 run exec --sandbox network -- 'for name in a b; do echo 1 0 $name.example.com 443 not on the list; done >log; false'
 check "for a sandbox that goes, options for the next one" grep -qF "(not on the list). To allow it: --allow a.example.com --allow b.example.com]" \
     "$scratch/err"
+# follows NAME SEEN LATER OPTION...: what is there is printed, then what comes, and no decision twice; a signal ends it
+follows() {
+    local name=$1 seen=$2 later=$3
+    shift 3
+    printf '1 1 example.com 443 -\n' >"$folder/log"
+    "$SANDLOT" network log -f "$@" "$id" >"$scratch/followed" 2>"$scratch/err" &
+    local follower=$!
+    check "$name: what is there" until_true 60 grep -q "$seen" "$scratch/followed"
+    echo '2 0 later.example.com 443 not on the list' >>"$folder/log"
+    check "$name: what comes" until_true 60 grep -q "$later" "$scratch/followed"
+    kill -TERM "$follower"
+    wait "$follower"
+    check "$name: a signal ends it" test "$?" = 143 -a "$(wc -l <"$scratch/followed")" = 2
+}
+follows "log -f" "example.com:443 (example.com)" "denied  later.example.com:443"
+follows "log -f --json" '"host":"example.com"' '"host":"later.example.com"' --json
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 mcp "an agent's command too" "$(sed 's/files.example.com:443 (not on the list).*/10.0.0.1:25 (private address).]/' <<<"$refusal")" \
     "$(executes false)" --sandbox-id "$id"
 mcp "an agent is told of a list" "Of the network it reaches these and nothing else: @pypi, x.example.com, git.example.com." "" \
     --sandbox network --allow @pypi --allow x.example.com
+many=()
+for number in {1..22}; do many+=(--allow "h$number.example.com"); done
+mcp "of a long one, to which the host with the credential counts, the first twenty" ", h19.example.com, h20.example.com and 3 more." "" --sandbox network "${many[@]}"
 mcp "of a network that is off" "Its network is off: nothing outside can be reached." "" --sandbox network --network off
 mcp "and, where nothing was asked, what the provider says" "There is no network but the sandbox's own loopback." "" --config /dev/null
 run exec --sandbox network --scope s --allow living.example.com -- true
