@@ -160,9 +160,10 @@ json "each entry is named" 1 '.error == "not_supported" and (.message | test("a.
 run create --config /dev/null
 box=$out
 refused="[The network refused: example.com:80 (not on the list). Ask the user to allow it: sandlot network allow $box example.com]"
-run exec --sandbox-id "$box" -- curl -sSf http://example.com/
+"$SANDLOT" -q write --sandbox-id "$box" ask.py <<<'import urllib.request as web; web.urlopen("http://example.com/")'
+run exec --sandbox-id "$box" -- python3 ask.py
 check "what local refuses where nothing was asked is told" grep -qxF "sandlot: $refused" "$scratch/err"
-mcp "also an agent" "$refused" "$(executes 'curl -sSf http://example.com/')" --sandbox-id "$box"
+mcp "also an agent" "$refused" "$(executes 'python3 ask.py')" --sandbox-id "$box"
 run delete "$box"
 expect "local is off, and may be asked to be" 0 "1" "*" exec --network off -- 'wc -l </proc/net/route'
 json "so may one with confinement landlock, which has no sockets" 0 '.exit_code == 0' exec --param confinement=landlock -- true
