@@ -229,7 +229,7 @@ developer_rows() {
 
 # quick: the programs, those that take longest first
 quick() {
-    printf '%s\n' tests/operations/native_test.sh tests/local/rootfs_test.sh tests/cli/{exec,lifecycle,config,environment}_test.sh \
+    printf '%s\n' tests/operations/native_test.sh tests/local/rootfs_test.sh tests/cli/{exec,lifecycle,config,environment,network}_test.sh \
         tests/cli/{json,usage,plugin,plugin_command,shell,lost_answer}_test.sh tests/install_test.sh build/tests/local/box_test
     for source in tests/unit/*_test.c; do
         source=${source##*/}

@@ -13,6 +13,8 @@ declare -A not_run=(
     ["build/sandlot exec --sandbox docker --param image=docker.io/library/python:3.12-slim -- 'python3 -V'"]="needs that engine, and a registry; tests/vendors/docker has an engine with an image"
     ["build/sandlot exec --sandbox daytona --param image=python:3.12 -- 'python3 -V'"]="needs an account; tests/vendors/daytona has an emulator"
     ["build/sandlot exec -- 'git clone https://git.example.com/team/app.git . && pip install --target lib -r requirements.txt && npm ci'"]="needs that host; tests/local/credentials_test.sh has one"
+    ['sandlot create --sandbox acme --network open                                         # a provider that can hold it']="nobody has that provider; tests/local/network_open_test.sh opens boxes"
+    ['sandlot network log -f --denied $ID             # goes on until Ctrl-C']="goes on until Ctrl-C; tests/cli/network_test.sh ends it"
     ['sandlot mcp --http 127.0.0.1:8808 --token-file token']="serves until it is ended, at a port that others may have; tests/mcp has a free one"
     ['claude mcp add --transport http sandlot http://127.0.0.1:8808/mcp --header "Authorization: Bearer $(cat token)"']="needs that server"
 )

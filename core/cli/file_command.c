@@ -41,7 +41,7 @@ static int print_answer(const struct options *options, struct answer *answer, co
         return error_exit_status(error->code);
     if (error_is_set(error) && (!options->json || !answer->object))
         return report_error(options, error);
-    if (!options->json)
+    if (!options->json || !answer->object) /* all of it was printed as it came */
         return 0;
     if (error_is_set(error))
         json_add_error(answer->object, error);

@@ -280,14 +280,15 @@ static int read_log(const struct context *context, struct sandlot_session *sessi
     for (;;) {
         if (look_at(context, session, &look, answer, error) < 0)
             return -1;
-        if (!follows || is_over(context))
+        if (!follows)
             return 0;
-        if (!answer->object || json_object_array_length(json_object_object_get(answer->object, "decisions")) > 0) {
-            print_now(answer);
-        } else {
-            json_object_put(answer->object);
-            answer->object = NULL;
-        }
+        bool over = is_over(context);
+
+        if (answer->object && json_object_array_length(json_object_object_get(answer->object, "decisions")) == 0)
+            json_object_put(TAKE(answer->object));
+        print_now(answer);
+        if (over)
+            return 0;
     }
 }
 

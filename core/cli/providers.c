@@ -172,6 +172,7 @@ static struct json_object *entry_object(const struct context *context, const str
     json_object_object_add(object, "project", words_array(entry->note.project));
     json_object_object_add(object, "reads", words_array(entry->note.reads));
     json_object_object_add(object, "writes", words_array(entry->note.writes));
+    json_object_object_add(object, "inside_network", json_text(entry->note.inside_network));
     json_object_object_add(object, "parameters", parameters_array(entry));
     return object;
 }
@@ -272,6 +273,10 @@ static void print_details(const struct context *context, const struct registry_e
     print_field("reads", entry->note.reads);
     print_field("writes", entry->note.writes);
     print_capabilities(entry);
+    AUTO_FREE char *network =
+        entry->note.inside_network ? text_format("where nothing is asked: %s", entry->note.inside_network) : NULL;
+
+    print_field("network", network);
     output_format("\n");
     print_parameters(entry);
 }

@@ -12,9 +12,9 @@ enum { MOST_NAMED = 3, LONGEST_HOST = 100, LONGEST_REASON = 100 };
 
 struct refusals {
     int64_t begin_ms;
-    char *hosts;              /* "a.example.com:443 (not on the list), ..." */
-    struct json_object *seen; /* an entry for each place, so that each counts once */
-    char *allow;              /* the entry that would have helped the first of them; NULL: none would */
+    char *hosts;               /* "a.example.com:443 (not on the list), ..." */
+    struct json_object *seen;  /* an entry for each place, so that each counts once */
+    struct json_object *allow; /* the entries that would have helped some of them, likewise */
 };
 
 int64_t refusals_clock(void)
@@ -34,6 +34,14 @@ static char *place_of(const char *host, unsigned port, bool with_port)
                      : text_format("%.*s", LONGEST_HOST, host);
 }
 
+static void add_entry(struct json_object *entries, const char *host, unsigned port)
+{
+    AUTO_FREE char *entry = place_of(host, port, port && port != 80 && port != 443);
+
+    if (entry)
+        json_object_object_add(entries, entry, NULL);
+}
+
 static bool add(void *context, const struct sandlot_network_event *event)
 {
     struct refusals *refusals = context;
@@ -50,33 +58,53 @@ static bool add(void *context, const struct sandlot_network_event *event)
     if (json_object_object_length(refusals->seen) <= MOST_NAMED)
         text_append(&refusals->hosts, "%s%s (%.*s)", refusals->hosts ? ", " : "", place, LONGEST_REASON, reason);
     /* Other reasons, such as what a name resolves to, no entry of its name does away with. */
-    if (!refusals->allow && strstr(reason, "on the list") && strlen(host) <= LONGEST_HOST)
-        refusals->allow = place_of(host, event->port, event->port && event->port != 80 && event->port != 443);
+    if (json_object_object_length(refusals->allow) < MOST_NAMED && strstr(reason, "on the list") &&
+        strlen(host) <= LONGEST_HOST)
+        add_entry(refusals->allow, host, event->port);
     return true;
+}
+
+/* The entries, each quoted and behind BEFORE. */
+static char *entries_text(struct json_object *entries, const char *before)
+{
+    char *text = NULL;
+
+    json_object_object_foreach(entries, entry, unused)
+    {
+        AUTO_FREE char *quoted = text_shell_quote(entry);
+
+        (void)unused;
+        if (quoted)
+            text_append(&text, "%s%s", before, quoted);
+    }
+    return text;
 }
 
 static char *advice(const struct sandlot_session *session, const struct refusals *refusals, bool going)
 {
+    bool living = !going && sandlot_can_change_network(session);
     AUTO_FREE char *id = text_shell_quote(sandlot_session_id(session));
-    AUTO_FREE char *entry = refusals->allow ? text_shell_quote(refusals->allow) : NULL;
+    AUTO_FREE char *entries = entries_text(refusals->allow, living ? " " : " --allow ");
 
-    if (!id || !entry)
+    if (!id || !entries)
         return strdup("");
     if (going)
-        return text_format(" To allow it: --allow %s", entry);
-    if (sandlot_can_change_network(session))
-        return text_format(" Ask the user to allow it: sandlot network allow %s %s", id, entry);
-    return text_format(" Ask the user for a sandbox made with --allow %s", entry);
+        return text_format(" To allow it:%s", entries);
+    if (living)
+        return text_format(" Ask the user to allow it: sandlot network allow %s%s", id, entries);
+    return text_format(" Ask the user for a sandbox made with%s", entries);
 }
 
-char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool going,
+/* The line about the denials; NULL: none. */
+static char *denials(struct sandlot_session *session, int64_t begin_ms, bool going,
                      struct sandlot_cancellation *cancellation)
 {
     struct json_object *seen AUTO_JSON = json_object_new_object();
-    struct refusals refusals = {.begin_ms = begin_ms, .seen = seen};
+    struct json_object *allow AUTO_JSON = json_object_new_object();
+    struct refusals refusals = {.begin_ms = begin_ms, .seen = seen, .allow = allow};
     char *line = NULL;
 
-    if (!seen || !sandlot_has_network_log(session))
+    if (!seen || !allow || !sandlot_has_network_log(session))
         return NULL;
     sandlot_read_network_log(session, 0, add, &refusals, cancellation, NULL);
     int unnamed = json_object_object_length(seen) - MOST_NAMED;
@@ -86,6 +114,24 @@ char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool goi
     if (refusals.hosts && more && how)
         line = text_format("[The network refused: %s%s.%s]", refusals.hosts, more, how);
     free(refusals.hosts);
-    free(refusals.allow);
+    return line;
+}
+
+static void take_note(void *context, const struct sandlot_network_state *state)
+{
+    char **note = context;
+
+    *note = state->note ? text_visible(state->note) : NULL;
+}
+
+char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool going,
+                     struct sandlot_cancellation *cancellation)
+{
+    AUTO_FREE char *note = NULL;
+    char *line = denials(session, begin_ms, going, cancellation);
+
+    sandlot_show_network(session, take_note, &note, cancellation, NULL);
+    if (note)
+        text_append(&line, "%s[Its network: %s]", line ? " " : "", note);
     return line;
 }

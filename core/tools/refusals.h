@@ -1,4 +1,4 @@
-/* What the network refused a command, for whoever reads its output. */
+/* What the network refused a command or lacks, for whoever reads its output. */
 #ifndef SANDLOT_TOOLS_REFUSALS_H
 #define SANDLOT_TOOLS_REFUSALS_H
 
@@ -8,9 +8,10 @@
 /* The clock of the log: UTC, since 1970. */
 int64_t refusals_clock(void);
 
-/* One line about the denials since BEGIN_MS, in brackets, with what allows the first of them where a list could: a
- * command for the living sandbox, or, where it is GOING to be deleted, an option for the next one; to be freed. NULL:
- * there are none, or none is known. */
+/* One line about the denials since BEGIN_MS, in brackets, with what allows them where a list could: a command for the
+ * living sandbox, or, where it is GOING to be deleted, options for the next one; then what is the matter with the
+ * network as a whole. To be freed. NULL: nothing of either is known. For commands that failed, since it asks the
+ * provider. */
 char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool going,
                      struct sandlot_cancellation *cancellation);
 

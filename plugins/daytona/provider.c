@@ -41,15 +41,16 @@ static const struct sandlot_provider daytona_provider = {
     .set_network = policy_change,
 };
 
-#define DAYTONA_METADATA(M)                                                                     \
-    M(description, "Sandboxes of Daytona (daytona.io)")                                         \
-    M(package, "sandlot-provider-daytona")                                                      \
-    M(working_dir, "/home/daytona")                                                             \
-    M(snapshot_name, "yes")                                                                     \
-    M(capabilities, "list upload download pause snapshot fork ports urls")                      \
-    M(capabilities, "network-off network-open network-hosts network-cidrs network-live")        \
-    M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                         \
-    M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET " \
-                   "TMPDIR " HTTP_ENVIRONMENT)                                                  \
+#define DAYTONA_METADATA(M)                                                                                    \
+    M(description, "Sandboxes of Daytona (daytona.io)")                                                        \
+    M(package, "sandlot-provider-daytona")                                                                     \
+    M(working_dir, "/home/daytona")                                                                            \
+    M(snapshot_name, "yes")                                                                                    \
+    M(capabilities, "list upload download pause snapshot fork ports urls")                                     \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-live")                       \
+    M(inside_network, "There is what Daytona gives the organization: everything, in its lowest tiers little.") \
+    M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                                        \
+    M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET "                \
+                   "TMPDIR " HTTP_ENVIRONMENT)                                                                 \
     M(project, "DAYTONA_ORGANIZATION_ID DAYTONA_TARGET")
 SANDLOT_ENTRY_POINT(daytona, DAYTONA_METADATA, DAYTONA_PARAMETERS);

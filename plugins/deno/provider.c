@@ -51,6 +51,7 @@ static const struct sandlot_provider deno_provider = {
     M(snapshot_name, "yes")                                                                               \
     M(capabilities, "list upload download snapshot streaming ports urls")                                 \
     M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")                 \
+    M(inside_network, "Everything can be reached, unless the parameter allow_net has a list.")            \
     M(credentials, DENO_CREDENTIALS)                                                                      \
     M(environment, "DENO_DEPLOY_ORG DENO_DEPLOY_ENDPOINT DENO_SANDBOX_ENDPOINT DENO_SANDBOX_BASE_DOMAIN") \
     M(environment, HTTP_ENVIRONMENT)                                                                      \

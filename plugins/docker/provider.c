@@ -50,6 +50,7 @@ static const struct sandlot_provider docker_provider = {
     M(snapshot_name, "yes")                                                                                  \
     M(capabilities, "list upload download pause snapshot terminal streaming check ports volumes")            \
     M(capabilities, "network-off network-open")                                                              \
+    M(inside_network, "There is no network, unless the parameter network names one.")                        \
     M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH") \
     M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")     \
     M(reads, "~/.docker $DOCKER_CONFIG $DOCKER_CERT_PATH ~/.ssh")                                            \

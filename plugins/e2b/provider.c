@@ -37,13 +37,14 @@ static const struct sandlot_provider e2b_provider = {
     .port_url = e2b_port_url,
 };
 
-#define E2B_METADATA(M)                                                                                      \
-    M(description, "Sandboxes of E2B")                                                                       \
-    M(package, "sandlot-provider-e2b")                                                                       \
-    M(working_dir, WORKING_DIR)                                                                              \
-    M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot fork terminal streaming ports urls")                \
-    M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live") \
-    M(credentials, E2B_CREDENTIALS)                                                                          \
+#define E2B_METADATA(M)                                                                                         \
+    M(description, "Sandboxes of E2B")                                                                          \
+    M(package, "sandlot-provider-e2b")                                                                          \
+    M(working_dir, WORKING_DIR)                                                                                 \
+    M(snapshot_name, "yes")                                                                                     \
+    M(capabilities, "list upload download pause snapshot fork terminal streaming ports urls")                   \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live")    \
+    M(inside_network, "Everything outside can be reached, unless the parameter internet or network says less.") \
+    M(credentials, E2B_CREDENTIALS)                                                                             \
     M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(e2b, E2B_METADATA, E2B_PARAMETERS);

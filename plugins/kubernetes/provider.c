@@ -64,14 +64,15 @@ static const struct sandlot_provider kubernetes_provider = {
     .connect_port = port_connect,
 };
 
-#define KUBERNETES_METADATA(M)                                                    \
-    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox") \
-    M(package, "sandlot-provider-kubernetes")                                     \
-    M(working_dir, "/workspace")                                                  \
-    M(capabilities, "list upload download pause terminal streaming check ports")  \
-    M(capabilities, "network-off network-open network-ports network-cidrs")       \
-    M(capabilities, "network-live")                                               \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
-    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
+#define KUBERNETES_METADATA(M)                                                                                   \
+    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox")                                \
+    M(package, "sandlot-provider-kubernetes")                                                                    \
+    M(working_dir, "/workspace")                                                                                 \
+    M(capabilities, "list upload download pause terminal streaming check ports")                                 \
+    M(capabilities, "network-off network-open network-ports network-cidrs")                                      \
+    M(capabilities, "network-live")                                                                              \
+    M(inside_network, "There is no network if the cluster enforces that, unless the parameter network is open.") \
+    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                                 \
+    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                                        \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
 SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

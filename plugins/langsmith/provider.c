@@ -43,6 +43,7 @@ static const struct sandlot_provider langsmith_provider = {
     M(snapshot_name, "yes")                                                                           \
     M(capabilities, "list upload download pause snapshot streaming ports urls")                       \
     M(capabilities, "network-open network-hosts network-cidrs network-credentials network-live")      \
+    M(inside_network, "Everything can be reached.")                                                   \
     M(credentials, LANGSMITH_CREDENTIALS)                                                             \
     M(environment, "LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT "                                           \
                    "LANGSMITH_SANDBOX_SNAPSHOT_ID LANGSMITH_SANDBOX_SNAPSHOT_NAME " HTTP_ENVIRONMENT) \

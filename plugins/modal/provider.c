@@ -57,16 +57,17 @@ static const struct sandlot_provider modal_provider = {
     .check = check_credentials,
 };
 
-#define MODAL_METADATA(M)                                                                                         \
-    M(description, "Sandboxes of Modal (modal.com)")                                                              \
-    M(package, "sandlot-provider-modal")                                                                          \
-    M(working_dir, WORKING_DIR)                                                                                   \
-    M(snapshot_name, "yes")                                                                                       \
-    M(capabilities, "list upload download snapshot fork streaming check ports urls")                              \
-    M(capabilities, "network-off network-open network-hosts network-cidrs network-live")                          \
-    M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL "          \
-                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME") \
-    M(environment, HTTP_ENVIRONMENT)                                                                              \
-    M(project, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_ENVIRONMENT")                               \
+#define MODAL_METADATA(M)                                                                                             \
+    M(description, "Sandboxes of Modal (modal.com)")                                                                  \
+    M(package, "sandlot-provider-modal")                                                                              \
+    M(working_dir, WORKING_DIR)                                                                                       \
+    M(snapshot_name, "yes")                                                                                           \
+    M(capabilities, "list upload download snapshot fork streaming check ports urls")                                  \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-live")                              \
+    M(inside_network, "Everything can be reached, unless a parameter (network_block, network_allow_list) says less.") \
+    M(environment, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_CONFIG_PATH MODAL_SERVER_URL "              \
+                   "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME")     \
+    M(environment, HTTP_ENVIRONMENT)                                                                                  \
+    M(project, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_ENVIRONMENT")                                   \
     M(reads, "~/.modal.toml $MODAL_CONFIG_PATH")
 SANDLOT_ENTRY_POINT(modal, MODAL_METADATA, MODAL_PARAMETERS);

@@ -41,14 +41,15 @@ static const struct sandlot_provider runloop_provider = {
     .port_url = runloop_port_url,
 };
 
-#define RUNLOOP_METADATA(M)                                                                \
-    M(description, "Devboxes of Runloop (runloop.ai)")                                     \
-    M(package, "sandlot-provider-runloop")                                                 \
-    M(working_dir, "/home/user")                                                           \
-    M(snapshot_name, "yes")                                                                \
-    M(capabilities, "list upload download pause snapshot fork streaming ports urls")       \
-    M(capabilities, "network-off network-open network-hosts network-cidrs")                \
-    M(credentials, "RUNLOOP_API_KEY")                                                      \
-    M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \
+#define RUNLOOP_METADATA(M)                                                                                        \
+    M(description, "Devboxes of Runloop (runloop.ai)")                                                             \
+    M(package, "sandlot-provider-runloop")                                                                         \
+    M(working_dir, "/home/user")                                                                                   \
+    M(snapshot_name, "yes")                                                                                        \
+    M(capabilities, "list upload download pause snapshot fork streaming ports urls")                               \
+    M(capabilities, "network-off network-open network-hosts network-cidrs")                                        \
+    M(inside_network, "Everything can be reached, unless a policy of the account or network_policy_id says less.") \
+    M(credentials, "RUNLOOP_API_KEY")                                                                              \
+    M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID "                         \
                    "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(runloop, RUNLOOP_METADATA, RUNLOOP_PARAMETERS);

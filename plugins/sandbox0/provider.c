@@ -21,14 +21,15 @@ static const struct sandlot_provider sandbox0_provider = {
     .port_url = sandbox0_port_url,
 };
 
-#define SANDBOX0_METADATA(M)                                                               \
-    M(description, "Sandboxes of Sandbox0")                                                \
-    M(package, "sandlot-provider-sandbox0")                                                \
-    M(working_dir, WORKING_DIR)                                                            \
-    M(snapshot_name, "yes")                                                                \
-    M(capabilities, "list upload download pause snapshot fork ports urls")                 \
-    M(capabilities, "network-open network-hosts network-ports network-cidrs network-live") \
-    M(capabilities, "network-credentials")                                                 \
-    M(credentials, KEYS)                                                                   \
+#define SANDBOX0_METADATA(M)                                                                     \
+    M(description, "Sandboxes of Sandbox0")                                                      \
+    M(package, "sandlot-provider-sandbox0")                                                      \
+    M(working_dir, WORKING_DIR)                                                                  \
+    M(snapshot_name, "yes")                                                                      \
+    M(capabilities, "list upload download pause snapshot fork ports urls")                       \
+    M(capabilities, "network-open network-hosts network-ports network-cidrs network-live")       \
+    M(capabilities, "network-credentials")                                                       \
+    M(inside_network, "There is what the template gives, unless the parameter network says it.") \
+    M(credentials, KEYS)                                                                         \
     M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)
 SANDLOT_ENTRY_POINT(sandbox0, SANDBOX0_METADATA, SANDBOX0_PARAMETERS);

@@ -39,14 +39,15 @@ static const struct sandlot_provider vercel_provider = {
     .port_url = vercel_port_url,
 };
 
-#define VERCEL_METADATA(M)                                                                                   \
-    M(description, "Sandboxes of Vercel")                                                                    \
-    M(package, "sandlot-provider-vercel")                                                                    \
-    M(working_dir, WORKING_DIR)                                                                              \
-    M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot fork streaming ports urls")                         \
-    M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live") \
-    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                         \
-    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)      \
+#define VERCEL_METADATA(M)                                                                                        \
+    M(description, "Sandboxes of Vercel")                                                                         \
+    M(package, "sandlot-provider-vercel")                                                                         \
+    M(working_dir, WORKING_DIR)                                                                                   \
+    M(snapshot_name, "yes")                                                                                       \
+    M(capabilities, "list upload download pause snapshot fork streaming ports urls")                              \
+    M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live")      \
+    M(inside_network, "Everything can be reached, unless a parameter (network_block, network_policy) says less.") \
+    M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                              \
+    M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)           \
     M(project, "VERCEL_TEAM_ID VERCEL_PROJECT_ID")
 SANDLOT_ENTRY_POINT(vercel, VERCEL_METADATA, VERCEL_PARAMETERS);

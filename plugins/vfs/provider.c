@@ -93,8 +93,9 @@ static const struct sandlot_provider *table_of(struct sandlot_call *call)
     M(working_dir, "/workspace")                                                            \
     M(snapshot_name, "yes")                                                                 \
     M(capabilities, "list files snapshot fork streaming terminal")                          \
+    M(inside_network, "There is no network.")                                               \
     M(confined, "no")                                                                       \
     M(environment, "VFS_CONFINEMENT VFS_FOLDER XDG_STATE_HOME XDG_RUNTIME_DIR")             \
     M(inside, "All files are in memory, and gone when the sandbox is.")                     \
-    M(inside, "You may write in the working directory. There is no network.")
+    M(inside, "You may write in the working directory.")
 SANDLOT_ENTRY_POINT(vfs, VFS_METADATA, VFS_PARAMETERS);

@@ -90,16 +90,6 @@ static struct sandlot_session *make(const struct live *live, const char *policy,
 
 /* ---- each word --------------------------------------------------------------------------------------------------- */
 
-static void check_open(const struct live *live)
-{
-    struct sandlot_session *session = make(live, "open", "open", NULL);
-
-    if (!session)
-        return;
-    CHECK(live->kit, session, "open", {LISTED, 443, true}, {OTHER, 80, true}, {ADDRESS, 443, true});
-    live_close(session, true, NULL);
-}
-
 static void check_off(const struct live *live)
 {
     struct sandlot_session *session = make(live, "off", "off", NULL);
@@ -125,6 +115,22 @@ static void change(struct sandlot_session *session, const char *name, const char
     tap_check(sandlot_change_network(session, &wanted, &error) == 0, name, "success", error_shown(&error),
               "set_network gets the whole policy anew; or do not announce network-live.");
     sandlot_error_clear(&error);
+}
+
+static void check_open(const struct live *live)
+{
+    struct sandlot_session *session = make(live, "open", "open", NULL);
+
+    if (!session)
+        return;
+    CHECK(live->kit, session, "open", {LISTED, 443, true}, {OTHER, 80, true}, {ADDRESS, 443, true});
+    if (kit_has(live->kit, "network-live") && kit_has(live->kit, "network-off")) {
+        change(session, "while it lives: open no more", "off", NULL, NULL);
+        CHECK(live->kit, session, "open no more", {LISTED, 443, false});
+        change(session, "while it lives: open again", "open", NULL, NULL);
+        CHECK(live->kit, session, "open again", {LISTED, 443, true});
+    }
+    live_close(session, true, NULL);
 }
 
 /* SESSION, which reaches LESS, is to reach MORE instead. */

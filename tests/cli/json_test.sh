@@ -9,6 +9,10 @@ json "providers" 0 '.providers | length > 5 and all(has("name") and has("path") 
 json "capabilities are booleans" 0 '.providers | all(.capabilities | [.sandbox_id, .snapshot_name, .list, .upload, .download,
     .files, .pause, .snapshot, .fork, .terminal, .streaming] | all(type == "boolean"))' providers
 json "sources" 0 '.providers | all(.source == if .path | contains("/builtins/") then "builtin" else "plugin" end)' providers
+json "all that ship say what a sandbox has of the network where nothing is asked" 0 '[.providers[] | select(.source == "builtin" or .name == "vfs")] |
+    length > 5 and all(.inside_network | length > 10)' providers
+run providers docker
+check "so they do to people" grep -q "where nothing is asked: There is no network, unless " "$scratch/out"
 json "names are sorted" 0 '[.providers[].name] | . == sort' providers
 json "a plugin that ships with Sandlot is one of the plugins" 0 '[.providers[] | select(.name == "vfs") | .source] == ["plugin"]' providers
 if command -v script >/dev/null; then

@@ -140,6 +140,23 @@ until_true() {
     done
 }
 
+# executes COMMAND: the request of a client of the MCP server
+executes() {
+    printf '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"%s"}}}' "$1"
+}
+
+# mcp NAME PATTERN REQUEST ARGUMENT...: what a server, begun with the arguments, answers to the request, or to being begun
+mcp() {
+    local name=$1 pattern=$2 request=$3
+    shift 3
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' ${request:+"$request"} >"$scratch/messages"
+    : >"$scratch/answers"
+    (cat "$scratch/messages"; until_true 60 grep -qF "$pattern" "$scratch/answers") |
+        timeout "$LIMIT" "$SANDLOT" mcp "$@" >>"$scratch/answers" 2>"$scratch/err"
+    check "$name" grep -qF "$pattern" "$scratch/answers"
+}
+
 sandbox_count() { "$SANDLOT" list --json | "$fast_jq" '.sandboxes | length'; }
 no_sandboxes() { [ "$(sandbox_count)" = 0 ]; }
 ledger_files() { find "$XDG_STATE_HOME/sandlot" -path '*/ledger/*' -type f ! -name '*lock*' 2>/dev/null; }

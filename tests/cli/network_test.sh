@@ -93,6 +93,22 @@ upstream_ca = \"ca.pem\""
 holds "what the provider's table does not say goes on from below; paths begin at the file" \
     "mode 2 trusted $(dirname "$config")/ca.pem
 entry 1 common.example.com 0"
+configure "$common
+$own"
+holds "the command line beats the provider's table too" "mode 2 trusted -
+entry 1 x.example.com 0" --allow x.example.com
+configure "$common
+[[network.credentials]]
+host = \"common.example.com\"
+header = \"A\"
+env = \"NOT_SET_ANYWHERE\"
+[[sandboxes.providers.network.network.credentials]]
+host = \"own.example.com\"
+header = \"B\"
+command = \"echo own-value\""
+holds "the table's credentials replace those of [network], whose list goes on" "mode 2 trusted -
+entry 1 common.example.com 0
+credential own.example.com B own-value - - 0"
 configure '[network]
 allow = ["@mine"]
 [network.sets]
@@ -141,6 +157,14 @@ json "a provider without the words" 1 '.error == "not_supported" and (.message |
     exec --sandbox agentcore -- true
 json "each entry is named" 1 '.error == "not_supported" and (.message | test("a.example.com, 10.0.0.0/8"))' \
     exec --sandbox agentcore --allow a.example.com --allow 10.0.0.0/8 -- true
+run create --config /dev/null
+box=$out
+refused="[The network refused: example.com:80 (not on the list). Ask the user to allow it: sandlot network allow $box example.com]"
+"$SANDLOT" -q write --sandbox-id "$box" ask.py <<<'import urllib.request as web; web.urlopen("http://example.com/")'
+run exec --sandbox-id "$box" -- python3 ask.py
+check "what local refuses where nothing was asked is told" grep -qxF "sandlot: $refused" "$scratch/err"
+mcp "also an agent" "$refused" "$(executes 'python3 ask.py')" --sandbox-id "$box"
+run delete "$box"
 expect "local is off, and may be asked to be" 0 "1" "*" exec --network off -- 'wc -l </proc/net/route'
 json "so may one with confinement landlock, which has no sockets" 0 '.exit_code == 0' exec --param confinement=landlock -- true
 
@@ -171,6 +195,9 @@ read -r _ _ _ value name placeholder _ < <(grep credential "$policy")
 check "a placeholder is made" test "$value" = "$secret" -a "$name" = HUB_TOKEN -a "${#placeholder}" = "${#secret}" -a \
     "$placeholder" != "$secret"
 check "of the same alphabet" test "$(tr a-z a <<<"$placeholder" | tr A-Z A | tr 0-9 0)" = "$(tr a-z a <<<"$secret" | tr A-Z A | tr 0-9 0)"
+THE_SECRET=short asks
+read -r _ _ _ _ _ placeholder _ < <(grep credential "$policy")
+check "one for a short secret has 16 characters, so that nothing else is taken for it" test "${#placeholder}" = 16
 while IFS='|' read -r source pattern; do
     configure "$(credential "$source")"
     rm -f "$policy"
@@ -230,7 +257,11 @@ tells "each once, with advice where a list could help" "[The network refused: 10
 printf '%s\n' '1 0 files.example.com 443 not on the list' '2 0 example.com 443 not on the list' '3 0 10.0.0.1 8080 private address' \
     '4 0 10.0.0.1 80 private address' '5 0 10.0.0.1 80 private address' '6 0 files.example.com 443 not on the list' >"$folder/log"
 tells "also one whose name another ends with, and each once however many there are" "[The network refused: files.example.com:443 (not on the list), \
-example.com:443 (not on the list), 10.0.0.1:8080 (private address) and 1 more. Ask the user to allow it: sandlot network allow the-box files.example.com]"
+example.com:443 (not on the list), 10.0.0.1:8080 (private address) and 1 more. Ask the user to allow it: sandlot network allow the-box files.example.com \
+example.com]"
+printf '%s\n' '1 0 a.example.com 443 not on the list' '2 0 a.example.com 80 not on the list' '3 0 b.example.com 8443 port not on the list' >"$folder/log"
+tells "the advice has each entry once, too" "[The network refused: a.example.com:443 (not on the list), a.example.com:80 (not on the list), b.example.com:8443 \
+(port not on the list). Ask the user to allow it: sandlot network allow the-box a.example.com b.example.com:8443]"
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 tells "and none where it could not" "[The network refused: 10.0.0.1:25 (private address).]"
 printf '1 0 a.example.com 0 not on the list\n' >"$folder/log"
@@ -238,24 +269,33 @@ tells "a name that was only looked up has no port" "[The network refused: a.exam
 sandlot network allow the-box a.example.com]"
 run network log "$id"
 check "in the log neither" grep -q ' denied  a.example.com (not on the list), ' "$scratch/out"
-run exec --sandbox network -- 'echo 1 0 a.example.com 443 not on the list >log; false'
-check "for a sandbox that goes, an option for the next one" grep -qF "(not on the list). To allow it: --allow a.example.com]" "$scratch/err"
-printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
-# mcp NAME PATTERN REQUEST ARGUMENT...: what a server answers to the last of two messages
-mcp() {
-    local name=$1 pattern=$2 request=$3
+run exec --sandbox network -- 'for name in a b; do echo 1 0 $name.example.com 443 not on the list; done >log; false'
+check "for a sandbox that goes, options for the next one" grep -qF "(not on the list). To allow it: --allow a.example.com --allow b.example.com]" \
+    "$scratch/err"
+# follows NAME SEEN LATER OPTION...: what is there is printed, then what comes, and no decision twice; a signal ends it
+follows() {
+    local name=$1 seen=$2 later=$3
     shift 3
-    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
-        '{"jsonrpc":"2.0","method":"notifications/initialized"}' ${request:+"$request"} >"$scratch/messages"
-    : >"$scratch/answers"
-    (cat "$scratch/messages"; until_true 60 grep -qF "$pattern" "$scratch/answers") |
-        timeout "$LIMIT" "$SANDLOT" mcp "$@" >>"$scratch/answers" 2>"$scratch/err"
-    check "$name" grep -qF "$pattern" "$scratch/answers"
+    printf '1 1 example.com 443 -\n' >"$folder/log"
+    "$SANDLOT" network log -f "$@" "$id" >"$scratch/followed" 2>"$scratch/err" &
+    local follower=$!
+    check "$name: what is there" until_true 60 grep -q "$seen" "$scratch/followed"
+    echo '2 0 later.example.com 443 not on the list' >>"$folder/log"
+    check "$name: what comes" until_true 60 grep -q "$later" "$scratch/followed"
+    kill -TERM "$follower"
+    wait "$follower"
+    check "$name: a signal ends it" test "$?" = 143 -a "$(wc -l <"$scratch/followed")" = 2
 }
+follows "log -f" "example.com:443 (example.com)" "denied  later.example.com:443"
+follows "log -f --json" '"host":"example.com"' '"host":"later.example.com"' --json
+printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 mcp "an agent's command too" "$(sed 's/files.example.com:443 (not on the list).*/10.0.0.1:25 (private address).]/' <<<"$refusal")" \
-    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"false"}}}' --sandbox-id "$id"
+    "$(executes false)" --sandbox-id "$id"
 mcp "an agent is told of a list" "Of the network it reaches these and nothing else: @pypi, x.example.com, git.example.com." "" \
     --sandbox network --allow @pypi --allow x.example.com
+many=()
+for number in {1..22}; do many+=(--allow "h$number.example.com"); done
+mcp "of a long one, to which the host with the credential counts, the first twenty" ", h19.example.com, h20.example.com and 3 more." "" --sandbox network "${many[@]}"
 mcp "of a network that is off" "Its network is off: nothing outside can be reached." "" --sandbox network --network off
 mcp "and, where nothing was asked, what the provider says" "There is no network but the sandbox's own loopback." "" --config /dev/null
 run exec --sandbox network --scope s --allow living.example.com -- true

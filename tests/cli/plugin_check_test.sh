@@ -155,11 +155,11 @@ walls=(--probe "export host port; sh '$scratch/probe'")
 passes "walls that hold" --only network "${walls[@]}" --param folder="$scratch/boxes" "$faulty"
 check "with none skipped" test -z "$(grep SKIP "$scratch/tap")"
 wall() { fault "$1" "$2" "$3" network "${walls[@]}"; }
-wall "no walls at all" "network: off: example.com:443 is not reached|network: off: example.net:80 is not reached|network: off: 1.1.1.1:443 is not reached|network: hosts: example.org:443 is not reached|network: hosts: example.net:443 is not reached|network: hosts: 1.1.1.1:443 is not reached|network: changed: example.com:443 is not reached|network: changed to off: example.net:443 is not reached|network: one port: example.com:80 is not reached|network: addresses: 1.0.0.1:443 is not reached|network: addresses: example.com:443 is not reached|network: a credential: www.example.org:443 is not reached" no_walls
+wall "no walls at all" "network: open no more: example.com:443 is not reached|network: off: example.com:443 is not reached|network: off: example.net:80 is not reached|network: off: 1.1.1.1:443 is not reached|network: hosts: example.org:443 is not reached|network: hosts: example.net:443 is not reached|network: hosts: 1.1.1.1:443 is not reached|network: changed: example.com:443 is not reached|network: changed to off: example.net:443 is not reached|network: one port: example.com:80 is not reached|network: addresses: 1.0.0.1:443 is not reached|network: addresses: example.com:443 is not reached|network: a credential: www.example.org:443 is not reached" no_walls
 wall "a wildcard that covers the name itself" "network: hosts: example.org:443 is not reached" bare_too
 wall "one port is all" "network: one port: example.com:80 is not reached" any_port
 wall "more than the address" "network: addresses: 1.0.0.1:443 is not reached" near_too
-wall "a change that changes nothing" "network: changed: example.net:443 is reached|network: changed: example.com:443 is not reached" stands_still
+wall "a change that changes nothing" "network: open no more: example.com:443 is not reached|network: changed: example.net:443 is reached|network: changed: example.com:443 is not reached" stands_still
 wall "a secret in the sandbox" "network: a credential: its value is not in the sandbox" secret_inside
 passes "a provider without any word" --only network "$scratch/minimal/minimal.so"
 check "says so" grep -q '# SKIP the provider announces no word of it$' "$scratch/tap"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Credentials of local boxes: what the proxy adds to requests, to which and to none besides; that no byte of a secret is in the box;
 # and that real programs work with it. Through the whole command line, with hosts that are stand-ins on loopback (network_test.sh).
+# shellcheck disable=SC2016 # $ in single quotes is for the box
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 need_local
@@ -307,6 +308,8 @@ check "placeholders are as long as what they stand for" is "$out" "$((${#key} + 
 in_box "grep -c PRIVATE /etc/ssl/certs/ca-certificates.crt; echo x 2>/dev/null >>/etc/ssl/certs/ca-certificates.crt; echo \$?"
 check "what is trusted holds no key and cannot be changed" is "$out" "0
 1"
+in_box 'echo $SSL_CERT_FILE $REQUESTS_CA_BUNDLE $PIP_CERT $NODE_EXTRA_CA_CERTS $CARGO_HTTP_CAINFO $CURL_CA_BUNDLE $GIT_SSL_CAINFO | tr " " "\n" | sort | uniq -c'
+check "all seven variables name it" is "$(tr -s ' ' <<<"$out")" " 7 /etc/ssl/certs/ca-certificates.crt"
 leaks() { grep -rlaF -f <(printf '%s\n' "${secrets[@]}") "$XDG_STATE_HOME" "$XDG_DATA_HOME" 2>/dev/null; }
 check "nor does a file of Sandlot's" is "$(leaks)" ""
 # The keeper of this state, and what it has started; the program of a confined process cannot be read by its user.
@@ -427,6 +430,16 @@ run create
 other=$out
 trusted_by() { "$SANDLOT" exec --sandbox-id "$1" "head -n 12 /etc/ssl/certs/ca-certificates.crt; echo \$API_KEY"; }
 check "no two boxes have the same" [ "$(trusted_by "$box" | sort)" != "$(trusted_by "$other" | sort)" ]
+first_of() { "$SANDLOT" exec --sandbox-id "$1" 'sed "/END/q" /etc/ssl/certs/ca-certificates.crt' >"$scratch/first" && "$SANDLOT" -q write --sandbox-id "$box" first.pem <"$scratch/first"; }
+first_of "$box"
+in_box "curl -sS --cacert first.pem https://api.example/saw"
+check "its own authority is the first" is "$out" "authorization=bearer x-second=second "
+first_of "$other"
+in_box "curl -sS --cacert first.pem https://api.example/saw"
+check "who trusts that of another box gets nothing" is "$status" 60
+in_box "curl -sS http://asked-by-one.example/"
+asked() { run network log "$1"; grep -c asked-by-one "$scratch/out"; }
+check "nor does one use the other's listener" is "$(asked "$box") $(asked "$other")" "1 0"
 in_box "echo \$API_KEY"
 run exec --sandbox-id "$other" "curl -sS https://key.example/saw -H 'X-Api-Key: $out'"
 check "the placeholder of one is not replaced for another" is "$out" "x-api-key=other "
@@ -473,6 +486,12 @@ check "off is off for their hosts too" is "$out" 403
 check "a proxy that is killed" kill -9 "$own_proxy"
 dead() { in_box "curl -sS https://api.example/ 2>&1"; grep -qF "Failed to connect to 127.0.0.1" "$scratch/out"; }
 check "opens nothing" until_true 60 dead
+ended="[Its network: its proxy has ended, so nothing leaves it any more; create another sandbox]"
+in_box "curl -sS https://api.example/"
+check "which the next command that fails tells" grep -qF "$ended" "$scratch/err"
+mcp "and that of an agent" "$ended" "$(executes false)" --sandbox-id "$box"
+in_box true
+check "one that works says nothing" is "$err" ""
 run network show "$box"
 check "which is told" grep -qF "its proxy has ended" "$scratch/out"
 run delete "$box" "$other"

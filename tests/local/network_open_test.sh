@@ -233,6 +233,7 @@ killed() {
     check "$who: kill -9 of $1 is told" until_true 60 told
     by exec --sandbox-id "$id" -- 'curl -sS -m 60 http://203.0.113.2:7777/'
     check "$who: kill -9 of $1 closes the proxy too" test "$status:$out" != "0:outside"
+    check "$who: kill -9 of $1 is told by a command that fails" grep -qF "[Its network: its proxy has ended, so nothing leaves it any more;" "$scratch/err"
     gone
 }
 told() {

@@ -3,6 +3,8 @@
 What came of it is the status of the proxy's answer ("403"), with "+" and what the tunnel then gave, or "closed".
 """
 
+import concurrent.futures
+import select
 import socket
 import ssl
 import sys
@@ -137,10 +139,25 @@ def chunked(body):
     )
 
 
-def slow():
+def dripping(text):
+    """A byte a second, and after the last none, until there is an answer."""
     with socket.create_connection(PROXY, 60) as connection:
-        connection.sendall(b"GET http://exa")
+        for byte in text:
+            connection.sendall(bytes([byte]))
+            if select.select([connection], [], [], 1)[0]:
+                break
         return status(all_of(connection))
+
+
+def side_by_side(*rows):
+    with concurrent.futures.ThreadPoolExecutor(len(rows)) as pool:
+        return " ".join(future.result() for future in [pool.submit(row) for row in rows])
+
+
+def slow():
+    return side_by_side(
+        lambda: dripping(b"G"), lambda: dripping(b"GET http://" + b"a" * 1000), lambda: get("http://hung.example/")
+    )
 
 
 def echoed():

@@ -74,6 +74,7 @@ name metadata.example 169.254.169.254
 name mapped.example ::ffff:127.0.0.1
 name mixed.example 10.0.0.1 198.51.100.1
 name nowhere.example
+name hung.example never
 name closed.example 198.51.100.2
 name nat64.example 64:ff9b::7f00:1
 name 6to4.example 2002:7f00:1::1
@@ -97,7 +98,7 @@ dial 2600:5::7:5432 $(port echo)"
 installation usual "$names"
 
 list="host example.com 0,below wild.example 0,host xn--mnchen-3ya.example 0,host tcp.example 2222,host loop.example 0"
-list+=",host private.example 0,host metadata.example 0,host mapped.example 0,host mixed.example 0,host nowhere.example 0"
+list+=",host private.example 0,host metadata.example 0,host mapped.example 0,host mixed.example 0,host nowhere.example 0,host hung.example 0"
 list+=",host closed.example 0,host nat64.example 0,host 6to4.example 0,host zero.example 0,host link.example 0"
 list+=",cidr fd00:5::/64 5432,cidr 2600:5::7/128 5432,host multicast.example 0,host own.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
 
@@ -197,7 +198,7 @@ bare-feed 400
 folded 400
 nul 400
 large 400
-slow 408
+slow 408 408 502
 bad-chunk closed
 chunk-before 200
 chunk-blank closed
@@ -402,6 +403,11 @@ port	refused
 address	unreachable"
 check "which the box sees at once" is "$(in_box "$box" "ip route | cut -d' ' -f1 | tr '\n' ' '"; echo "$out")" \
     "10.0.0.6 192.0.0.0/29 192.0.0.3 198.18.0.0/15 "
+ports=$(printf 'host ports.example %s,' {3001..3022})
+drive network "$box" "host example.com 0,${ports}host tcp.example 2222"
+check "the twenty-fifth port of a list is for the proxy alone" is "$(direct "$box" port) $(rows "$box" port)" "port	refused port	200+ping"
+drive network "$box" "host example.com 0,${ports#*,}host tcp.example 2222"
+check "the twenty-fourth is not" is "$(direct "$box" port)" "port	ping"
 drive network "$box" "$list"
 
 # ---- many ----

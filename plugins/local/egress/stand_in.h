@@ -2,7 +2,7 @@
  * Stand-ins, for tests: a program built with SANDLOT_EGRESS_STAND_INS reads the table "stand-ins" beside it, whose
  * lines say what names resolve to, and where a connection to a public address goes instead:
  *
- *   name NAME ADDRESS...     the resolver's answer
+ *   name NAME ADDRESS...     the resolver's answer; "never" instead of addresses: there comes none
  *   dial ADDRESS:PORT PORT   connect to that port of 127.0.0.1; the address was checked before
  *   idle MILLISECONDS        how long nothing may move
  *   log none                 no decision is written down, for what that costs
