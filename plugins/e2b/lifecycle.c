@@ -11,23 +11,18 @@ enum { SECOND_MS = 1000, LEAST_SECONDS = 300 };
 
 /* ---- deleting ---------------------------------------------------------------------------------------------------- */
 
-static enum sandlot_status delete_at(struct sandlot_call *call, struct e2b *e2b, const char *pattern, const char *id,
-                                     bool *gone)
+static enum sandlot_status delete_at(struct sandlot_call *call, struct e2b *e2b, const char *pattern, const char *id)
 {
     static const int not_there[] = {404, 0};
     const struct api_request request = {.method = "DELETE", .pattern = pattern, .id = id, .accepted = not_there};
     AUTO_RESPONSE struct http_response response = {0};
-    enum sandlot_status status = api_send(call, e2b, &request, &response, NULL);
 
-    *gone = response.status == 404;
-    return status;
+    return api_send(call, e2b, &request, &response, NULL);
 }
 
 enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, const char *id)
 {
-    bool gone;
-
-    return api_is_id(id) ? delete_at(call, provider, "/sandboxes/{}", id, &gone) : SANDLOT_OK;
+    return api_is_id(id) ? delete_at(call, provider, "/sandboxes/{}", id) : SANDLOT_OK;
 }
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
@@ -196,20 +191,35 @@ enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, co
     return api_list(call, provider, "/snapshots?limit=100", cursor, listing, &entry);
 }
 
-/* What is no id may be the name that it was made with. */
-enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name)
+static bool is_called(const char *id, const char *name)
+{
+    const char *slash = strchr(name, '/') ? NULL : strrchr(id, '/');
+    const char *own = slash ? slash + 1 : id;
+    const size_t length = strlen(name);
+
+    return strncmp(own, name, length) == 0 && (own[length] == ':' || own[length] == '\0');
+}
+
+/* The id of the snapshot NAME is written to *ID, the document's; NULL: there is none. */
+static enum sandlot_status find_snapshot(struct sandlot_call *call, struct e2b *e2b, const char *name,
+                                         struct json_object **document, const char **id)
 {
     const struct api_request request = {.method = "GET", .pattern = "/snapshots?name={}", .id = name};
     AUTO_RESPONSE struct http_response response = {0};
-    AUTO_DOCUMENT struct json_object *answer = NULL;
-    const char *id = NULL;
-    bool gone = false;
-    enum sandlot_status status = delete_at(call, provider, "/templates/{}", name, &gone);
+    enum sandlot_status status = api_send(call, e2b, &request, &response, document);
 
-    if (status != SANDLOT_OK || !gone || strchr(name, ':'))
-        return status;
-    status = api_send(call, provider, &request, &response, &answer);
-    if (status == SANDLOT_OK && json_read_string(answer, "[0].snapshotID", &id, NULL))
-        status = delete_at(call, provider, "/templates/{}", id, &gone);
+    if (status == SANDLOT_OK && (!json_read_string(*document, "[0].snapshotID", id, NULL) || !is_called(*id, name)))
+        *id = NULL; /* also where the service lists others: one that is not meant must not go */
     return status;
+}
+
+/* An id has a colon. What has none is the name that a snapshot was made with, and may be that of a template, too: those
+ * are not ours to delete. */
+enum sandlot_status snapshots_delete(struct sandlot_call *call, void *provider, const char *name)
+{
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    const char *id = name;
+    enum sandlot_status status = strchr(name, ':') ? SANDLOT_OK : find_snapshot(call, provider, name, &answer, &id);
+
+    return status == SANDLOT_OK && id ? delete_at(call, provider, "/templates/{}", id) : status;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -62,6 +63,19 @@ static enum sandlot_status give_name(struct sandlot_call *call, const struct vfs
     return errno == EEXIST ? snapshot_exists(call, name) : store_fail(call, "the snapshot cannot be kept");
 }
 
+/* With a copy of FROM all of them together take no more than they may. */
+static enum sandlot_status check_room(struct sandlot_call *call, const struct vfs *vfs, const struct place *from)
+{
+    AUTO_CLOSE int snapshots = store_folder(&vfs->store, "snapshots");
+
+    if (tree_size(from->fd) + tree_size(snapshots) <= (uint64_t)vfs->parameters.snapshots_mb << 20)
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_EXHAUSTED,
+                        "with this one all snapshots would take more than the %" PRId64
+                        " MiB of snapshots_mb; delete what is not needed, or raise it",
+                        vfs->parameters.snapshots_mb);
+}
+
 enum sandlot_status snapshot_make(struct sandlot_call *call, const struct vfs *vfs, const struct place *from,
                                   const char *name)
 {
@@ -69,6 +83,8 @@ enum sandlot_status snapshot_make(struct sandlot_call *call, const struct vfs *v
     enum sandlot_status status = snapshot_name_check(call, name);
     char number[NUMBER_DIGITS + 1];
 
+    if (status == SANDLOT_OK)
+        status = check_room(call, vfs, from);
     if (status != SANDLOT_OK)
         return status;
     random_digits(number, NUMBER_DIGITS);

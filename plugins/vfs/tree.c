@@ -3,10 +3,12 @@
 #include "store.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/random.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #include <sys/syscall.h>
 
 /* Two descriptors for each level; a process may have 1024. */
-enum { DEEPEST = 400, PIECE = 1 << 20 };
+enum { DEEPEST = 400, PIECE = 1 << 20, NUMBER_DIGITS = 16 };
 
 /* What this thread makes on file systems belongs to whom it acts as. */
 static void act_as(uid_t uid, gid_t gid)
@@ -72,27 +74,22 @@ static void close_folder(DIR **folder)
 
 #define AUTO_FOLDER CLEANUP(close_folder)
 
-static uint64_t size_below(int fd, int depth)
-{
-    DIR *folder AUTO_FOLDER = depth < DEEPEST ? entries_of(fd) : NULL;
-    uint64_t size = 0;
-    struct stat status;
-
-    for (struct dirent *entry; folder && (entry = next_entry(folder));) {
-        if (fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        size += (uint64_t)status.st_blocks * 512;
-        AUTO_CLOSE int below =
-            S_ISDIR(status.st_mode) ? openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-
-        size += below >= 0 ? size_below(below, depth + 1) : 0;
-    }
-    return size;
-}
-
+/* Without a descriptor for each level, for there may be a thousand. */
 uint64_t tree_size(int fd)
 {
-    return size_below(fd, 0);
+    char path[32];
+    char *const roots[] = {path, NULL};
+    uint64_t size = 0;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d/.", fd);
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+
+    for (FTSENT *entry; walk && (entry = fts_read(walk));)
+        if (entry->fts_info == FTS_F || entry->fts_info == FTS_D || entry->fts_info == FTS_SL)
+            size += (uint64_t)entry->fts_statp->st_blocks * 512;
+    if (walk)
+        fts_close(walk);
+    return size;
 }
 
 /* ---- copying --------------------------------------------------------------------------------------------------------
@@ -288,32 +285,45 @@ enum sandlot_status tree_copy(struct sandlot_call *call, const struct place *fro
 /* ---- removing -------------------------------------------------------------------------------------------------------
  */
 
-/* Empties the folder FD. Names are removed while they are read, so it is read again until nothing is left. */
-static bool empty(int fd, int depth)
+/* Removes what the folder FROM has but for folders, which move up to TO: so depth is no matter. */
+static void lift(int from, int to)
+{
+    DIR *folder AUTO_FOLDER = entries_of(from);
+    char name[NUMBER_DIGITS + 1];
+
+    for (struct dirent *entry; folder && (entry = next_entry(folder));) {
+        if (unlinkat(from, entry->d_name, 0) == 0)
+            continue;
+        random_digits(name, NUMBER_DIGITS);
+        if (fchmodat(from, entry->d_name, 0700, 0) == 0) /* one without rights does not move; it is this user's */
+            renameat(from, entry->d_name, to, name);
+    }
+}
+
+static bool remove_entry(int fd, const char *name)
+{
+    if (unlinkat(fd, name, 0) == 0)
+        return true;
+    AUTO_CLOSE int below =
+        fchmodat(fd, name, 0700, 0) < 0 ? -1 : openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (below >= 0)
+        lift(below, fd);
+    return unlinkat(fd, name, AT_REMOVEDIR) == 0;
+}
+
+/* Empties the folder FD. Names come and go while they are read, so it is read again until nothing is left. */
+static bool empty(int fd)
 {
     bool found = true;
 
     fchmod(fd, 0700);
-    while (found && depth < DEEPEST) {
+    for (bool removed = true; found && removed;) {
         DIR *folder AUTO_FOLDER = entries_of(fd);
-        bool removed = false;
 
-        found = false;
-        for (struct dirent *entry; folder && (entry = next_entry(folder)); found = true) {
-            if (unlinkat(fd, entry->d_name, 0) == 0) {
-                removed = true;
-                continue;
-            }
-            AUTO_CLOSE int below = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-            /* One without rights is given them, by its name: it is this user's. */
-            if (below < 0 && errno == EACCES && fchmodat(fd, entry->d_name, 0700, 0) == 0)
-                below = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-            removed =
-                (below >= 0 && empty(below, depth + 1) && unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) || removed;
-        }
-        if (found && !removed)
-            return false;
+        found = removed = false;
+        for (struct dirent *entry; folder && (entry = next_entry(folder)); found = true)
+            removed = remove_entry(fd, entry->d_name) || removed;
     }
     return !found;
 }
@@ -324,7 +334,7 @@ bool tree_remove(int folder_fd, const char *path)
 
     if (fd < 0)
         return errno == ENOENT;
-    return empty(fd, 0) && unlinkat(folder_fd, path, AT_REMOVEDIR) == 0;
+    return empty(fd) && unlinkat(folder_fd, path, AT_REMOVEDIR) == 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------------

@@ -527,10 +527,11 @@ void http_attempt_run(struct http_attempt *attempt)
     curl_mime_free(transfer.form);
     curl_slist_free_all(transfer.headers);
     free(transfer.streams);
-    /* After a failed name lookup libcurl 7.88 refuses the options of another request. And a connection of HTTP/2, which
-     * outlives the request that was given up, may be what is dead. Where memory was short its handle may refuse every
-     * request from then on. */
-    if (attempt->broken || attempt->outcome == SANDLOT_TIMEOUT || attempt->outcome == SANDLOT_INTERNAL)
+    /* After a failed name lookup, or of an URL that is none, libcurl 7.88 refuses the options of another request. And a
+     * connection of HTTP/2, which outlives the request that was given up, may be what is dead. Where memory was short
+     * its handle may refuse every request from then on. */
+    if (attempt->broken || attempt->outcome == SANDLOT_TIMEOUT || attempt->outcome == SANDLOT_INTERNAL ||
+        attempt->outcome == SANDLOT_INVALID_ARGUMENT)
         http_connection_free(transfer.connection);
     else
         http_connection_give_back(attempt->client, transfer.connection);

@@ -307,6 +307,8 @@ static void test_bad_requests(void **state)
     const struct http_request no_target = {.method = "GET"};
     const struct http_request header = {.method = "GET", .target = "/echo", .headers = injected};
     const struct http_request scheme = {.method = "GET", .target = "file:///etc/passwd"};
+    const struct http_request blank = {.method = "GET", .target = "/a b"};
+    const struct http_request good = {.method = "GET", .target = "/echo"};
     const struct http_part part = {.name = "a", .type = "text/plain\r\nX: b", .body = {.bytes = "c", .length = 1}};
     const struct http_request form = {.method = "POST", .target = "/echo", .parts = &part, .part_count = 1};
 
@@ -315,7 +317,9 @@ static void test_bad_requests(void **state)
     assert_int_equal(http_send(&call.call, client, &header, NULL), SANDLOT_INVALID_ARGUMENT);
     assert_int_equal(http_send(&call.call, client, &scheme, NULL), SANDLOT_INVALID_ARGUMENT);
     assert_int_equal(http_send(&call.call, client, &form, NULL), SANDLOT_INVALID_ARGUMENT);
+    assert_int_equal(http_send(&call.call, client, &blank, NULL), SANDLOT_INVALID_ARGUMENT);
     assert_string_equal(seen_at[0], "");
+    assert_int_equal(http_send(&call.call, client, &good, NULL), SANDLOT_OK); /* none of them has spoilt it */
 }
 
 static void test_bad_options(void **state)

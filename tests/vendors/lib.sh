@@ -341,7 +341,7 @@ kit_groups_without() { # GROUP: all others
     done
 }
 kit_group() { # GROUP OPTION...
-    local library=$BUILD/builtins/$vendor.so name="conformance: $*" probe='curl -sgp -m 60 -x http://127.0.0.1:3128 "http://$host:$port/"'
+    local library=${library:-$BUILD/builtins/$vendor.so} name="conformance: $*" probe='curl -sgp -m 60 -x http://127.0.0.1:3128 "http://$host:$port/"'
     [ -e "$library" ] || library=$BUILD/plugins/$vendor.so
     if timeout -k 5 900 "$SANDLOT" plugin check --probe "$probe" --only "$@" "$library" "${provider[@]:2}" >"$scratch/kit" 2>"$scratch/err" </dev/null &&
         grep -q "^# result: passed (only: $1)" "$scratch/kit"; then

@@ -68,6 +68,7 @@ forks() { # WAY
     new "$1: one to copy" --param 'files={"e/f":"original","g":"gone"}'
     first=$id
     check "$1: snapshot" calls 0 snapshot "$first" "base.$marker"
+    expect "$1: no more than snapshots_mb" 3 "" "snapshots_mb" snapshot "${vfs[@]}" "$first" --name much --param snapshots_mb=0
     check "$1: a name once" calls 3 snapshot "$first" "base.$marker"
     check "$1: a name that is none" calls 3 snapshot "$first" ../x
     check "$1: it is listed" calls 0 snapshots
@@ -128,7 +129,6 @@ expect "full: and has them all, with the home folder" 0 "1000 $marker" "*" -q ex
 run -q delete "${vfs[@]}" "$id"
 id=$original
 check "full: what is not needed goes" calls 0 delete-snapshot many
-expect "full: no more than snapshots_mb" 3 "" "snapshots_mb" snapshot "${vfs[@]}" "$id" --name much --param snapshots_mb=0
 run -q exec "${vfs[@]}" --sandbox-id "$id" -- "rm -r many; echo $marker >small"
 json "full: it is listed as running" 0 '.sandboxes[0].state == "running"' list "${vfs[@]}"
 # What belongs to this test's keeper alone.
@@ -191,6 +191,12 @@ id=$(id_of)
 run -q upload "${vfs[@]}" --sandbox-id "$id" "$scratch/big" big
 json "none: at the next use" 3 '.message | test("no space left")' ls "${vfs[@]}" --param size_mb=1 --sandbox-id "$id"
 run -q delete "${vfs[@]}" "$id"
+json "none: one for deep folders" 0 .id create "${vfs[@]}" --param size_mb=1
+id=$(id_of)
+run -q upload "${vfs[@]}" --sandbox-id "$id" "$scratch/big" "$(printf 'a/%.0s' {1..700})big"
+json "none: they count however deep they are" 3 '.message | test("no space left")' ls "${vfs[@]}" --param size_mb=1 --sandbox-id "$id"
+run -q delete "${vfs[@]}" "$id"
+check "none: and are removed" test "$status:$(ls -A "$store/bare")" = 0:
 # A sandbox that nobody is to keep goes with whoever made it, at the latest when somebody looks.
 mkfifo "$scratch/pipe"
 SANDLOT_VFS_CONFINEMENT=none "$real" -q mcp "${vfs[@]}" <"$scratch/pipe" >"$scratch/said" 2>&1 &

@@ -127,7 +127,9 @@ async function snapshot(request) {
 function snapshots(request) {
     checkQuery(request, 'sandboxID', 'name', 'limit', 'nextToken');
     const id = request.query.get('sandboxID');
-    return page(request, [...all.snapshots.values()].filter((one) => id === null || one.sandboxID === id).map(showSnapshot), PAGE);
+    const name = request.query.get('name');
+    return page(request, [...all.snapshots.values()].filter((one) => (id === null || one.sandboxID === id) &&
+        (name === null || one.names.some((own) => own === name || own === `team/${name}`))).map(showSnapshot), PAGE);
 }
 
 async function remove(request) {

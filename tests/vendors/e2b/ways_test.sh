@@ -279,6 +279,11 @@ copies() {
     gone "$id"
     check "a snapshot is deleted" calls $ok delete-snapshot "$snapshot"
     check "again" calls $ok delete-snapshot "$snapshot"
+    requests_reset
+    check "what may be the name of a template" calls $ok delete-snapshot code-interpreter-v1
+    faults '[{"path":"/snapshots[?]name=","action":{"replace":"[{\"snapshotID\":\"team/first:default\",\"names\":[]}]"}}]'
+    check "also where another one is listed for it" calls $ok delete-snapshot code-interpreter-v1
+    check "is looked up among snapshots, and not deleted" test "$(sent '^GET /snapshots[?]name='):$(sent ^DELETE)" = 2:0
     check "and by its name" calls $ok delete-snapshot first
     check "none is left" state_is '.snapshots == []'
     service_empty "all copies are gone"
