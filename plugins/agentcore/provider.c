@@ -26,12 +26,14 @@ static const struct sandlot_provider agentcore_provider = {
     .check = check_credentials,
 };
 
-#define AGENTCORE_METADATA(M)                                              \
-    M(description, "Code interpreters of Amazon Bedrock AgentCore")        \
-    M(package, "sandlot-provider-agentcore")                               \
-    M(working_dir, WORKING_DIR)                                            \
-    M(capabilities, "list upload download check")                          \
-    M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT) \
-    M(environment, "AWS_USE_FIPS_ENDPOINT AWS_USE_DUALSTACK_ENDPOINT")     \
-    AWS_METADATA(M)
+#define AGENTCORE_METADATA(M)                                                           \
+    M(description, "Code interpreters of Amazon Bedrock AgentCore")                     \
+    M(package, "sandlot-provider-agentcore")                                            \
+    M(working_dir, WORKING_DIR)                                                         \
+    M(capabilities, "list upload download check")                                       \
+    M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT)              \
+    M(environment, "AWS_USE_FIPS_ENDPOINT AWS_USE_DUALSTACK_ENDPOINT")                  \
+    AWS_METADATA(M)                                                                     \
+    M(inside, "A Linux machine of Amazon Bedrock AgentCore; you are an ordinary user.") \
+    M(inside, "You may write in the working directory. Its files are gone after eight hours at most.")
 SANDLOT_ENTRY_POINT(agentcore, AGENTCORE_METADATA, AGENTCORE_PARAMETERS);

@@ -64,14 +64,17 @@ static const struct sandlot_provider kubernetes_provider = {
     .connect_port = port_connect,
 };
 
-#define KUBERNETES_METADATA(M)                                                    \
-    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox") \
-    M(package, "sandlot-provider-kubernetes")                                     \
-    M(working_dir, "/workspace")                                                  \
-    M(capabilities, "list upload download pause terminal streaming check ports")  \
-    M(capabilities, "network-off network-open network-ports network-cidrs")       \
-    M(capabilities, "network-live")                                               \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
-    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
-    M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
+#define KUBERNETES_METADATA(M)                                                                   \
+    M(description, "Pods of a Kubernetes cluster, or sandboxes of agent-sandbox")                \
+    M(package, "sandlot-provider-kubernetes")                                                    \
+    M(working_dir, "/workspace")                                                                 \
+    M(capabilities, "list upload download pause terminal streaming check ports")                 \
+    M(capabilities, "network-off network-open network-ports network-cidrs")                      \
+    M(capabilities, "network-live")                                                              \
+    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                 \
+    M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                        \
+    M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")                   \
+    M(inside, "A pod of a Kubernetes cluster. You may write in the working directory and /tmp.") \
+    M(inside, "Its files are gone when it ends.")                                                \
+    M(inside_unless, "pool pod_spec user")
 SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

@@ -41,14 +41,16 @@ static const struct sandlot_provider runloop_provider = {
     .port_url = runloop_port_url,
 };
 
-#define RUNLOOP_METADATA(M)                                                                \
-    M(description, "Devboxes of Runloop (runloop.ai)")                                     \
-    M(package, "sandlot-provider-runloop")                                                 \
-    M(working_dir, "/home/user")                                                           \
-    M(snapshot_name, "yes")                                                                \
-    M(capabilities, "list upload download pause snapshot fork streaming ports urls")       \
-    M(capabilities, "network-off network-open network-hosts network-cidrs")                \
-    M(credentials, "RUNLOOP_API_KEY")                                                      \
-    M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID " \
-                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)
+#define RUNLOOP_METADATA(M)                                                                     \
+    M(description, "Devboxes of Runloop (runloop.ai)")                                          \
+    M(package, "sandlot-provider-runloop")                                                      \
+    M(working_dir, "/home/user")                                                                \
+    M(snapshot_name, "yes")                                                                     \
+    M(capabilities, "list upload download pause snapshot fork streaming ports urls")            \
+    M(capabilities, "network-off network-open network-hosts network-cidrs")                     \
+    M(credentials, "RUNLOOP_API_KEY")                                                           \
+    M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID "      \
+                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)                          \
+    M(inside, "A devbox of Runloop, which runs Linux. You may write in the working directory.") \
+    M(inside, "When its time is over it is shut down, and its files are gone.")
 SANDLOT_ENTRY_POINT(runloop, RUNLOOP_METADATA, RUNLOOP_PARAMETERS);
