@@ -406,6 +406,7 @@ $(BUILD)/tests/local/jobs_test: $(BUILD)/tests/local/jobs_test.o $(BUILD)/libsan
 	$(call quiet,LINK)$(CC) $(TEST_LINK) $(SANITIZE) -o $@ $< -L$(BUILD) -lsandlot -Wl,-rpath,'$$ORIGIN/../..' -lcmocka
 
 $(BUILD)/tests/owner_test: $(BUILD)/core/cli/owner.o
+$(BUILD)/tests/transfer_text_test: $(BUILD)/core/cli/transfer_text.o
 $(BUILD)/tests/langsmith_yamux_test: $(BUILD)/plugins/langsmith/yamux.o
 
 # Loads a provider as the host does, for tests/abi.

@@ -12,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+enum { OWN_DESCRIPTORS = 2 }; /* of a job that has ended */
 
 struct sandlot_job {
     int done_fd; /* eventfd(2), readable once the job has ended */
     struct sandlot_cancellation *cancellation;
     struct sandlot *sandlot;              /* whose threads run it */
+    unsigned promised;                    /* descriptors */
     int (*work)(struct sandlot_job *job); /* 0 or -1 with `error` filled */
     _Atomic enum sandlot_job_state state;
     struct sandlot_error error;
@@ -60,9 +62,10 @@ static void free_job(struct sandlot_job *job)
 {
     if (job->done_fd >= 0)
         close(job->done_fd);
+    sandlot_cancellation_free(job->cancellation);
+    descriptors_give_back(job->sandlot->descriptors, job->promised);
     pthread_cond_destroy(&job->told);
     pthread_mutex_destroy(&job->telling);
-    sandlot_cancellation_free(job->cancellation);
     sandlot_error_clear(&job->error);
     if (job->has_result)
         sandlot_result_clear(&job->result);
@@ -86,8 +89,12 @@ static void run_job(void *argument)
     struct sandlot_job *job = argument;
     static const uint64_t one = 1;
 
+    const int failed = job->work(job);
+
+    descriptors_give_back(job->sandlot->descriptors, job->promised - OWN_DESCRIPTORS);
+    job->promised = OWN_DESCRIPTORS;
     /* All that the work has made is visible to whoever sees the state. */
-    job->state = job->work(job) < 0 ? SANDLOT_JOB_FAILED : SANDLOT_JOB_DONE;
+    job->state = failed < 0 ? SANDLOT_JOB_FAILED : SANDLOT_JOB_DONE;
     pthread_mutex_lock(&job->telling);
     const bool tells = job->ended;
 
@@ -101,23 +108,8 @@ static void run_job(void *argument)
         tell(job);
 }
 
-/*
- * So near to the limit of open files, the commands that run already would fail in the middle of their work. A
- * descriptor has the lowest number that is free, so that its own tells how many there are.
- */
-static bool leaves_room(int fd)
-{
-    struct rlimit limit;
-    const rlim_t most_kept = 64;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-        return true;
-    rlim_t kept = limit.rlim_cur / 8 < most_kept ? limit.rlim_cur / 8 : most_kept;
-
-    return (rlim_t)fd < limit.rlim_cur - kept;
-}
-
-static struct sandlot_job *new_job(struct sandlot *sandlot, int (*work)(struct sandlot_job *job),
+/* DESCRIPTORS: the most that it takes. */
+static struct sandlot_job *new_job(struct sandlot *sandlot, int (*work)(struct sandlot_job *job), unsigned descriptors,
                                    struct sandlot_error *error)
 {
     struct sandlot_job *job = calloc(1, sizeof(*job));
@@ -133,14 +125,19 @@ static struct sandlot_job *new_job(struct sandlot *sandlot, int (*work)(struct s
     job->state = SANDLOT_JOB_RUNNING;
     job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     job->cancellation = sandlot_cancellation_new();
-    bool is_full = job->done_fd < 0 || !job->cancellation ? errno == EMFILE : !leaves_room(job->done_fd);
+    bool is_full = job->done_fd < 0 || !job->cancellation
+                       ? errno == EMFILE
+                       : !descriptors_promise(sandlot->descriptors, job->done_fd, descriptors);
 
-    if (job->done_fd >= 0 && job->cancellation && !is_full)
+    if (job->done_fd >= 0 && job->cancellation && !is_full) {
+        job->promised = descriptors;
         return job;
+    }
     if (is_full)
-        error_set(error, SANDLOT_CODE_QUOTA,
-                  "cannot start a job: this process has nearly as many files open as it may; wait until others have "
-                  "ended, or raise the limit (ulimit -n): a running command takes up to 8");
+        error_set(
+            error, SANDLOT_CODE_QUOTA,
+            "cannot start a job: with those that run, this process may need more open files than it may have; wait "
+            "until others have ended, or raise the limit (ulimit -n): a running command takes up to 8");
     else
         error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(errno));
     free_job(job);
@@ -172,7 +169,7 @@ static int work_open(struct sandlot_job *job)
 struct sandlot_job *sandlot_submit_session_open(struct sandlot *sandlot, const struct sandlot_session_options *options,
                                                 struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(sandlot, work_open, error);
+    struct sandlot_job *job = new_job(sandlot, work_open, JOB_OPEN_DESCRIPTORS, error);
 
     if (!job)
         return NULL;
@@ -190,7 +187,7 @@ static int work_close(struct sandlot_job *job)
 
 struct sandlot_job *sandlot_submit_session_close(struct sandlot_session *session, struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(session->sandlot, work_close, error);
+    struct sandlot_job *job = new_job(session->sandlot, work_close, JOB_FILE_DESCRIPTORS, error);
 
     if (!job)
         return NULL;
@@ -210,7 +207,7 @@ static int work_execute(struct sandlot_job *job)
 struct sandlot_job *sandlot_submit_execute(struct sandlot_session *session, const struct sandlot_execution *execution,
                                            struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(session->sandlot, work_execute, error);
+    struct sandlot_job *job = new_job(session->sandlot, work_execute, JOB_COMMAND_DESCRIPTORS, error);
 
     if (!job)
         return NULL;
@@ -230,7 +227,7 @@ static int work_delete(struct sandlot_job *job)
 struct sandlot_job *sandlot_submit_delete(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
                                           struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(sandlot, work_delete, error);
+    struct sandlot_job *job = new_job(sandlot, work_delete, JOB_FILE_DESCRIPTORS, error);
 
     if (!job)
         return NULL;
@@ -251,7 +248,8 @@ static int work_call(struct sandlot_job *job)
 struct sandlot_job *job_submit(struct sandlot_session *session, const struct job_call *call, const void *request,
                                struct job_arguments arguments, struct sandlot_error *error)
 {
-    struct sandlot_job *job = new_job(session ? session->sandlot : arguments.sandlot, work_call, error);
+    struct sandlot_job *job =
+        new_job(session ? session->sandlot : arguments.sandlot, work_call, call->descriptors, error);
 
     if (!job)
         return NULL;

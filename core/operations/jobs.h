@@ -23,17 +23,26 @@ struct job_arguments {
     int fd;
 };
 
+/*
+ * The most descriptors that a job takes, with the two of its own: those of a command and of a call of the ledger, of
+ * what follows a path to a file, of one that opens a session, and of one that walks two trees side by side and holds
+ * the folders that it is in (deeper than some 16, it takes more).
+ */
+enum { JOB_COMMAND_DESCRIPTORS = 8, JOB_FILE_DESCRIPTORS = 10, JOB_OPEN_DESCRIPTORS = 16, JOB_TREES_DESCRIPTORS = 32 };
+
 struct job_call {
     const char *request; /* the name of its struct */
     size_t size;
     size_t cancellation; /* where that is in the request */
+    unsigned descriptors;
     int (*run)(struct sandlot_session *session, const void *request, const struct job_arguments *arguments,
                struct sandlot_error *error);
 };
 
-#define JOB_CALL(type, run)                                                  \
-    {                                                                        \
-#type, sizeof(struct type), offsetof(struct type, cancellation), run \
+#define JOB_CALL(type, run) JOB_CALL_WITH(JOB_FILE_DESCRIPTORS, type, run)
+#define JOB_CALL_WITH(descriptors, type, run)                                             \
+    {                                                                                     \
+#type, sizeof(struct type), offsetof(struct type, cancellation), descriptors, run \
     }
 
 /* Starts CALL with the caller's REQUEST; SESSION is NULL where the call has none. NULL: it could not be started. */

@@ -20,7 +20,7 @@ static int run_import(struct sandlot_session *session, const void *request, cons
 struct sandlot_job *sandlot_submit_import(struct sandlot_session *session, const char *folder,
                                           const char *const *exclude, struct sandlot_error *error)
 {
-    static const struct job_call call = JOB_CALL(import_request, run_import);
+    static const struct job_call call = JOB_CALL_WITH(JOB_TREES_DESCRIPTORS, import_request, run_import);
     const struct import_request import = {.size = sizeof(import), .folder = folder, .exclude = exclude};
 
     return job_submit(session, &call, &import, (struct job_arguments){0}, error);
@@ -37,7 +37,7 @@ struct sandlot_job *sandlot_submit_list_changes(struct sandlot_session *session,
                                                 bool (*each)(void *context, const struct sandlot_change *change),
                                                 void *context, struct sandlot_error *error)
 {
-    static const struct job_call call = JOB_CALL(sandlot_changes_request, run_list_changes);
+    static const struct job_call call = JOB_CALL_WITH(JOB_TREES_DESCRIPTORS, sandlot_changes_request, run_list_changes);
 
     return job_submit(session, &call, request, (struct job_arguments){.each_change = each, .context = context}, error);
 }
@@ -53,7 +53,8 @@ struct sandlot_job *sandlot_submit_export_changes(struct sandlot_session *sessio
                                                   enum sandlot_export_format format, int fd,
                                                   struct sandlot_error *error)
 {
-    static const struct job_call call = JOB_CALL(sandlot_changes_request, run_export_changes);
+    static const struct job_call call =
+        JOB_CALL_WITH(JOB_TREES_DESCRIPTORS, sandlot_changes_request, run_export_changes);
 
     return job_submit(session, &call, request, (struct job_arguments){.format = format, .fd = fd}, error);
 }
@@ -70,7 +71,8 @@ struct sandlot_job *sandlot_submit_apply_changes(struct sandlot_session *session
                                                               const struct sandlot_error *problem),
                                                  void *context, struct sandlot_error *error)
 {
-    static const struct job_call call = JOB_CALL(sandlot_changes_request, run_apply_changes);
+    static const struct job_call call =
+        JOB_CALL_WITH(JOB_TREES_DESCRIPTORS, sandlot_changes_request, run_apply_changes);
 
     return job_submit(session, &call, request, (struct job_arguments){.each_applied = each, .context = context}, error);
 }

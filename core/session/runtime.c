@@ -35,7 +35,8 @@ struct sandlot *sandlot_open(const struct sandlot_options *options, struct sandl
     sandlot->environment = sandlot->config ? environment_load(own.no_environment_files) : NULL;
     sandlot->registry = sandlot->environment ? registry_new(sandlot->config) : NULL;
     sandlot->threads = sandlot->registry ? threads_new() : NULL;
-    if (!sandlot->threads) {
+    sandlot->descriptors = sandlot->threads ? descriptors_new() : NULL;
+    if (!sandlot->descriptors) {
         error_no_memory(error); /* keeps the reason of config_load if there is one */
         sandlot_close(sandlot);
         return NULL;
@@ -48,6 +49,7 @@ void sandlot_close(struct sandlot *sandlot)
     if (!sandlot)
         return;
     threads_free(sandlot->threads);
+    descriptors_free(sandlot->descriptors);
     if (sandlot->registry)
         registry_free(sandlot->registry);
     if (sandlot->environment)

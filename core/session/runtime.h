@@ -2,6 +2,7 @@
 #ifndef SANDLOT_SESSION_RUNTIME_H
 #define SANDLOT_SESSION_RUNTIME_H
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/threads.h"
 #include "config/config.h"
@@ -19,7 +20,8 @@ struct sandlot {
     bool explicit_config; /* the configuration was named by --config: the ledger records it */
     log_receiver message; /* the caller's, which must not be called after the end; NULL: none */
     void *message_context;
-    struct threads *threads; /* of jobs */
+    struct threads *threads;         /* of jobs */
+    struct descriptors *descriptors; /* that these may open */
 };
 
 struct sandlot_cancellation {

@@ -29,9 +29,12 @@
  * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead.
  * A running command costs one thread here, which is that of the job (a few wait for the next job, until sandlot_close)
  * or the caller's, and descriptors: two for the job, two or three for a command of `local`, five for one of a provider
- * in a process of its own, which are kept for the next. A job is refused with SANDLOT_CODE_QUOTA where few are left of
- * the limit of open files (ulimit -n); what those that run have yet to open is not counted, so that some of them can
- * still fail for want of it: for N commands at a time let the limit be 100 + 8 * N.
+ * in a process of its own, which are kept for the next. A job is refused with SANDLOT_CODE_QUOTA where the limit of
+ * open files (ulimit -n) would have no room for all that those that run and this one may open: 8 for a command, 10 for
+ * a call of files, 16 for one that opens a session, 32 for what compares or brings home a folder (one more for each
+ * level below 16). So one that was accepted does not fail for want of them, as long as your program itself and the
+ * blocking calls open no more meanwhile than an eighth of the limit, 64 at most. For N commands at a time let the limit
+ * be 100 + 8 * N.
  *
  * PROCESSES A provider from a plugin or the config runs in a process of its own, whose parent is yours. Landlock keeps
  * it away from your process; where the kernel has none (`sandlot doctor` tells), its user namespace or the capabilities

@@ -34,5 +34,7 @@ static const struct sandlot_provider agentcore_provider = {
     M(inside_network, "There is what the interpreter was made with; AWS's own reaches storage alone.") \
     M(environment, "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE " HTTP_ENVIRONMENT)                             \
     M(environment, "AWS_USE_FIPS_ENDPOINT AWS_USE_DUALSTACK_ENDPOINT")                                 \
-    AWS_METADATA(M)
+    AWS_METADATA(M)                                                                                    \
+    M(inside, "A Linux machine of Amazon Bedrock AgentCore; you are an ordinary user.")                \
+    M(inside, "You may write in the working directory. Its files are gone after eight hours at most.")
 SANDLOT_ENTRY_POINT(agentcore, AGENTCORE_METADATA, AGENTCORE_PARAMETERS);

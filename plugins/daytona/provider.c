@@ -52,5 +52,7 @@ static const struct sandlot_provider daytona_provider = {
     M(credentials, "DAYTONA_API_KEY|DAYTONA_JWT_TOKEN")                                                        \
     M(environment, "DAYTONA_ORGANIZATION_ID DAYTONA_API_URL DAYTONA_SERVER_URL DAYTONA_TARGET "                \
                    "TMPDIR " HTTP_ENVIRONMENT)                                                                 \
-    M(project, "DAYTONA_ORGANIZATION_ID DAYTONA_TARGET")
+    M(project, "DAYTONA_ORGANIZATION_ID DAYTONA_TARGET")                                                       \
+    M(inside, "A Linux machine at Daytona. You may write in the working directory.")                           \
+    M(inside, "When it has not been used for its time it is deleted with its files.")
 SANDLOT_ENTRY_POINT(daytona, DAYTONA_METADATA, DAYTONA_PARAMETERS);

@@ -58,5 +58,6 @@ static const struct sandlot_provider deno_provider = {
     M(project, "DENO_DEPLOY_ORG")                                                                         \
     M(package, "sandlot-provider-deno")                                                                   \
     M(inside, "A Debian 13 virtual machine with Deno; you are an ordinary user who may use sudo.")        \
-    M(inside, "It lives for half an hour after its last use.")
+    M(inside, "You may write in the working directory.")                                                  \
+    M(inside, "It lives for half an hour after its last use; files that are on no volume are gone then.")
 SANDLOT_ENTRY_POINT(deno, DENO_METADATA, DENO_PARAMETERS);

@@ -43,18 +43,19 @@ static const struct sandlot_provider docker_provider = {
     .delete_volume = volume_calls_delete,
 };
 
-#define DOCKER_METADATA(M)                                                                                   \
-    M(description, "Containers of Docker or Podman, on this machine or another")                             \
-    M(package, "sandlot-provider-docker")                                                                    \
-    M(working_dir, "/workspace")                                                                             \
-    M(snapshot_name, "yes")                                                                                  \
-    M(capabilities, "list upload download pause snapshot terminal streaming check ports volumes")            \
-    M(capabilities, "network-off network-open")                                                              \
-    M(inside_network, "There is no network, unless the parameter network names one.")                        \
-    M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH") \
-    M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")     \
-    M(reads, "~/.docker $DOCKER_CONFIG $DOCKER_CERT_PATH ~/.ssh")                                            \
-    M(confined, "no")                                                                                        \
-    M(inside, "A Linux container; you are who its image says, root mostly, without capabilities.")           \
+#define DOCKER_METADATA(M)                                                                                        \
+    M(description, "Containers of Docker or Podman, on this machine or another")                                  \
+    M(package, "sandlot-provider-docker")                                                                         \
+    M(working_dir, "/workspace")                                                                                  \
+    M(snapshot_name, "yes")                                                                                       \
+    M(capabilities, "list upload download pause snapshot terminal streaming check ports volumes")                 \
+    M(capabilities, "network-off network-open")                                                                   \
+    M(inside_network, "There is no network, unless the parameter network names one.")                             \
+    M(environment, "DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH")      \
+    M(environment, "DOCKER_API_VERSION CONTAINER_HOST XDG_RUNTIME_DIR HOME SSH_AUTH_SOCK SSL_CERT_FILE")          \
+    M(reads, "~/.docker $DOCKER_CONFIG $DOCKER_CERT_PATH ~/.ssh")                                                 \
+    M(confined, "no")                                                                                             \
+    M(inside, "A Linux container; you are who its image says, root mostly, without capabilities.")                \
+    M(inside, "You may write in the working directory. Files that are on no volume are gone when it is deleted.") \
     M(inside_unless, "user capabilities")
 SANDLOT_ENTRY_POINT(docker, DOCKER_METADATA, DOCKER_PARAMETERS);

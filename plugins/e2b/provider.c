@@ -46,5 +46,8 @@ static const struct sandlot_provider e2b_provider = {
     M(capabilities, "network-off network-open network-hosts network-cidrs network-credentials network-live")    \
     M(inside_network, "Everything outside can be reached, unless the parameter internet or network says less.") \
     M(credentials, E2B_CREDENTIALS)                                                                             \
-    M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)
+    M(environment, "E2B_DOMAIN E2B_API_URL E2B_SANDBOX_URL TMPDIR " HTTP_ENVIRONMENT)                           \
+    M(inside, "A Linux machine at E2B. You may write in the working directory.")                                \
+    M(inside, "When it has not been used for its time it is deleted with its files.")                           \
+    M(inside_unless, "auto_pause")
 SANDLOT_ENTRY_POINT(e2b, E2B_METADATA, E2B_PARAMETERS);

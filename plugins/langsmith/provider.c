@@ -47,5 +47,7 @@ static const struct sandlot_provider langsmith_provider = {
     M(credentials, LANGSMITH_CREDENTIALS)                                                             \
     M(environment, "LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT "                                           \
                    "LANGSMITH_SANDBOX_SNAPSHOT_ID LANGSMITH_SANDBOX_SNAPSHOT_NAME " HTTP_ENVIRONMENT) \
-    M(package, "sandlot-provider-langsmith")
+    M(package, "sandlot-provider-langsmith")                                                          \
+    M(inside, "A Linux machine at LangSmith. You may write in the working directory.")                \
+    M(inside, "When idle it is stopped: its processes are gone then, its files once it is deleted.")
 SANDLOT_ENTRY_POINT(langsmith, LANGSMITH_METADATA, LANGSMITH_PARAMETERS);

@@ -69,5 +69,7 @@ static const struct sandlot_provider modal_provider = {
                    "MODAL_ENVIRONMENT MODAL_IMAGE_BUILDER_VERSION MODAL_SANDBOX_V2 MODAL_MAX_THROTTLE_WAIT HOME")     \
     M(environment, HTTP_ENVIRONMENT)                                                                                  \
     M(project, "MODAL_TOKEN_ID MODAL_TOKEN_SECRET MODAL_PROFILE MODAL_ENVIRONMENT")                                   \
-    M(reads, "~/.modal.toml $MODAL_CONFIG_PATH")
+    M(reads, "~/.modal.toml $MODAL_CONFIG_PATH")                                                                      \
+    M(inside, "A Linux container at Modal, made of an image. You may write in the working directory.")                \
+    M(inside, "It is ended after 24 hours at most, and its files with it.")
 SANDLOT_ENTRY_POINT(modal, MODAL_METADATA, MODAL_PARAMETERS);

@@ -51,5 +51,7 @@ static const struct sandlot_provider runloop_provider = {
     M(inside_network, "Everything can be reached, unless a policy of the account or network_policy_id says less.") \
     M(credentials, "RUNLOOP_API_KEY")                                                                              \
     M(environment, "RUNLOOP_BASE_URL RUNLOOP_CUSTOM_HEADERS RUNLOOP_SANDBOX_BLUEPRINT_ID "                         \
-                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)
+                   "RUNLOOP_SANDBOX_BLUEPRINT_NAME " HTTP_ENVIRONMENT)                                             \
+    M(inside, "A devbox of Runloop, which runs Linux. You may write in the working directory.")                    \
+    M(inside, "When its time is over it is shut down, and its files are gone.")
 SANDLOT_ENTRY_POINT(runloop, RUNLOOP_METADATA, RUNLOOP_PARAMETERS);

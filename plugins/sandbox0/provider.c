@@ -31,5 +31,7 @@ static const struct sandlot_provider sandbox0_provider = {
     M(capabilities, "network-credentials")                                                       \
     M(inside_network, "There is what the template gives, unless the parameter network says it.") \
     M(credentials, KEYS)                                                                         \
-    M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)
+    M(environment, "SANDBOX0_BASE_URL " HTTP_ENVIRONMENT)                                        \
+    M(inside, "A Linux machine at Sandbox0. You may write in the working directory.")            \
+    M(inside, "When its time is over it is paused: files stay, processes and what is in /tmp do not.")
 SANDLOT_ENTRY_POINT(sandbox0, SANDBOX0_METADATA, SANDBOX0_PARAMETERS);

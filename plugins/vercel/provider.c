@@ -49,5 +49,8 @@ static const struct sandlot_provider vercel_provider = {
     M(inside_network, "Everything can be reached, unless a parameter (network_block, network_policy) says less.") \
     M(credentials, "VERCEL_TOKEN|VERCEL_OIDC_TOKEN")                                                              \
     M(environment, "VERCEL_TEAM_ID VERCEL_PROJECT_ID VERCEL_SANDBOX_BASE_URL TMPDIR " HTTP_ENVIRONMENT)           \
-    M(project, "VERCEL_TEAM_ID VERCEL_PROJECT_ID")
+    M(project, "VERCEL_TEAM_ID VERCEL_PROJECT_ID")                                                                \
+    M(inside, "A Linux machine at Vercel; you are an ordinary user.")                                             \
+    M(inside, "You may write in the working directory. When its session ends, its files are gone.")               \
+    M(inside_unless, "persistent")
 SANDLOT_ENTRY_POINT(vercel, VERCEL_METADATA, VERCEL_PARAMETERS);

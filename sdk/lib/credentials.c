@@ -28,10 +28,7 @@ char *credential_source(struct sandlot_call *call, const char *names)
 
     if (!credential_find(call, names, &found) || asprintf(&own, "SANDLOT_%.*s", (int)strcspn(found, "|"), found) < 0)
         return NULL;
-    const char *value = call->host->environment(call, own);
-    const char *plain = getenv(own + strlen("SANDLOT_"));
-
-    if (!value || (plain && strcmp(plain, value) == 0)) /* a worker has each variable by both of its names */
+    if (!call->host->environment(call, own))
         memmove(own, own + strlen("SANDLOT_"), strlen(own) - strlen("SANDLOT_") + 1);
     return own;
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The manual and the completions know every command and option that the program tells of, docs/ has what --print-config
-# prints, the pictures are those of their texts, and the recording of the tour is one of its page.
+# prints, the pictures are those of their texts, the recording of the tour is one of its page, and every provider says what
+# agents are told of the inside of its sandboxes.
 set -u
 
 failed=0
@@ -12,6 +13,9 @@ complain() {
 manual=$(sed 's/\\-/-/g' config/man/sandlot.1 config/man/sandlot-mcp.1 config/man/sandlot-plugin.1)
 # shellcheck source=/dev/null
 . config/completions/sandlot
+
+grep -L 'M(inside,' plugins/*/*.c | xargs grep -l '_METADATA(M)' >"$TMPDIR/silent" &&
+    complain "no note \`inside\` (include/sandlot/provider.h) tells agents where they may write: $(<"$TMPDIR/silent")"
 
 commands=$("$SANDLOT" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ -n "$commands" ] || complain "'sandlot help' lists no commands"

@@ -1085,11 +1085,10 @@ static void test_more_jobs_than_files(void **state)
             continue;
         struct sandlot_result result = {.size = sizeof(result)};
 
-        if (sandlot_job_wait(jobs[i], -1, NULL) == SANDLOT_JOB_DONE) {
-            assert_int_equal(sandlot_job_result(jobs[i], &result), 0);
-            assert_int_equal(result.exit_code, 0);
-            assert_string_equal(result.output, "done\n");
-        }
+        assert_int_equal(sandlot_job_wait(jobs[i], -1, NULL), SANDLOT_JOB_DONE);
+        assert_int_equal(sandlot_job_result(jobs[i], &result), 0);
+        assert_int_equal(result.exit_code, 0);
+        assert_string_equal(result.output, "done\n");
         sandlot_result_clear(&result);
         sandlot_job_free(jobs[i]);
     }

@@ -248,9 +248,10 @@ requests_of_each() {
     count_as "create, exec, delete" "${11}" exec "${provider[@]}" "${making[@]}" -- true
 }
 
-# vendor_many: a folder of many small files goes up and comes down in a few requests, and none of them spoils the others
+# vendor_many: a folder of many small files goes up and comes down in one request more for each hundred than a single file, $many_more
+# (5) in all, and none of them spoils the others
 vendor_many() {
-    local number from=$scratch/many back=$scratch/many-back odd sum
+    local number one_up one_down from=$scratch/many back=$scratch/many-back odd sum
     made || return
     mkdir -p "$from/a b/c" "$from/it's"
     for number in $(seq 230); do
@@ -264,11 +265,17 @@ vendor_many() {
     chmod 755 "$from/program"
     echo umlaut >"$from/ü"
     requests_reset
+    run -q upload "${provider[@]}" --sandbox-id "$id" "$from/large" "$workspace/one"
+    one_up=$(requests_count)
+    requests_reset
+    run -q download "${provider[@]}" --sandbox-id "$id" "$workspace/one" "$scratch/one"
+    one_down=$(requests_count)
+    requests_reset
     run -q upload "${provider[@]}" --sandbox-id "$id" -r "$from" "$workspace/many"
     check "494 files go up" test "$status" = 0
     number=$(requests_count)
-    echo "# 494 files up: $number requests"
-    check "in a few requests" test "$number" -le "${many_up:-12}"
+    echo "# 494 files up: $number requests, one: $one_up"
+    check "in no more than one more for each hundred" test "$number" -le $((one_up + 5))
     sum='cd many && find . -type f | LC_ALL=C sort | while IFS= read -r f; do printf "%s " "$f"; cksum <"$f"; done | cksum'
     check "all are there, whole" test "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- "$sum" </dev/null)" = "$(cd "$scratch" && eval "$sum")"
     expect "with their modes" 0 $'755\n644' "*" -q exec "${provider[@]}" --sandbox-id "$id" -- "stat -c %a many/program 'many/a b/1'"
@@ -276,8 +283,8 @@ vendor_many() {
     run -q download "${provider[@]}" --sandbox-id "$id" -r "$workspace/many" "$back"
     check "and come down" test "$status" = 0
     number=$(requests_count)
-    echo "# 494 files down: $number requests"
-    check "in a few requests too" test "$number" -le "${many_down:-10}"
+    echo "# 494 files down: $number requests, one: $one_down"
+    check "in no more than that too" test "$number" -le $((one_down + ${many_more:-5}))
     check "as they were" diff -r "$from" "$back"
     run -q exec "${provider[@]}" --sandbox-id "$id" -- "cd 'many/a b' && chmod 600 1 && ln 2 other && ln -s 5 link && rm 3 && mkdir 3 && rm 4 && ln -s ../empty 4"
     for number in 1 2 3 4 5; do echo "new $number" >"$from/a b/$number"; done

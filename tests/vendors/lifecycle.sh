@@ -68,7 +68,7 @@ is_not_there() {
 }
 
 keys() {
-    local told='.error == "auth" and (.message | contains("'$key_variable'"))'
+    local told='.error == "auth" and (.message | test("(^|[^A-Z_])'$key_variable'"))'
     made || return
     (
         wrong_key
@@ -77,6 +77,16 @@ keys() {
         json "a wrong key: list does" 3 "$told" list "${provider[@]}"
         run -vv list "${provider[@]}"
         secret_is_kept "a refused key"
+        exit "$failures"
+    )
+    failures=$?
+    # Sandlot's own variable comes first, and is named where it is the wrong one.
+    (
+        wrong=$(wrong_key && echo "${!key_variable}")
+        [ "$wrong" != "${!key_variable}" ] && [ "$key_variable" != KUBECONFIG ] || exit "$failures"
+        export "SANDLOT_$key_variable=$wrong"
+        json "a wrong key of Sandlot's own beside a right one: list names it" 3 \
+            '.error == "auth" and (.message | contains("SANDLOT_'"$key_variable"'"))' list "${provider[@]}"
         exit "$failures"
     )
     failures=$?

@@ -57,16 +57,27 @@ static bool is_in_list(const char *list, const char *name)
     return false;
 }
 
+/* Does the entry point name variable NAME? What it names has a name of Sandlot's own too. */
+static bool is_named(const struct worker *worker, const char *name)
+{
+    static const char own[] = "SANDLOT_";
+    const char *plain = strncmp(name, own, strlen(own)) == 0 ? name + strlen(own) : name;
+
+    for (size_t i = 0; i < 2; i++)
+        if (is_in_list(worker->variables[i], name) || is_in_list(worker->variables[i], plain))
+            return true;
+    return false;
+}
+
 /* A provider sees the variables that its entry point names; the id of a sandbox is remembered on its way. */
 static bool permit(void *context, const struct wire_function *function, void *const *arguments)
 {
     struct crossing *crossing = context;
-    const char *const *lists = crossing->worker->variables;
 
     if (function == &wire_host.functions[WIRE_HOST_ENVIRONMENT]) {
         const char *name = text_argument(arguments, 1);
 
-        return name && (is_in_list(lists[0], name) || is_in_list(lists[1], name));
+        return name && is_named(crossing->worker, name);
     }
     if (function == &wire_host.functions[WIRE_HOST_CREATED] && text_argument(arguments, 1)) {
         free(crossing->created);

@@ -230,7 +230,7 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
 }
 
-for step in streams versions pulls terminals addresses connections volumes; do part "$step"; done
+for step in vendor_many streams versions pulls terminals addresses connections volumes; do part "$step"; done
 for program in python3 perl nc busybox; do part relays "$program"; done
 prepare=(passing_over Memory)
 part limits memory_mb

@@ -473,7 +473,7 @@ conflicts() {
 
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
-parts conflicts configurations programs watches shapes deadlines terminals connections not_installed
+parts vendor_many conflicts configurations programs watches shapes deadlines terminals connections not_installed
 prepare=(true)
 part rights
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get EMULATOR_LATE_EXEC=1)

@@ -397,6 +397,7 @@ streams() {
 vendor_use modal
 prepare=(service)
 for fault in LOST TWICE; do part dishonest "$fault"; done
+many_more=6 # a command is two requests
 parts vendor_many workers streams tokens parameters generations images snapshots
 if [ -n "${SANDLOT_TEST_SLOW:-}" ]; then
     for from in 0 101 202 303; do part every_byte_of_output "$from" $((from + 100)); done
