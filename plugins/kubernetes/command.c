@@ -45,7 +45,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     if (status == SANDLOT_OK)
         status = exec_end_input(call, &exec);
     if (status == SANDLOT_OK)
-        status = exec_finish(call, &exec, output);
+        status = sandbox_finish(call, context, &exec, output);
     if (status == SANDLOT_OK && !exec.status.ran)
         status = command_explain(call, &exec.status);
     exec_free(&exec);

@@ -80,7 +80,7 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
 
     if (status != SANDLOT_OK)
         return status;
-    status = exec_finish(call, &exec, &arriving->sink);
+    status = sandbox_finish(call, sandbox, &exec, &arriving->sink);
     *ended = exec.status;
     exec_free(&exec);
     if (status == SANDLOT_OK && !ended->ran)

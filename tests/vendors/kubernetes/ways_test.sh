@@ -381,10 +381,49 @@ warm_sandboxes() {
     expect "under another name it is found" 0 again "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo again'
     check "pause again" calls "$ok" pause "$id"
     expect "what is used is woken" 0 woken "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo woken'
-    check "its end was put off" state_is '[.sandboxes[].claim.spec.lifecycle | .shutdownPolicy == "Delete" and (.shutdownTime | fromdate) > now + 3000] | all'
+    check "nothing stays after its end" state_is '[.sandboxes[].claim.spec.lifecycle.shutdownPolicy == "Delete"] | all'
     check "pods cannot be paused" calls "$unsupported" pause some-pod
     for id in $(ask GET ids); do gone "$id"; done
     service_empty "all is gone"
+}
+# One command, one terminal and one slow upload, all begun once, of claims that end 20 s after they were put off last.
+ends_of_claims() { ask GET state | jq -c '[.sandboxes[] | {key: .id, value: .claim.spec.lifecycle.shutdownTime}] | from_entries'; }
+lasting_uses() {
+    local first pipe uses=()
+    provider=(--sandbox kubernetes --param "base_url=$url" --param ttl_s=20)
+    made || return
+    mkfifo "$scratch/pipe" && exec {pipe}<>"$scratch/pipe"
+    "$SANDLOT" -q exec "${provider[@]}" -- 'sleep 3000' >"$scratch/use" 2>&1 </dev/null &
+    uses+=($!)
+    script -qfec "$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}")" /dev/null <&"$pipe" >"$scratch/screen" 2>&1 &
+    uses+=($!)
+    "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" - piped <&"$pipe" >"$scratch/upload" 2>&1 &
+    uses+=($!)
+    check "three uses that last" until_true 20 state_is '.sandboxes | length == 3'
+    check "of which one is an upload" until_true 20 eval 'requests_show | grep -q command=sandlot-upload'
+    first=$(ends_of_claims)
+    check "a command, a terminal and an upload put off the end" until_true 60 state_is \
+        "$first as \$first | [.sandboxes[] | .claim.spec.lifecycle.shutdownTime > \$first[.id]] | length == 3 and all"
+    check "not behind the end that is for ever" state_is '[.sandboxes[].claim | (.metadata.annotations["sandlot-end"] | fromdate) - (.metadata.creationTimestamp | fromdate) - 2592000 | fabs < 300] | all'
+    check "and are not cut by that" test "$(ps -o pid= -p "$(IFS=,; echo "${uses[*]}")" | wc -l)" = 3
+    kill "${uses[@]}" 2>/dev/null
+    exec {pipe}>&-
+    wait "${uses[@]}" 2>/dev/null
+}
+# hard_ttl_s, and a ttl_s that is longer: no use puts off that end, also not one that only knows the claim's name.
+last_ends() {
+    local last
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    run -q create "${provider[@]}" --param ttl_s=24h --param hard_ttl_s=2h
+    id=$out last='.sandboxes[0].claim | .spec.lifecycle.shutdownTime == .metadata.annotations["sandlot-end"]'
+    check "the end is hard_ttl_s" state_is "$last"
+    check "as it was asked" state_is '.sandboxes[0].claim | (.spec.lifecycle.shutdownTime | fromdate) - (.metadata.creationTimestamp | fromdate) - 7200 | fabs < 60'
+    expect "a use" 0 used "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo used'
+    check "which does not put it off" state_is "$last"
+    run -q create "${provider[@]}" --param ttl_s=24h
+    id=$out
+    expect "another use" 0 used "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo used'
+    check "puts off by ttl_s of the creation" state_is "[.sandboxes[] | select(.id == \"$id\")][0].claim.spec.lifecycle.shutdownTime | fromdate > now + 80000"
 }
 cold_sandboxes() {
     provider=(--sandbox kubernetes --param "base_url=$url")
@@ -485,7 +524,7 @@ part quotas
 prepare=(service EMULATOR_PAGE=2)
 part pages
 prepare=(service EMULATOR_AGENT_SANDBOX=3)
-part warm_sandboxes
+parts warm_sandboxes lasting_uses last_ends
 prepare=(service EMULATOR_AGENT_SANDBOX=0)
 part cold_sandboxes
 parts_run
