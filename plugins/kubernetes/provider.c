@@ -71,7 +71,8 @@ static const struct sandlot_provider kubernetes_provider = {
     M(capabilities, "list upload download pause terminal streaming check ports")  \
     M(capabilities, "network-off network-open network-ports network-cidrs")       \
     M(capabilities, "network-live")                                               \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")  \
+    M(environment, "HOME KUBECONFIG KUBERNETES_SERVICE_HOST")                     \
+    M(environment, "KUBERNETES_SERVICE_PORT")                                     \
     M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)         \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")
 SANDLOT_ENTRY_POINT(kubernetes, KUBERNETES_METADATA, KUBERNETES_PARAMETERS);

@@ -255,7 +255,7 @@ enum sandlot_status terminal_run(struct sandlot_call *call, void *provider, void
                                  const struct sandlot_terminal *request, struct sandlot_exit *result)
 {
     struct terminal terminal = {.sandbox = handle, .request = request};
-    char **variables = command_variables(call, handle, request->command->environment);
+    char **variables = command_variables(call, handle, request->command->environment, true);
 
     (void)provider;
     if (!variables)

@@ -5,6 +5,7 @@
  */
 #include "command.h"
 #include "files.h"
+#include "pod.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/kept_source.h>
@@ -25,11 +26,13 @@ enum {
     FATES_SIZE = 16384
 };
 
+#define LASTING "export " POD_CONNECTED "1; "
+
 /* Not `>`: a program whose connection was given up may begin after the next one has written, and would empty the file.
  * What such a one writes late are the same bytes at the same place. */
-static const char plain[] = "umask 077; cat 1<>\"$1\"";
-static const char counted[] = "umask 077; head -c \"$2\" 1<>\"$1\"";
-static const char appended[] = "umask 077; head -c \"$2\" >>\"$1\"";
+static const char plain[] = LASTING "umask 077; cat 1<>\"$1\"";
+static const char counted[] = LASTING "umask 077; head -c \"$2\" 1<>\"$1\"";
+static const char appended[] = LASTING "umask 077; head -c \"$2\" >>\"$1\"";
 
 /* ---- one program ------------------------------------------------------------------------------------------------- */
 
@@ -213,8 +216,9 @@ enum sandlot_status files_put(struct sandlot_call *call, void *handle, const cha
 /* The file and, behind it, the script that puts it into its place: what is there of the one is cut off the other. (A
  * shell cannot read the script itself from where a program before it read: some read too far.) Without a script the
  * connection was given up, and of one that broke in the middle nothing is done: it is one command in braces. */
-static const char placed[] = "umask 077; cat 1<>\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") && [ \"$s\" ] &&\n"
-                             "dd if=/dev/null of=\"$1\" bs=1 seek=\"$2\" 2>/dev/null && eval \"$s\"";
+static const char placed[] =
+    LASTING "umask 077; cat 1<>\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") && [ \"$s\" ] &&\n"
+            "dd if=/dev/null of=\"$1\" bs=1 seek=\"$2\" 2>/dev/null && eval \"$s\"";
 
 static enum sandlot_status send_script(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec,
                                        struct staged_files *staged)

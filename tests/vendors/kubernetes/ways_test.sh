@@ -151,6 +151,8 @@ configurations() {
     (
         unset KUBECONFIG
         json "the usual file" 0 .sandboxes list "${provider[@]}"
+        mv "$HOME/.kube" "$scratch/.kube"
+        SANDLOT_HOME=$scratch json "of another home" 0 .sandboxes list "${provider[@]}"
         exit "$failures"
     )
     failures=$?
@@ -449,14 +451,41 @@ terminals() {
     line=$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id")
     {
         until_true 20 grep -q '[$#]' "$screen"
-        printf 'tty && echo "in a ter""minal"; echo $TERM; pwd; echo "$GREETING"\nexit 6\n'
+        printf 'tty && echo "in a ter""minal"; echo $TERM; pwd; echo "$GREETING"; grep -qs SANDLOT_CONNECTION= /proc/$$/environ && echo "in"" use"\nexit 6\n'
         until_true 20 grep -q 'it ended' "$screen"
     } | TERM=vt100 timeout 150 script -qfec "$line; echo it ended with \$?" "$screen" >/dev/null 2>&1
     check "a terminal" grep -q 'in a terminal' "$screen"
+    check "which is a use of the pod" grep -q '^in use' "$screen"
     check "with its type" grep -q '^vt100' "$screen"
     check "in its folder" grep -q '^/workspace' "$screen"
     check "its exit code" grep -q 'it ended with 6' "$screen"
     check "nothing is shown before" test "$(grep -c 'SANDLOT_JOB\|stty' "$screen")" = 0
+}
+
+# What the keeper of a pod looks for, which see stays_while_connected.
+lasting_in_pods() {
+    local box pipe transfer
+    made || return
+    box=$id
+    mkfifo "$scratch/pipe" && exec {pipe}<>"$scratch/pipe"
+    "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" - piped <"$scratch/pipe" 2>"$scratch/upload" {pipe}>&- &
+    transfer=$!
+    check "an upload is a use of the pod" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
+    echo all >&"$pipe"
+    exec {pipe}>&-
+    wait "$transfer"
+    check "which ends well" test "$? $(cat "$scratch/upload")" = "0 "
+    check "no longer than it lasts" until_true 60 counts_to 0 carriers
+    expect "and it is whole" 0 all "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'cat piped; truncate -s 100M zeros'
+    exec {pipe}<>"$scratch/pipe"
+    "$SANDLOT" -q download "${provider[@]}" --sandbox-id "$id" zeros - >"$scratch/pipe" 2>"$scratch/download" {pipe}>&- &
+    transfer=$!
+    check "a download is one, too" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
+    exec {pipe}>&- # who reads has gone
+    wait "$transfer"
+    check "which ends" until_true 60 counts_to 0 carriers
+    expect "work that a command leaves" 0 "*" "*" -q exec --detach "${provider[@]}" --sandbox-id "$id" -- 'sleep 3000'
+    check "is a use as long as it runs" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
 }
 
 # ---- ports -----------------------------------------------------------------------------------------------------------
@@ -512,7 +541,7 @@ conflicts() {
 
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
-parts conflicts configurations programs watches shapes deadlines terminals connections not_installed
+parts conflicts configurations programs watches shapes deadlines terminals lasting_in_pods connections not_installed
 prepare=(true)
 part rights
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get EMULATOR_LATE_EXEC=1)
