@@ -448,18 +448,22 @@ terminals() {
     local line screen=$scratch/screen
     made || return
     : >"$screen"
-    line=$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id")
+    line="{ until [ -e $scratch/resize ]; do sleep 0.1; done; stty rows 44 cols 111 </dev/tty; : >$scratch/resized; } & "
+    line+=$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id")
     {
         until_true 20 grep -q '[$#]' "$screen"
+        : >"$scratch/resize"
+        until_true 20 test -e "$scratch/resized"
         printf 'tty && echo "in a ter""minal"; echo $TERM; pwd; echo "$GREETING"; grep -qs SANDLOT_CONNECTION= /proc/$$/environ && echo "in"" use"\nexit 6\n'
         until_true 20 grep -q 'it ended' "$screen"
     } | TERM=vt100 timeout 150 script -qfec "$line; echo it ended with \$?" "$screen" >/dev/null 2>&1
     check "a terminal" grep -q 'in a terminal' "$screen"
+    check "whose size changes with ours" state_is '.terminals | any(.Width == 111 and .Height == 44)'
     check "which is a use of the pod" grep -q '^in use' "$screen"
     check "with its type" grep -q '^vt100' "$screen"
     check "in its folder" grep -q '^/workspace' "$screen"
     check "its exit code" grep -q 'it ended with 6' "$screen"
-    check "nothing is shown before" test "$(grep -c 'SANDLOT_JOB\|stty' "$screen")" = 0
+    check "nothing is shown before" test "$(sed 1d "$screen" | grep -c 'SANDLOT_JOB\|stty')" = 0
 }
 
 # What the keeper of a pod looks for, which see stays_while_connected.
