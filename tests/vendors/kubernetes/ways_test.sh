@@ -201,8 +201,11 @@ lacks() { # VERB RESOURCE COMMAND...
     shift 2
     vendor_stop
     service "EMULATOR_WITHOUT=$verb $resource"
-    provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
-    [ "$1" != exec ] || { made || return; set -- "$@" --sandbox-id "$id" -- true; }
+    provider=(--sandbox kubernetes --param "base_url=$url" --param "engine=${engine:-pods}")
+    case $1 in pause | wake) made || return ;; esac
+    [ "$1" != wake ] || { run pause "${provider[@]}" "$id" && set -- exec --sandbox-id "$id" -- true; words=(exec); }
+    [ "$1" != pause ] || set -- pause "$id"
+    [ "$1" != exec ] || [ "$#" -gt 1 ] || { made || return; set -- "$@" --sandbox-id "$id" -- true; }
     [ "$1" != network ] || { made && run network open "${provider[@]}" "$id" || return; words=(network open); set -- network "$id"; }
     json "without $verb on $resource" 3 '.error == "auth" and (.message | contains("the verb '"$verb on $resource"'"))' "${words[@]}" "${provider[@]}" "${@:2}"
 }
@@ -215,6 +218,24 @@ rights() {
     lacks create networkpolicies create
     lacks update networkpolicies network
     lacks watch pods create
+}
+rights_to_claims() {
+    local engine=agent-sandbox
+    export EMULATOR_AGENT_SANDBOX=1
+    lacks create sandboxclaims create
+    lacks watch sandboxclaims create
+    lacks patch sandboxclaims exec
+    lacks delete sandboxclaims delete sandboxclaim/some
+    lacks get sandboxclaims pause
+    lacks patch sandboxes pause
+    lacks watch sandboxes pause
+    lacks get sandboxes wake
+    vendor_stop
+    service "EMULATOR_WITHOUT=list sandboxclaims,get sandboxwarmpools"
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    run -q create "${provider[@]}" --param engine=agent-sandbox
+    json "without list on sandboxclaims none is listed" 0 '.sandboxes == []' list "${provider[@]}"
+    expect "without get on sandboxwarmpools auto means pods" 0 pod "*" -q exec "${provider[@]}" -- 'ls -d /tmp/.sandlot-last-used >/dev/null && echo pod'
 }
 
 # ---- old clusters ----------------------------------------------------------------------------------------------------
@@ -547,7 +568,7 @@ prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
 parts conflicts configurations programs watches shapes deadlines terminals lasting_in_pods connections not_installed
 prepare=(true)
-part rights
+parts rights rights_to_claims
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get EMULATOR_LATE_EXEC=1)
 part before_half_close
 prepare=(service EMULATOR_RUNTIME_CLASSES=gvisor)
