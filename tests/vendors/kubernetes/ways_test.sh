@@ -513,6 +513,20 @@ lasting_in_pods() {
     check "is a use as long as it runs" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
 }
 
+# Nothing is typed nor printed for longer than a connection may be silent. (With this ttl_s each is looked after every three seconds.)
+silent_terminals() {
+    local making=(--param ttl_s=12)
+    : >"$scratch/screen"
+    {
+        until_true 20 grep -q '[$#]' "$scratch/screen"
+        sleep 18
+        echo 'echo still"" here; exit 6'
+        until_true 20 grep -q 'it ended' "$scratch/screen"
+    } | script -qfec "$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" "${making[@]}"); echo it ended with \$?" "$scratch/screen" >/dev/null 2>&1
+    check "a silent terminal is no forgotten one" grep -q 'still here' "$scratch/screen"
+    check "it ends as it is told" grep -q 'it ended with 6' "$scratch/screen"
+}
+
 # ---- ports -----------------------------------------------------------------------------------------------------------
 
 carriers() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$box" -- 'grep -ls SANDLOT_CONNECTIO[N]= /proc/[0-9]*/environ | wc -l' </dev/null; }
@@ -567,6 +581,8 @@ conflicts() {
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
 parts conflicts configurations programs watches shapes deadlines terminals lasting_in_pods connections not_installed
+prepare=(service EMULATOR_IDLE_MS=15000)
+part_once silent_terminals
 prepare=(true)
 parts rights rights_to_claims
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get EMULATOR_LATE_EXEC=1)
