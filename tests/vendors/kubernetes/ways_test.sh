@@ -409,11 +409,11 @@ warm_sandboxes() {
     for id in $(ask GET ids); do gone "$id"; done
     service_empty "all is gone"
 }
-# One command, one terminal and one slow upload, all begun once, of claims that end 20 s after they were put off last.
+# One command, one terminal and one slow upload, all begun once, of claims that end 40 s after they were put off last.
 ends_of_claims() { ask GET state | jq -c '[.sandboxes[] | {key: .id, value: .claim.spec.lifecycle.shutdownTime}] | from_entries'; }
 lasting_uses() {
     local first pipe uses=()
-    provider=(--sandbox kubernetes --param "base_url=$url" --param ttl_s=20)
+    provider=(--sandbox kubernetes --param "base_url=$url" --param ttl_s=40)
     made || return
     mkfifo "$scratch/pipe" && exec {pipe}<>"$scratch/pipe"
     "$SANDLOT" -q exec "${provider[@]}" -- 'sleep 3000' >"$scratch/use" 2>&1 </dev/null &
@@ -447,6 +447,12 @@ last_ends() {
     id=$out
     expect "another use" 0 used "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo used'
     check "puts off by ttl_s of the creation" state_is "[.sandboxes[] | select(.id == \"$id\")][0].claim.spec.lifecycle.shutdownTime | fromdate > now + 80000"
+}
+# What can go wrong with a request for a claim, as with that for a pod.
+claims_at_fault() {
+    requests_of=([create]='POST /sandboxclaims$' [attach]='PATCH /sandboxclaims/' [list]='GET /sandboxclaims[?]' [delete]='DELETE /sandboxclaims/')
+    provider=(--sandbox kubernetes --param "base_url=$url" --param engine=agent-sandbox)
+    faults_of "429 once|503 once|cut before|cut after|cut in the middle|garbage|wrong types" create attach list delete
 }
 cold_sandboxes() {
     provider=(--sandbox kubernetes --param "base_url=$url")
@@ -595,6 +601,7 @@ prepare=(service EMULATOR_PAGE=2)
 part pages
 prepare=(service EMULATOR_AGENT_SANDBOX=3)
 parts warm_sandboxes lasting_uses last_ends
+part_once claims_at_fault
 prepare=(service EMULATOR_AGENT_SANDBOX=0)
 part cold_sandboxes
 parts_run
