@@ -79,7 +79,9 @@ static enum sandlot_status add_item(struct sandlot_call *call, const struct sand
     snprintf(short_id, sizeof(short_id), "%s", listed.id);
     listed.id = short_id;
     listed.created_at_ms = created_s > 0 ? created_s * 1000 : 0;
-    return strcmp(listed.state, "removing") == 0 ? SANDLOT_OK : listing->add(listing, &listed);
+    bool ours = listed.run_label && *listed.run_label; /* it is empty in what is made of a snapshot by hand */
+
+    return !ours || strcmp(listed.state, "removing") == 0 ? SANDLOT_OK : listing->add(listing, &listed);
 }
 
 /* Those with the label of a creation: what else the engine has is none of ours, nor a sandbox. All in one page. */

@@ -1,5 +1,6 @@
 #include "snapshots.h"
 
+#include "container.h"
 #include "image.h"
 
 #include <sandlot/sdk/cleanup.h>
@@ -68,7 +69,9 @@ static enum sandlot_status commit(struct sandlot_call *call, struct docker *dock
     static const char repository[] = REPOSITORY;
     const struct engine_order order = {
         .method = "POST",
-        .target = http_target("/commit?container={}&repo={}&tag={}&pause=1", id, repository, name),
+        /* A container that somebody else starts from it is no sandbox: an image's labels can only be emptied. */
+        .target = http_target("/commit?container={}&repo={}&tag={}&pause=1&changes={}", id, repository, name,
+                              "LABEL " LABEL_RUN "="),
         .body = strdup("{}"),
         .slow = true,
         .once = true};

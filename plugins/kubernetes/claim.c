@@ -5,6 +5,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@
 #define BOX_PLURAL "sandboxes"
 #define POD_NAME "agents.x-k8s.io/pod-name"
 
+/* Annotations of a claim, for who attaches to it: its time of rest in seconds, and the end that no use puts off. */
+#define IDLE_KEY "sandlot-ttl"
+#define LAST_KEY "sandlot-end"
+
 enum {
     SECOND_MS = 1000,
     HOUR_MS = 3600 * SECOND_MS,
@@ -24,15 +29,21 @@ enum {
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-static void write_time(int64_t from_now_ms, char text[32])
+static void write_time(int64_t utc_ms, char text[32])
 {
-    struct timespec now;
+    time_t seconds = (time_t)(utc_ms / SECOND_MS);
     struct tm parts;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    now.tv_sec += (time_t)(from_now_ms / SECOND_MS);
-    gmtime_r(&now.tv_sec, &parts);
+    gmtime_r(&seconds, &parts);
     strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+/* When a claim ends that is used now. LAST_MS: when it ends in any case, 0 for never. */
+static void write_end(int64_t idle_ms, int64_t last_ms, char text[32])
+{
+    int64_t end_ms = timestamp_now() + idle_ms;
+
+    write_time(last_ms > 0 && last_ms < end_ms ? last_ms : end_ms, text);
 }
 
 static int64_t rest_ms(const struct sandbox *sandbox)
@@ -60,9 +71,16 @@ static enum sandlot_status describe(struct sandlot_call *call, const struct para
                                     const struct sandlot_create *request, const char *name, struct json_builder *body)
 {
     char end[32];
-    int64_t lasts_ms = request->idle_ttl_ms > 0 ? request->idle_ttl_ms : HOUR_MS;
+    char text[32];
+    int64_t idle_ms = request->idle_ttl_ms > 0 ? request->idle_ttl_ms : HOUR_MS;
+    int64_t last_ms = request->hard_ttl_ms > 0 ? timestamp_now() + request->hard_ttl_ms : 0;
 
-    write_time(lasts_ms, end);
+    write_end(idle_ms, last_ms, end);
+    snprintf(text, sizeof(text), "%lld", (long long)(idle_ms / SECOND_MS));
+    json_set_member(body, "metadata.annotations", IDLE_KEY, text);
+    write_time(last_ms, text);
+    if (last_ms > 0)
+        json_set_member(body, "metadata.annotations", LAST_KEY, text);
     json_set_string(body, "apiVersion", CLAIM_GROUP);
     json_set_string(body, "kind", "SandboxClaim");
     json_set_string(body, "metadata.name", name);
@@ -259,9 +277,8 @@ enum sandlot_status claim_watch(struct sandlot_call *call, struct sandbox *sandb
                         judgement.reason);
 }
 
-enum sandlot_status claim_renew(struct sandlot_call *call, struct sandbox *sandbox)
+static enum sandlot_status put_off(struct sandlot_call *call, struct sandbox *sandbox, struct json_object **claim)
 {
-    AUTO_DOCUMENT struct json_object *claim = NULL;
     struct json_builder body = {0};
     char end[32];
     struct api_request patch = {.method = "PATCH",
@@ -269,18 +286,41 @@ enum sandlot_status claim_renew(struct sandlot_call *call, struct sandbox *sandb
                                 .body = &body,
                                 .type = "application/merge-patch+json"};
 
-    write_time(rest_ms(sandbox), end);
+    write_end(rest_ms(sandbox), sandbox->last_ms, end);
     json_set_string(&body, "spec.lifecycle.shutdownTime", end);
-    enum sandlot_status status = api_send(call, sandbox->kubernetes, &patch, NULL, &claim);
+    return api_send(call, sandbox->kubernetes, &patch, NULL, claim);
+}
+
+/* What was wanted of a claim when it was made. True: it is not what has just been written. */
+static bool learn(struct sandbox *sandbox, struct json_object *claim)
+{
+    const char *idle = api_text(claim, "metadata.annotations.\"" IDLE_KEY "\"");
+    int64_t before_ms = rest_ms(sandbox);
+
+    sandbox->idle_ms = idle ? strtoll(idle, NULL, 10) * SECOND_MS : 0;
+    sandbox->last_ms = timestamp_read(api_text(claim, "metadata.annotations.\"" LAST_KEY "\""));
+    return rest_ms(sandbox) != before_ms ||
+           (sandbox->last_ms > 0 && sandbox->last_ms < timestamp_now() + rest_ms(sandbox));
+}
+
+enum sandlot_status claim_renew(struct sandlot_call *call, struct sandbox *sandbox)
+{
+    AUTO_DOCUMENT struct json_object *claim = NULL;
+    enum sandlot_status status = put_off(call, sandbox, &claim);
     const char *box = status == SANDLOT_OK ? api_text(claim, "status.sandbox.name") : NULL;
 
     if (status != SANDLOT_OK)
         return status;
     pthread_mutex_lock(&sandbox->lock);
-    sandbox->renew_ms = sandlot_now_ms() + rest_ms(sandbox) / 2;
     bool known = sandbox->box != NULL;
+    bool wrong = sandbox->attached && !known && learn(sandbox, claim);
 
+    sandbox->renew_ms = sandlot_now_ms() + rest_ms(sandbox) / 2;
     pthread_mutex_unlock(&sandbox->lock);
+    if (wrong)
+        status = put_off(call, sandbox, NULL);
+    if (status != SANDLOT_OK)
+        return status;
     return !box || known || take_box(sandbox, box) ? SANDLOT_OK : http_no_memory(call);
 }
 

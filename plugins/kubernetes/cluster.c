@@ -159,7 +159,7 @@ static enum sandlot_status read_all(struct sandlot_call *call, const struct clus
                                     struct configuration *configuration)
 {
     const char *paths = wish->kubeconfig && *wish->kubeconfig ? wish->kubeconfig : NULL;
-    const char *home = getenv("HOME");
+    const char *home = call->host->environment(call, "HOME");
     AUTO_FREE char *usual = NULL;
 
     paths = paths ? paths : call->host->environment(call, "KUBECONFIG");

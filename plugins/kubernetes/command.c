@@ -45,7 +45,7 @@ static enum sandlot_status run_script(struct sandlot_call *call, void *context, 
     if (status == SANDLOT_OK)
         status = exec_end_input(call, &exec);
     if (status == SANDLOT_OK)
-        status = exec_finish(call, &exec, output);
+        status = sandbox_finish(call, context, &exec, output);
     if (status == SANDLOT_OK && !exec.status.ran)
         status = command_explain(call, &exec.status);
     exec_free(&exec);
@@ -73,7 +73,8 @@ void command_free_variables(char **variables)
     free(variables);
 }
 
-char **command_variables(struct sandlot_call *call, const struct sandbox *sandbox, const char *const *extra)
+char **command_variables(struct sandlot_call *call, const struct sandbox *sandbox, const char *const *extra,
+                         bool lasting)
 {
     AUTO_DOCUMENT struct json_object *own = NULL;
     size_t count = 0;
@@ -84,7 +85,7 @@ char **command_variables(struct sandlot_call *call, const struct sandbox *sandbo
         return NULL;
     while (extra && extra[count])
         count++;
-    char **made = calloc(count + (own ? (size_t)json_object_object_length(own) : 0) + 1, sizeof(*made));
+    char **made = calloc(count + (own ? (size_t)json_object_object_length(own) : 0) + 2, sizeof(*made));
     bool failed = !made;
 
     if (own && made) {
@@ -96,6 +97,8 @@ char **command_variables(struct sandlot_call *call, const struct sandbox *sandbo
     }
     for (size_t i = 0; i < count && !failed; i++)
         failed = !(made[used++] = strdup(extra[i]));
+    if (lasting && !failed)
+        failed = !(made[used] = strdup(POD_CONNECTED "1"));
     if (!failed)
         return made;
     command_free_variables(made);
@@ -115,11 +118,12 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
                                   .environment = command->environment,
                                   .timeout_ms = command->timeout_ms,
                                   .input = command->input};
+    bool lasting = SANDLOT_HAS(command, flags) && (command->flags & SANDLOT_COMMAND_LEAVES_WORK);
 
     (void)provider;
-    if (!sandbox->claim) /* a pod has them itself */
+    if (!sandbox->claim && !lasting) /* a pod has them itself */
         return remote_command_run(call, &channel, &own, output, result);
-    char **variables = command_variables(call, sandbox, command->environment);
+    char **variables = command_variables(call, sandbox, command->environment, lasting);
 
     if (!variables)
         return SANDLOT_INVALID_ARGUMENT;

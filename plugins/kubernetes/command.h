@@ -18,8 +18,10 @@ void command_kill(struct sandlot_call *call, struct sandbox *sandbox, const char
 enum sandlot_status command_explain(struct sandlot_call *call, const struct exec_status *status);
 
 /* What the user wants every command to see, as "NAME=value" with those of EXTRA behind, ended by NULL; to be freed with
- * command_free_variables. NULL: told. */
-char **command_variables(struct sandlot_call *call, const struct sandbox *sandbox, const char *const *extra);
+ * command_free_variables. LASTING: and the one of programs that are a use of the pod as long as they run. NULL: it is
+ * told. */
+char **command_variables(struct sandlot_call *call, const struct sandbox *sandbox, const char *const *extra,
+                         bool lasting);
 void command_free_variables(char **variables);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "command.h"
 #include "files.h"
+#include "pod.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/pause.h>
@@ -13,7 +14,8 @@
 
 enum { ATTEMPTS = 5, FIRST_PAUSE_MS = 200, LONGEST_PAUSE_MS = 2000, LONGEST_TAG = 160 };
 
-static const char reading[] = "[ ! -d \"$1\" ] || exit 21\n"
+static const char reading[] = "export " POD_CONNECTED "1\n"
+                              "[ ! -d \"$1\" ] || exit 21\n"
                               "{ stat -L -c '%d.%i.%s.%Y.%Z' -- \"$1\" || echo -; } 2>/dev/null\n"
                               "if [ \"$2\" = 1 ]; then exec cat <\"$1\"; else exec tail -c \"+$2\" <\"$1\"; fi";
 
@@ -80,7 +82,7 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
 
     if (status != SANDLOT_OK)
         return status;
-    status = exec_finish(call, &exec, &arriving->sink);
+    status = sandbox_finish(call, sandbox, &exec, &arriving->sink);
     *ended = exec.status;
     exec_free(&exec);
     if (status == SANDLOT_OK && !ended->ran)

@@ -53,6 +53,7 @@ static enum sandlot_status connect_once(struct sandlot_call *call, struct kubern
     const char *protocol = websocket_protocol(exec->socket);
 
     exec->half_close = protocol && strncmp(protocol, "v5.", 3) == 0;
+    exec->heard_ms = sandlot_now_ms();
     return SANDLOT_OK;
 }
 
@@ -196,6 +197,8 @@ enum sandlot_status exec_take(struct sandlot_call *call, struct exec *exec, int 
     enum sandlot_status status = websocket_receive(call, exec->socket, wake_fd, &message);
     const unsigned char *bytes = message.bytes;
 
+    if (status == SANDLOT_OK)
+        exec->heard_ms = sandlot_now_ms();
     *over = status == SANDLOT_OK && message.kind == WEBSOCKET_CLOSED;
     if (*over)
         return closed(call, exec, message.code);
@@ -208,8 +211,13 @@ enum sandlot_status exec_take(struct sandlot_call *call, struct exec *exec, int 
     return SANDLOT_OK;
 }
 
-/* How the program ended is known: what may still come is its output, and not worth a long wait. */
-static enum sandlot_status finish_soon(struct sandlot_call *call, struct exec *exec, const struct sandlot_sink *output)
+enum sandlot_status exec_ping(struct sandlot_call *call, struct exec *exec)
+{
+    return websocket_is_posting(exec->socket) ? SANDLOT_OK
+                                              : websocket_post(call, exec->socket, WEBSOCKET_PING, NULL, 0);
+}
+
+enum sandlot_status exec_finish(struct sandlot_call *call, struct exec *exec, const struct sandlot_sink *output)
 {
     struct attempt attempt;
     bool over = false;
@@ -221,16 +229,6 @@ static enum sandlot_status finish_soon(struct sandlot_call *call, struct exec *e
     return status == SANDLOT_TIMEOUT || status == SANDLOT_UNAVAILABLE || status == SANDLOT_OK
                ? SANDLOT_OK
                : attempt_fail(&attempt, status);
-}
-
-enum sandlot_status exec_finish(struct sandlot_call *call, struct exec *exec, const struct sandlot_sink *output)
-{
-    bool over = false;
-    enum sandlot_status status = SANDLOT_OK;
-
-    while (status == SANDLOT_OK && !over && !exec->ended)
-        status = exec_take(call, exec, -1, output, &over);
-    return status == SANDLOT_OK && !over ? finish_soon(call, exec, output) : status;
 }
 
 void exec_free(struct exec *exec)

@@ -31,8 +31,9 @@ struct exec_order {
 
 struct exec {
     struct websocket *socket;
-    bool half_close; /* v5 */
-    bool ended;      /* STATUS tells how */
+    bool half_close;  /* v5 */
+    int64_t heard_ms; /* when something was known of it last, of CLOCK_MONOTONIC */
+    bool ended;       /* STATUS tells how */
     struct exec_status status;
 };
 
@@ -61,7 +62,10 @@ enum sandlot_status exec_end_input(struct sandlot_call *call, struct exec *exec)
 enum sandlot_status exec_take(struct sandlot_call *call, struct exec *exec, int wake_fd,
                               const struct sandlot_sink *output, bool *over);
 
-/* Takes all until it is over. */
+/* So that nobody on the way takes a connection without news for a forgotten one. */
+enum sandlot_status exec_ping(struct sandlot_call *call, struct exec *exec);
+
+/* How the program ended is known: takes what may still come, for which no long wait is worth while. */
 enum sandlot_status exec_finish(struct sandlot_call *call, struct exec *exec, const struct sandlot_sink *output);
 
 void exec_free(struct exec *exec);

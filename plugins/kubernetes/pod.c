@@ -11,7 +11,8 @@ enum { SECOND_MS = 1000, LABEL_MAXIMUM = 63, GRACE_S = 1 };
 /*
  * The container's first process waits for its end, which comes at once, unlike with `sleep`, which as the first process
  * ignores SIGTERM; it takes leave of processes that nobody waits for, as any shell does; and it ends itself when nobody
- * has used the sandbox for so many minutes, which no object of Kubernetes would. A connection to a port is a use.
+ * has used the sandbox for so many minutes, which no object of Kubernetes would. What has POD_CONNECTED among its
+ * variables is a use as long as it runs.
  */
 static char *make_keeper(int64_t idle_ms)
 {

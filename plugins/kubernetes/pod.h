@@ -11,7 +11,7 @@
 #define POD_NETWORK_KEY "sandlot-network"
 #define POD_USED "/tmp/.sandlot-last-used" /* its time says when the sandbox was used last */
 
-#define POD_CONNECTED "SANDLOT_CONNECTION=" /* a variable of programs that carry connections */
+#define POD_CONNECTED "SANDLOT_CONNECTION=" /* a variable of programs that are a use of the pod as long as they run */
 
 /* The body of the request that makes pod NAME. BODY is to be finished by the caller. */
 enum sandlot_status pod_describe(struct sandlot_call *call, const struct parameters *parameters,

@@ -10,14 +10,13 @@
 #include "command.h"
 #include "pod.h"
 
-#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/port_program.h>
 #include <sandlot/sdk/random.h>
 
 #include <poll.h>
 #include <string.h>
 
-enum { LOOK_MS = 10 * 1000 };
+enum { SILENT_MS = 10 * 1000 };
 
 /* A connection under way. */
 struct relay {
@@ -54,19 +53,13 @@ static enum sandlot_status pass_on(struct sandlot_call *call, struct relay *rela
 {
     struct exec *exec = &relay->exec;
     bool sends = relay->program.opened && !relay->input_ended && !websocket_is_posting(exec->socket);
-    struct attempt attempt;
+    enum sandlot_status status = sandbox_take(
+        call, relay->sandbox, exec, sends ? relay->connection->input->poll_fd : -1, &relay->program.sink, over);
 
-    attempt_begin(&attempt, call, LOOK_MS);
-    enum sandlot_status status =
-        exec_take(&attempt.call, exec, sends ? relay->connection->input->poll_fd : -1, &relay->program.sink, over);
-
-    if (status == SANDLOT_TIMEOUT && sandlot_remaining_ms(call, 1) > 0)
-        *over = relay->input_ended && !exec->half_close;
-    else if (status != SANDLOT_OK)
-        return attempt_fail(&attempt, status);
-    if (*over)
-        return SANDLOT_OK;
-    sandbox_use(call, relay->sandbox);
+    if (relay->input_ended && !exec->half_close && sandlot_now_ms() - exec->heard_ms >= SILENT_MS)
+        *over = true;
+    if (status != SANDLOT_OK || *over)
+        return status;
     if (exec->ended) {
         *over = true;
         return exec_finish(call, exec, &relay->program.sink);

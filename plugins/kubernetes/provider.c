@@ -72,7 +72,8 @@ static const struct sandlot_provider kubernetes_provider = {
     M(capabilities, "network-off network-open network-ports network-cidrs")                                      \
     M(capabilities, "network-live")                                                                              \
     M(inside_network, "There is no network if the cluster enforces that, unless the parameter network is open.") \
-    M(environment, "KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT")                                 \
+    M(environment, "HOME KUBECONFIG KUBERNETES_SERVICE_HOST")                                                    \
+    M(environment, "KUBERNETES_SERVICE_PORT")                                                                    \
     M(environment, "KUBERNETES_SERVICE_ACCOUNT_FOLDER " HTTP_ENVIRONMENT)                                        \
     M(reads, "~/.kube $KUBECONFIG /var/run/secrets/kubernetes.io ~/.minikube")                                   \
     M(inside, "A pod of a Kubernetes cluster. You may write in the working directory and /tmp.")                 \

@@ -9,11 +9,12 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/linger.h>
 #include <sandlot/sdk/remote_command.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_MS = 20 * 1000 };
+enum { WINDOW_MS = 20 * 1000, LOOK_MS = 10 * 1000 };
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */
 
@@ -55,6 +56,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct kuberne
     sandbox->claim = claim;
     sandbox->attached = request->sandbox_id != NULL;
     sandbox->idle_ms = request->idle_ttl_ms;
+    sandbox->last_ms = request->hard_ttl_ms > 0 ? timestamp_now() + request->hard_ttl_ms : 0;
     sandbox->renew_ms = sandlot_now_ms() + (request->idle_ttl_ms > 0 ? request->idle_ttl_ms : 3600 * 1000) / 2;
     sandbox->name = strdup(name);
     sandbox->version = version ? strdup(version) : NULL;
@@ -347,4 +349,37 @@ enum sandlot_status sandbox_exec(struct sandlot_call *call, struct sandbox *sand
         return status == SANDLOT_OK ? start(call, sandbox, words, input, terminal, exec) : status;
     }
     return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
+}
+
+/* Renewed at half of its time of rest, a claim must not be looked after too seldom for that. */
+static int64_t look_ms(const struct sandbox *sandbox)
+{
+    return sandbox->idle_ms > 0 && sandbox->idle_ms / 4 < LOOK_MS ? sandbox->idle_ms / 4 : LOOK_MS;
+}
+
+enum sandlot_status sandbox_take(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec, int wake_fd,
+                                 const struct sandlot_sink *output, bool *over)
+{
+    struct attempt attempt;
+
+    attempt_begin(&attempt, call, look_ms(sandbox));
+    enum sandlot_status status = exec_take(&attempt.call, exec, wake_fd, output, over);
+    bool quiet = status == SANDLOT_TIMEOUT && sandlot_remaining_ms(call, 1) > 0;
+
+    if (status != SANDLOT_OK && !quiet)
+        return *attempt.reason ? attempt_fail(&attempt, status) : status;
+    if (!*over)
+        sandbox_use(call, sandbox);
+    return quiet ? exec_ping(call, exec) : SANDLOT_OK;
+}
+
+enum sandlot_status sandbox_finish(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec,
+                                   const struct sandlot_sink *output)
+{
+    bool over = false;
+    enum sandlot_status status = SANDLOT_OK;
+
+    while (status == SANDLOT_OK && !over && !exec->ended)
+        status = sandbox_take(call, sandbox, exec, -1, output, &over);
+    return status == SANDLOT_OK && !over ? exec_finish(call, exec, output) : status;
 }

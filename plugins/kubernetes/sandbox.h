@@ -13,6 +13,7 @@ struct sandbox {
     bool claim;
     bool attached;        /* not made by this handle */
     int64_t idle_ms;      /* its time of rest; 0: none was asked */
+    int64_t last_ms;      /* claim: the end that no use puts off, of UTC; 0: none was asked */
     pthread_mutex_t lock; /* of what follows */
     char *version;        /* of the object, as it was seen last */
     char *box;            /* claim: the Sandbox that it has; NULL: not known yet */
@@ -35,5 +36,14 @@ enum sandlot_status sandbox_exec(struct sandlot_call *call, struct sandbox *sand
 
 /* For what lasts: puts off the sandbox's end while it is used, when that is due. */
 void sandbox_use(struct sandlot_call *call, struct sandbox *sandbox);
+
+/* exec_take for what lasts, which looks after the sandbox and the connection: it returns after a while also where
+ * nothing came. */
+enum sandlot_status sandbox_take(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec, int wake_fd,
+                                 const struct sandlot_sink *output, bool *over);
+
+/* exec_finish, likewise. */
+enum sandlot_status sandbox_finish(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec,
+                                   const struct sandlot_sink *output);
 
 #endif

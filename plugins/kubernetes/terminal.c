@@ -180,7 +180,7 @@ static enum sandlot_status converse(struct sandlot_call *call, struct terminal *
         listen_to(terminal, terminal->request->command->input->poll_fd);
     listen_to(terminal, terminal->request->resized_fd);
     while (status == SANDLOT_OK && !over) {
-        status = exec_take(call, &terminal->exec, terminal->events, &terminal->sink, &over);
+        status = sandbox_take(call, terminal->sandbox, &terminal->exec, terminal->events, &terminal->sink, &over);
         if (status == SANDLOT_OK && !over)
             status = send_news(call, terminal);
     }
@@ -255,7 +255,7 @@ enum sandlot_status terminal_run(struct sandlot_call *call, void *provider, void
                                  const struct sandlot_terminal *request, struct sandlot_exit *result)
 {
     struct terminal terminal = {.sandbox = handle, .request = request};
-    char **variables = command_variables(call, handle, request->command->environment);
+    char **variables = command_variables(call, handle, request->command->environment, true);
 
     (void)provider;
     if (!variables)

@@ -5,6 +5,7 @@
  */
 #include "command.h"
 #include "files.h"
+#include "pod.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/kept_source.h>
@@ -12,6 +13,7 @@
 #include <sandlot/sdk/staged_upload.h>
 #include <sandlot/sdk/text_sink.h>
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,25 +26,43 @@ enum {
     FATES_SIZE = 16384
 };
 
+#define LASTING "export " POD_CONNECTED "1; "
+
 /* Not `>`: a program whose connection was given up may begin after the next one has written, and would empty the file.
  * What such a one writes late are the same bytes at the same place. */
-static const char plain[] = "umask 077; cat 1<>\"$1\"";
-static const char counted[] = "umask 077; head -c \"$2\" 1<>\"$1\"";
-static const char appended[] = "umask 077; head -c \"$2\" >>\"$1\"";
+static const char plain[] = LASTING "umask 077; cat 1<>\"$1\"";
+static const char counted[] = LASTING "umask 077; head -c \"$2\" 1<>\"$1\"";
+static const char appended[] = LASTING "umask 077; head -c \"$2\" >>\"$1\"";
 
 /* ---- one program ------------------------------------------------------------------------------------------------- */
 
+/* Waits for SOURCE, which may be a slow pipe. */
+static enum sandlot_status await(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec,
+                                 const struct sandlot_source *source)
+{
+    struct pollfd ready = {source->poll_fd, POLLIN, 0};
+    enum sandlot_status status = SANDLOT_OK;
+    bool over = false;
+
+    sandbox_use(call, sandbox);
+    while (status == SANDLOT_OK && !over && source->poll_fd >= 0 && poll(&ready, 1, 0) == 0)
+        status = sandbox_take(call, sandbox, exec, source->poll_fd, NULL, &over);
+    return status;
+}
+
 /* From SOURCE to the program, LENGTH bytes or all. */
-static enum sandlot_status pump(struct sandlot_call *call, struct exec *exec, const struct sandlot_source *source,
-                                uint64_t length)
+static enum sandlot_status pump(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec,
+                                const struct sandlot_source *source, uint64_t length)
 {
     char bytes[EXEC_PIECE];
 
     for (uint64_t left = length; left > 0;) {
         size_t wanted = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
         size_t got = 0;
-        enum sandlot_status status = source->read(source, bytes, wanted, &got);
+        enum sandlot_status status = await(call, sandbox, exec, source);
 
+        if (status == SANDLOT_OK)
+            status = source->read(source, bytes, wanted, &got);
         if (status == SANDLOT_OK && got == 0 && length != UINT64_MAX)
             return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                                 "the file is shorter than was announced; send it again");
@@ -55,12 +75,12 @@ static enum sandlot_status pump(struct sandlot_call *call, struct exec *exec, co
     return SANDLOT_OK;
 }
 
-static enum sandlot_status finish(struct sandlot_call *call, struct exec *exec)
+static enum sandlot_status finish(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec)
 {
     enum sandlot_status status = exec_end_input(call, exec);
 
     if (status == SANDLOT_OK)
-        status = exec_finish(call, exec, NULL);
+        status = sandbox_finish(call, sandbox, exec, NULL);
     if (status != SANDLOT_OK || (exec->status.ran && exec->status.exit_code == 0))
         return status;
     return exec->status.ran
@@ -87,9 +107,9 @@ static enum sandlot_status write_once(struct sandlot_call *call, struct sandbox 
         return status;
     *unending = length == UINT64_MAX && !exec.half_close;
     if (!*unending)
-        status = pump(call, &exec, source, length);
+        status = pump(call, sandbox, &exec, source, length);
     if (!*unending && status == SANDLOT_OK)
-        status = finish(call, &exec);
+        status = finish(call, sandbox, &exec);
     exec_free(&exec);
     return status;
 }
@@ -196,10 +216,12 @@ enum sandlot_status files_put(struct sandlot_call *call, void *handle, const cha
 /* The file and, behind it, the script that puts it into its place: what is there of the one is cut off the other. (A
  * shell cannot read the script itself from where a program before it read: some read too far.) Without a script the
  * connection was given up, and of one that broke in the middle nothing is done: it is one command in braces. */
-static const char placed[] = "umask 077; cat 1<>\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") && [ \"$s\" ] &&\n"
-                             "dd if=/dev/null of=\"$1\" bs=1 seek=\"$2\" 2>/dev/null && eval \"$s\"";
+static const char placed[] =
+    LASTING "umask 077; cat 1<>\"$1\" && s=$(tail -c \"+$(($2 + 1))\" \"$1\") && [ \"$s\" ] &&\n"
+            "dd if=/dev/null of=\"$1\" bs=1 seek=\"$2\" 2>/dev/null && eval \"$s\"";
 
-static enum sandlot_status send_script(struct sandlot_call *call, struct exec *exec, struct staged_files *staged)
+static enum sandlot_status send_script(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec,
+                                       struct staged_files *staged)
 {
     AUTO_FREE char *script = staged_upload_script(staged);
     AUTO_FREE char *text = calloc(1, FATES_SIZE);
@@ -218,7 +240,7 @@ static enum sandlot_status send_script(struct sandlot_call *call, struct exec *e
     if (status == SANDLOT_OK)
         status = exec_end_input(call, exec);
     if (status == SANDLOT_OK)
-        status = exec_finish(call, exec, &said.sink);
+        status = sandbox_finish(call, sandbox, exec, &said.sink);
     if (status == SANDLOT_OK)
         staged_upload_fates(staged, text); /* without one the host asks again */
     return status;
@@ -240,9 +262,9 @@ static enum sandlot_status place_once(struct sandlot_call *call, struct sandbox 
         return status;
     *unending = !exec.half_close;
     if (!*unending)
-        status = pump(call, &exec, source, file->length);
+        status = pump(call, sandbox, &exec, source, file->length);
     if (!*unending && status == SANDLOT_OK)
-        status = send_script(call, &exec, staged);
+        status = send_script(call, sandbox, &exec, staged);
     exec_free(&exec);
     return status;
 }

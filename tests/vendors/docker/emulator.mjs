@@ -36,6 +36,7 @@ function find(reference) {
 }
 
 const labelsOf = (name) => images.get(name)?.labels ?? {};
+const allLabels = ({ body, image }) => ({ ...image?.labels, ...body.Labels });
 
 async function create(request) {
     if (request.headers['content-type'] !== 'application/json') fail(400, `Content-Type specified (${request.headers['content-type']}) must be 'application/json'`);
@@ -85,10 +86,10 @@ const hasLabels = (labels, wanted) => wanted.every((one) => {
 function list(request) {
     const { label = [], volume = [], ...others } = filtersOf(request);
     if (Object.keys(others).length) fail(400, `Invalid filter '${Object.keys(others)[0]}'`, 500);
-    const has = (one) => hasLabels(one.body.Labels, label) && (!volume.length || mountsOf(one).some(({ Name }) => volume.includes(Name)));
+    const has = (one) => hasLabels(allLabels(one), label) && (!volume.length || mountsOf(one).some(({ Name }) => volume.includes(Name)));
     const all = [...containers.values()].filter((one) => has(one) && (request.query.get('all') || one.state === 'running'));
     return { json: all.map((one) => ({ Id: one.id, Names: [`/${one.name}`], Image: one.body.Image, State: one.state, Status: one.state, Created: Math.floor(one.created / 1000),
-        Labels: one.body.Labels ?? {}, Mounts: mountsOf(one) })) };
+        Labels: allLabels(one), Mounts: mountsOf(one) })) };
 }
 
 async function remove(request) {
@@ -277,7 +278,9 @@ async function pull(request) {
 async function commit(request) {
     const container = find(request.query.get('container'));
     await request.json();
-    images.set(`${request.query.get('repo')}:${request.query.get('tag')}`, { box: await container.box.snapshot(), labels: container.body.Labels, created: Date.now() });
+    const changed = (request.query.get('changes') ?? '').split('\n').filter(Boolean).map((line) => /^LABEL ([\w.-]+)=(.*)$/.exec(line) ?? fail(400, `unknown instruction: ${line}`));
+    const labels = { ...allLabels(container), ...Object.fromEntries(changed.map(([, key, value]) => [key, value])) };
+    images.set(`${request.query.get('repo')}:${request.query.get('tag')}`, { box: await container.box.snapshot(), labels, created: Date.now() });
     return { status: 201, json: { Id: `sha256:${hex(32)}` } };
 }
 

@@ -115,6 +115,9 @@ snapshots() {
     check "$engine: a sandbox of it has its files" \
         test "$("$SANDLOT" -q exec "${provider[@]}" --sandbox-snapshot-name First.1 -- cat file </dev/null)" = before
     expect "$engine: one that is not there" 3 "*" "no snapshot nothing" -q exec "${provider[@]}" --sandbox-snapshot-name nothing -- true
+    engine_by_hand=$(curl -s --unix-socket "$socket" -H "Content-Type: application/json" -d "{\"Image\":\"localhost/sandlot-snapshot:First.1\",\"Cmd\":[\"true\"]}" http://engine/containers/create | "$fast_jq" -r .Id)
+    check "$engine: what is made of it by hand is listed by nobody" eval '[ "${#engine_by_hand}" = 64 ] && ! "$SANDLOT" -q list "${provider[@]}" | grep "${engine_by_hand:0:12}"'
+    curl -s --unix-socket "$socket" -X DELETE "http://engine/containers/$engine_by_hand" >/dev/null
     check "$engine: it is deleted" calls "$ok" delete-snapshot First.1
     check "$engine: twice" calls "$ok" delete-snapshot First.1
     calls "$ok" snapshots

@@ -98,14 +98,47 @@ pulls() {
     service_empty "nothing is left after the pulls"
 }
 
-# A terminal has our size, and ends as its program does.
+# A terminal has our size, also when that changes, and ends as its program does.
 terminals() {
+    local screen=$scratch/typescript
     made || return
-    printf 'stty size; exit 7\n' >"$scratch/typed"
-    timeout 60 script -qec "stty rows 33 cols 99; '$SANDLOT' -q shell ${provider[*]@Q} --sandbox-id $id" /dev/null <"$scratch/typed" >"$scratch/typescript" 2>&1
+    : >"$screen"
+    {
+        echo 'stty size'
+        until_true 60 grep -q '33 99' "$screen"
+        : >"$scratch/resize"
+        echo 'until stty size | grep "44 [1]11"; do sleep 0.1; done; exit 7'
+    } | timeout 150 script -qec "stty rows 33 cols 99; { until [ -e '$scratch/resize' ]; do sleep 0.1; done; stty rows 44 cols 111 </dev/tty; } &
+        '$SANDLOT' -q shell ${provider[*]@Q} --sandbox-id $id" /dev/null >"$screen" 2>&1
     check "a terminal ends with its program" test "$?" = 7
-    check "and has our size" grep -q '33 99' "$scratch/typescript"
+    check "and has our size" grep -q '33 99' "$screen"
+    check "also another one" grep -q '44 111' "$screen"
     gone "$id"
+}
+
+# What people make of a snapshot's image themselves is no sandbox.
+made_by_hand() {
+    made || return
+    run -q snapshot "${provider[@]}" --name kept "$id"
+    check "a snapshot" test "$status" = 0
+    "$node" --input-type=module -e 'const answer = await fetch(process.argv[1] + "/containers/create?name=mine", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ Image: "localhost/sandlot-snapshot:kept" }) }); process.exit(answer.ok ? 0 : 1);' "$url"
+    check "a container of it that somebody else makes" test "$?" = 0
+    json "is not listed" 0 ".sandboxes | map(.id) == [\"$id\"]" list "${provider[@]}"
+}
+
+# What these parameters ask of the engine.
+asked() { # PARAMETER=VALUE FILTER: of the container that it makes
+    run -q create "${provider[@]}" "${making[@]}" --param "$1"
+    id=$out
+    check "$1" state_is "any(.sandboxes[]; .id == \"$id\" and ($2))"
+}
+parameters() {
+    asked runtime=runsc '.body.HostConfig.Runtime == "runsc"'
+    asked disk_gb=3 '.body.HostConfig.StorageOpt.size | tostring | test("^3(G|221225472$)")'
+    asked userns=host '.body.HostConfig.UsernsMode == "host"'
+    requests_reset
+    asked platform=linux/arm64 '.body.HostConfig.Runtime == null'
+    check "is asked for" test "$(requests_show | grep -c '^POST .*/containers/create.*[?&]platform=linux\(%2F\|/\)arm64')" = 1
 }
 
 # What the engine takes and does not keep is no limit.
@@ -230,7 +263,7 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
 }
 
-for step in vendor_many streams versions pulls terminals addresses connections volumes; do part "$step"; done
+for step in vendor_many streams versions pulls terminals made_by_hand parameters addresses connections volumes; do part "$step"; done
 for program in python3 perl nc busybox; do part relays "$program"; done
 prepare=(passing_over Memory)
 part limits memory_mb

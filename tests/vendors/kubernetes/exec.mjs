@@ -1,6 +1,7 @@
 // pods/exec over WebSocket: v5.channel.k8s.io and v4.channel.k8s.io, as an API server and a kubelet speak them.
 
 import { EventEmitter, once } from 'node:events';
+import { clearTimeout, setTimeout as setTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import { boxOf } from './pods.mjs';
 import { refusal, statusObject } from './status.mjs';
@@ -66,6 +67,15 @@ async function late(socket) {
     if (await Promise.race([gone, setTimeout(100, false)])) await Promise.race([once(endings, 'ended'), setTimeout(10000)]);
 }
 
+/** EMULATOR_IDLE_MS: what stands before the API server forgets connections on which the client has sent nothing for so long. */
+function forgotten(socket) {
+    const limit = Number(process.env.EMULATOR_IDLE_MS ?? 0);
+    if (!limit) return;
+    const timer = setTimer(() => socket.terminate(), limit);
+    for (const event of ['message', 'ping']) socket.on(event, () => timer.refresh());
+    socket.on('close', () => clearTimeout(timer));
+}
+
 export const terminals = []; // the sizes that terminals were given, for tests
 
 export async function exec(pod, request, accept) {
@@ -78,6 +88,7 @@ export async function exec(pod, request, accept) {
     const ready = Promise.withResolvers();
     const state = { command: null, queue: ready.promise, resizes: [] };
     const socket = await accept();
+    forgotten(socket);
     const send = sender(socket);
     listen(socket, state, protocol.startsWith('v5'));
     await send(wanted.stdout ? OUTPUT : wanted.stderr ? ERROR : STATUS, Buffer.alloc(0));

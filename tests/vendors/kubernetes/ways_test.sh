@@ -151,6 +151,8 @@ configurations() {
     (
         unset KUBECONFIG
         json "the usual file" 0 .sandboxes list "${provider[@]}"
+        mv "$HOME/.kube" "$scratch/.kube"
+        SANDLOT_HOME=$scratch json "of another home" 0 .sandboxes list "${provider[@]}"
         exit "$failures"
     )
     failures=$?
@@ -199,8 +201,11 @@ lacks() { # VERB RESOURCE COMMAND...
     shift 2
     vendor_stop
     service "EMULATOR_WITHOUT=$verb $resource"
-    provider=(--sandbox kubernetes --param "base_url=$url" --param engine=pods)
-    [ "$1" != exec ] || { made || return; set -- "$@" --sandbox-id "$id" -- true; }
+    provider=(--sandbox kubernetes --param "base_url=$url" --param "engine=${engine:-pods}")
+    case $1 in pause | wake) made || return ;; esac
+    [ "$1" != wake ] || { run pause "${provider[@]}" "$id" && set -- exec --sandbox-id "$id" -- true; words=(exec); }
+    [ "$1" != pause ] || set -- pause "$id"
+    [ "$1" != exec ] || [ "$#" -gt 1 ] || { made || return; set -- "$@" --sandbox-id "$id" -- true; }
     [ "$1" != network ] || { made && run network open "${provider[@]}" "$id" || return; words=(network open); set -- network "$id"; }
     json "without $verb on $resource" 3 '.error == "auth" and (.message | contains("the verb '"$verb on $resource"'"))' "${words[@]}" "${provider[@]}" "${@:2}"
 }
@@ -213,6 +218,24 @@ rights() {
     lacks create networkpolicies create
     lacks update networkpolicies network
     lacks watch pods create
+}
+rights_to_claims() {
+    local engine=agent-sandbox
+    export EMULATOR_AGENT_SANDBOX=1
+    lacks create sandboxclaims create
+    lacks watch sandboxclaims create
+    lacks patch sandboxclaims exec
+    lacks delete sandboxclaims delete sandboxclaim/some
+    lacks get sandboxclaims pause
+    lacks patch sandboxes pause
+    lacks watch sandboxes pause
+    lacks get sandboxes wake
+    vendor_stop
+    service "EMULATOR_WITHOUT=list sandboxclaims,get sandboxwarmpools"
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    run -q create "${provider[@]}" --param engine=agent-sandbox
+    json "without list on sandboxclaims none is listed" 0 '.sandboxes == []' list "${provider[@]}"
+    expect "without get on sandboxwarmpools auto means pods" 0 pod "*" -q exec "${provider[@]}" -- 'ls -d /tmp/.sandlot-last-used >/dev/null && echo pod'
 }
 
 # ---- old clusters ----------------------------------------------------------------------------------------------------
@@ -381,10 +404,55 @@ warm_sandboxes() {
     expect "under another name it is found" 0 again "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo again'
     check "pause again" calls "$ok" pause "$id"
     expect "what is used is woken" 0 woken "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo woken'
-    check "its end was put off" state_is '[.sandboxes[].claim.spec.lifecycle | .shutdownPolicy == "Delete" and (.shutdownTime | fromdate) > now + 3000] | all'
+    check "nothing stays after its end" state_is '[.sandboxes[].claim.spec.lifecycle.shutdownPolicy == "Delete"] | all'
     check "pods cannot be paused" calls "$unsupported" pause some-pod
     for id in $(ask GET ids); do gone "$id"; done
     service_empty "all is gone"
+}
+# One command, one terminal and one slow upload, all begun once, of claims that end 40 s after they were put off last.
+ends_of_claims() { ask GET state | jq -c '[.sandboxes[] | {key: .id, value: .claim.spec.lifecycle.shutdownTime}] | from_entries'; }
+lasting_uses() {
+    local first pipe uses=()
+    provider=(--sandbox kubernetes --param "base_url=$url" --param ttl_s=40)
+    made || return
+    mkfifo "$scratch/pipe" && exec {pipe}<>"$scratch/pipe"
+    "$SANDLOT" -q exec "${provider[@]}" -- 'sleep 3000' >"$scratch/use" 2>&1 </dev/null &
+    uses+=($!)
+    script -qfec "$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}")" /dev/null <&"$pipe" >"$scratch/screen" 2>&1 &
+    uses+=($!)
+    "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" - piped <&"$pipe" >"$scratch/upload" 2>&1 &
+    uses+=($!)
+    check "three uses that last" until_true 20 state_is '.sandboxes | length == 3'
+    check "of which one is an upload" until_true 20 eval 'requests_show | grep -q command=sandlot-upload'
+    first=$(ends_of_claims)
+    check "a command, a terminal and an upload put off the end" until_true 60 state_is \
+        "$first as \$first | [.sandboxes[] | .claim.spec.lifecycle.shutdownTime > \$first[.id]] | length == 3 and all"
+    check "not behind the end that is for ever" state_is '[.sandboxes[].claim | (.metadata.annotations["sandlot-end"] | fromdate) - (.metadata.creationTimestamp | fromdate) - 2592000 | fabs < 300] | all'
+    check "and are not cut by that" test "$(ps -o pid= -p "$(IFS=,; echo "${uses[*]}")" | wc -l)" = 3
+    kill "${uses[@]}" 2>/dev/null
+    exec {pipe}>&-
+    wait "${uses[@]}" 2>/dev/null
+}
+# hard_ttl_s, and a ttl_s that is longer: no use puts off that end, also not one that only knows the claim's name.
+last_ends() {
+    local last
+    provider=(--sandbox kubernetes --param "base_url=$url")
+    run -q create "${provider[@]}" --param ttl_s=24h --param hard_ttl_s=2h
+    id=$out last='.sandboxes[0].claim | .spec.lifecycle.shutdownTime == .metadata.annotations["sandlot-end"]'
+    check "the end is hard_ttl_s" state_is "$last"
+    check "as it was asked" state_is '.sandboxes[0].claim | (.spec.lifecycle.shutdownTime | fromdate) - (.metadata.creationTimestamp | fromdate) - 7200 | fabs < 60'
+    expect "a use" 0 used "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo used'
+    check "which does not put it off" state_is "$last"
+    run -q create "${provider[@]}" --param ttl_s=24h
+    id=$out
+    expect "another use" 0 used "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo used'
+    check "puts off by ttl_s of the creation" state_is "[.sandboxes[] | select(.id == \"$id\")][0].claim.spec.lifecycle.shutdownTime | fromdate > now + 80000"
+}
+# What can go wrong with a request for a claim, as with that for a pod.
+claims_at_fault() {
+    requests_of=([create]='POST /sandboxclaims$' [attach]='PATCH /sandboxclaims/' [list]='GET /sandboxclaims[?]' [delete]='DELETE /sandboxclaims/')
+    provider=(--sandbox kubernetes --param "base_url=$url" --param engine=agent-sandbox)
+    faults_of "429 once|503 once|cut before|cut after|cut in the middle|garbage|wrong types" create attach list delete
 }
 cold_sandboxes() {
     provider=(--sandbox kubernetes --param "base_url=$url")
@@ -407,17 +475,62 @@ terminals() {
     local line screen=$scratch/screen
     made || return
     : >"$screen"
-    line=$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id")
+    line="{ until [ -e $scratch/resize ]; do sleep 0.1; done; stty rows 44 cols 111 </dev/tty; : >$scratch/resized; } & "
+    line+=$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" --sandbox-id "$id")
     {
         until_true 20 grep -q '[$#]' "$screen"
-        printf 'tty && echo "in a ter""minal"; echo $TERM; pwd; echo "$GREETING"\nexit 6\n'
+        : >"$scratch/resize"
+        until_true 20 test -e "$scratch/resized"
+        printf 'tty && echo "in a ter""minal"; echo $TERM; pwd; echo "$GREETING"; grep -qs SANDLOT_CONNECTION= /proc/$$/environ && echo "in"" use"\nexit 6\n'
         until_true 20 grep -q 'it ended' "$screen"
     } | TERM=vt100 timeout 150 script -qfec "$line; echo it ended with \$?" "$screen" >/dev/null 2>&1
     check "a terminal" grep -q 'in a terminal' "$screen"
+    check "whose size changes with ours" state_is '.terminals | any(.Width == 111 and .Height == 44)'
+    check "which is a use of the pod" grep -q '^in use' "$screen"
     check "with its type" grep -q '^vt100' "$screen"
     check "in its folder" grep -q '^/workspace' "$screen"
     check "its exit code" grep -q 'it ended with 6' "$screen"
-    check "nothing is shown before" test "$(grep -c 'SANDLOT_JOB\|stty' "$screen")" = 0
+    check "nothing is shown before" test "$(sed 1d "$screen" | grep -c 'SANDLOT_JOB\|stty')" = 0
+}
+
+# What the keeper of a pod looks for, which see stays_while_connected.
+lasting_in_pods() {
+    local box pipe transfer
+    made || return
+    box=$id
+    mkfifo "$scratch/pipe" && exec {pipe}<>"$scratch/pipe"
+    "$SANDLOT" -q upload "${provider[@]}" --sandbox-id "$id" - piped <"$scratch/pipe" 2>"$scratch/upload" {pipe}>&- &
+    transfer=$!
+    check "an upload is a use of the pod" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
+    echo all >&"$pipe"
+    exec {pipe}>&-
+    wait "$transfer"
+    check "which ends well" test "$? $(cat "$scratch/upload")" = "0 "
+    check "no longer than it lasts" until_true 60 counts_to 0 carriers
+    expect "and it is whole" 0 all "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'cat piped; truncate -s 100M zeros'
+    exec {pipe}<>"$scratch/pipe"
+    "$SANDLOT" -q download "${provider[@]}" --sandbox-id "$id" zeros - >"$scratch/pipe" 2>"$scratch/download" {pipe}>&- &
+    transfer=$!
+    check "a download is one, too" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
+    exec {pipe}>&- # who reads has gone
+    wait "$transfer"
+    check "which ends" until_true 60 counts_to 0 carriers
+    expect "work that a command leaves" 0 "*" "*" -q exec --detach "${provider[@]}" --sandbox-id "$id" -- 'sleep 3000'
+    check "is a use as long as it runs" until_true 60 eval '[ "$(carriers)" -gt 0 ]'
+}
+
+# Nothing is typed nor printed for longer than a connection may be silent. (With this ttl_s each is looked after every three seconds.)
+silent_terminals() {
+    local making=(--param ttl_s=12)
+    : >"$scratch/screen"
+    {
+        until_true 20 grep -q '[$#]' "$scratch/screen"
+        sleep 18
+        echo 'echo still"" here; exit 6'
+        until_true 20 grep -q 'it ended' "$scratch/screen"
+    } | script -qfec "$(printf '%q ' "$SANDLOT" -q shell "${provider[@]}" "${making[@]}"); echo it ended with \$?" "$scratch/screen" >/dev/null 2>&1
+    check "a silent terminal is no forgotten one" grep -q 'still here' "$scratch/screen"
+    check "it ends as it is told" grep -q 'it ended with 6' "$scratch/screen"
 }
 
 # ---- ports -----------------------------------------------------------------------------------------------------------
@@ -473,9 +586,11 @@ conflicts() {
 
 prepare=(service EMULATOR_HISTORY=2000)
 part by_tls
-parts vendor_many conflicts configurations programs watches shapes deadlines terminals connections not_installed
+parts vendor_many conflicts configurations programs watches shapes deadlines terminals lasting_in_pods connections not_installed
+prepare=(service EMULATOR_IDLE_MS=15000)
+part_once silent_terminals
 prepare=(true)
-part rights
+parts rights rights_to_claims
 prepare=(service EMULATOR_PROTOCOLS=v4.channel.k8s.io EMULATOR_EXEC_VERB=get EMULATOR_LATE_EXEC=1)
 part before_half_close
 prepare=(service EMULATOR_RUNTIME_CLASSES=gvisor)
@@ -485,7 +600,8 @@ part quotas
 prepare=(service EMULATOR_PAGE=2)
 part pages
 prepare=(service EMULATOR_AGENT_SANDBOX=3)
-part warm_sandboxes
+parts warm_sandboxes lasting_uses last_ends
+part_once claims_at_fault
 prepare=(service EMULATOR_AGENT_SANDBOX=0)
 part cold_sandboxes
 parts_run
