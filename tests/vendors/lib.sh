@@ -335,7 +335,7 @@ $(requests_show)"
 vendor_kit() { kit_groups_without ""; }
 kit_groups_without() { # GROUP: all others
     local group
-    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle "robustness --cycles 5" secrets table network; do
+    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle snapshots "robustness --cycles 5" secrets table network; do
         # shellcheck disable=SC2086 # a group and its options
         [ "$group" = "$1" ] || part kit_group $group
     done
