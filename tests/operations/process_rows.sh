@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC2016
-# The table of edge cases of background processes, named by its numbers P1 to P26 (those of the MCP server are in
-# tests/cli/mcp_test.sh). NAME_test.sh chooses the kind of sandbox and calls process_rows.
+# The table of edge cases of background processes, named by its numbers P1 to P23 (P24 to P26 are about agents: tests/cli/mcp_test.sh; what
+# only local can show is in processes_test.sh). NAME_test.sh, or tests/vendors/lifecycle.sh, chooses the kind of sandbox and calls process_rows.
 #
 #   way        native, or how commands reach the files, for what depends on it
 #   provider   the options that choose the provider, for every command, an array
@@ -16,7 +16,7 @@ begin() {
 on() { expect "$way: $4" "$1" "$2" "$3" -q "$5" "${provider[@]}" --sandbox-id "$id" "${@:6}"; }
 on_json() { json "$way: $3" "$1" "$2" "$4" "${provider[@]}" --sandbox-id "$id" "${@:5}"; }
 in_box() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 60 -- "$1" </dev/null; }
-state_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | "$fast_jq" -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
+process_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | "$fast_jq" -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
 log_has() { "$SANDLOT" -q logs "${provider[@]}" --sandbox-id "$id" "$1" </dev/null | grep -q "$2"; }
 is_gone() { ! in_box "cat /proc/[0-9]*/cmdline | grep -q '[${1:0:1}]${1:1}'" >/dev/null 2>&1; }
 
@@ -56,7 +56,7 @@ unset" "*" "P5 the log is whole, and nothing of ours is in its environment" logs
     begin -- 'echo kept; sleep 3001'
     until_true 10 log_has "$p" kept
     in_box "read s x </tmp/.sandlot-processes/$p/super; kill -9 \$s"
-    check "$way: P6 lost" until_true 10 state_is "$p" lost
+    check "$way: P6 lost" until_true 10 process_is "$p" lost
     on 3 "" "nobody saw" "P6 wait for a lost one" wait "$p"
     on_json 3 '.state == "lost" and .exit_code == null and .error == "provider_error"' "P6 the same as JSON" wait "$p"
     on 0 "kept" "*" "P6 its log stays" logs "$p"
@@ -154,7 +154,7 @@ rows_ends() {
     until_true 10 log_has "$p" ready
     on 0 "" "*" "P13 TERM alone" kill --signal TERM "$p"
     check "$way: P13 arrives" until_true 10 log_has "$p" "got it"
-    check "$way: P13 and leaves it" state_is "$p" running
+    check "$way: P13 and leaves it" process_is "$p" running
     on 0 "" "*" "P13 KILL after the grace" kill --grace 1 "$p"
     on 137 "" "*" "P13 it has ended" wait "$p"
     begin -- 'trap "exit 7" INT; echo ready; while :; do sleep 0.1; done'
@@ -173,7 +173,7 @@ rows_ends() {
     # (in the foreground: SIGCONT, which timeout(1) sends after the signal otherwise, takes the SIGSTOP of the leak check away,
     # and the process that it looks at and the looking one wait for each other for ever)
     timeout --foreground -s INT 1 "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sleep 3008' </dev/null >/dev/null 2>&1
-    check "$way: P21 it lives" state_is "$p" running
+    check "$way: P21 it lives" process_is "$p" running
     other=$p
     begin -- 'sleep 3009'
     on_json 0 '.results | length == 2 and all(.error == null)' "kill of two" kill "$p" "$other" --signal KILL

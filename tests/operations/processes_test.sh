@@ -17,7 +17,7 @@ id=$("$SANDLOT" -q create </dev/null)
 client=$!
 until_true 10 test -s "$scratch/id"
 kill -9 "$client" 2>/dev/null
-check "P2 the client is killed, the process goes on" state_is "$(cat "$scratch/id")" running
+check "P2 the client is killed, the process goes on" process_is "$(cat "$scratch/id")" running
 # Nobody reads the pipe that the id is to go to: the client is killed when its process runs and before it was told.
 mkfifo "$scratch/untold"
 exec 7<>"$scratch/untold"
@@ -48,6 +48,17 @@ done
 json "P17 64 run, one more does not" 3 '.error == "quota"' exec --sandbox-id "$id" --detach -- true
 json "P17 nothing was started" 0 '.processes | length == 64' ps --all --sandbox-id "$id"
 expect "P17 commands go on" 0 "fine" "*" -q exec --sandbox-id "$id" -- echo fine
+"$SANDLOT" -q delete "$id" >/dev/null
+
+# ---- what is kept of those that have ended ----
+id=$("$SANDLOT" -q create </dev/null)
+begin -- true
+on 0 "" "*" "one ends" wait "$p"
+in_box 'cd /tmp/.sandlot-processes && for i in $(seq 2 70); do cp -r p1 "p$i"; done; cp -r p1 p71; echo "0 0 5" >p71/exit'
+begin -- true
+check "numbers go on after the highest" test "$p" = p72
+json "the newest 64 that have ended are kept, each for a day" 0 \
+    '[.processes[].id] == ([range(7; 71), 72] | map("p\(.)"))' ps --all --sandbox-id "$id"
 "$SANDLOT" -q delete "$id" >/dev/null
 
 # ---- time to live ----

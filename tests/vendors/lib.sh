@@ -10,6 +10,7 @@
 #   as_root    true if commands in its sandboxes run as root; false unless set
 . tests/cli/lib.sh
 . tests/operations/rows.sh
+. tests/operations/process_rows.sh
 . tests/operations/results_rows.sh
 . tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
