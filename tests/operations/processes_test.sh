@@ -54,7 +54,7 @@ expect "P17 commands go on" 0 "fine" "*" -q exec --sandbox-id "$id" -- echo fine
 id=$("$SANDLOT" -q create </dev/null)
 begin -- true
 on 0 "" "*" "one ends" wait "$p"
-in_box 'cd /tmp/.sandlot-processes && for i in $(seq 2 70); do cp -r p1 "p$i"; done; cp -r p1 p71; echo "0 0 5" >p71/exit'
+inside 'cd /tmp/.sandlot-processes && for i in $(seq 2 70); do cp -r p1 "p$i"; done; cp -r p1 p71; echo "0 0 5" >p71/exit'
 begin -- true
 check "numbers go on after the highest" test "$p" = p72
 json "the newest 64 that have ended are kept, each for a day" 0 \
@@ -68,7 +68,7 @@ sleep 8
 expect "P23 a process counts as use" 0 "*" "*" -q exec --sandbox-id "$id" -- true
 on 0 "" "*" "P23 to its end" wait "$p"
 id=$("$SANDLOT" -q create --param ttl_s=2 </dev/null)
-in_box 'sleep 3013 >/dev/null 2>&1 &'
+inside 'sleep 3013 >/dev/null 2>&1 &'
 check "P23 what a command leaves by the way does not" until_true 30 no_sandboxes
 
 # ---- byte by byte ----
@@ -89,7 +89,7 @@ run logs --sandbox-id "$id" "$p"
 seq -f %07.0f 0 134999 | tail -c "$(wc -c <"$scratch/out")" >"$scratch/wanted"
 check "P8 what is kept is the end, in order" cmp "$scratch/wanted" "$scratch/out"
 check "P8 nearly a MiB" test "$(wc -c <"$scratch/out")" -gt 1000000
-check "P8 in 256 segments at most" test "$(in_box "ls /tmp/.sandlot-processes/$p" | grep -c '^o\.[0-9]')" -le 256
+check "P8 in 256 segments at most" test "$(inside "ls /tmp/.sandlot-processes/$p" | grep -c '^o\.[0-9]')" -le 256
 "$SANDLOT" -q delete "$id" >/dev/null
 
 # ---- the disk is full: in memory, so that the limit is the kernel's ----
