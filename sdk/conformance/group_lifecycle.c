@@ -1,7 +1,6 @@
 /* A sandbox's life: made, used, left, found again, deleted, and not there any more. */
 #include "cleanup.h"
 #include "direct.h"
-#include "kept.h"
 #include "listing.h"
 #include "live.h"
 #include "tap.h"
@@ -434,7 +433,6 @@ void group_lifecycle(const struct kit *kit)
     check_life(&live);
     check_apart(&live);
     check_failing_setup(&live);
-    check_kept(&live);
     check_volumes(&live);
     live_end(&live);
     check_itself(kit);

@@ -63,6 +63,7 @@ void group_static(const struct kit *kit);
 void group_loading(const struct kit *kit); /* the last part of it alone */
 void group_table(const struct kit *kit);
 void group_lifecycle(const struct kit *kit);
+void group_snapshots(const struct kit *kit);
 void group_execute(const struct kit *kit);
 void group_processes(const struct kit *kit);
 void group_ports(const struct kit *kit);

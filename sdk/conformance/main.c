@@ -22,6 +22,7 @@ static const struct group groups[] = {
     {"static", group_static, QUIET_S, false, false},
     {"table", group_table, QUIET_S, false, false},
     {"lifecycle", group_lifecycle, LIVE_QUIET_S, true, false},
+    {"snapshots", group_snapshots, LIVE_QUIET_S, true, false},
     {"execute", group_execute, LIVE_QUIET_S, true, false},
     {"processes", group_processes, LIVE_QUIET_S, true, false},
     {"ports", group_ports, LIVE_QUIET_S, true, false},

@@ -19,8 +19,8 @@ static const char usage[] =
     "  --provider NAME    which provider of the file (the first)\n"
     "  --param KEY=VALUE  a parameter of the provider; may be given several times\n"
     "  --static           look at the file only: no sandboxes\n"
-    "  --only GROUP       static, table, lifecycle, execute, processes, ports, network, operations, robustness\n"
-    "                     or secrets\n"
+    "  --only GROUP       static, table, lifecycle, snapshots, execute, processes, ports, network, operations,\n"
+    "                     robustness or secrets\n"
     "  --probe COMMAND    how a sandbox tries to reach \"$host\" on \"$port\": 0 if it does (curl)\n"
     "  --cycles N         how often to use a sandbox in the search for leaks (300)\n"
     "  --in-process       load the provider into this program, for a debugger\n"
@@ -37,7 +37,7 @@ static int complain(const char *what, const char *word)
 
 static bool is_group(const char *name)
 {
-    static const char *const names[] = {"static", "table",   "lifecycle",  "execute",    "processes",
+    static const char *const names[] = {"static", "table",   "lifecycle",  "snapshots",  "execute", "processes",
                                         "ports",  "network", "operations", "robustness", "secrets"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -5,8 +5,8 @@
  *
  * SANDLOT is the command, MANY_PLUGINS a folder with a thousand providers, TEST_PLUGINS one with the providers
  * only_execute and bulk, FOLDER an empty folder on the file system of the boxes, BOXES how many boxes to keep alive at
- * once. PART names what is measured: start execute files trees transfers derived server worker vfs snapshots network
- * bindings boxes; none: all of it.
+ * once. PART names what is measured: start execute files trees transfers derived server worker vfs snapshots processes
+ * ports results network bindings boxes; none: all of it.
  *
  * Status 1: something could not be measured, or what no other work on the machine has a part in (memory) is above its
  * target; a line "not ok ..." says what. A time above its target is marked "over": a busy machine does that.
@@ -45,7 +45,8 @@ int main(int argc, char **argv)
     } parts[] = {{"start", bench_start},         {"execute", bench_execute},     {"files", bench_files},
                  {"trees", bench_trees},         {"transfers", bench_transfers}, {"derived", bench_derived},
                  {"server", bench_server},       {"worker", bench_worker},       {"vfs", bench_vfs},
-                 {"snapshots", bench_snapshots}, {"network", bench_network},     {"bindings", bench_bindings}};
+                 {"snapshots", bench_snapshots}, {"processes", bench_processes}, {"ports", bench_ports},
+                 {"results", bench_results},     {"network", bench_network},     {"bindings", bench_bindings}};
 
     bench.sandlot = sandlot_open(NULL, &error);
     if (!bench.sandlot)

@@ -40,6 +40,9 @@ void bench_bindings(const struct bench *bench);
 void bench_vfs(const struct bench *bench);
 void bench_snapshots(const struct bench *bench);
 void bench_network(const struct bench *bench);
+void bench_processes(const struct bench *bench);
+void bench_ports(const struct bench *bench);
+void bench_results(const struct bench *bench);
 
 /* ---- measuring ---- */
 

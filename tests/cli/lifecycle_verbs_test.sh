@@ -128,6 +128,14 @@ expect "cp does" 0 "*" "*" -q cp web:kept "$scratch/copied"
 check "exactly" test "$(cat "$scratch/copied")" = named
 json "diff does" 1 '.error == "not_supported"' diff web
 json "port does" 1 '.error == "not_supported"' port web 7000
+json "network does" 0 '.id == "'"$named"'"' network show web
+expect "snapshot does" 0 named "*" -q snapshot web --name named
+expect "fork does" 0 "*" "*" -q fork web
+expect "and makes another one" 0 "$out" "*" -q delete "${fake[@]}" "$out"
+mkdir "$scratch/brought" && echo brought >"$scratch/brought/file"
+json "import does" 0 '.id == "'"$named"'"' import web "$scratch/brought"
+json "export does" 0 '.changes == []' export web --output "$scratch/named.patch"
+json "apply does" 0 '.applied == []' apply web
 json "pause does" 0 '.id == "'"$named"'"' pause web
 json "with the provider too" 0 '.id == "'"$named"'"' resume "${fake[@]}" --sandbox-id web
 json "with another provider it is an id" 3 '.error == "sandbox_not_found"' exec --sandbox local --sandbox-id web -- true
@@ -155,6 +163,13 @@ json "a name of a sandbox that is gone" 3 '.error == "sandbox_not_found"' exec -
     ended_by_itself() { "$SANDLOT" list --json | jq -e '.sandboxes == []' >/dev/null; }
     until_true 20 ended_by_itself
     json "a name whose sandbox has ended by itself is free" 0 '.name == "brief"' create --name brief
+    process=$("$SANDLOT" -q exec --sandbox-id brief --detach -- 'echo named; exit 4' </dev/null)
+    expect "wait takes it" 4 "" "*" -q wait --sandbox-id brief "$process"
+    expect "logs does" 0 named "*" -q logs --sandbox-id brief "$process"
+    json "ps does" 0 '.processes | map(.id) == ["'"$process"'"]' ps --all --sandbox-id brief
+    json "kill does" 1 '.results[0].error == "process_ended"' kill --sandbox-id brief "$process"
+    json "L1: local boxes are not paused" 1 '.error == "not_supported" and (.message | contains("here these can"))' pause brief
+    json "L1: nor resumed" 1 '.error == "not_supported"' resume brief
     "$SANDLOT" -q delete brief >/dev/null
 }
 

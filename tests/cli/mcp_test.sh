@@ -322,6 +322,29 @@ for number in 21 22 23 24 25 26; do
     hear ".id == ${number}2"
     said "P26 nothing is lost by it, nor told twice" "[.[].result.content[0].text // \"\" | scan(\"(?m)^word$number\$\")] | length == 1"
 done
+say "$(call 30 process '{"id":"p3","input":"x"}')"
+hear '.id == 30'
+said "input for a process that takes none: how to start one that does" '.[-1].result | .isError and (.content[0].text | contains("stdin"))'
+say "$(call 31 execute '{"command":"true","stdin":true}')"
+hear '.id == 31'
+said "stdin without background" '.[-1].result | .isError and (.content[0].text | contains("background"))'
+say "$(call 32 execute '{"command":"cat; echo over","background":true,"stdin":true}')"
+hear '.id == 32'
+say "$(call 33 process '{"id":"p4","input":"last ","close_input":true,"wait":0}')"
+hear '.id == 33'
+said "the end of the input" '.[-1].result | .isError == false'
+say "$(call 34 execute '{"command":"until [ -s /tmp/.sandlot-processes/p4/exit ] && read -r code x </tmp/.sandlot-processes/p4/exit && [ \"$code\" ]; do sleep 0.05; done"}')"
+hear '.id == 34'
+say "$(call 35 process '{"id":"p4","wait":0,"offset":0}')"
+hear '.id == 35'
+said "ends the process" '.[-1].result.content[0].text == "last over\n[p4 succeeded with exit code 0]"'
+say "$(call 36 execute '{"command":"sleep 3001","background":true}')"
+hear '.id == 36'
+say "$(call 37 execute '{"command":"read -r super x </tmp/.sandlot-processes/p5/super; kill -9 $super"}')"
+hear '.id == 37'
+say "$(call 38 process '{"id":"p5","wait":50}')"
+hear '.id == 38'
+said "one whose end nobody saw" '.[-1].result.content[0].text | test("^\\[p5 was lost: .*\\]$")'
 calls=9
 for each in '"input":"x"' '"close_input":true' '"signal":"TERM"' '"offset":0'; do
     calls=$((calls + 1))

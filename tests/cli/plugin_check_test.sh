@@ -51,14 +51,14 @@ if [ "$status" = 0 ]; then
     passes "local passes its life" --only lifecycle "$BUILD/builtins/local.so"
     passes "local passes all operations" --only operations "$BUILD/builtins/local.so"
     check "with no row skipped" test -z "$(grep SKIP "$scratch/tap")"
-    for group in processes ports; do
+    for group in snapshots processes ports; do
         passes "local passes its $group" --only "$group" "$BUILD/builtins/local.so"
         check "with none skipped" test -z "$(grep SKIP "$scratch/tap")"
     done
 else
     echo "ok local # SKIP there are no boxes here"
 fi
-for group in table lifecycle execute processes ports secrets; do
+for group in table lifecycle snapshots execute processes ports secrets; do
     passes "the faulty one without a fault: $group" --only "$group" --param folder="$scratch/boxes" "$faulty"
 done
 passes "a list of texts comes to the provider itself as JSON" --only lifecycle --param words='c, "d"' --param folder="$scratch/boxes" "$faulty"
@@ -70,7 +70,7 @@ passes "without a fault: robustness" --only robustness --cycles 60 --param folde
         '^ok [0-9]* - lifecycle: all of it # SKIP set CONFORMANCE_FAULTY_KEY$' "$scratch/tap"
     check "nothing fails then" test "$status" = 0
     check "and the result says what is missing" grep -qxF \
-        '# result: incomplete (lifecycle, execute, processes, ports, network, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
+        '# result: incomplete (lifecycle, snapshots, execute, processes, ports, network, operations, robustness not run: set CONFORMANCE_FAULTY_KEY)' "$scratch/tap"
     check "in the report too" grep -q '^- result: \*\*incomplete\*\* (lifecycle, .* not run: set CONFORMANCE_FAULTY_KEY)$' "$scratch/report.md"
     check "which has a row for each" grep -qxF '| operations | not run: set CONFORMANCE_FAULTY_KEY | | |' "$scratch/report.md"
     exit "$failures"
@@ -107,7 +107,7 @@ finds "no note" "static: a note" --static "$BUILD/tests/plugins/no_note.so"
 finds "a crash when it is loaded" "static: it loads with all symbols bound" --static "$BUILD/tests/plugins/crashes_loading.so"
 
 finds "one that never loads" "static: it loads with all symbols bound" "$BUILD/tests/plugins/hangs_loading.so"
-check "no other group tries" test "$(grep -c '# SKIP loading the library does not end$' "$scratch/tap")" = 9
+check "no other group tries" test "$(grep -c '# SKIP loading the library does not end$' "$scratch/tap")" = 10
 finds "nor does a group that was asked for" "loading: it comes to an end" --only table "$BUILD/tests/plugins/hangs_loading.so"
 "$BUILD/tests/local/without" pidfd_open -- "$kit" --only table --param folder="$scratch/boxes" "$faulty" >"$scratch/tap" 2>/dev/null
 check "without pidfd_open, that is the error" grep -q "came: 'it cannot be started and watched: Function not implemented'" "$scratch/tap"
@@ -165,11 +165,11 @@ passes "a provider without any word" --only network "$scratch/minimal/minimal.so
 check "says so" grep -q '# SKIP the provider announces no word of it$' "$scratch/tap"
 
 mkdir "$scratch/fake"
-passes "pausing, snapshots and forks" --only lifecycle --param folder="$scratch/fake" "$BUILD/tests/plugins/fake.so"
-check "none of it skipped" grep -q "^ok [0-9]* - lifecycle: the fork has the files$" "$scratch/tap"
-finds "a snapshot that is told as it is not listed" "lifecycle: the snapshot is listed as it was told|lifecycle: it has the files" \
-    --only lifecycle --param folder="$scratch/fake" --param other_snapshot_id=true "$BUILD/tests/plugins/fake.so"
-finds "a fork without files" "lifecycle: the fork has the files" --only lifecycle --param folder="$scratch/fake" --param empty_fork=true \
+passes "pausing, snapshots and forks" --only snapshots --param folder="$scratch/fake" "$BUILD/tests/plugins/fake.so"
+check "none of it skipped" grep -q "^ok [0-9]* - snapshots: the fork has the files$" "$scratch/tap"
+finds "a snapshot that is told as it is not listed" "snapshots: the snapshot is listed as it was told|snapshots: it has the files" \
+    --only snapshots --param folder="$scratch/fake" --param other_snapshot_id=true "$BUILD/tests/plugins/fake.so"
+finds "a fork without files" "snapshots: the fork has the files" --only snapshots --param folder="$scratch/fake" --param empty_fork=true \
     "$BUILD/tests/plugins/fake.so"
 
 # ---- a provider that wants to pass for the kit ----

@@ -30,7 +30,8 @@ image() {
     shift
     umoci config --image mini:base --tag "$tag" "$@"
 }
-image app --config.env GREETING='hello there' --config.env PATH=/bin --config.workingdir /made/by/it --config.user app:app
+image app --config.env GREETING='hello there' --config.env PATH=/bin --config.workingdir /made/by/it --config.user app:app \
+    --config.entrypoint /bin/cat --config.cmd /etc/os-release
 image number --config.user 5000
 image stranger --config.user 7777
 
@@ -48,7 +49,7 @@ no_downloads() { [ -z "$(ls -A "$state/downloads")" ]; }
 
 image_expect "an image in a folder is the root file system" 0 "ID=mini" "*" oci:mini:base -- cat /etc/os-release
 image_expect "no user is root" 0 "0 root /root-home" "*" "oci:$images/mini:base" -- 'echo $(id -u) $USER $HOME'
-image_expect "user, environment and working directory are the image's" 0 "1000 app /srv/app hello there /bin /made/by/it" "*" \
+image_expect "user, environment and working directory are the image's, and its Entrypoint and Cmd are not run" 0 "1000 app /srv/app hello there /bin /made/by/it" "*" \
     oci:mini:app -- 'echo $(id -u) $USER $HOME $GREETING $PATH $PWD'
 image_expect "what a command brings along goes before" 0 "mine" "*" oci:mini:app --env GREETING=mine -- 'echo $GREETING'
 image_expect "a user by number" 0 "app /srv/app" "*" oci:mini:number -- 'echo $USER $HOME'

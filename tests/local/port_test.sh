@@ -108,6 +108,16 @@ status=0
 judge_json "--json: where it listens" 0 \
     ".id == \"$box\" and .ports[0].port == 7001 and .ports[0].local_port > 0 and .ports[0].addresses == [\"127.0.0.1\"]"
 
+number=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+forward same "$box" "$number"
+check "without LOCAL: the same number, if it is free" test "$(local_port same "$number")" = "$number"
+first=$forwarder
+forward other "$box" "$number"
+check "else a free one" test "$(local_port other "$number")" != "$number"
+end "one ends" 143
+forwarder=$first
+end "and the other" 143
+
 forward open --address 0.0.0.0 "$box" 0:7001
 check "--address: who reaches it is said" grep -q "warning: everybody who reaches 0.0.0.0 reaches the sandbox" "$scratch/open.err"
 end "and it ends as others do" 143

@@ -65,7 +65,7 @@ end
 begin risks
 in_box 'chmod +x tool; ln -s /etc/passwd out; ln -s ../x up; ln -s src/b.txt in; rm a.txt; ln -s tool a.txt
     mkdir -p sub bare/objects bare/refs; ln -s .. sub/parent; ln -s sub/parent/../x through; echo "ref: x" >bare/HEAD
-    mkdir -p .git/hooks && echo x >.git/hooks/pre-commit; mkfifo pipe; echo s >setuid; chmod 4755 setuid
+    mkdir -p .git/hooks && echo x >.git/hooks/pre-commit; mkfifo pipe; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"listener\")"; echo s >setuid; chmod 4755 setuid
     printf %s "{\"scripts\":{\"a\":\"b\"},\"dependencies\":{\"x\":\"1\"}}" >package.json'
 json "C4 to C10: what to look at" 0 true diff "$id"
 check "C4: an execute bit is a change of mode" change tool '.kind == "mode" and .old_mode == "0644" and .new_mode == "0755" and .risk != null'
@@ -78,6 +78,7 @@ check "C5: a file became a link" change a.txt '.kind == "type" and .type == "sym
 check "C8: what lies in .git comes first" test "$(jq -r '.changes[0].path' <"$scratch/out")" = .git
 check "C9: other parts of package.json are harmless" change package.json '.risk == null'
 check "C10: a pipe is listed" change pipe '.type == "fifo" and .risk != null'
+check "C10: so is a socket" change listener '.type == "socket" and .risk != null'
 check "C10: a set-user-id file" change setuid '.new_mode == "0755"'
 in_box 'printf %s "{\"scripts\":{\"a\":\"c\"},\"dependencies\":{\"x\":\"1\"}}" >package.json'
 json "C9: scripts are not" 0 '.changes[] | select(.path == "package.json") | .risk | contains("scripts")' diff "$id"
@@ -94,7 +95,7 @@ check "and nothing was written" test ! -e "$base/in"
 expect "--dry-run tells" 1 "*" "" apply "$id" --dry-run --risky
 check "and writes nothing" test ! -e "$base/in"
 json "C5, C8, C10: --risky leaves out what is never taken over" 1 \
-    '(.left_out | map(.path) | sort) == [".git",".git/hooks",".git/hooks/pre-commit","out","pipe","through","up"]' apply "$id" --risky
+    '(.left_out | map(.path) | sort) == [".git",".git/hooks",".git/hooks/pre-commit","listener","out","pipe","through","up"]' apply "$id" --risky
 check "C5: the link within is there" test "$(readlink "$base/in")" = src/b.txt
 check "C5: and the one that was a file" test "$(readlink "$base/a.txt")" = tool
 check "C4: the bit is there" test -x "$base/tool"
@@ -121,6 +122,17 @@ check "C13: written" grep -qx again "$base/a.txt"
 end
 
 # ---- C7 ----
+begin names
+odd=$(printf 'od\377')
+in_box 'echo box >"$(printf "od\377")"'
+echo host >"$base/$odd"
+json "ruling 6: a name that is no UTF-8, in base64 too" 1 '.error == "conflict" and any(.left_out[]; .path_base64 == "b2T/")' apply "$id" --risky
+json "ruling 6: --force takes that" 0 'any(.applied[]; .path_base64 == "b2T/")' apply "$id" --risky --force b2T/
+in_box 'echo more >"$(printf "od\377")"'
+until_true 60 sh -c 'echo host >"$1"; true' sh "$base/$odd"
+json "ruling 6: and the bytes" 0 'any(.applied[]; .path_base64 == "b2T/")' apply "$id" --risky --force "$odd"
+rm "$base/$odd"
+end
 begin names
 in_box 'printf x >"$(printf "new\nline")"; printf x >"$(printf "esc\033[31m")"; printf x >"$(printf "bidi\342\200\256")"; printf x >"$(printf "bad\377")"; printf x >Case; printf x >case'
 expect "C7: names are shown escaped" 0 "*" "*" diff "$id" --stat

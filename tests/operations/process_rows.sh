@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC2016
-# The table of edge cases of background processes, named by its numbers P1 to P26 (those of the MCP server are in
-# tests/cli/mcp_test.sh). NAME_test.sh chooses the kind of sandbox and calls process_rows.
+# The table of edge cases of background processes, named by its numbers P1 to P23 (P24 to P26 are about agents: tests/cli/mcp_test.sh; what
+# only local can show is in processes_test.sh). NAME_test.sh, or tests/vendors/lifecycle.sh, chooses the kind of sandbox and calls process_rows.
 #
 #   way        native, or how commands reach the files, for what depends on it
 #   provider   the options that choose the provider, for every command, an array
@@ -15,10 +15,10 @@ begin() {
 # on STATUS OUT ERR NAME COMMAND ARGUMENT...: one command on the sandbox
 on() { expect "$way: $4" "$1" "$2" "$3" -q "$5" "${provider[@]}" --sandbox-id "$id" "${@:6}"; }
 on_json() { json "$way: $3" "$1" "$2" "$4" "${provider[@]}" --sandbox-id "$id" "${@:5}"; }
-in_box() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 60 -- "$1" </dev/null; }
-state_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | "$fast_jq" -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
+inside() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 60 -- "$1" </dev/null; }
+process_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | "$fast_jq" -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
 log_has() { "$SANDLOT" -q logs "${provider[@]}" --sandbox-id "$id" "$1" </dev/null | grep -q "$2"; }
-is_gone() { ! in_box "cat /proc/[0-9]*/cmdline | grep -q '[${1:0:1}]${1:1}'" >/dev/null 2>&1; }
+is_gone() { ! inside "cat /proc/[0-9]*/cmdline | grep -q '[${1:0:1}]${1:1}'" >/dev/null 2>&1; }
 
 process_rows() {
     id=$("$SANDLOT" -q create "${provider[@]}" "${making[@]}" </dev/null)
@@ -55,8 +55,8 @@ unset" "*" "P5 the log is whole, and nothing of ours is in its environment" logs
 
     begin -- 'echo kept; sleep 3001'
     until_true 10 log_has "$p" kept
-    in_box "read s x </tmp/.sandlot-processes/$p/super; kill -9 \$s"
-    check "$way: P6 lost" until_true 10 state_is "$p" lost
+    inside "read s x </tmp/.sandlot-processes/$p/super; kill -9 \$s"
+    check "$way: P6 lost" until_true 10 process_is "$p" lost
     on 3 "" "nobody saw" "P6 wait for a lost one" wait "$p"
     on_json 3 '.state == "lost" and .exit_code == null and .error == "provider_error"' "P6 the same as JSON" wait "$p"
     on 0 "kept" "*" "P6 its log stays" logs "$p"
@@ -95,7 +95,7 @@ rows_log() {
     check "$way: P7 in two segments" test "$(wc -c <"$scratch/out")" -le $((2 * 4096 * 4096))
     first=$((41943040 - $(wc -c <"$scratch/out")))
     on_json 0 ".from == $first and .skipped == $first - 5 and .next == $first + 1" "P10 below what is kept" logs "$p" --from 5 --max-bytes 1
-    in_box 'head -c 3000000 /dev/urandom >/tmp/random'
+    inside 'head -c 3000000 /dev/urandom >/tmp/random'
     begin -- 'cat /tmp/random'
     on 0 "" "*" "wait for three megabytes" wait "$p"
     run logs "${provider[@]}" --sandbox-id "$id" "$p"
@@ -154,7 +154,7 @@ rows_ends() {
     until_true 10 log_has "$p" ready
     on 0 "" "*" "P13 TERM alone" kill --signal TERM "$p"
     check "$way: P13 arrives" until_true 10 log_has "$p" "got it"
-    check "$way: P13 and leaves it" state_is "$p" running
+    check "$way: P13 and leaves it" process_is "$p" running
     on 0 "" "*" "P13 KILL after the grace" kill --grace 1 "$p"
     on 137 "" "*" "P13 it has ended" wait "$p"
     begin -- 'trap "exit 7" INT; echo ready; while :; do sleep 0.1; done'
@@ -173,7 +173,7 @@ rows_ends() {
     # (in the foreground: SIGCONT, which timeout(1) sends after the signal otherwise, takes the SIGSTOP of the leak check away,
     # and the process that it looks at and the looking one wait for each other for ever)
     timeout --foreground -s INT 1 "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sleep 3008' </dev/null >/dev/null 2>&1
-    check "$way: P21 it lives" state_is "$p" running
+    check "$way: P21 it lives" process_is "$p" running
     other=$p
     begin -- 'sleep 3009'
     on_json 0 '.results | length == 2 and all(.error == null)' "kill of two" kill "$p" "$other" --signal KILL
@@ -181,7 +181,7 @@ rows_ends() {
 
 # What stands in the folder is the sandbox's to choose.
 rows_hostile() {
-    in_box 'cd /tmp/.sandlot-processes && mkdir pX p0 p01 p900 p901 p902 && mkfifo p900/exit p900/o.0 p900/command p900/super p900/meta &&
+    inside 'cd /tmp/.sandlot-processes && mkdir pX p0 p01 p900 p901 p902 && mkfifo p900/exit p900/o.0 p900/command p900/super p900/meta &&
         echo 99999999999999999999 0 0 >p901/exit && : >p901/o.99999999999999999999 && echo x >p901/o.08 && ln -s /etc/passwd p901/o.0 && ln -s /etc/passwd p901/command &&
         echo "0 0 5" >p902/exit && echo a >p902/o.7 && echo "*" >p902/meta && touch -t 202001010000 p900 p901'
     on_json 0 '[.processes[].id] | contains(["p902"]) and (contains(["pX"]) or contains(["p0"]) | not)' "P20 forged folders" ps --all
@@ -190,9 +190,9 @@ rows_hostile() {
     on_json 0 '.output == ""' "P20 pipes where files should be" logs p900
     begin -- true
     check "$way: numbers go on after the highest" test "$p" = p903
-    in_box 'rm -rf /tmp/.sandlot-processes && ln -s /etc /tmp/.sandlot-processes'
+    inside 'rm -rf /tmp/.sandlot-processes && ln -s /etc /tmp/.sandlot-processes'
     begin --log-limit 1 -- 'echo elsewhere'
     on 0 "" "*" "P19 a link is not followed" wait "$p"
     on 0 "elsewhere" "*" "P19 the next place serves" logs "$p"
-    in_box 'rm /tmp/.sandlot-processes'
+    inside 'rm /tmp/.sandlot-processes'
 }

@@ -17,7 +17,7 @@ id=$("$SANDLOT" -q create </dev/null)
 client=$!
 until_true 10 test -s "$scratch/id"
 kill -9 "$client" 2>/dev/null
-check "P2 the client is killed, the process goes on" state_is "$(cat "$scratch/id")" running
+check "P2 the client is killed, the process goes on" process_is "$(cat "$scratch/id")" running
 # Nobody reads the pipe that the id is to go to: the client is killed when its process runs and before it was told.
 mkfifo "$scratch/untold"
 exec 7<>"$scratch/untold"
@@ -50,6 +50,17 @@ json "P17 nothing was started" 0 '.processes | length == 64' ps --all --sandbox-
 expect "P17 commands go on" 0 "fine" "*" -q exec --sandbox-id "$id" -- echo fine
 "$SANDLOT" -q delete "$id" >/dev/null
 
+# ---- what is kept of those that have ended ----
+id=$("$SANDLOT" -q create </dev/null)
+begin -- true
+on 0 "" "*" "one ends" wait "$p"
+inside 'cd /tmp/.sandlot-processes && for i in $(seq 2 70); do cp -r p1 "p$i"; done; cp -r p1 p71; echo "0 0 5" >p71/exit'
+begin -- true
+check "numbers go on after the highest" test "$p" = p72
+json "the newest 64 that have ended are kept, each for a day" 0 \
+    '[.processes[].id] == ([range(7; 71), 72] | map("p\(.)"))' ps --all --sandbox-id "$id"
+"$SANDLOT" -q delete "$id" >/dev/null
+
 # ---- time to live ----
 id=$("$SANDLOT" -q create --param ttl_s=5 </dev/null) # time enough to begin, on a busy machine too
 begin -- 'sleep 9; echo done'
@@ -57,7 +68,7 @@ sleep 8
 expect "P23 a process counts as use" 0 "*" "*" -q exec --sandbox-id "$id" -- true
 on 0 "" "*" "P23 to its end" wait "$p"
 id=$("$SANDLOT" -q create --param ttl_s=2 </dev/null)
-in_box 'sleep 3013 >/dev/null 2>&1 &'
+inside 'sleep 3013 >/dev/null 2>&1 &'
 check "P23 what a command leaves by the way does not" until_true 30 no_sandboxes
 
 # ---- byte by byte ----
@@ -78,7 +89,7 @@ run logs --sandbox-id "$id" "$p"
 seq -f %07.0f 0 134999 | tail -c "$(wc -c <"$scratch/out")" >"$scratch/wanted"
 check "P8 what is kept is the end, in order" cmp "$scratch/wanted" "$scratch/out"
 check "P8 nearly a MiB" test "$(wc -c <"$scratch/out")" -gt 1000000
-check "P8 in 256 segments at most" test "$(in_box "ls /tmp/.sandlot-processes/$p" | grep -c '^o\.[0-9]')" -le 256
+check "P8 in 256 segments at most" test "$(inside "ls /tmp/.sandlot-processes/$p" | grep -c '^o\.[0-9]')" -le 256
 "$SANDLOT" -q delete "$id" >/dev/null
 
 # ---- the disk is full: in memory, so that the limit is the kernel's ----

@@ -10,6 +10,7 @@
 #   as_root    true if commands in its sandboxes run as root; false unless set
 . tests/cli/lib.sh
 . tests/operations/rows.sh
+. tests/operations/process_rows.sh
 . tests/operations/results_rows.sh
 . tests/vendors/parts.sh
 . tests/vendors/lifecycle.sh
@@ -342,7 +343,7 @@ $(requests_show)"
 vendor_kit() { kit_groups_without ""; }
 kit_groups_without() { # GROUP: all others
     local group
-    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle "robustness --cycles 5" secrets table network; do
+    for group in "operations --in-process" operations "lifecycle --in-process" lifecycle snapshots "robustness --cycles 5" secrets table network; do
         # shellcheck disable=SC2086 # a group and its options
         [ "$group" = "$1" ] || part kit_group $group
     done

@@ -157,6 +157,12 @@ interrupted_exec() {
     gone "$kept"
 }
 
+# The table of background processes (tests/operations/process_rows.sh), where a vendor's whole test is asked for.
+processes_there() {
+    way=$vendor
+    [ "$extent" = quick ] || process_rows
+}
+
 killed() {
     local pid rounds=3 round
     [ -z "${SANDLOT_TEST_SLOW:-}" ] || rounds=12

@@ -306,6 +306,10 @@ s_refuse() { s_word refused "$1"; s_end; }
 
 #+ program
 
+# What begins here is waited for, and in a box each program takes longer to start than all that the shell itself does.
+s_line_end="
+"
+
 # Looks at all processes: how many run, which have ended, the highest number, and whether the token is one of theirs.
 s_survey() { s_running=0 s_last=0 s_ended='' s_found=''; s_bases s_survey_base; }
 s_survey_base() {
@@ -374,7 +378,8 @@ s_clean_large() {
     [ "$#" -gt 0 ] || return 0
     shift "$#"
     for s_x in $s_kept; do set -- "$@" "${s_x#*:}"; done
-    s_sum=$(du -skc -- "$@" | tail -n 1)
+    s_sum=$(du -skc -- "$@")
+    s_sum=${s_sum##*"$s_line_end"}
     s_sum=${s_sum%%[!0-9]*}
     while [ "${s_sum:-0}" -gt 524288 ] && [ "$s_kept" ]; do
         s_take_oldest
@@ -410,9 +415,9 @@ s_wait_for_other() {
 
 # Half of what is left of the disk is what a log may grow to.
 s_has_room() {
-    s_left=$(df -Pk "$s_base" | tail -n 1)
+    s_left=$(df -Pk "$s_base")
     # shellcheck disable=SC2086
-    set -- $s_left
+    set -- ${s_left##*"$s_line_end"}
     s_is_number "${4-}" || return 0
     [ "$((s_most / 1024))" -le "$(($4 / 2))" ]
 }
@@ -426,7 +431,7 @@ s_enter() {
 # What is there before it begins. A disk that is full shows here.
 s_fill() {
     echo "$s_token" >"$s_dir/token" &&
-        echo "$(date +%s) $s_most $s_two" >"$s_dir/meta" &&
+        echo "$s_now $s_most $s_two" >"$s_dir/meta" &&
         echo "                                                            " >"$s_dir/exit" || return 1
     if [ "$s_long" ]; then
         mv "$s_long" "$s_dir/command" || return 1
@@ -434,6 +439,15 @@ s_fill() {
         printf %s "$s_cmd" >"$s_dir/command" || return 1
     fi
     [ -z "$s_in" ] || mkfifo -m 600 "$s_dir/in" "$s_dir/shut"
+}
+
+# Old claims, once there are many: a look at the time of each is one more program to start.
+s_forget() {
+    set -- "$s_base"/t.*
+    [ "$#" -gt 64 ] || return 0
+    s_old=$(find "$s_base" -name "t.*" -prune -mmin +60)
+    # shellcheck disable=SC2086
+    [ -z "$s_old" ] || rmdir $s_old
 }
 
 s_begin() {
@@ -475,9 +489,7 @@ s_start() {
     done
     s_fill || { rm -rf "$s_dir"; rmdir "$s_base/t.$s_token"; s_refuse folder; }
     s_found=$s_number s_started=$s_dir
-    s_old=$(find "$s_base" -name "t.*" -prune -mmin +60)
-    # shellcheck disable=SC2086
-    [ -z "$s_old" ] || rmdir $s_old
+    s_forget
     s_begin_here
 }
 # s_program has its own use for s_found.

@@ -175,6 +175,7 @@ SERVER
 kit() {
     kit_of operations --param capabilities=DAC_OVERRIDE
     kit_of lifecycle
+    kit_of snapshots
 }
 kit_of() { # GROUP OPTION...
     "$SANDLOT" plugin check --only "$1" "$BUILD/builtins/docker.so" "${provider[@]:2}" "${making[@]}" "${@:2}" \

@@ -63,6 +63,7 @@ starved_there() {
 }
 part starved_there
 vendor_rows
+part_once processes_there
 part_once results_rows
 parts_run
 vendor_sound

@@ -76,6 +76,7 @@ vendor_network runloop_network
 vendor_faults
 vendor_starved
 vendor_rows
+part_once processes_there
 part_once results_rows
 parts_run
 vendor_sound

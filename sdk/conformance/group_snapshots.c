@@ -1,6 +1,6 @@
-#include "kept.h"
-
+/* What keeps a sandbox's files: pausing, snapshots, forks; each where the note says that it is there. */
 #include "cleanup.h"
+#include "live.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -156,15 +156,12 @@ static void check_fork(const struct live *live, const char *id)
 
 /* ---- in one ------------------------------------------------------------------------------------------------------ */
 
-void check_kept(const struct live *live)
+static void check_all(const struct live *live)
 {
     const struct kit *kit = live->kit;
-    bool any = kit_has(kit, "pause") || kit_has(kit, "snapshot") || kit_has(kit, "fork");
-    struct sandlot_session *session = any ? live_sandbox(live) : NULL;
+    struct sandlot_session *session = live_sandbox(live);
     const char *id = session ? sandlot_session_id(session) : NULL;
 
-    if (!any)
-        tap_skip("pausing, snapshots, forks", "the provider has none of these");
     if (!session)
         return;
     live_write(session, "a file that is to be kept", file, "kept");
@@ -176,4 +173,18 @@ void check_kept(const struct live *live)
         check_pause(live, id);
     live_reads(session, "the original has its files still", file, "kept", "None of this may change them.");
     live_close(session, true, NULL);
+}
+
+void group_snapshots(const struct kit *kit)
+{
+    struct live live;
+
+    if (!kit_has(kit, "pause") && !kit_has(kit, "snapshot") && !kit_has(kit, "fork")) {
+        tap_skip("pausing, snapshots, forks", "the provider has none of these");
+        return;
+    }
+    if (!live_begin(&live, kit, false))
+        return;
+    check_all(&live);
+    live_end(&live);
 }
