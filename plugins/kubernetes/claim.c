@@ -286,7 +286,9 @@ static enum sandlot_status put_off(struct sandlot_call *call, struct sandbox *sa
                                 .body = &body,
                                 .type = "application/merge-patch+json"};
 
+    pthread_mutex_lock(&sandbox->lock);
     write_end(rest_ms(sandbox), sandbox->last_ms, end);
+    pthread_mutex_unlock(&sandbox->lock);
     json_set_string(&body, "spec.lifecycle.shutdownTime", end);
     return api_send(call, sandbox->kubernetes, &patch, NULL, claim);
 }
@@ -295,9 +297,10 @@ static enum sandlot_status put_off(struct sandlot_call *call, struct sandbox *sa
 static bool learn(struct sandbox *sandbox, struct json_object *claim)
 {
     const char *idle = api_text(claim, "metadata.annotations.\"" IDLE_KEY "\"");
+    int64_t idle_s = idle ? strtoll(idle, NULL, 10) : 0;
     int64_t before_ms = rest_ms(sandbox);
 
-    sandbox->idle_ms = idle ? strtoll(idle, NULL, 10) * SECOND_MS : 0;
+    sandbox->idle_ms = idle_s > 0 && idle_s < INT32_MAX ? idle_s * SECOND_MS : 0;
     sandbox->last_ms = timestamp_read(api_text(claim, "metadata.annotations.\"" LAST_KEY "\""));
     return rest_ms(sandbox) != before_ms ||
            (sandbox->last_ms > 0 && sandbox->last_ms < timestamp_now() + rest_ms(sandbox));

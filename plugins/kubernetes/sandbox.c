@@ -352,9 +352,13 @@ enum sandlot_status sandbox_exec(struct sandlot_call *call, struct sandbox *sand
 }
 
 /* Renewed at half of its time of rest, a claim must not be looked after too seldom for that. */
-static int64_t look_ms(const struct sandbox *sandbox)
+static int64_t look_ms(struct sandbox *sandbox)
 {
-    return sandbox->idle_ms > 0 && sandbox->idle_ms / 4 < LOOK_MS ? sandbox->idle_ms / 4 : LOOK_MS;
+    pthread_mutex_lock(&sandbox->lock);
+    int64_t idle_ms = sandbox->idle_ms;
+
+    pthread_mutex_unlock(&sandbox->lock);
+    return idle_ms > 0 && idle_ms / 4 < LOOK_MS ? idle_ms / 4 : LOOK_MS;
 }
 
 enum sandlot_status sandbox_take(struct sandlot_call *call, struct sandbox *sandbox, struct exec *exec, int wake_fd,

@@ -12,9 +12,9 @@ struct sandbox {
     char *name; /* of the pod or the claim */
     bool claim;
     bool attached;        /* not made by this handle */
+    pthread_mutex_t lock; /* of what follows */
     int64_t idle_ms;      /* its time of rest; 0: none was asked */
     int64_t last_ms;      /* claim: the end that no use puts off, of UTC; 0: none was asked */
-    pthread_mutex_t lock; /* of what follows */
     char *version;        /* of the object, as it was seen last */
     char *box;            /* claim: the Sandbox that it has; NULL: not known yet */
     char *pod;            /* NULL: not known yet, and to be asked for */
