@@ -102,6 +102,11 @@ rows_log() {
     cp "$scratch/out" "$scratch/log"
     run exec "${provider[@]}" --sandbox-id "$id" -- 'md5sum </tmp/random'
     check "$way: a log of three megabytes" test "$out" = "$(md5sum <"$scratch/log")"
+    begin -- 'cat /tmp/random; while :; do echo more; sleep 0.02 || sleep 1; done'
+    until_true 30 log_has "$p" more
+    run logs "${provider[@]}" --sandbox-id "$id" "$p"
+    check "$way: the same while more is printed" test "$status $(head -c 3000000 "$scratch/out" | md5sum)" = "0 $(md5sum <"$scratch/log")"
+    on 0 "" "*" "which is killed" kill "$p"
 
     # A follower sees the last byte, and so does another one while a third goes away.
     begin -- 'i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i + 1)); sleep 0.1; done; printf end'

@@ -569,13 +569,17 @@ s_place() {
     s_have=$s_bytes
 }
 
-# Hands out what is there from s_at on, piece by piece; what is much is fetched as a file by whoever asks.
+# Nothing is written any more to the segment that byte s_at is in, as far as it was seen; s_newest is of the log's last measure.
+s_is_whole() { [ "$s_segment" != "$s_newest" ] || [ -e "$s_dir/$s_log.eof" ]; }
+
+# Hands out what is there from s_at on, piece by piece; what is much, and does not change any more, is fetched as a file by
+# whoever asks.
 s_hand_out() {
     s_left=$s_size
     while [ "$s_left" -gt 0 ]; do
         s_place
         [ "$s_have" -gt 0 ] || return 0
-        if [ "$s_left" = "$s_size" ] && [ "$s_have" -gt 1048576 ] && [ "$s_size" -ge 1048576 ]; then
+        if [ "$s_left" = "$s_size" ] && [ "$s_have" -gt 1048576 ] && [ "$s_size" -ge 1048576 ] && s_is_whole; then
             s_word segment "$s_segment,$s_at,$s_dir/$s_log.$s_segment"
             return
         fi
