@@ -6,7 +6,7 @@
 #
 # THE FOLDER   .sandlot-processes in the first of /tmp, /var/tmp, /dev/shm and HOME where it can be made: private, ours,
 # no link. In it `last`, the highest number that was there when folders were removed (numbers are never used again);
-# t.TOKEN, the claim of a request to start, made by the mkdir that succeeds, so that a request whose answer was lost
+# t.TOKEN, the claim of a request to start, which is new for one of them alone, so that a request whose answer was lost
 # starts nothing twice, and one that was taken back starts nothing at all; and the processes, pN, in each of which:
 #
 #   token      of the request
@@ -221,6 +221,15 @@ s_is_new() {
 # Is $1 a number as we write them?
 s_is_number() { case $1 in "" | *[!0-9]* | 0?* | ???????????????????*) return 1 ;; esac; }
 
+# Makes the empty file $1; fails if it is there.
+s_make_new() {
+    set -C
+    true >"$1"
+    set -- "$?"
+    set +C
+    return "$1"
+}
+
 # A value of file $1, to s_value; not of what only looks like a file.
 s_value() { s_value=; [ -f "$1" ] && [ ! -L "$1" ] && read -r s_value <"$1"; }
 
@@ -338,7 +347,9 @@ s_drop() {
 s_clean_processes() {
     # shellcheck disable=SC2086
     set -- $s_ended
-    s_now=$(date +%s)
+    # shellcheck disable=SC3028 # of bash alone, where it saves a program
+    s_now=${BASH_VERSION:+${EPOCHSECONDS-}}
+    s_is_number "$s_now" || s_now=$(date +%s)
     s_kept=''
     for s_x; do
         s_dir=${s_x#*:*:} s_end_time=${s_x#*:}
@@ -372,11 +383,16 @@ s_clean_many() {
         s_drop
     done
 }
+# So many segments have no more than that in any case.
+s_are_few() {
+    for s_x in $s_kept; do
+        for s_file in "${s_x#*:}"/[oe].[0-9]*; do [ ! -s "$s_file" ] || set -- "$@" .; done
+        [ "$#" -le 32 ] || return 1
+    done
+}
 s_clean_large() {
-    # shellcheck disable=SC2086
-    set -- $s_kept
-    [ "$#" -gt 0 ] || return 0
-    shift "$#"
+    ! s_are_few || return 0
+    set --
     for s_x in $s_kept; do set -- "$@" "${s_x#*:}"; done
     s_sum=$(du -skc -- "$@")
     s_sum=${s_sum##*"$s_line_end"}
@@ -397,8 +413,8 @@ s_claim() {
         s_base=${s_base%/}/.sandlot-processes
         s_dir=$s_base
         s_is_mine || mkdir -m 700 "$s_base" || s_is_mine || continue
-        if mkdir "$s_base/t.$s_token"; then return 0; fi
-        [ ! -d "$s_base/t.$s_token" ] || { s_wait_for_other; return 1; }
+        if s_make_new "$s_base/t.$s_token"; then return 0; fi
+        [ ! -f "$s_base/t.$s_token" ] || { s_wait_for_other; return 1; }
     done
     s_refuse folder
 }
@@ -447,7 +463,7 @@ s_forget() {
     [ "$#" -gt 64 ] || return 0
     s_old=$(find "$s_base" -name "t.*" -prune -mmin +60)
     # shellcheck disable=SC2086
-    [ -z "$s_old" ] || rmdir $s_old
+    [ -z "$s_old" ] || rm -f $s_old
 }
 
 s_begin() {
@@ -479,7 +495,7 @@ s_start() {
     [ "$s_running" -lt 64 ] || s_refuse many
     s_clean_processes
     s_claim || return 0
-    s_has_room || { rmdir "$s_base/t.$s_token"; s_refuse room; }
+    s_has_room || { rm -f "$s_base/t.$s_token"; s_refuse room; }
     s_number=$s_last
     for s_tries in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         s_number=$((s_number + 1))
@@ -487,7 +503,7 @@ s_start() {
         mkdir -m 700 "$s_dir" && break
         [ -e "$s_dir" ] || s_refuse folder
     done
-    s_fill || { rm -rf "$s_dir"; rmdir "$s_base/t.$s_token"; s_refuse folder; }
+    s_fill || { rm -rf "$s_dir" "$s_base/t.$s_token"; s_refuse folder; }
     s_found=$s_number s_started=$s_dir
     s_forget
     s_begin_here
@@ -503,7 +519,7 @@ s_end
 
 # Takes a request to start back: what runs by it is ended, and what comes later finds the claim.
 s_undo_base() {
-    mkdir "$s_base/t.$s_token"
+    s_make_new "$s_base/t.$s_token"
     for s_dir in "$s_base"/p[1-9]*; do
         s_is_mine || continue
         s_value "$s_dir/token"
@@ -572,11 +588,11 @@ s_place() {
 # Nothing is written any more to the segment that byte s_at is in, as far as it was seen; s_newest is of the log's last measure.
 s_is_whole() { [ "$s_segment" != "$s_newest" ] || [ -e "$s_dir/$s_log.eof" ]; }
 
-# Hands out what is there from s_at on, piece by piece; what is much, and does not change any more, is fetched as a file by
-# whoever asks.
+# Hands out what was there from s_at on, piece by piece; what is much, and does not change any more, is fetched as a file by
+# whoever asks. What has come since then would have no end where it is printed as fast as it is handed out.
 s_hand_out() {
     s_left=$s_size
-    while [ "$s_left" -gt 0 ]; do
+    while [ "$s_left" -gt 0 ] && [ "$s_at" -lt "$s_total" ]; do
         s_place
         [ "$s_have" -gt 0 ] || return 0
         if [ "$s_left" = "$s_size" ] && [ "$s_have" -gt 1048576 ] && [ "$s_size" -ge 1048576 ] && s_is_whole; then
