@@ -1,5 +1,6 @@
 #include "base/descriptors.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -39,9 +40,24 @@ static void forget_parent(struct descriptors *descriptors)
     descriptors->process = getpid();
 }
 
+/* How many are open; no more than these are others'. RLIM_INFINITY: nobody can tell. */
+static rlim_t count_open(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    rlim_t count = 0;
+
+    if (!folder)
+        return RLIM_INFINITY;
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
 /*
  * A descriptor has the lowest number that is free. While nothing is promised all below FD are others'; later those that
- * are more than was promised. An eighth of the limit is for what they open meanwhile.
+ * are more than was promised. That others have closed some since then shows only if all are counted, which is done
+ * before anybody is refused. An eighth of the limit is for what they open meanwhile.
  */
 static bool has_room(struct descriptors *descriptors, rlim_t fd, unsigned count)
 {
@@ -51,10 +67,17 @@ static bool has_room(struct descriptors *descriptors, rlim_t fd, unsigned count)
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
         return true;
     const rlim_t kept = limit.rlim_cur / 8 < most_kept ? limit.rlim_cur / 8 : most_kept;
+    const rlim_t wanted = descriptors->promised + count + kept;
 
     if (descriptors->promised == 0 || fd > descriptors->others + descriptors->promised)
         descriptors->others = fd - descriptors->promised;
-    return descriptors->others + descriptors->promised + count + kept <= limit.rlim_cur;
+    if (descriptors->others + wanted <= limit.rlim_cur)
+        return true;
+    const rlim_t open = count_open();
+
+    if (open < descriptors->others)
+        descriptors->others = open;
+    return descriptors->others + wanted <= limit.rlim_cur;
 }
 
 bool descriptors_promise(struct descriptors *descriptors, int fd, unsigned count)

@@ -1,12 +1,16 @@
 /* The base room: text, paths and whom to trust, secrets, errors. */
+#include "base/descriptors.h"
 #include "base/error.h"
 #include "base/redact.h"
 #include "base/threads.h"
 #include "support.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -471,6 +475,33 @@ static void test_threads_after_fork(void **state)
     threads_free(threads);
 }
 
+/* Who never ends all that it has begun is not refused for what others had open once. */
+static void test_descriptors(void **state)
+{
+    enum { OTHERS = 200 };
+    struct descriptors *descriptors = descriptors_new();
+    struct rlimit before;
+    int fds[OTHERS];
+
+    (void)state;
+    assert_non_null(descriptors);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){256, before.rlim_max}), 0);
+    for (int i = 0; i < OTHERS; i++)
+        assert_true((fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0);
+    assert_true(descriptors_promise(descriptors, fds[OTHERS - 1], 8));
+    assert_false(descriptors_promise(descriptors, fds[OTHERS - 1], 32));
+    for (int i = 1; i < OTHERS; i++)
+        close(fds[i]);
+    assert_true(descriptors_promise(descriptors, fds[0], 32));
+    descriptors_give_back(descriptors, 40);
+    assert_true(descriptors_promise(descriptors, fds[0], 200));
+    assert_false(descriptors_promise(descriptors, -1, 1));
+    close(fds[0]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    descriptors_free(descriptors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_threads_after_fork),
         SUPPORTED_TEST(test_homes),
         SUPPORTED_TEST(test_absolute),
