@@ -27,4 +27,15 @@ check "$way: P3 with what it has begun" is_gone 3022
 echo 3 >"$lose"
 on 3 "" "may run in the sandbox: look with" "P21 nor is it known whether it was ended: that is said" exec --detach -- 'sleep 3023'
 running_are 1 "P21 it was"
+hold=$scratch/hold
+provider+=(--param "hold_file=$hold")
+: >"$hold"
+"$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --detach -- 'sleep 3024' >"$scratch/started" 2>&1 </dev/null &
+start=$!
+until_true 20 test ! -e "$hold"
+kill -INT "$start"
+wait "$start"
+check "$way: P21 a start is cancelled when it has begun" test $? = 130
+running_are 1 "P21 and is taken back"
+check "$way: P21 with what it has begun" is_gone 3024
 expect "$way: the sandbox goes" 0 "*" "*" -q delete "${provider[@]}" "$id"

@@ -7,7 +7,8 @@
  * bytes that are not ASCII as "?", lines wrapped at 200 columns, something more at the end
  *
  * count_file gets one line per command. lose_file has a number: the answers of so many commands are lost, though they
- * are carried out.
+ * are carried out. Where hold_file is there it is removed, and the answer of a command that was carried out comes only
+ * when the call is cancelled.
  */
 #include "../../plugins/local/parameters.h"
 
@@ -16,15 +17,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define ONLY_EXECUTE_PARAMETERS(P)                                              \
-    LOCAL_PARAMETERS(P)                                                         \
-    P(string, channel, "exact", optional, "exact, or text for a worse")         \
-    P(path, count_file, "", optional, "file to which each command adds a line") \
-    P(path, lose_file, "", optional, "file with the number of answers that are lost")
+#define ONLY_EXECUTE_PARAMETERS(P)                                                    \
+    LOCAL_PARAMETERS(P)                                                               \
+    P(string, channel, "exact", optional, "exact, or text for a worse")               \
+    P(path, count_file, "", optional, "file to which each command adds a line")       \
+    P(path, lose_file, "", optional, "file with the number of answers that are lost") \
+    P(path, hold_file, "", optional, "file that holds one answer back until the call is cancelled")
 SANDLOT_PARAMETERS(only_execute, ONLY_EXECUTE_PARAMETERS)
 
 enum { COLUMNS = 200 };
@@ -35,6 +38,7 @@ struct only_execute {
     bool text;
     const char *count_file; /* belongs to the host */
     const char *lose_file;  /* likewise */
+    const char *hold_file;  /* likewise */
 };
 
 typedef enum sandlot_status (*local_open_function)(struct sandlot_call *, void **LOCAL_PARAMETERS(SANDLOT_ARGUMENT_));
@@ -76,6 +80,7 @@ static enum sandlot_status only_execute_open(struct sandlot_call *call,
     own->text = strcmp(channel, "text") == 0;
     own->count_file = count_file;
     own->lose_file = lose_file;
+    own->hold_file = hold_file;
     own->local = find_local(call);
     enum sandlot_status status = SANDLOT_DEPENDENCY_MISSING;
 
@@ -236,6 +241,20 @@ static enum sandlot_status execute_in_vain(struct sandlot_call *call, const stru
     return status == SANDLOT_OK ? sandlot_fail(call, SANDLOT_UNAVAILABLE, "the answer was lost") : status;
 }
 
+static enum sandlot_status execute_and_wait(struct sandlot_call *call, const struct only_execute *own, void *sandbox,
+                                            const struct sandlot_command *command, struct sandlot_exit *result)
+{
+    const struct sandlot_sink sink = {sizeof(sink), NULL, swallow};
+    struct pollfd cancel = {call->cancel_fd, POLLIN, 0};
+    enum sandlot_status status = own->local->execute(call, own->instance, sandbox, command, &sink, result);
+
+    if (status != SANDLOT_OK)
+        return status;
+    unlink(own->hold_file);
+    poll(&cancel, 1, sandlot_remaining_ms(call, 60000));
+    return sandlot_fail(call, SANDLOT_CANCELLED, "the command was cancelled");
+}
+
 static enum sandlot_status only_execute_execute(struct sandlot_call *call, void *provider, void *sandbox,
                                                 const struct sandlot_command *command,
                                                 const struct sandlot_sink *output, struct sandlot_exit *result)
@@ -244,6 +263,8 @@ static enum sandlot_status only_execute_execute(struct sandlot_call *call, void 
 
     if (own->count_file && !count(own->count_file))
         return sandlot_fail(call, SANDLOT_INTERNAL, "%.900s: %s", own->count_file, strerror(errno));
+    if (own->hold_file && access(own->hold_file, F_OK) == 0)
+        return execute_and_wait(call, own, sandbox, command, result);
     if (loses(own->lose_file))
         return execute_in_vain(call, own, sandbox, command, result);
     if (own->text)
