@@ -393,7 +393,7 @@ $(KUBERNETES_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(call vendo
 	$(call quiet,LINK)$(CC) $(TEST_LINK) $(SANITIZE) -o $@ $^ -lcmocka $(SDK_LIBRARIES) -lyaml
 
 $(filter-out $(LOCAL_UNIT_TESTS) $(MCP_UNIT_TESTS) $(SDK_UNIT_TESTS) $(KUBERNETES_UNIT_TESTS),$(UNIT_TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/libsandlot.a
-	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(TEST_LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
+	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(TEST_LINK) $(SANITIZE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(TEST_LIBRARIES)
 
 $(LOCAL_UNIT_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/liblocal.a $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(CXX) $(CXX_RUNTIME) $(TEST_LINK) $(SANITIZE) -o $@ $^ $(TEST_LIBRARIES)
