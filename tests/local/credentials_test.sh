@@ -430,7 +430,7 @@ run create
 other=$out
 trusted_by() { "$SANDLOT" exec --sandbox-id "$1" "head -n 12 /etc/ssl/certs/ca-certificates.crt; echo \$API_KEY"; }
 check "no two boxes have the same" [ "$(trusted_by "$box" | sort)" != "$(trusted_by "$other" | sort)" ]
-first_of() { "$SANDLOT" exec --sandbox-id "$1" 'sed "/END/q" /etc/ssl/certs/ca-certificates.crt' >"$scratch/first" && "$SANDLOT" -q write --sandbox-id "$box" first.pem <"$scratch/first"; }
+first_of() { "$SANDLOT" exec --sandbox-id "$1" 'sed "/^-----END/q" /etc/ssl/certs/ca-certificates.crt' >"$scratch/first" && "$SANDLOT" -q write --sandbox-id "$box" first.pem <"$scratch/first"; }
 first_of "$box"
 in_box "curl -sS --cacert first.pem https://api.example/saw"
 check "its own authority is the first" is "$out" "authorization=bearer x-second=second "
