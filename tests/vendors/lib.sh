@@ -155,9 +155,10 @@ faults() {
 requests_reset() { ask DELETE requests >/dev/null; }
 requests_count() { ask GET count; }
 requests_show() { ask GET requests | "$fast_jq" -r '.requests[] | "\(.method) \(.path) \(.status)"'; }
-# state_is FILTER: whether the jq filter is true for the emulator's state. Only jq may say no.
+# state_is FILTER: whether the jq filter is true for the emulator's state. Only jq may say no; to nothing at all jq 1.6 says yes.
 state_is() {
     ask GET state >"$scratch/state"
+    [ -s "$scratch/state" ] || return
     "$fast_jq" -e "$1" "$scratch/state" >/dev/null 2>&1 || jq -e "$1" "$scratch/state" >/dev/null
 }
 # live: how many sandboxes there are at the emulator

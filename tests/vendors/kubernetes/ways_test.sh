@@ -51,12 +51,12 @@ works_with() { # NAME FILE
 asked_as() { check "$1" state_is ".users | index(\"$2\")"; }
 
 by_tls() {
-    local folder=$scratch/certificates server file=$scratch/tls.yaml port
+    local folder=$scratch/certificates server file=$scratch/tls.yaml secure_port
     command -v openssl >/dev/null || { ok "TLS # SKIP openssl is not installed"; return; }
     certificates "$folder" || { not_ok "certificates" "$(cat "$folder/log")"; return; }
     service "EMULATOR_TLS=$folder"
-    port=$(ask GET state | jq .tls_port)
-    server="server: 'https://localhost:$port'"
+    secure_port=$(ask GET state | jq .tls_port)
+    server="server: 'https://localhost:$secure_port'"
     write_tls "$file" "token: $secret" "$server, certificate-authority: certificates/ca.pem"
     works_with "an authority in a file beside the kubeconfig, and a token" "$file"
     KUBECONFIG=$file expect "a command over TLS" 0 "42" "*" exec "${secure[@]}" -- 'echo $((6 * 7))'
@@ -68,13 +68,13 @@ by_tls() {
     KUBECONFIG=$file json "an authority that nobody knows" 3 '.error == "network" and (.message | contains("certificate"))' list "${secure[@]}"
     write_tls "$file" "token: $secret" "$server, insecure-skip-tls-verify: true"
     works_with "unless the kubeconfig does not want to know" "$file"
-    write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$port', certificate-authority: '$folder/ca.pem'"
+    write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$secure_port', certificate-authority: '$folder/ca.pem'"
     KUBECONFIG=$file json "a certificate for another name" 3 '.error == "network"' list "${secure[@]}"
-    write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$port', tls-server-name: cluster.example, certificate-authority: '$folder/ca.pem'"
+    write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$secure_port', tls-server-name: cluster.example, certificate-authority: '$folder/ca.pem'"
     works_with "which is the right one by tls-server-name" "$file"
     KUBECONFIG=$file expect "and for a WebSocket" 0 yes "*" exec "${secure[@]}" -- 'echo yes'
-    by_kubectl "$port" "$folder"
-    by_account "$port" "$folder"
+    by_kubectl "$secure_port" "$folder"
+    by_account "$secure_port" "$folder"
 }
 
 # kubectl, which is no part of the packages: where it is there, it must take the emulator for a cluster.
