@@ -182,7 +182,7 @@ head -c 300000 "$scratch/gzip.tar.gz" >"$scratch/cut.tar.gz"
 archive_expect "a compressed archive that is cut" 2 "" "could not be unpacked: .*unexpected end" cut.tar.gz -- true
 head -c 1000000 "$scratch/plain.tar" >"$scratch/cut.tar"
 archive_expect "an archive that is cut" 2 "" "could not be unpacked: .*Unexpected EOF" cut.tar -- true
-head -c 100000 /dev/urandom >"$scratch/noise.tar"
+yes "no archive" | head -c 100000 >"$scratch/noise.tar"
 archive_expect "a file that is no archive" 2 "" "does not look like a tar" noise.tar -- true
 : >"$scratch/empty.tar"
 archive_expect "an empty file" 2 "" "does not look like a tar" empty.tar -- true
