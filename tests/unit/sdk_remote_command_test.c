@@ -782,7 +782,7 @@ static const char late_shell[] =
     "#!/bin/sh\n"
     "case $2 in *'s_supervise | s_pump'*)\n"
     "    set -- -c \"${2%'s_supervise | s_pump'*}\"'mkfifo \"$s_dir/fifo\"; exec 3<>\"$s_dir/fifo\"\n"
-    "        s_supervise >&3 3>&- & sleep 0.5; s_pump <\"$s_dir/fifo\" 3>&- & wait' sh ;;\n"
+    "        s_supervise >&3 3>&- & sleep 0.5; (exec <\"$s_dir/fifo\" 3>&-; s_pump) & exec 3>&-; wait' sh ;;\n"
     "esac\n"
     "exec /bin/sh \"$@\"\n";
 
