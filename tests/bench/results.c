@@ -53,7 +53,8 @@ static void once_diff(void *context)
 
 /* ---- of a folder that the box began as ---- */
 
-static struct sandlot_session *open_changed(const struct bench *bench, const char *folder)
+/* FOLDER is the box's workspace; COMMAND makes the changes. */
+static struct sandlot_session *open_changed(const struct bench *bench, const char *folder, const char *command)
 {
     char *parameter;
 
@@ -61,7 +62,7 @@ static struct sandlot_session *open_changed(const struct bench *bench, const cha
         give_up("out of memory");
     const char *const parameters[] = {parameter, NULL};
     struct sandlot_session *session = open_box(bench->sandlot, "local", parameters);
-    in_box(session, CHANGE);
+    in_box(session, command);
     free(parameter);
     return session;
 }
@@ -85,8 +86,8 @@ static void measure_workspace(const struct bench *bench)
     shell(large,
           "git init -q && git add . && git -c user.name=a -c user.email=a@example.com commit -q -m all && cd d2 && "
           "for i in 1 2 3 4 5 6 7 8 9 10; do echo more >>f$i; done");
-    struct sandlot_session *of_small = open_changed(bench, small);
-    struct sandlot_session *of_large = open_changed(bench, large);
+    struct sandlot_session *of_small = open_changed(bench, small, CHANGE);
+    struct sandlot_session *of_large = open_changed(bench, large, CHANGE);
     const char *const status[] = {"/usr/bin/git", "-C", large, "status", "--porcelain", NULL};
     struct contender turns[] = {{.once = once_diff, .context = of_large},
                                 {.once = once_diff, .context = of_small},
@@ -200,13 +201,7 @@ static void measure_apply(const struct bench *bench)
     char *begin = make_folder(bench, "begin", "true");
     char *applied_to = bench_path(bench, "applied");
     char *copied = bench_path(bench, "copied");
-    char *parameter;
-
-    if (asprintf(&parameter, "workspace=%s", begin) < 0)
-        give_up("out of memory");
-    const char *const parameters[] = {parameter, NULL};
-    struct sandlot_session *session = open_box(bench->sandlot, "local", parameters);
-    in_box(session, TREE);
+    struct sandlot_session *session = open_changed(bench, begin, TREE);
     struct home apply = {session, tree, applied_to};
     struct home copy = {session, tree, copied};
     struct contender turns[] = {{.once = once_apply, .context = &apply, .prepare = before_home},
@@ -215,7 +210,6 @@ static void measure_apply(const struct bench *bench)
     row("apply of 1,000 new files of 64 KiB / cp", turns[0].median_us / turns[1].median_us, 2, "x",
         "%.0f ms and %.0f ms", turns[0].median_us / 1e3, turns[1].median_us / 1e3);
     close_box(session);
-    free(parameter);
     free(copied);
     free(applied_to);
     free(begin);
