@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "operations/derived/contents.h"
-#include "operations/local_file.h"
 #include "operations/native/open.h"
 #include "results/beneath.h"
 
@@ -14,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_MS = 10 * 60 * 1000, BUFFER = 256 * 1024 };
+enum {
+    LIST_MS = 10 * 60 * 1000,
+    OPENED = 32 /* files of a native box at once: each costs a descriptor, each time some twenty system calls */
+};
 
 static struct file_call call_of(const struct box *box, int64_t limit_ms)
 {
@@ -154,43 +156,23 @@ static int problem(struct box_file *file, const char *what, int reason, struct s
     return file->problem ? 0 : error_no_memory(error);
 }
 
-static int open_native(const struct box *box, const char *path, int *fd, struct sandlot_error *error)
+/* Opens FILES[0] to FILES[COUNT - 1] under one credential switch; the FDS that could not be are -1, with the problem
+ * noted. 0 or -1; to be closed in any case. */
+static int open_native(const struct box *box, struct box_file *files, int *fds, size_t count,
+                       struct sandlot_error *error)
 {
     struct inside inside CLEANUP(leave);
 
+    for (size_t i = 0; i < count; i++)
+        fds[i] = -1;
     if (enter(box, &inside, error) < 0)
         return -1;
-    *fd = beneath_open_file(inside.fd, path);
-    return 0;
-}
-
-int box_measure(const struct box *box, struct box_file *file, struct sandlot_error *error)
-{
-    AUTO_CLOSE int fd = -1;
-
-    if (open_native(box, file->path, &fd, error) < 0)
-        return -1;
-    if (fd < 0)
-        return problem(file, "it cannot be opened in the sandbox", errno, error);
-    if (node_digest(fd, cancellation_fd(box->cancellation), file->digest, &file->bytes, &file->binary) < 0)
-        return problem(file, "it cannot be read in the sandbox", errno, error);
-    return 0;
-}
-
-static int copy(int from, int to, int cancel_fd)
-{
-    AUTO_FREE char *buffer = malloc(BUFFER);
-    ssize_t got = -1;
-
-    while (buffer && ((got = read(from, buffer, BUFFER)) > 0 || (got < 0 && errno == EINTR))) {
-        if (got > 0 && local_write(to, buffer, (size_t)got) < 0)
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = beneath_open_file(inside.fd, files[i].path);
+        if (fds[i] < 0 && problem(&files[i], "it cannot be opened in the sandbox", errno, error) < 0)
             return -1;
-        if (cancellation_check(cancel_fd, NULL) < 0) {
-            errno = ECANCELED;
-            return -1;
-        }
     }
-    return got < 0 ? -1 : 0;
+    return 0;
 }
 
 /* What has been fetched: its length and digest are those that count. */
@@ -204,28 +186,65 @@ static int look_at_fetched(const struct box *box, struct box_file *file, struct 
     return 0;
 }
 
-static int fetch_native(const struct box *box, struct box_file *file, struct sandlot_error *error)
+/* Says what FROM is, which is FILE in the sandbox. */
+static int measure_opened(const struct box *box, struct box_file *file, int from, struct sandlot_error *error)
 {
-    AUTO_CLOSE int from = -1;
+    if (node_digest(from, cancellation_fd(box->cancellation), file->digest, &file->bytes, &file->binary) == 0)
+        return 0;
+    return problem(file, "it cannot be read in the sandbox", errno, error);
+}
+
+/* Copies FROM. Its bytes may change meanwhile: the digest is of those that were copied. */
+static int fetch_opened(const struct box *box, struct box_file *file, int from, struct sandlot_error *error)
+{
     char name[24];
 
-    if (open_native(box, file->path, &from, error) < 0)
-        return -1;
-    if (from < 0)
-        return problem(file, "it cannot be opened in the sandbox", errno, error);
     stage_name(file->index, name);
     AUTO_CLOSE int to = openat(box->stage.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    if (to < 0 || copy(from, to, cancellation_fd(box->cancellation)) < 0) {
-        int reason = errno;
+    file->here = to >= 0 && node_digest_copy(from, to, cancellation_fd(box->cancellation), file->digest, &file->bytes,
+                                             &file->binary) == 0;
+    if (file->here)
+        return 0;
+    int reason = errno;
 
-        if (reason == ENOSPC || reason == EDQUOT)
-            return error_set(error, SANDLOT_CODE_NO_SPACE,
-                             "there is no room in %s for what is fetched; set TMPDIR to a folder with more",
-                             box->stage.path);
-        return problem(file, "it cannot be fetched from the sandbox", reason, error);
+    if (reason == ENOSPC || reason == EDQUOT)
+        return error_set(error, SANDLOT_CODE_NO_SPACE,
+                         "there is no room in %s for what is fetched; set TMPDIR to a folder with more",
+                         box->stage.path);
+    return problem(file, "it cannot be fetched from the sandbox", reason, error);
+}
+
+typedef int take_opened(const struct box *box, struct box_file *file, int from, struct sandlot_error *error);
+
+static int take_some(const struct box *box, struct box_file *files, size_t count, take_opened *take,
+                     struct sandlot_error *error)
+{
+    int fds[OPENED];
+    int failed = open_native(box, files, fds, count, error);
+
+    for (size_t i = 0; i < count; i++) {
+        AUTO_CLOSE int from = fds[i];
+
+        if (!failed && from >= 0)
+            failed = take(box, &files[i], from, error);
     }
-    return look_at_fetched(box, file, error);
+    return failed;
+}
+
+/* Of a native box. */
+static int take_all(const struct box *box, struct box_file *files, size_t count, take_opened *take,
+                    struct sandlot_error *error)
+{
+    for (size_t at = 0; at < count; at += OPENED)
+        if (take_some(box, files + at, count - at < OPENED ? count - at : OPENED, take, error) < 0)
+            return -1;
+    return 0;
+}
+
+int box_measure(const struct box *box, struct box_file *files, size_t count, struct sandlot_error *error)
+{
+    return take_all(box, files, count, measure_opened, error);
 }
 
 /* The fate of files that are downloaded together. */
@@ -313,10 +332,5 @@ int box_fetch(struct box *box, struct box_file *files, size_t count, struct sand
         return 0;
     if (need_stage(box, error) < 0)
         return -1;
-    if (!box->native)
-        return fetch_by_transfer(box, files, count, error);
-    for (size_t i = 0; i < count; i++)
-        if (fetch_native(box, &files[i], error) < 0)
-            return -1;
-    return 0;
+    return box->native ? take_all(box, files, count, fetch_opened, error) : fetch_by_transfer(box, files, count, error);
 }

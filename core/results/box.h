@@ -36,8 +36,8 @@ struct box_file {
 /* Copies the bytes of FILES into the stage, and says what they are. 0, also where single ones have problems; or -1. */
 int box_fetch(struct box *box, struct box_file *files, size_t count, struct sandlot_error *error);
 
-/* Says what FILE is without keeping its bytes; only of a native box. 0 (also with a problem), or -1. */
-int box_measure(const struct box *box, struct box_file *file, struct sandlot_error *error);
+/* Says what FILES are without keeping their bytes; only of a native box. 0 (also with problems), or -1. */
+int box_measure(const struct box *box, struct box_file *files, size_t count, struct sandlot_error *error);
 
 /* Opens what was fetched under INDEX. -1 with errno. */
 int box_open_fetched(const struct box *box, size_t index);

@@ -255,7 +255,7 @@ static int add_present(struct importing *importing, struct sandlot_error *error)
         if (nodes_find(nodes, file.path))
             continue;
         if (box.native && present.items[i].type == NODE_FILE) {
-            failed = box_measure(&box, &file, error);
+            failed = box_measure(&box, &file, 1, error);
             present.items[i].digested = !file.problem;
             memcpy(present.items[i].digest, file.digest, NODE_DIGEST);
             free(file.problem);

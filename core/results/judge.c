@@ -98,39 +98,36 @@ static void take_file(struct change *change, struct box_file *file, bool fetched
     change->fetched = fetched;
 }
 
-static int fetch_together(struct results *results, struct change *const *changes, size_t count,
-                          struct sandlot_error *error)
+/* KEEP: their bytes too, or else only what they are. */
+static int take_together(struct results *results, struct change *const *changes, size_t count, bool keep,
+                         struct sandlot_error *error)
 {
     struct box_file files[TOGETHER] = {0};
-    int failed;
 
     for (size_t i = 0; i < count; i++)
         files[i] = (struct box_file){.path = changes[i]->path, .index = changes[i]->index};
-    failed = box_fetch(&results->box, files, count, error);
+    int failed = keep ? box_fetch(&results->box, files, count, error) : box_measure(&results->box, files, count, error);
+
     for (size_t i = 0; i < count; i++) {
         if (!failed)
-            take_file(changes[i], &files[i], true);
+            take_file(changes[i], &files[i], keep);
         free(files[i].problem);
     }
     return failed;
 }
 
-int results_fetch(struct results *results, struct change *const *changes, size_t count, struct sandlot_error *error)
+static int take_files(struct results *results, struct change *const *changes, size_t count, bool keep,
+                      struct sandlot_error *error)
 {
     for (size_t at = 0; at < count; at += TOGETHER)
-        if (fetch_together(results, changes + at, count - at < TOGETHER ? count - at : TOGETHER, error) < 0)
+        if (take_together(results, changes + at, count - at < TOGETHER ? count - at : TOGETHER, keep, error) < 0)
             return -1;
     return 0;
 }
 
-static int measure(const struct results *results, struct change *change, struct sandlot_error *error)
+int results_fetch(struct results *results, struct change *const *changes, size_t count, struct sandlot_error *error)
 {
-    struct box_file file = {.path = change->path};
-
-    if (box_measure(&results->box, &file, error) < 0)
-        return -1;
-    take_file(change, &file, false);
-    return 0;
+    return take_files(results, changes, count, true, error);
 }
 
 static char *read_all(int fd, const char *path, size_t *length, struct sandlot_error *error)
@@ -264,15 +261,7 @@ static bool needs_bytes(const struct results *results, const struct change *chan
            (change->before && change->before->type == NODE_FILE && change->before->bytes == after->bytes);
 }
 
-static int measure_all(struct results *results, struct sandlot_error *error)
-{
-    for (size_t i = 0; i < results->count; i++)
-        if (needs_bytes(results, &results->changes[i]) && measure(results, &results->changes[i], error) < 0)
-            return -1;
-    return 0;
-}
-
-static int fetch_all(struct results *results, struct sandlot_error *error)
+static int take_needed(struct results *results, struct sandlot_error *error)
 {
     AUTO_FREE struct change **wanted = calloc(results->count + 1, sizeof(*wanted));
     size_t count = 0;
@@ -282,7 +271,7 @@ static int fetch_all(struct results *results, struct sandlot_error *error)
     for (size_t i = 0; i < results->count; i++)
         if (needs_bytes(results, &results->changes[i]))
             wanted[count++] = &results->changes[i];
-    return results_fetch(results, wanted, count, error);
+    return take_files(results, wanted, count, !results->box.native || results->how != JUDGE_LIST, error);
 }
 
 /* A path whose bytes are the same after all is no change. */
@@ -290,8 +279,7 @@ static int settle(struct results *results, struct sandlot_error *error)
 {
     size_t kept = 0;
 
-    if ((results->box.native && results->how == JUDGE_LIST ? measure_all(results, error) : fetch_all(results, error)) <
-        0)
+    if (take_needed(results, error) < 0)
         return -1;
     for (size_t i = 0; i < results->count; i++) {
         struct change change = results->changes[i];

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "operations/local_file.h"
 #include "session/runtime.h"
 
 #include <dirent.h>
@@ -274,7 +275,16 @@ int node_walk(const struct node_walk *walk, int folder_fd, const char *name, con
     return fd < 0 ? walk_failed(walk, ".", errno, error) : walk_folder(walk, take_fd(&fd), NULL, 0, error);
 }
 
-int node_digest(int fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64_t *bytes, bool *binary)
+/* Is there a NUL among the first LOOKED_AT bytes of a file? BUFFER has those after the first BEFORE. */
+static bool looks_binary(const char *buffer, size_t length, uint64_t before)
+{
+    uint64_t left = before < LOOKED_AT ? LOOKED_AT - before : 0;
+
+    return left > 0 && memchr(buffer, 0, length < left ? length : (size_t)left);
+}
+
+int node_digest_copy(int fd, int copy_fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64_t *bytes,
+                     bool *binary)
 {
     AUTO_FREE char *buffer = malloc(BUFFER);
     SHA2_CTX state;
@@ -289,8 +299,9 @@ int node_digest(int fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64
     while ((got = read(fd, buffer, BUFFER)) > 0 || (got < 0 && errno == EINTR)) {
         if (got < 0)
             continue;
-        if (binary && *bytes < LOOKED_AT &&
-            memchr(buffer, 0, *bytes + (size_t)got < LOOKED_AT ? (size_t)got : (size_t)(LOOKED_AT - *bytes)))
+        if (copy_fd >= 0 && local_write(copy_fd, buffer, (size_t)got) < 0)
+            return -1;
+        if (binary && looks_binary(buffer, (size_t)got, *bytes))
             *binary = true;
         SHA256Update(&state, (const unsigned char *)buffer, (size_t)got);
         *bytes += (uint64_t)got;
@@ -301,4 +312,9 @@ int node_digest(int fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64
     }
     SHA256Final(digest, &state);
     return got < 0 ? -1 : 0;
+}
+
+int node_digest(int fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64_t *bytes, bool *binary)
+{
+    return node_digest_copy(fd, -1, cancel_fd, digest, bytes, binary);
 }

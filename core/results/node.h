@@ -90,6 +90,10 @@ int node_walk(const struct node_walk *walk, int folder_fd, const char *name, con
  * 8000 bytes, as git asks? 0, or -1 with errno. */
 int node_digest(int fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64_t *bytes, bool *binary);
 
+/* The same, and every byte that it counts is written to COPY_FD as well. */
+int node_digest_copy(int fd, int copy_fd, int cancel_fd, unsigned char digest[NODE_DIGEST], uint64_t *bytes,
+                     bool *binary);
+
 /* Its text; and back: false if it is none. */
 void node_digest_write(const unsigned char digest[NODE_DIGEST], char text[NODE_DIGEST_TEXT]);
 bool node_digest_read(const char *text, unsigned char digest[NODE_DIGEST]);

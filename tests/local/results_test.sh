@@ -103,6 +103,15 @@ check "C10: the file without its bit" test "$(stat -c %a "$base/setuid")" = 755
 check "C8: no .git" test ! -e "$base/.git"
 end
 
+# ---- files are opened together: what becomes of one is not another's ----
+begin many
+in_box 'mkdir many && for i in $(seq 70); do echo $i >many/f$i; done && chmod 0 many/f40'
+json "of seventy one cannot be read" 0 \
+    '[.changes[] | select(.risk != null)] | map(.path) == ["many/f40"] and (.[0].risk | contains("cannot be opened in the sandbox"))' diff "$id"
+json "and that one is left out" 1 '(.applied | length == 70) and (.left_out | map(.path) == ["many/f40"])' apply "$id"
+check "each of the others has its own bytes" test "$(cd "$base/many" && seq 70 | grep -vx 40 | while read -r i; do [ "$(cat "f$i")" = "$i" ] || echo "$i"; done)" = ""
+end
+
 # ---- C6, C13 ----
 begin conflicts
 in_box 'echo box >src/b.txt; echo box >a.txt; echo box >half/1; rm half/2'

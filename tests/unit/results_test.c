@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -326,6 +327,31 @@ static void no_link_is_followed_below_a_folder(void **state)
     close(folder);
 }
 
+static void what_is_copied_is_what_is_counted(void **state)
+{
+    static const char bytes[] = "one\0two";
+    unsigned char wanted[NODE_DIGEST];
+    unsigned char digest[NODE_DIGEST];
+    char copied[sizeof(bytes)];
+    uint64_t length = 0;
+    bool binary = false;
+    int from = memfd_create("from", MFD_CLOEXEC);
+    int to = memfd_create("to", MFD_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(pwrite(from, bytes, sizeof(bytes), 0), sizeof(bytes));
+    assert_int_equal(node_digest(from, -1, wanted, &length, NULL), 0);
+    assert_int_equal(lseek(from, 0, SEEK_SET), 0);
+    assert_int_equal(node_digest_copy(from, to, -1, digest, &length, &binary), 0);
+    assert_int_equal(length, sizeof(bytes));
+    assert_true(binary);
+    assert_memory_equal(digest, wanted, NODE_DIGEST);
+    assert_int_equal(pread(to, copied, sizeof(copied), 0), sizeof(bytes));
+    assert_memory_equal(copied, bytes, sizeof(bytes));
+    close(from);
+    close(to);
+}
+
 static void paths_that_are_none_are_told(void **state)
 {
     static const char *const bad[] = {"", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/."};
@@ -403,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_manifest_comes_back_as_it_was),
         cmocka_unit_test(a_damaged_manifest_is_refused),
         cmocka_unit_test(no_link_is_followed_below_a_folder),
+        cmocka_unit_test(what_is_copied_is_what_is_counted),
         cmocka_unit_test(paths_that_are_none_are_told),
         cmocka_unit_test(what_a_script_tells_is_read),
         cmocka_unit_test(what_is_cut_or_forged_is_refused),

@@ -23,7 +23,11 @@
 #define MOVE_MOUNT_BENEATH 0x00000200 /* since Linux 6.5 */
 #endif
 
-enum { WORK_LIMIT_MS = 10000, ATTRIBUTES = 4096 };
+enum {
+    WORK_LIMIT_MS = 10000,
+    LEAVE_AFTER_MS = 100, /* by then a fork lives */
+    ATTRIBUTES = 4096
+};
 
 /* What one place is turned with, in the child. */
 struct place {
@@ -268,6 +272,18 @@ static enum turn_result turn_places(const struct turn *turn, struct place places
     return TURN_DONE;
 }
 
+/* Goes with the old mounts a while later: their end would take a processor from the fork that is just being made. The
+ * keeper's descriptors are not held meanwhile, for somebody may wait for their end. */
+static _Noreturn void leave_later(const struct place places[KEPT_PLACES])
+{
+    for (int i = 0; i < KEPT_PLACES; i++)
+        if (places[i].wanted)
+            dup2(places[i].old, i);
+    close_range(KEPT_PLACES, ~0U, 0);
+    poll(NULL, 0, LEAVE_AFTER_MS);
+    _exit(0);
+}
+
 static _Noreturn void work_and_tell(const struct turn *turn, int keeper_fd)
 {
     struct outcome outcome = {.result = TURN_NOT};
@@ -284,7 +300,9 @@ static _Noreturn void work_and_tell(const struct turn *turn, int keeper_fd)
             undo(turn, &places[i]);
         else if (places[i].wanted)
             outcome.mounts[i] = mount_number(places[i].overlay);
-    _exit(write(keeper_fd, &outcome, sizeof(outcome)) == sizeof(outcome) ? 0 : 1);
+    if (write(keeper_fd, &outcome, sizeof(outcome)) == sizeof(outcome) && outcome.result == TURN_DONE)
+        leave_later(places);
+    _exit(1);
 }
 
 /* ---- in the keeper ---- */
@@ -320,9 +338,11 @@ static void have_done(const struct turn *turn, struct outcome *outcome)
 }
 
 /* With the child the old mounts end, which takes the kernel the longer the more files they showed: nobody waits for
- * that but who comes next. */
+ * that but who comes next, and it need not be later any more. */
 void turn_await(struct kept *kept)
 {
+    if (kept->leaving > 0)
+        kill(kept->leaving, SIGKILL);
     while (kept->leaving > 0 && waitpid(kept->leaving, NULL, 0) < 0 && errno == EINTR)
         continue;
     kept->leaving = 0;
