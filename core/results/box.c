@@ -15,7 +15,7 @@
 
 enum {
     LIST_MS = 10 * 60 * 1000,
-    OPENED = 32 /* files of a native box at once: each costs a descriptor, each time some twenty system calls */
+    OPENED = 16 /* files of a native box at once, of JOB_TREES_DESCRIPTORS: each time costs some twenty system calls */
 };
 
 static struct file_call call_of(const struct box *box, int64_t limit_ms)
