@@ -67,7 +67,7 @@ projects() {
     when 'include/|core/|sdk/python/|tests/python/' tests/python/python_test.sh
     when 'include/|core/|sdk/javascript/|tests/javascript/' tests/javascript/javascript_test.sh
     when 'include/|core/|tests/abi/' tests/abi/abi_test.sh
-    printf '%s\n' tests/documented_commands_test.sh tests/examples_test.sh tests/install_test.sh tests/demo/run.sh
+    printf '%s\n' tests/documented_commands_test.sh tests/mentioned_commands_test.sh tests/examples_test.sh tests/install_test.sh tests/demo/run.sh
 }
 unit() { # of the build $1
     local source

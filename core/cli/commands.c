@@ -222,9 +222,9 @@ static const struct command table[] = {
          "The exit status is that of the command, 124 if it timed out; with --json 0, and the object says.\n"
          "'sandlot run' is the same.\n"
          "\n"
-         "  sandlot exec -- make test\n"
+         "  sandlot exec --param workspace=. -- make test\n"
          "  sandlot exec 'cd /tmp && ls | wc -l'\n"
-         "  sandlot exec --param workspace=. --timeout 60 -- ./run.sh\n"
+         "  sandlot exec --timeout 60 -- python3 -c 'print(6 * 7)'\n"
          "  sandlot exec --sandbox-id ID --json -- cat /etc/os-release\n"
          "  sandlot exec --sandbox-id ID --detach -- npm run dev\n",
      .options = OPTIONS_COMMON | OPTIONS_CREATE | OPTION_SANDBOX_ID | OPTION_TIMEOUT | OPTION_CWD | OPTION_ENV |

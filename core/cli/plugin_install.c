@@ -303,11 +303,10 @@ static const struct registry_entry *find_installed(const struct registry *regist
 }
 
 static struct json_object *result_object(const struct install *install, const struct registry *registry,
-                                         const struct registry_entry *entry)
+                                         const struct registry_entry *entry, const char *reason)
 {
     struct json_object *object = json_object_new_object();
     struct json_object *shadows = json_object_new_array();
-    AUTO_FREE char *reason = readiness_problem(entry, install->context->sandlot->environment);
 
     for (const struct registry_entry *hidden = entry->shadows; hidden; hidden = hidden->shadows)
         json_object_array_add(shadows, plugin_place_object(hidden));
@@ -320,13 +319,13 @@ static struct json_object *result_object(const struct install *install, const st
     return object;
 }
 
-/* What a person should know of a provider that has just been installed. */
-static void tell(const struct install *install, const struct registry *registry, const struct registry_entry *entry)
+/* What a person should know of a provider that has just been installed; REASON: why it is not ready, or NULL. */
+static void tell(const struct install *install, const struct registry *registry, const struct registry_entry *entry,
+                 const char *reason)
 {
     const struct registry_entry *hider = plugin_hidden_by(registry, entry);
     AUTO_FREE char *hidden = entry->shadows ? plugin_place(entry->shadows) : NULL;
     AUTO_FREE char *hiding = hider ? plugin_place(hider) : NULL;
-    AUTO_FREE char *reason = readiness_problem(entry, install->context->sandlot->environment);
 
     if (install->context->options->verbosity < 0)
         return;
@@ -367,8 +366,10 @@ static int report(struct install *install)
 
         if (!entry)
             continue;
-        json_object_array_add(results, result_object(install, registry, entry));
-        tell(install, registry, entry);
+        AUTO_FREE char *reason = readiness_check(install->context->sandlot, entry, false);
+
+        json_object_array_add(results, result_object(install, registry, entry, reason));
+        tell(install, registry, entry, reason);
     }
     if (install->context->options->json)
         print_results(results);

@@ -19,7 +19,7 @@ static char *abi_text(const struct registry_entry *entry)
 static struct json_object *plugin_object(const struct context *context, const struct registry_entry *entry)
 {
     struct json_object *object = json_object_new_object();
-    AUTO_FREE char *reason = readiness_problem(entry, context->sandlot->environment);
+    AUTO_FREE char *reason = readiness_check(context->sandlot, entry, false);
     AUTO_FREE char *abi = abi_text(entry);
 
     json_object_object_add(object, "name", json_text(entry->name));
@@ -45,10 +45,9 @@ static void print_json(const struct context *context, const struct registry_entr
     output_json(object);
 }
 
-/* Why it cannot be used, else what hides it, else what it is. To be freed; NULL: nothing is known. */
-static char *remark(const struct context *context, const struct registry_entry *entry)
+/* The REASON why it cannot be used, else what hides it, else what it is. To be freed; NULL: nothing is known. */
+static char *remark(const struct context *context, const struct registry_entry *entry, const char *reason)
 {
-    AUTO_FREE char *reason = readiness_problem(entry, context->sandlot->environment);
     const struct registry_entry *hider = plugin_hidden_by(context->sandlot->registry, entry);
     AUTO_FREE char *place = hider ? plugin_place(hider) : NULL;
 
@@ -58,7 +57,7 @@ static char *remark(const struct context *context, const struct registry_entry *
     if (reason && strncmp(reason, entry->path, path_length) == 0 && reason[path_length] == ' ')
         return strdup(reason + path_length + 1);
     if (reason)
-        return TAKE(reason);
+        return strdup(reason);
     if (place)
         return text_format("not used: %s comes first", place);
     return entry->note.description ? text_format("%s", entry->note.description) : NULL;
@@ -73,9 +72,9 @@ static void print_table(const struct context *context, const struct registry_ent
     for (size_t i = 0; i < count; i++) {
         if (!plugin_is(entries[i]))
             continue;
-        AUTO_FREE char *reason = readiness_problem(entries[i], context->sandlot->environment);
+        AUTO_FREE char *reason = readiness_check(context->sandlot, entries[i], false);
         AUTO_FREE char *abi = abi_text(entries[i]);
-        AUTO_FREE char *text = remark(context, entries[i]);
+        AUTO_FREE char *text = remark(context, entries[i], reason);
 
         table_add(&table, (const char *[]){entries[i]->name, abi, reason ? "no" : "yes", entries[i]->path, text});
     }

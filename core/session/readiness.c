@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *readiness_problem(const struct registry_entry *entry, const struct environment *environment)
+/* What is known by what is declared: runs no code of the provider. */
+static char *declared_problem(const struct registry_entry *entry, const struct environment *environment)
 {
     if (entry->problem)
         return strdup(entry->problem);
@@ -46,7 +47,7 @@ static void warn_of_parameters(const struct sandlot *sandlot, const struct regis
 char *readiness_check(const struct sandlot *sandlot, const struct registry_entry *entry, bool named)
 {
     const struct environment *environment = sandlot->environment;
-    char *problem = readiness_problem(entry, environment);
+    char *problem = declared_problem(entry, environment);
     struct sandlot_error error = {0};
 
     if (problem || !(entry->note.capabilities & CAPABILITY_CHECK) || !(named || provider_is_builtin(entry))) {

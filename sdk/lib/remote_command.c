@@ -8,6 +8,7 @@
 #include "remote_command_answer.h"
 #include "remote_command_pace.h"
 #include "remote_command_script.h"
+#include "script_mark.h"
 
 #include <ctype.h>
 #include <poll.h>
@@ -19,7 +20,8 @@ enum {
     SHORTEST_HOLD_MS = 200,
     FIRST_PATIENCE_MS = 1500,
     LONGEST_PATIENCE_MS = 10000,
-    KILL_MS = 900, /* what a cancelled call has left */
+    SCRIPT_PATIENCE_MS = 60 * 60 * 1000, /* longer than any script is held */
+    KILL_MS = 900,                       /* what a cancelled call has left */
     START_MARGIN_MS = 5000,
     LAST_HOLD_MS = 1000,        /* of the last script, beyond the command's limit */
     SLOWEST_BYTES_PER_MS = 256, /* of a line on which input is carried */
@@ -100,6 +102,20 @@ static bool pause_after_failure(const struct run *run)
     most_ms = sooner(most_ms, run->pace->longest_pause_ms);
     random_bytes(&random, sizeof(random));
     return pause_for(run->call, most_ms / 2 + (int64_t)(random % (uint64_t)(most_ms / 2 + 1)));
+}
+
+/* How long output may wait for more of it. Nobody watches a script of the SDK: each answer before its end is a request
+ * for nothing, and their number would depend on how busy the sandbox is. */
+static int64_t first_patience_ms(const struct sandlot_command *command)
+{
+    bool is_script = SANDLOT_HAS(command, flags) && (command->flags & SCRIPT_MARK);
+
+    return is_script ? SCRIPT_PATIENCE_MS : FIRST_PATIENCE_MS;
+}
+
+static int64_t next_patience_ms(int64_t patience_ms)
+{
+    return patience_ms >= LONGEST_PATIENCE_MS ? patience_ms : sooner(patience_ms * 2, LONGEST_PATIENCE_MS);
 }
 
 /*
@@ -497,7 +513,7 @@ static bool is_over(struct run *run, struct remote_answer *answer, enum sandlot_
         *status = fail_absent(run);
         return true;
     case REMOTE_MORE:
-        run->patience_ms = sooner(run->patience_ms * 2, LONGEST_PATIENCE_MS);
+        run->patience_ms = next_patience_ms(run->patience_ms);
         return false;
     default:
         run->failures++;
@@ -608,7 +624,7 @@ enum sandlot_status remote_command_run_at(struct sandlot_call *call, const struc
                       .job = {.command = command,
                               .working_dir = command->working_dir ? command->working_dir : channel->working_dir,
                               .linger_s = pace->linger_s},
-                      .patience_ms = FIRST_PATIENCE_MS};
+                      .patience_ms = first_patience_ms(command)};
 
     random_uuid(run.job.id);
     random_digits(run.job.seal, REMOTE_TOKEN_DIGITS);

@@ -1,6 +1,8 @@
 #include <sandlot/sdk/script.h>
 #include <sandlot/sdk/text_sink.h>
 
+#include "script_mark.h"
+
 enum { SCRIPT_MS = 10 * 60 * 1000 };
 
 enum sandlot_status script_feed(struct sandlot_call *call, const struct script_place *place, const char *script,
@@ -12,7 +14,8 @@ enum sandlot_status script_feed(struct sandlot_call *call, const struct script_p
                                             .command = script,
                                             .working_dir = place->folder ? place->folder : "/",
                                             .timeout_ms = SCRIPT_MS,
-                                            .input = input};
+                                            .input = input,
+                                            .flags = SCRIPT_MARK};
     struct sandlot_exit result = {.size = sizeof(result)};
 
     text_sink_init(&dropped, nothing, sizeof(nothing));

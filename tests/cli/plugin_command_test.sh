@@ -168,6 +168,13 @@ usage "a configuration entry" "take \[sandboxes.providers.mine\] out" plugin rem
 rm "$config"
 cp one.so "$plugins/one.so"
 usage "a typo" "did you mean only_execute" plugin remove only_exceute
+# All listings judge alike whether a provider is ready, without any code of a plugin; who names one asks the plugin, too.
+cp "$so/every_function.so" every.so
+json "what asks for its credentials itself is installed without being asked" 0 '.name == "every_function" and .ready' plugin install every.so
+ready_of() { "$SANDLOT" --json "$@" | "$fast_jq" -c '[.plugins // .providers | .[] | select(.path and .name) | {name, path, ready, reason}] | sort_by(.path)'; }
+check "list and providers judge alike" test "$(ready_of plugin list)" = "$(ready_of providers | "$fast_jq" -c --argjson listed "$(ready_of plugin list)" 'map(select(.path | IN($listed[].path)))')"
+json "who names it asks it" 0 '.providers[0] | (.ready | not) and (.reason | contains("EVERY_DECLARED is not set"))' providers every_function
+rm "$plugins/every.so"
 cp text.so "$plugins/broken.so"
 json "list has what cannot be used" 0 '.plugins | map(select(.name == null)) | length == 1 and
     (.[0].path | endswith("/broken.so")) and (.[0].ready | not) and (.[0].reason | length > 0)' plugin list

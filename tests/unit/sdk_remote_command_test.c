@@ -2,6 +2,7 @@
  * and how it ended arrives. */
 #include <sandlot/sdk/quoting.h>
 #include <sandlot/sdk/remote_command.h>
+#include <sandlot/sdk/script.h>
 
 #include "../../sdk/lib/remote_command_pace.h"
 #include "sdk_support.h"
@@ -493,6 +494,33 @@ static void test_no_waiting_between_files(void **state)
     sink.keep = false;
     assert_int_equal(run_text("head -c 24000000 /dev/zero"), SANDLOT_OK); /* more than is kept for us at a time */
     assert_int_equal(sink.length, 24000000);
+}
+
+static enum sandlot_status execute_here(struct sandlot_call *own, void *provider, void *sandbox,
+                                        const struct sandlot_command *command, const struct sandlot_sink *output,
+                                        struct sandlot_exit *exit)
+{
+    (void)provider;
+    (void)sandbox;
+    return remote_command_run_at(own, &box.channel, command, output, exit, &pace);
+}
+
+/* Who watches a command gets the first line long before the second; nobody watches a script of the SDK, which is one
+ * request however slow it is. */
+static void test_scripts_are_answered_at_their_end(void **state)
+{
+    static const char slow[] = "echo first; sleep 3; echo second";
+    const struct script_place place = {.execute = execute_here};
+    char said[64];
+
+    (void)state;
+    box.channel.streams = false;
+    expect(slow, "first\nsecond\n", 0);
+    assert_true(box.runs > 1);
+    box.runs = 0;
+    assert_int_equal(script_read(&call.call, &place, slow, said, sizeof(said)), SANDLOT_OK);
+    assert_string_equal(said, "first\nsecond\n");
+    assert_int_equal(box.runs, 1);
 }
 
 static void test_large_output(void **state)
@@ -1100,6 +1128,7 @@ int main(void)
         EACH(test_working_dir),
         EACH(test_large_output),
         EACH(test_no_waiting_between_files),
+        EACH(test_scripts_are_answered_at_their_end),
         EACH(test_long_command),
         EACH(test_input),
         EACH(test_stalled_input),

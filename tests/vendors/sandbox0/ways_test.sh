@@ -356,7 +356,7 @@ files() {
 
 vendor_use sandbox0
 prepare=(service)
-many_more=8 # a command is two requests, for its context is deleted, and more where its output is asked for again
+many_more=8 # a command is two requests, for its context is deleted: the list, the batch, and the list again where it is slow
 parts sleepers claims contexts files declared parameters slow_start is_a_plugin keys lifetimes lists old_server without_bash vendor_many
 [ -z "${SANDLOT_TEST_SLOW:-}" ] || parts pieces
 parts_run
