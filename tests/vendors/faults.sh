@@ -180,12 +180,12 @@ interrupted() {
     kill -INT "$pid" 2>/dev/null
     ended "$2: Ctrl-C ends it" 130
 }
-hangs() { [[ $'\n'$(ask GET statuses)$'\n' = *$'\n'hung$'\n'* ]]; }
+hangs() { asked_for GET statuses && [[ $'\n'$control_answer$'\n' = *$'\n'hung$'\n'* ]]; }
 
 # ---- the operations: what is there before, what is done under the fault, what must be true afterwards ----------------
 
 faulty_sandbox() {
-    [ -n "${faulty:-}" ] && [ "$(live)" = 1 ] && return
+    [ -n "${faulty:-}" ] && live_is 1 && return
     for id in $(ask GET ids); do gone "$id"; done
     SANDLOT=$aside made || return 1
     faulty=$id

@@ -104,7 +104,7 @@ vendor_sound() {
 # Deletes what is left at the emulator, which may be held up by faults, and ends it.
 vendor_end() {
     [ -n "$emulator_pid" ] || return
-    ask DELETE faults >/dev/null
+    asked_for DELETE faults
     for id in $(ask GET ids); do
         timeout -k 5 30 "$aside" -q delete "${provider[@]}" -- "$id" >/dev/null 2>&1 </dev/null
     done
@@ -136,34 +136,43 @@ part_once() { [ "$extent" = rows ] || part "$@"; }
 
 # ask METHOD PATH [BODY]: prints the answer
 ask() {
-    local LC_ALL=C body=${3:-} connection
+    asked_for "$@"
+    printf '%s' "$control_answer"
+}
+
+# asked_for METHOD PATH [BODY]: the answer is in $control_answer. Every case asks several times: so no process is begun for it.
+asked_for() {
+    local LC_ALL=C body=${3:-} connection piece=
+    control_answer=
     exec {connection}<>"/dev/tcp/127.0.0.1/$port" || return 1
     printf '%s /__control/%s HTTP/1.1\r\nHost: emulator\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
         "$1" "$2" "${#body}" "$body" >&"$connection"
-    sed '1,/^\r$/d' <&"$connection"
+    while IFS= read -rN 65536 -u "$connection" piece; do control_answer+=$piece; done # without -N bash reads byte by byte
     exec {connection}>&-
+    control_answer+=$piece
+    control_answer=${control_answer#*$'\r\n\r\n'}
 }
 
 # faults JSON: an array of rules, see common/faults.mjs; they replace those that there are
 faults() {
-    local answer
-    ask DELETE faults >/dev/null
+    asked_for DELETE faults
     [ "$1" = '[]' ] && return
-    answer=$(ask POST faults "$1")
-    [[ $answer = '['* ]] || not_ok "the faults are taken" "$1: $answer"
+    asked_for POST faults "$1"
+    [[ $control_answer = '['* ]] || not_ok "the faults are taken" "$1: $control_answer"
 }
-requests_reset() { ask DELETE requests >/dev/null; }
+requests_reset() { asked_for DELETE requests; }
 requests_count() { ask GET count; }
 requests_show() { ask GET requests | "$fast_jq" -r '.requests[] | "\(.method) \(.path) \(.status)"'; }
 # state_is FILTER: whether the jq filter is true for the emulator's state. Only jq may say no; to nothing at all jq 1.6 says yes.
 state_is() {
-    ask GET state >"$scratch/state"
+    asked_for GET state
+    printf '%s' "$control_answer" >"$scratch/state"
     [ -s "$scratch/state" ] || return
     "$fast_jq" -e "$1" "$scratch/state" >/dev/null 2>&1 || jq -e "$1" "$scratch/state" >/dev/null
 }
 # live: how many sandboxes there are at the emulator
 live() { ask GET live; }
-live_is() { [ "$(live)" = "$1" ]; }
+live_is() { asked_for GET live && [ "$control_answer" = "$1" ]; }
 
 # What takes longer than its SECONDS on a busy machine is not wrong: only what never comes is.
 until_true() {
@@ -175,7 +184,7 @@ until_true() {
     done
 }
 # answered: whether nothing that was asked is still under way, though whoever asked may be gone
-answered() { [[ $'\n'$(ask GET statuses)$'\n' != *$'\n'null$'\n'* ]]; }
+answered() { asked_for GET statuses && [[ $'\n'$control_answer$'\n' != *$'\n'null$'\n'* ]]; }
 
 # waited MS: whether what was refused with 429 was asked again, and not before this time; later is not wrong
 waited() {
