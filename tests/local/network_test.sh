@@ -455,7 +455,7 @@ check "then nothing leaves the box" until_true 60 dead
 drive network "$other" "host example.com 0"
 check "which a change of the list tells" says "the proxy of this sandbox has ended"
 drive network-show "$other"
-check "and so does what is told of it, as what has broken" prints "broken: allow, host example.com 0; its proxy has ended"
+check "and so does what is told of it, as what has broken" prints "broken: allow,host example.com 0; its proxy has ended"
 check "the other box's goes on" is "$(rows "$box" host)" "host	200"
 drive delete "$box"
 drive delete "$other"
