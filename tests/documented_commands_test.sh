@@ -12,7 +12,7 @@ declare -A not_run=(
     ['systemctl --user start podman.socket             # Podman for you alone, without root; or Docker, in whose group you are']="needs a systemd of the user; tests/vendors/docker starts engines of its own"
     ["build/sandlot exec --sandbox docker --param image=docker.io/library/python:3.12-slim -- 'python3 -V'"]="needs that engine, and a registry; tests/vendors/docker has an engine with an image"
     ["build/sandlot exec --sandbox daytona --param image=python:3.12 -- 'python3 -V'"]="needs an account; tests/vendors/daytona has an emulator"
-    ["build/sandlot exec -- 'git clone https://git.example.com/team/app.git . && pip install --target lib -r requirements.txt && npm ci'"]="needs that host; tests/local/credentials_test.sh has one"
+    ["build/sandlot exec -- 'git clone https://git.example.com/team/app.git . && pip install --target lib -r requirements.txt && npm ci'"]="needs that host; tests/local/tools_test.sh types it where there is one"
     ['sandlot create --sandbox acme --network open                                         # a provider that can hold it']="nobody has that provider; tests/local/network_open_test.sh opens boxes"
     ['sandlot network log -f --denied $ID             # goes on until Ctrl-C']="goes on until Ctrl-C; tests/cli/network_test.sh ends it"
     ['sandlot mcp --http 127.0.0.1:8808 --token-file token']="serves until it is ended, at a port that others may have; tests/mcp has a free one"

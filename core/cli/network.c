@@ -70,8 +70,10 @@ static struct json_object *state_object(const char *id, const struct sandlot_net
     json_object_object_add(object, "allow", array_of(state->allow));
     json_object_object_add(object, "credentials", credentials_of(state));
     json_object_object_add(object, "source", json_text(state->source));
-    if (state->note)
+    if (state->note) {
         json_object_object_add(object, "note", json_text(state->note));
+        json_object_object_add(object, "broken", json_object_new_boolean(state->broken));
+    }
     return object;
 }
 

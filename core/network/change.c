@@ -79,7 +79,7 @@ static const char **texts_of(struct json_object *array, const char *key)
     return texts;
 }
 
-int network_state_tell(struct json_object *state, const char *note,
+int network_state_tell(struct json_object *state, const char *note, bool broken,
                        void (*tell)(void *context, const struct sandlot_network_state *state), void *context,
                        struct sandlot_error *error)
 {
@@ -93,7 +93,8 @@ int network_state_tell(struct json_object *state, const char *note,
                                                 .credential_hosts = hosts,
                                                 .credential_headers = headers,
                                                 .source = source ? json_object_get_string(source) : NULL,
-                                                .note = note};
+                                                .note = note,
+                                                .broken = broken};
 
     if (!allow || !hosts || !headers)
         return error_no_memory(error);

@@ -14,8 +14,8 @@ bool network_state_agrees(struct json_object *remembered, struct json_object *to
 /* STATE, which is not NULL, as an agent is told, to be freed: the mode, and the first of what may be reached. */
 char *network_sentence(struct json_object *state);
 
-/* STATE as sandlot.h has it, to TELL. 0 or -1. */
-int network_state_tell(struct json_object *state, const char *note,
+/* STATE as sandlot.h has it, to TELL, with what is the matter with it. 0 or -1. */
+int network_state_tell(struct json_object *state, const char *note, bool broken,
                        void (*tell)(void *context, const struct sandlot_network_state *state), void *context,
                        struct sandlot_error *error);
 

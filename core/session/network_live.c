@@ -45,16 +45,29 @@ struct told {
     struct sandlot_network_view view;
     struct json_object *state; /* NULL: nothing was asked */
     char *note;
+    bool broken; /* and it is not what is lacking, but what has broken */
 };
+
+static void told_clear(struct told *told)
+{
+    json_object_put(told->state);
+    free(told->note);
+}
 
 static void take(const struct sandlot_network_view *view, const struct sandlot_network *network, const char *note)
 {
     struct told *told = view->context;
 
-    json_object_put(told->state);
-    free(told->note);
+    told_clear(told);
     told->state = network ? network_state_of(network) : NULL;
     told->note = note ? strdup(note) : NULL;
+}
+
+static void take_break(const struct sandlot_network_view *view)
+{
+    struct told *told = view->context;
+
+    told->broken = true;
 }
 
 static int ask_provider(const struct sandlot_session *session, int cancel_fd, struct told *told,
@@ -63,7 +76,7 @@ static int ask_provider(const struct sandlot_session *session, int cancel_fd, st
     const struct provider *provider = session->provider;
     struct host_call call;
 
-    *told = (struct told){.view = {sizeof(told->view), told, take}};
+    *told = (struct told){.view = {sizeof(told->view), told, take, take_break}};
     if (!provider->table.show_network)
         return 0;
     begin(session, cancel_fd, &call);
@@ -76,20 +89,14 @@ static int ask_provider(const struct sandlot_session *session, int cancel_fd, st
 /* What holds, to be put; NULL: nothing was asked, or, with the error, it cannot be told. The ledger knows it as people
  * wrote it, the provider whether it is so. */
 static struct json_object *find_state(const struct sandlot_session *session, const struct ledger_record *record,
-                                      int cancel_fd, char **note, struct sandlot_error *error)
+                                      int cancel_fd, struct told *told, struct sandlot_error *error)
 {
-    struct told told;
-    int failed = ask_provider(session, cancel_fd, &told, error);
+    int failed = ask_provider(session, cancel_fd, told, error);
     struct json_object *remembered = record ? record->network : NULL;
-    struct json_object *state =
-        !failed && network_state_agrees(remembered, told.state) ? json_object_get(remembered) : TAKE(told.state);
 
-    json_object_put(told.state);
-    *note = told.note;
-    if (!failed)
-        return state;
-    json_object_put(state);
-    return NULL;
+    if (failed)
+        return NULL;
+    return json_object_get(network_state_agrees(remembered, told->state) ? remembered : told->state);
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
@@ -99,16 +106,16 @@ int sandlot_show_network(struct sandlot_session *session,
                          struct sandlot_cancellation *cancellation, struct sandlot_error *error)
 {
     struct sandlot_error why = {0};
-    AUTO_FREE char *note = NULL;
+    struct told told CLEANUP(told_clear) = {0};
     struct ledger_record *record = find_record(session);
-    struct json_object *state = find_state(session, record, cancellation_fd(cancellation), &note, &why);
+    struct json_object *state = find_state(session, record, cancellation_fd(cancellation), &told, &why);
     int result = 0;
 
     ledger_record_free(record);
     if (error_is_set(&why))
         result = error_set(error, why.code, "%s", why.message);
     else
-        result = network_state_tell(state, note, tell, context, error);
+        result = network_state_tell(state, told.note, told.broken, tell, context, error);
     sandlot_error_clear(&why);
     json_object_put(state);
     return result;
@@ -152,9 +159,9 @@ static int apply(struct sandlot_session *session, const struct sandlot_network_c
 {
     struct network_policy policy CLEANUP(network_policy_clear) = {0};
     struct sandlot_error why = {0};
-    AUTO_FREE char *note = NULL;
+    struct told told CLEANUP(told_clear) = {0};
     int cancel_fd = cancellation_fd(change->cancellation);
-    struct json_object *state = find_state(session, record, cancel_fd, &note, &why);
+    struct json_object *state = find_state(session, record, cancel_fd, &told, &why);
     struct json_object *changed = NULL;
     int result = error_is_set(&why) ? error_set(error, why.code, "%s", why.message) : 0;
 

@@ -117,11 +117,12 @@ static char *denials(struct sandlot_session *session, int64_t begin_ms, bool goi
     return line;
 }
 
-static void take_note(void *context, const struct sandlot_network_state *state)
+/* What the provider or the machine lacks is no reason why a command fails, and is told by `network show`. */
+static void take_break(void *context, const struct sandlot_network_state *state)
 {
     char **note = context;
 
-    *note = state->note ? text_visible(state->note) : NULL;
+    *note = state->broken && state->note ? text_visible(state->note) : NULL;
 }
 
 char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool going,
@@ -130,7 +131,7 @@ char *refusals_since(struct sandlot_session *session, int64_t begin_ms, bool goi
     AUTO_FREE char *note = NULL;
     char *line = denials(session, begin_ms, going, cancellation);
 
-    sandlot_show_network(session, take_note, &note, cancellation, NULL);
+    sandlot_show_network(session, take_break, &note, cancellation, NULL);
     if (note)
         text_append(&line, "%s[Its network: %s]", line ? " " : "", note);
     return line;

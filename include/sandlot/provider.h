@@ -245,6 +245,9 @@ struct sandlot_network_view {
     void *context;
     /* Once. NOTE: NULL, or a sentence about what is the matter ("the proxy has ended, nothing leaves"). */
     void (*tell)(const struct sandlot_network_view *view, const struct sandlot_network *network, const char *note);
+    /* Since 1.3. Before tell, where NOTE says that what the sandbox was given has broken and does not come back, and not
+     * only what this machine lacks: every command that fails then tells it. */
+    void (*broken)(const struct sandlot_network_view *view);
 };
 
 /* One decision about a connection or request, told when it has ended. */

@@ -749,6 +749,8 @@ struct sandlot_network_state {
     const char *const *credential_headers; /* and in which header: one for each host */
     const char *source;                    /* where that was asked for, for people; NULL: nowhere */
     const char *note;                      /* NULL, or what is the matter with it */
+    bool broken;                           /* NOTE says that it has broken and does not come back; without this it says
+                                              what the provider or the machine lacks, and all else works */
 };
 
 SANDLOT_API int sandlot_show_network(struct sandlot_session *session,

@@ -228,6 +228,8 @@ enum sandlot_status network_show(const struct sandbox *sandbox, struct sandlot_c
     const char *note = ended ? "its proxy has ended, so nothing leaves it any more; create another sandbox" : lack;
     AUTO_FREE char *text = read_file(sandbox, "network");
 
+    if (ended && SANDLOT_HAS(view, broken))
+        view->broken(view);
     if (text)
         return tell(sandbox, call, text, note, view);
     if (errno != ENOENT)

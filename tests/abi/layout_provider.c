@@ -96,6 +96,9 @@ FIELD(sandlot_network_view, 0, size, size_t);
 FIELD(sandlot_network_view, 8, context, void *);
 FIELD(sandlot_network_view, 16, tell,
       void (*)(const struct sandlot_network_view *, const struct sandlot_network *, const char *));
+#if SANDLOT_ABI_MINOR >= 3
+FIELD(sandlot_network_view, 24, broken, void (*)(const struct sandlot_network_view *));
+#endif
 SIZE(sandlot_network_view, 24);
 
 FIELD(sandlot_network_decision, 0, size, size_t);

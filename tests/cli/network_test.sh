@@ -272,6 +272,18 @@ check "in the log neither" grep -q ' denied  a.example.com (not on the list), ' 
 run exec --sandbox network -- 'for name in a b; do echo 1 0 $name.example.com 443 not on the list; done >log; false'
 check "for a sandbox that goes, options for the next one" grep -qF "(not on the list). To allow it: --allow a.example.com --allow b.example.com]" \
     "$scratch/err"
+rm "$folder/log"
+for isolation in unconfined none; do
+    sed -i "s/^isolation = .*/isolation = \"$isolation\"/" "$config"
+    echo "only half of the programs" >"$folder/lacks"
+    run exec --sandbox-id "$id" -- false
+    check "$isolation: what a network lacks is no word of a command that fails" test "$status:$err" = "1:"
+    json "$isolation: it is shown" 0 '.note == "only half of the programs" and .broken == false' network show "$id"
+    echo "the proxy has gone" >"$folder/broken"
+    tells "$isolation: what has broken is told by each" "[Its network: the proxy has gone]"
+    json "$isolation: and shown" 0 '.note == "the proxy has gone" and .broken' network show "$id"
+    rm "$folder/lacks" "$folder/broken"
+done
 # follows NAME SEEN LATER OPTION...: what is there is printed, then what comes, and no decision twice; a signal ends it
 follows() {
     local name=$1 seen=$2 later=$3

@@ -98,6 +98,11 @@ static void tell(const struct sandlot_network_view *view, const struct sandlot_n
         look(network->credentials[i].host);
 }
 
+static void broken(const struct sandlot_network_view *view)
+{
+    (void)view;
+}
+
 static enum sandlot_status decide(const struct sandlot_network_log *log,
                                   const struct sandlot_network_decision *decision)
 {
@@ -204,7 +209,7 @@ static void fill(struct arguments *arguments, const struct wire_function *functi
         arguments->files[i] =
             (struct sandlot_file){sizeof(struct sandlot_file), "/path", &arguments->source, 1, 0, &arguments->sink};
     arguments->network = (struct sandlot_network){.size = sizeof(struct sandlot_network), .mode = SANDLOT_NETWORK_OFF};
-    arguments->network_view = (struct sandlot_network_view){sizeof(struct sandlot_network_view), NULL, tell};
+    arguments->network_view = (struct sandlot_network_view){sizeof(struct sandlot_network_view), NULL, tell, broken};
     arguments->network_log = (struct sandlot_network_log){sizeof(struct sandlot_network_log), NULL, decide};
     arguments->connection = (struct sandlot_connection){
         sizeof(struct sandlot_connection), 80, &arguments->source, &arguments->sink, NULL, opened, opened};

@@ -455,7 +455,7 @@ check "then nothing leaves the box" until_true 60 dead
 drive network "$other" "host example.com 0"
 check "which a change of the list tells" says "the proxy of this sandbox has ended"
 drive network-show "$other"
-check "and so does what is told of it" prints "its proxy has ended"
+check "and so does what is told of it, as what has broken" prints "broken: allow,host example.com 0; its proxy has ended"
 check "the other box's goes on" is "$(rows "$box" host)" "host	200"
 drive delete "$box"
 drive delete "$other"
@@ -503,6 +503,9 @@ drive delete "$box"
 installation doctor "$names"
 "$BUILD/tests/local/without" rtnetlink -- "$SANDLOT" --json doctor >"$scratch/out" 2>/dev/null
 check "doctor says so" jq -e '.local.works and (.machine.listed_network.advice | contains("modprobe veth"))' "$scratch/out"
+"$BUILD/tests/local/without" rtnetlink -- "$SANDLOT" exec --allow example.com false >"$scratch/out" 2>"$scratch/err"
+check "who makes a box with a list is warned" grep -qF "$heeding" "$scratch/err"
+check "and a command that fails does not put it down to that" sh -c '! grep -qF "Its network" "$1"' sh "$scratch/err"
 installation doctor.content "$names"
 "$SANDLOT" --json doctor >"$scratch/out" 2>/dev/null
 check "or that all is well" jq -e '.machine.listed_network == {value: "for all programs", advice: null}' "$scratch/out"

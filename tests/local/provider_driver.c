@@ -262,6 +262,12 @@ static void tell(const struct sandlot_network_view *view, const struct sandlot_n
     printf("%s%s\n", note ? "; " : "", note ? note : "");
 }
 
+static void broken(const struct sandlot_network_view *view)
+{
+    (void)view;
+    printf("broken: ");
+}
+
 static enum sandlot_status print_decision(const struct sandlot_network_log *log,
                                           const struct sandlot_network_decision *decision)
 {
@@ -275,7 +281,7 @@ static enum sandlot_status print_decision(const struct sandlot_network_log *log,
 
 static int show_network(const char *id)
 {
-    const struct sandlot_network_view view = {sizeof(view), NULL, tell};
+    const struct sandlot_network_view view = {sizeof(view), NULL, tell, broken};
     struct sandlot_call call = new_call();
     void *sandbox = get_or_create(id, 0);
     const enum sandlot_status status = table->show_network(&call, provider, sandbox, &view);

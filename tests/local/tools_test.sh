@@ -7,7 +7,9 @@ need_local
 
 here=$(cd "$(dirname "$0")" && pwd)
 python=/usr/bin/python3
-[ -x "$BUILD/tests/local/sandlot-egress" ] || { echo "not ok sandlot-egress is not built; run make programs"; exit 1; }
+for program in sandlot-egress sandlot-egress-credentials; do
+    [ -x "$BUILD/tests/local/$program" ] || { echo "not ok $program is not built; run make programs"; exit 1; }
+done
 command -v openssl >/dev/null || { echo "no openssl for certificates"; exit 77; }
 
 # ---- the hosts ----
@@ -15,7 +17,7 @@ command -v openssl >/dev/null || { echo "no openssl for certificates"; exit 77; 
 chmod 711 "$scratch" # root's proxies run as users of their own, who must reach the table
 servers=$scratch/servers
 hosts=$servers/hosts
-names=(pypi.org files.pythonhosted.org registry.npmjs.org deb.debian.org crates.io index.crates.io static.crates.io proxy.golang.org github.com)
+names=(pypi.org files.pythonhosted.org registry.npmjs.org deb.debian.org crates.io index.crates.io static.crates.io proxy.golang.org github.com git.example.com)
 mkdir -p "$hosts"
 new_key=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
 openssl req -x509 "${new_key[@]}" -days 2 -subj /CN=authority -keyout "$servers/authority.key" -out "$servers/authority.pem" 2>/dev/null
@@ -44,9 +46,18 @@ printf 'Package: sandlot-sample\nVersion: 1.0\nArchitecture: all\nMaintainer: x\
         "$(LC_ALL=C date -Ru)" "$(sha256sum <main/binary-all/Packages | cut -d' ' -f1)" "$(stat -c %s main/binary-all/Packages)" >Release
 )
 git -c init.defaultBranch=main init -q "$scratch/clone"
-git -C "$scratch/clone" -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m "The first"
-git clone -q --bare "$scratch/clone" "$hosts/github.com/team/app.git"
-git -C "$hosts/github.com/team/app.git" update-server-info
+# commits HOST MESSAGE: HOST has what is in that folder as team/app.git
+commits() {
+    git -C "$scratch/clone" add .
+    git -C "$scratch/clone" -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m "$2"
+    git clone -q --bare "$scratch/clone" "$hosts/$1/team/app.git"
+    git -C "$hosts/$1/team/app.git" update-server-info
+}
+commits github.com "The first"
+cp "$servers/packages/npm/lock" "$scratch/clone/package-lock.json"
+echo '{"name":"x","version":"1.0.0","dependencies":{"sandlot-sample":"1.0.0"}}' >"$scratch/clone/package.json"
+echo sandlot-sample >"$scratch/clone/requirements.txt"
+commits git.example.com "A project"
 printf 'hello\n' >"$hosts/github.com/hello"
 cp "$hosts/github.com/hello" "$hosts/deb.debian.org/hello"
 mkfifo "$servers/life"
@@ -59,7 +70,7 @@ port() { awk -v name="$1" '$1 == name { print $2 }' "$servers/ports"; }
 
 mkdir -p "$scratch/installation/builtins"
 cp "$SANDLOT" "$scratch/installation/"
-cp "$BUILD"/builtins/{local.so,sandlot-local-keeper,sandlot-worker,network-sets.toml} "$BUILD/tests/local/sandlot-egress" "$scratch/installation/builtins/"
+cp "$BUILD"/builtins/{local.so,sandlot-local-keeper,sandlot-worker,network-sets.toml} "$BUILD"/tests/local/sandlot-egress{,-credentials} "$scratch/installation/builtins/"
 SANDLOT=$scratch/installation/sandlot
 export XDG_STATE_HOME=$scratch/state # in which no keeper of another installation serves
 (umask 077 && mkdir "$XDG_STATE_HOME")
@@ -170,4 +181,47 @@ check "what the sets do not name is refused" grep -q "Sandlot refused example.co
 check "and does not exist without the proxy" grep -q "Could not resolve host" "$scratch/out"
 check "nor do other ports" grep -q "ConnectionRefusedError" "$scratch/out"
 check "of which no host has heard" is "$(grep -vcE " ($(IFS='|' && echo "${names[*]}")) " "$servers/seen")" 0
+
+# ---- the project of README.md, by what is printed there: a private host with a token, and packages ----
+
+export GIT_TOKEN=the-token-of-a-private-host
+mkdir "$servers/authorization" "$scratch/trusted" "$scratch/build"
+printf 'Basic %s' "$(printf 'me:%s' "$GIT_TOKEN" | base64 -w 0)" >"$servers/authorization/git.example.com"
+# printed LANGUAGE: the blocks of that section
+printed() { awk -v begin="\`\`\`$1" '/^## / { within = $0 == "## What a sandbox may reach" } /^```/ { block = $0 == begin; next } within && block' README.md; }
+mkdir -p "$(dirname "$config")"
+cp "$servers/authority.pem" "$(dirname "$config")/"
+cp "$servers/authority.pem" "$scratch/trusted/"
+printed toml | sed 's/^\[network\]$/&\nupstream_ca = "authority.pem"/' >"$config"
+project=$(printed sh | grep 'git clone')
+# The real indexes are trusted by every machine: only for the stand-ins pip and npm must be told of an authority.
+cat >"$scratch/build/sandlot" <<END
+#!/bin/sh
+shift 2
+exec "$SANDLOT" exec --param "show=$scratch/trusted" -- "export PIP_CERT=$scratch/trusted/authority.pem
+export REQUESTS_CA_BUNDLE=\\\$PIP_CERT npm_config_cafile=\\\$PIP_CERT
+\$*"
+END
+chmod 755 "$scratch/build/sandlot" "$scratch/trusted"
+# types LINE: as somebody does who has built it there
+types() {
+    ran=$1
+    (cd "$scratch" && timeout -k 5 "$LIMIT" bash -c "$1") >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    out=$(cat "$scratch/out")
+    err=$(cat "$scratch/err")
+}
+check "README.md has a project, and the token that it needs" grep -q 'env = "GIT_TOKEN"' "$config"
+check "in one line" is "$(wc -l <<<"$project")" 1
+lacks "README's project" "pip --version && npm --version && git --version" || {
+    types "$project"
+    check "it is cloned, and has its packages" is "$status" 0
+    check "those of Python" grep -q "Successfully installed sandlot-sample-1.0" "$scratch/out"
+    check "and those of npm" grep -q "added 1 package" "$scratch/out"
+    types "${project/git clone/env; git clone}"
+    check "while the token is in no environment there" is "$status $(grep -c ^https_proxy= "$scratch/out") $(grep -cF "$GIT_TOKEN" "$scratch/out")" "0 1 0"
+    sed -i '/^\[\[network.credentials\]\]/,$d; s/"@npm"/&, "git.example.com"/' "$config"
+    types "$project"
+    check "without which the host refuses it" is "$status" 128
+}
 exec 9>&-

@@ -120,6 +120,26 @@ static enum sandlot_status network_set_network(struct sandlot_call *call, void *
     return write_policy(call, provider, network);
 }
 
+/* What a command in the box has written into "lacks", or into "broken". The policy itself the host remembers. */
+static enum sandlot_status network_show_network(struct sandlot_call *call, void *provider, void *sandbox,
+                                                const struct sandlot_network_view *view)
+{
+    FILE *file = open_file(provider, "broken", "r");
+    char note[256] = "";
+
+    (void)call, (void)sandbox;
+    if (file)
+        view->broken(view);
+    else
+        file = open_file(provider, "lacks", "r");
+    const bool has_note = file && fscanf(file, "%255[^\n]", note) == 1;
+
+    if (file)
+        fclose(file);
+    view->tell(view, NULL, has_note ? note : NULL);
+    return SANDLOT_OK;
+}
+
 /* What a command in the box has written into "log": lines of number, 1 for allowed, host, port and reason. */
 static enum sandlot_status network_network_log(struct sandlot_call *call, void *provider, void *sandbox, uint64_t after,
                                                const struct sandlot_network_log *log)
@@ -166,6 +186,7 @@ static const struct sandlot_provider network_provider = {
     .execute = network_execute,
     .fork = network_fork,
     .set_network = network_set_network,
+    .show_network = network_show_network,
     .network_log = network_network_log,
 };
 

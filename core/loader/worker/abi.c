@@ -215,6 +215,7 @@ static const struct wire_function network_view_functions[] = {
     {.name = "tell",
      .offset = offsetof(struct sandlot_network_view, tell),
      ARGUMENTS(A(WIRE_SELF), A_STRUCT(network), A(WIRE_TEXT))},
+    {.name = "broken", .offset = offsetof(struct sandlot_network_view, broken), ARGUMENTS(A(WIRE_SELF))},
 };
 static const struct wire_struct network_view = {WITH_FUNCTIONS(sandlot_network_view, network_view_functions)};
 

@@ -38,8 +38,9 @@ export class CommandNetwork {
 
     /** @type {Network['show']} */
     async show({ signal } = {}) {
-        const { mode, allow, credentials, source, note = null } = await this.#ask('show', [], signal);
-        return { mode, allow, credentials: Object.fromEntries(credentials.map((/** @type {any} */ { host, header }) => [host, header])), source, note };
+        const { mode, allow, credentials: list, source, note = null, broken = false } = await this.#ask('show', [], signal);
+        const credentials = Object.fromEntries(list.map((/** @type {any} */ { host, header }) => [host, header]));
+        return { mode, allow, credentials, source, note, broken };
     }
 
     /** @type {Network['change']} */

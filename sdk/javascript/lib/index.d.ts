@@ -180,6 +180,8 @@ export interface NetworkState {
     source: string | null;
     /** What is the matter with it. */
     note: string | null;
+    /** That it has broken and does not come back, instead of what the provider or the machine lacks. */
+    broken: boolean;
 }
 
 /** One decision about a connection or request of a sandbox. */

@@ -23,11 +23,11 @@ function describeEvent(told) {
 }
 
 /** @type {(told: StructOf<typeof shapes.networkState>) => NetworkState} */
-function describeState({ mode, allow, credential_hosts: hosts, credential_headers: headers, source, note }) {
+function describeState({ mode, allow, credential_hosts: hosts, credential_headers: headers, source, note, broken }) {
     const named = textsAt(headers);
     const credentials = Object.fromEntries(textsAt(hosts).map((host, at) => [host, named[at]]));
     const told = /** @type {NetworkState['mode']} */ (textAt(mode));
-    return { mode: told, allow: textsAt(allow), credentials, source: textAt(source), note: textAt(note) };
+    return { mode: told, allow: textsAt(allow), credentials, source: textAt(source), note: textAt(note), broken };
 }
 
 /** @implements {Network} */

@@ -199,6 +199,7 @@ export const networkState = layout({
     credential_headers: 'pointer',
     source: 'pointer',
     note: 'pointer',
+    broken: 'boolean',
 });
 export const networkChange = layout({
     mode: 'pointer',

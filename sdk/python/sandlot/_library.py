@@ -420,6 +420,7 @@ class NetworkState(Sized):
         ("credential_headers", ctypes.POINTER(c_char_p)),
         ("source", c_char_p),
         ("note", c_char_p),
+        ("broken", c_bool),
     ]
 
 

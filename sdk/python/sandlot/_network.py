@@ -29,7 +29,8 @@ def _texts(words: Any) -> list[str]:
 
 def _network(told: c.NetworkState) -> Network:
     credentials = dict(zip(_texts(told.credential_hosts), _texts(told.credential_headers), strict=True))
-    return Network(_text(told.mode), _texts(told.allow), credentials, _text(told.source), _text(told.note))
+    source, note = _text(told.source), _text(told.note)
+    return Network(_text(told.mode), _texts(told.allow), credentials, source, note, told.broken)
 
 
 def _event(told: c.NetworkEvent) -> NetworkEvent:

@@ -188,6 +188,8 @@ class Network:
     """Where that was asked for."""
     note: str | None
     """What is the matter with it."""
+    broken: bool
+    """That it has broken and does not come back, instead of what the provider or the machine lacks."""
 
 
 @dataclass(frozen=True)
