@@ -6,12 +6,9 @@
 
 #include <sandlot/sdk/json.h>
 
-#include <stdatomic.h>
-
 /* What open makes. */
 struct kubernetes {
     struct access access;
-    atomic_bool policy_stands; /* the NetworkPolicy was seen by this process */
 };
 
 struct api_request {

@@ -60,9 +60,6 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
 {
     static const int missing[] = {404, 0};
     AUTO_DOCUMENT struct json_object *policy = NULL;
-
-    if (kubernetes->policy_stands)
-        return SANDLOT_OK;
     struct api_request request = {
         .method = "GET", .target = api_path(kubernetes, POLICY_GROUP, POLICY_PLURAL, NAME), .accepted = missing};
     enum sandlot_status status = api_send(call, kubernetes, &request, NULL, &policy);
@@ -75,7 +72,6 @@ enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *
                               " in the namespace %.63s does not deny everything any more: somebody "
                               "changed it; delete it, and it is made anew",
                               access_namespace(&kubernetes->access));
-    kubernetes->policy_stands = status == SANDLOT_OK;
     return status;
 }
 

@@ -9,8 +9,8 @@
 #define POLICY_GROUP "networking.k8s.io/v1"
 #define POLICY_PLURAL "networkpolicies"
 
-/* Sees to it that the namespace denies everything to pods with the label sandlot-network=none, and that before there is
- * such a pod. One policy serves all of them, for ever. */
+/* Sees to it that the namespace denies everything to pods with the label sandlot-network=none, anew before each
+ * of them: what was seen before another may have been changed since. One policy serves all of them, for ever. */
 enum sandlot_status policy_ensure(struct sandlot_call *call, struct kubernetes *kubernetes);
 
 /* Refuses what cannot be held, without a request. NETWORK NULL: SANDLOT_OK. */

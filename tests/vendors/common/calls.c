@@ -6,6 +6,7 @@
  *   calls LIBRARY SYMBOL BASE_URL snapshots
  *   calls LIBRARY SYMBOL BASE_URL delete-snapshot NAME
  *   calls LIBRARY SYMBOL BASE_URL fork ID RUN-LABEL
+ *   calls LIBRARY SYMBOL BASE_URL make RUN-LABEL...
  *
  * Prints what the provider says; the status of the call is the program's. The parameters are as if nothing had been
  * said of them, but for base_url and what the environment has as PARAMETER_NAME. With KEEP in the environment what fork
@@ -105,6 +106,23 @@ static enum sandlot_status make_fork(struct sandlot_call *call, const struct san
     return table->fork(call, provider, id, &request);
 }
 
+/* One sandbox for each of LABELS, of a provider that is opened once. */
+static enum sandlot_status make_all(struct sandlot_call *call, const struct sandlot_provider *table, void *provider,
+                                    char **labels)
+{
+    enum sandlot_status status = SANDLOT_OK;
+
+    for (; *labels && status == SANDLOT_OK; labels++) {
+        const struct sandlot_create request = {.size = sizeof(request), .run_label = *labels};
+        void *sandbox = NULL;
+
+        status = table->get_or_create(call, provider, &request, &sandbox);
+        if (sandbox)
+            table->release(provider, sandbox);
+    }
+    return status;
+}
+
 static int act(struct sandlot_call *call, const struct sandlot_provider *table, void *provider, char **words)
 {
     const struct sandlot_sink result = {.size = sizeof(result), .write = on_write};
@@ -125,6 +143,8 @@ static int act(struct sandlot_call *call, const struct sandlot_provider *table, 
         return (int)table->snapshot(call, provider, words[1], words[2], &result);
     if (strcmp(words[0], "fork") == 0 && words[2])
         return (int)make_fork(call, table, provider, words[1], words[2]);
+    if (strcmp(words[0], "make") == 0)
+        return (int)make_all(call, table, provider, words + 1);
     return BAD_USAGE;
 }
 

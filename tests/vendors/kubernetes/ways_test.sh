@@ -311,6 +311,11 @@ shapes() {
     check "as they say" state_is '.sandboxes[0].pod | .spec.runtimeClassName == "kata" and .spec.containers[0].securityContext.readOnlyRootFilesystem
         and .spec.securityContext.runAsUser == 0 and .metadata.labels.team == "blue" and .spec.nodeSelector.disk == "ssd" and .metadata.labels["sandlot-network"] == "open"'
     expect "variables" 0 "it's me" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo "$GREETING"'
+    requests_reset
+    PARAMETER_engine=pods check "a program makes two pods" calls "$ok" make one two
+    check "and looks at the policy before each" test "$(requests_show | sed 's/ [0-9]*$//' | grep -c 'GET .*/networkpolicies/sandlot-deny-all\|POST .*/pods$')" = 4
+    gone sandlot-one
+    gone sandlot-two
     expect "a label that is none" 2 "" "no label" create "${provider[@]}" --param 'labels={"team":"a b"}'
     expect "a network that is none" 2 "" "none or open" create "${provider[@]}" --param network=off
     "$node" --input-type=module -e "const [, url] = process.argv; const headers = { authorization: 'Bearer admin-0123456789abcdef', 'content-type': 'application/merge-patch+json' };
