@@ -59,8 +59,8 @@ tests['network: shown and changed'] = async ({ network }) => {
     assert.ok(network.canChange && network.hasLog);
     await network.change(null, { allow: ['a.invalid', 'b.invalid'] });
     await network.change(null, { deny: ['a.invalid'] });
-    const { mode, allow, credentials, note } = await network.show();
-    assert.deepEqual([mode, allow, credentials, note], ['allow', ['b.invalid'], {}, null]);
+    const { mode, allow, credentials, note, broken } = await network.show();
+    assert.deepEqual([mode, allow, credentials, note, broken], ['allow', ['b.invalid'], {}, null, false]);
     assert.deepEqual(await network.log(), []);
     await network.change('off');
     assert.equal((await network.show()).mode, 'off');

@@ -88,7 +88,7 @@ async def network(kind, group):
     await group.change(allow=["a.invalid", "b.invalid"])
     await group.change(deny=["a.invalid"])
     state = await group.show()
-    check(f"{kind}: what it may reach", (state.mode, state.allow, state.credentials) == ("allow", ["b.invalid"], {}), state)
+    check(f"{kind}: what it may reach", (state.mode, state.allow, state.credentials, state.broken) == ("allow", ["b.invalid"], {}, False), state)
     check(f"{kind}: nothing was decided", await group.log() == [])
     await group.change("off")
     check(f"{kind}: off", (await group.show()).mode == "off")
