@@ -6,7 +6,8 @@
 # BUILD holds the normal build and the test programs, BUILD/sanitize the same with sanitizers. What a test can prove in either, it
 # proves with sanitizers, as root; the normal build is tested as an ordinary user. --all adds what says the same in another way,
 # all faults of all vendors, clang-tidy, fuzzing, valgrind, two hundred rounds of kill -9, the other release of
-# Debian, and the benchmark. With CI=true up to eight programs that failed are run once more, alone; what passes then is told as unstable.
+# Debian, and the benchmark. Of that, what proves the same once more comes last, and begins before CHECK_UNTIL (seconds since 1970) or not at all.
+# With CI=true up to eight programs that failed are run once more, alone; what passes then is told as unstable.
 set -u
 
 all=false
@@ -34,8 +35,10 @@ trap 'exit 130' INT TERM
 shopt -s nullglob
 
 stage() { printf '\n== %s\n' "$1"; }
-# without PATTERN, unless all is wanted
-leave() { if $all; then cat; else grep -vE "$1"; fi }
+# without PATTERN, only PATTERN, unique: of the programs on standard input
+without() { grep -vE "$1"; }
+only() { grep -E "$1"; }
+unique() { awk '!seen[$0]++'; }
 
 # ---- what there is; what takes longest is first, so that nothing long is left over at the end ----
 
@@ -89,19 +92,20 @@ failing_allocators() { # the unit tests of build $1 that are more than an alloca
 # their own in its place, and others measure the command or look at its files.
 unsanitized='kill9|attack|allocation|operations/(busybox|routes_agree|gnu|large_tree)|mcp/load'
 # The same rows on further routes, and what only a vendor's own folder or tools could change.
-again='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_check_test|vendors/.*/(ways|own|engines)_test|^tests/examples_test'
+further='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugin_check_test|vendors/.*/(ways|own|engines)_test|^tests/examples_test'
 # What is the same whoever asks: with sanitizers as root is enough, or as an ordinary user without.
 same_for_user='operations/(large_tree|sparse|round_trips|processes_busybox|processes_derived|results_derived)|mcp/(conformance|inspector|langchain|stdio_client)'
 same_for_root='operations/gnu'
 
-with_sanitizers() { { black_box "$1" && unit "$1" && printf '%s\n' tests/python/python_test.sh tests/javascript/javascript_test.sh; } | grep -vE "$unsanitized" | leave "$again"; }
-as_root() { # what with_sanitizers leaves out; with --all also what the walls and the installation are for root in the build that ships
-    { black_box "$1" && unit "$1"; } | grep -E "$unsanitized" | grep -vE "$same_for_root" | leave "$again"
+with_sanitizers() { { black_box "$1" && unit "$1" && printf '%s\n' tests/python/python_test.sh tests/javascript/javascript_test.sh; } | grep -vE "$unsanitized"; }
+root_black_box() { # what with_sanitizers leaves out
+    { black_box "$1" && unit "$1"; } | grep -E "$unsanitized" | grep -vE "$same_for_root"
     failing_allocators "$1"
-    ! $all || { printf '%s\n' tests/install_test.sh tests/demo/run.sh && black_box "$1" | grep -E '/local/(box|credentials|network|provider)'; }
 }
-as_user() { { projects && black_box "$1"; } | grep -vE "$same_for_user" | leave "$again|kill9"; }
-common_to_vendors() { vendors | grep -vE '/(ways|own|engines)_test'; }
+root_walls() { # what the walls and the installation are for root in the build that ships
+    printf '%s\n' tests/install_test.sh tests/demo/run.sh && black_box "$1" | grep -E '/local/(box|credentials|network|provider)'
+}
+user_black_box() { { projects && black_box "$1"; } | grep -vE "$same_for_user"; }
 
 # clone_for UID: a copy of the tree, built, that this user owns: the tree itself may lie below a folder that they cannot pass.
 clone_for() {
@@ -111,34 +115,58 @@ clone_for() {
         chown -R "$1:$1" "$clone" && chmod 755 "$clone"
 }
 
-# The vendors, whom their emulators take most time: all their rows in the normal build, all their faults with sanitizers.
-rows="" faults=()
+# add OPTION...: a pass, with the programs on standard input
+add() {
+    local programs
+    mapfile -t programs
+    passes+=("$@" "${programs[@]}")
+}
+
+rows=
 ! $all || rows=rows
-! $all || mapfile -t faults < <(vendors | grep -v /engines_test)
-passes=(-t 1500)
-# First what waits longest, beside what needs processors longest.
-! $all || passes+=(-b "$BUILD/sanitize" -n "sanitize " -S faults tests/vendors/docker/engines_test.sh -S "${SANDLOT_TEST_SLOW:-}" -b "$BUILD" -n ""
-    tests/debian_test.sh tests/packages_test.sh tests/bench/vendors.sh tests/lint/{clang_tidy,shellcheck,cppcheck}.sh tests/fuzz/run.sh tests/valgrind.sh)
+passes=(-t 3000) # on a machine that is half as fast as others the other Debian takes half of that
+normal=(-b "$BUILD" -n "" -u "" -C "" -T "$memory" -S "${SANDLOT_TEST_SLOW:-}")
+sanitized=(-b "$BUILD/sanitize" -n "sanitize " -u "" -C "" -T "$memory" -S "${SANDLOT_TEST_SLOW:-}")
+as_root=false
 if [ "$(id -u)" = 0 ]; then
-    mapfile -t programs < <(as_root "$BUILD")
-    passes+=(-b "$BUILD" -n "" "${programs[@]}")
-fi
-mapfile -t programs < <(with_sanitizers "$BUILD/sanitize")
-passes+=(-b "$BUILD/sanitize" -n "sanitize " -S faults "${faults[@]}" -S "${SANDLOT_TEST_SLOW:-}" "${programs[@]}")
-if [ "$(id -u)" = 0 ]; then
+    as_root=true
     uid=61777 # somebody whom the machine does not know
     while getent passwd "$uid" >/dev/null || getent group "$uid" >/dev/null; do uid=$((uid + 1)); done
     clone_for "$uid" || exit 2
-    mapfile -t programs < <(as_user "$clone/build")
-    mapfile -t vendors < <(common_to_vendors)
-    passes+=(-b build -n "user " -u "$uid" -C "$clone" -S "${rows:-}" "${vendors[@]}" -T "" -S "" "${programs[@]}" -u "" -C "" -S "${SANDLOT_TEST_SLOW:-}" -b "$BUILD" -n "")
+    user=(-b build -n "user " -u "$uid" -C "$clone" -T "" -S "")
 else
     stage "run make check as root to have the tests run as root and as an ordinary user"
-    mapfile -t programs < <({ common_to_vendors && as_user "$BUILD" && as_root "$BUILD"; } | awk '!seen[$0]++')
-    passes+=(-b "$BUILD" -n "" "${programs[@]}")
 fi
-mapfile -t programs < <(printf '%s\n' tests/lint/*.sh | { if $all; then grep -vE 'clang_tidy|shellcheck|cppcheck'; else cat; fi })
-passes+=("${programs[@]}")
+
+# First what waits longest, beside what needs processors longest. The vendors, whom their emulators take most time: all their rows in the normal
+# build, all their faults with sanitizers.
+if $all; then
+    add "${normal[@]}" < <(printf '%s\n' tests/{debian,packages}_test.sh tests/lint/{clang_tidy,shellcheck,cppcheck}.sh)
+    add "${sanitized[@]}" -S faults < <(vendors | without "$further")
+fi
+! $as_root || add "${normal[@]}" < <(root_black_box "$BUILD" | without "$further")
+add "${sanitized[@]}" < <(with_sanitizers "$BUILD/sanitize" | without "$further")
+if $as_root; then
+    add "${user[@]}" -T "$memory" -S "$rows" < <(vendors | without "$further")
+    add "${user[@]}" < <(user_black_box "$clone/build" | without "$further|kill9")
+else
+    add "${normal[@]}" < <({ vendors | without "$further" && user_black_box "$BUILD" | without "$further|kill9" && root_black_box "$BUILD" | without "$further"; } | unique)
+fi
+add "${normal[@]}" < <(printf '%s\n' tests/lint/*.sh | if $all; then grep -vE 'clang_tidy|shellcheck|cppcheck'; else cat; fi)
+
+# What says again what has been said, the most important first, as long as there is time.
+if $all; then
+    passes+=(-e "${CHECK_UNTIL:-}")
+    add "${sanitized[@]}" -S faults < <(vendors | only "$further")
+    add "${sanitized[@]}" < <(with_sanitizers "$BUILD/sanitize" | only "$further")
+    if $as_root; then
+        add "${user[@]}" < <(user_black_box "$clone/build" | only "$further|kill9")
+        add "${normal[@]}" < <({ root_black_box "$BUILD" | only "$further" && root_walls "$BUILD"; } | unique)
+    else
+        add "${normal[@]}" < <({ user_black_box "$BUILD" && root_black_box "$BUILD"; } | only "$further" | unique)
+    fi
+    add "${normal[@]}" < <(printf '%s\n' tests/valgrind.sh tests/fuzz/run.sh tests/bench/vendors.sh)
+fi
 
 # At least so many side by side; with --all most of the time belongs to the vendors, of whom each runs eight parts itself.
 least=$((2 * $(nproc)))
@@ -159,8 +187,8 @@ stage "tests: wall time, processor time, program (as root; \"user\" as an ordina
 
 if $all; then
     stage "benchmark"
-    BENCH_VENDORS=no tests/run.sh -b "$BUILD" -S "" -t 1800 -a "$((most_alone > 0))" -r "$results" tests/bench/bench.sh
-    cat "$BUILD/test-logs/bench_bench.log" "$BUILD/test-logs/bench_vendors.log"
+    BENCH_VENDORS=no tests/run.sh -b "$BUILD" -S "" -t 1800 -e "${CHECK_UNTIL:-}" -a "$((most_alone > 0))" -r "$results" tests/bench/bench.sh
+    for log in "$BUILD"/test-logs/bench_{bench,vendors}.log; do [ ! -f "$log" ] || cat "$log"; done
 fi
 
 if [ -s "$results.unstable" ]; then

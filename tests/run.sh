@@ -1,7 +1,8 @@
 #!/bin/bash
 # Runs test programs and counts what they found.
 #
-#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [-a MOST_ALONE] [-T FOLDER] [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] PROGRAM...]...
+#   tests/run.sh [-j LEAST] [-J MOST] [-r RESULTS] [-a MOST_ALONE] [-T FOLDER]
+#       [[-b BUILD] [-t SECONDS] [-n LABEL] [-u UID] [-C TREE] [-S SLOW] [-e END] PROGRAM...]...
 #
 # Every program gets HOME, XDG_* and TMPDIR folders of its own, no standard input and a time limit; see tests/README.md for
 # what it can rely on. Its output is kept in BUILD/test-logs and shown only if it failed. With -r the counts are added
@@ -10,6 +11,9 @@
 # Options hold for the programs behind them, so that one call can run those of several builds side by side, and as somebody else:
 # -u as the user UID, who owns the copy of the tree at TREE (-C); BUILD is below it then; -S is SANDLOT_TEST_SLOW. Programs start in the order given:
 # LEAST (1) run in any case, and up to MOST (LEAST) while processors are idle, because most programs mostly wait.
+#
+# With -e no program begins any more from END on (seconds since 1970; "": it does), but is told as skipped: where a machine is slow, what
+# comes last is left out instead of being cut off with all the rest.
 #
 # With -T the folders for TMPDIR are made in FOLDER, which everybody may pass, and not beside those for HOME ("": they are).
 #
@@ -26,6 +30,7 @@ results=
 build=build
 uid=
 temporaries=
+end=
 slow=${SANDLOT_TEST_SLOW:-}
 source_tree=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 tree=$source_tree
@@ -103,17 +108,29 @@ close_account() {
     rmdir "$account"
 }
 
+# name_of PROGRAM: unit/text_test, cli/exec_test, install_test: the folder tells programs of one name apart
+name_of() {
+    local name
+    name=$(realpath -m "${1%.sh}")
+    name=${name#"$BUILD"/}
+    name=${name#"$PWD"/}
+    name=${name#tests/}
+    case $1 in *.sh | /bin/*) ;; *) [ "$name" != "${name##*/}" ] || name=unit/$name ;; esac
+    echo "$label$name"
+}
+
+# leave_out NUMBER PROGRAM: in the counts and in its line
+leave_out() {
+    cd "$tree" || exit 2
+    printf '%8.1f s %7.1f s  %-44s SKIP: no time is left for what comes last\n' 0 0 "$(name_of "$2")"
+    echo "0 0 1" >"$scratch/$1.counts"
+}
+
 # run_one NUMBER PROGRAM: runs it, writes its counts, prints one line: wall time, processor time, name, outcome
 run_one() {
     local program=$2 name log status passed failed skipped word account used
     cd "$tree" || exit 2
-    # unit/text_test, cli/exec_test, install_test: the folder tells programs of one name apart
-    name=$(realpath -m "${program%.sh}")
-    name=${name#"$BUILD"/}
-    name=${name#"$PWD"/}
-    name=${name#tests/}
-    case $program in *.sh | /bin/*) ;; *) [ "$name" != "${name##*/}" ] || name=unit/$name ;; esac
-    name=$label$name
+    name=$(name_of "$program")
     log=$logs/${name//[ \/]/_}.log
     case $program in
         */*) ;;
@@ -183,6 +200,8 @@ room() {
     [ "$spare" -ge 15 ]
 }
 
+late() { [ -n "$end" ] && [ "$EPOCHSECONDS" -ge "$end" ]; }
+
 shopt -s nullglob
 exec {never}<> <(:) # nothing comes from it: to wait for a moment without a process
 number=0
@@ -191,10 +210,11 @@ processor_times
 total_before=$total idle_before=$idle total_first=$total idle_first=$idle
 while [ $# -gt 0 ]; do
     OPTIND=1
-    while getopts a:b:j:J:t:n:r:T:u:C:S: option; do
+    while getopts a:b:e:j:J:t:n:r:T:u:C:S: option; do
         case $option in
             a) most_alone=$OPTARG ;;
             b) build=$OPTARG ;;
+            e) end=$OPTARG ;;
             j) least=$OPTARG ;;
             J) most=$OPTARG ;;
             t) seconds=$OPTARG ;;
@@ -213,9 +233,13 @@ while [ $# -gt 0 ]; do
     logs=$BUILD/test-logs
     mkdir -p "$logs" || exit 2
     while [ $# -gt 0 ] && [[ $1 != -* ]]; do
-        until room; do read -rt 0.1 <&"$never"; done
+        until late || room; do read -rt 0.1 <&"$never"; done
         number=$((number + 1))
-        run_one "$number" "$1" {never}>&- &
+        if late; then
+            (leave_out "$number" "$1")
+        else
+            run_one "$number" "$1" {never}>&- &
+        fi
         shift
     done
 done
