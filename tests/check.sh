@@ -6,7 +6,7 @@
 # BUILD holds the normal build and the test programs, BUILD/sanitize the same with sanitizers. What a test can prove in either, it
 # proves with sanitizers, as root; the normal build is tested as an ordinary user. --all adds what says the same in another way,
 # all faults of all vendors, clang-tidy, fuzzing, valgrind, two hundred rounds of kill -9, the other release of
-# Debian, and the benchmark. Of that, what proves the same once more comes last, and begins before CHECK_UNTIL (seconds since 1970) or not at all.
+# Debian, and the benchmark. What proves the same once more comes last, for nothing begins any more from CHECK_UNTIL on (seconds since 1970).
 # With CI=true up to eight programs that failed are run once more, alone; what passes then is told as unstable.
 set -u
 
@@ -124,7 +124,7 @@ add() {
 
 rows=
 ! $all || rows=rows
-passes=(-t 3000) # on a machine that is half as fast as others the other Debian takes half of that
+passes=(-t 3000 -e "${CHECK_UNTIL:-}") # on a machine that is half as fast as others the other Debian takes half of that
 normal=(-b "$BUILD" -n "" -u "" -C "" -T "$memory" -S "${SANDLOT_TEST_SLOW:-}")
 sanitized=(-b "$BUILD/sanitize" -n "sanitize " -u "" -C "" -T "$memory" -S "${SANDLOT_TEST_SLOW:-}")
 as_root=false
@@ -138,26 +138,20 @@ else
     stage "run make check as root to have the tests run as root and as an ordinary user"
 fi
 
-# First what waits longest, beside what needs processors longest. The vendors, whom their emulators take most time: all their rows in the normal
-# build, all their faults with sanitizers.
-if $all; then
-    add "${normal[@]}" < <(printf '%s\n' tests/{debian,packages}_test.sh tests/lint/{clang_tidy,shellcheck,cppcheck}.sh)
-    add "${sanitized[@]}" -S faults < <(vendors | without "$further")
-fi
+# First what takes longest. The vendors, whom their emulators take most time: all their rows in the normal build, all their faults with sanitizers.
+! $all || add "${normal[@]}" < <(printf '%s\n' tests/{debian,packages}_test.sh tests/lint/{clang_tidy,shellcheck,cppcheck}.sh)
 ! $as_root || add "${normal[@]}" < <(root_black_box "$BUILD" | without "$further")
 add "${sanitized[@]}" < <(with_sanitizers "$BUILD/sanitize" | without "$further")
 if $as_root; then
-    add "${user[@]}" -T "$memory" -S "$rows" < <(vendors | without "$further")
     add "${user[@]}" < <(user_black_box "$clone/build" | without "$further|kill9")
+    add "${user[@]}" -T "$memory" -S "$rows" < <(vendors | without "$further")
 else
     add "${normal[@]}" < <({ vendors | without "$further" && user_black_box "$BUILD" | without "$further|kill9" && root_black_box "$BUILD" | without "$further"; } | unique)
 fi
 add "${normal[@]}" < <(printf '%s\n' tests/lint/*.sh | if $all; then grep -vE 'clang_tidy|shellcheck|cppcheck'; else cat; fi)
-
-# What says again what has been said, the most important first, as long as there is time.
 if $all; then
-    passes+=(-e "${CHECK_UNTIL:-}")
-    add "${sanitized[@]}" -S faults < <(vendors | only "$further")
+    add "${sanitized[@]}" -S faults < <(vendors | without "$further" && vendors | only "$further")
+    # and what says again what has been said, the most important first
     add "${sanitized[@]}" < <(with_sanitizers "$BUILD/sanitize" | only "$further")
     if $as_root; then
         add "${user[@]}" < <(user_black_box "$clone/build" | only "$further|kill9")
