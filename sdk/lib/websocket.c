@@ -38,11 +38,11 @@ struct websocket {
     struct arrived *shown_message; /* lent to the caller */
     bool closed;                   /* by the other side, and said */
     int close_code;
-    int reads_left; /* of the look at hand */
-    int fragments;  /* of the message at hand */
-    bool broken;    /* without a word */
-    bool posting;   /* what was posted has not gone yet */
-    bool out_of_memory;
+    int reads_left;     /* of the look at hand */
+    int fragments;      /* of the message at hand */
+    bool broken;        /* without a word */
+    bool posting;       /* what was posted has not gone yet */
+    bool out_of_memory; /* a message was lost: none behind it may pass for the next one */
 };
 
 /* ---- wslay's callbacks ------------------------------------------------------------------------------------------- */
@@ -112,6 +112,8 @@ static void on_message(wslay_event_context_ptr context, const struct wslay_event
     struct websocket *socket = data;
 
     (void)context;
+    if (socket->out_of_memory)
+        return;
     if (message->opcode == WSLAY_CONNECTION_CLOSE) {
         socket->closed = true;
         socket->close_code = message->status_code ? message->status_code : NO_CODE;
@@ -337,12 +339,21 @@ bool websocket_is_posting(struct websocket *socket)
     return posting;
 }
 
+/* wslay goes on behind a message for which it had no memory, as if that had never come. */
+static void receive(struct websocket *socket)
+{
+    int received = wslay_event_recv(socket->context);
+
+    socket->out_of_memory = socket->out_of_memory || received == WSLAY_ERR_NOMEM;
+    socket->broken = socket->broken || received != 0;
+}
+
 /* Reads what is there, or a part of it. False: nothing to hand out yet. */
 static bool look(struct websocket *socket)
 {
     socket->reads_left = READS_AT_ONCE;
-    if (!socket->first && !socket->closed && wslay_event_recv(socket->context) != 0)
-        socket->broken = true;
+    if (!socket->first && !socket->closed && !socket->out_of_memory)
+        receive(socket);
     if (wslay_event_want_write(socket->context))
         flush(socket); /* pongs, and the answer to a close */
     return socket->first || socket->closed || socket->broken || socket->out_of_memory ||

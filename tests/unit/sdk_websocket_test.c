@@ -1,6 +1,7 @@
 /* WebSocket against a server written from the RFC alone. */
 #include <sandlot/sdk/websocket.h>
 
+#include "failing_allocator.h"
 #include "sdk_support.h"
 
 #include <openssl/evp.h>
@@ -132,6 +133,13 @@ static void pour(struct peer *peer, const char *first, size_t first_length, cons
 static void misbehave(struct peer *peer, const char *how)
 {
     static char zeros[5000];
+    static const char at_once[] = "\x82\x01"
+                                  "a"
+                                  "\x82\x01"
+                                  "b"
+                                  "\x82\x01"
+                                  "c"
+                                  "\x88\x02\x03\xe8";
 
     shake(peer, "");
     if (strcmp(how, "fragments") == 0) {
@@ -171,6 +179,9 @@ static void misbehave(struct peer *peer, const char *how)
              10);
     } else if (strcmp(how, "nothings") == 0) {
         pour(peer, "\x01\x00", 2, "\x00\x00", 2);
+    } else if (strcmp(how, "at-once") == 0) {
+        peer_write(peer, at_once, sizeof(at_once) - 1);
+        peer_sleep(peer, 500);
     } else if (strcmp(how, "silent") == 0) {
         peer_sleep(peer, 10000);
     }
@@ -524,6 +535,40 @@ static void test_flood(void **state)
     assert_true(!TEST_MEMORY || test_peak_kib() - before < 4096);
 }
 
+#if ALLOCATOR_REPLACED
+/* The allocation AT fails while three messages and a goodbye come at once. False: there are not so many. */
+static bool receive_starved(long at)
+{
+    struct websocket *socket = open_at("/bad/at-once", 0);
+    struct websocket_message message;
+    enum sandlot_status status;
+    char next = 'a';
+
+    atomic_store(&countdown, at);
+    while ((status = websocket_receive(&call.call, socket, -1, &message)) == SANDLOT_OK &&
+           message.kind == WEBSOCKET_BINARY) {
+        assert_int_equal(message.length, 1);
+        assert_int_equal(*(const char *)message.bytes, next++);
+    }
+    bool failed = atomic_exchange(&countdown, -1) < 0;
+
+    assert_true(status == (failed ? SANDLOT_INTERNAL : SANDLOT_OK) || (failed && next == 'd'));
+    websocket_free(socket);
+    return failed;
+}
+
+/* What there was no memory for is no gap between what was said before and behind it. */
+static void test_starved(void **state)
+{
+    long at = 0;
+
+    (void)state;
+    while (at < 100 && receive_starved(at))
+        at++;
+    assert_in_range(at, 3, 99);
+}
+#endif
+
 /* Pings, and fragments without an end, keep neither the deadline from being seen nor memory from being free. */
 static void test_endless(void **state)
 {
@@ -596,6 +641,9 @@ int main(void)
         EACH(test_endless),
         EACH(test_two_threads),
         EACH(test_kept_connections_stay),
+#if ALLOCATOR_REPLACED
+        EACH(test_starved),
+#endif
     };
 
     server_open(&server, handle, NULL);
