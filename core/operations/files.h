@@ -58,10 +58,10 @@ struct search {
     uint64_t maximum;             /* matches; 0: all */
 };
 
-/* A file for the sandbox that is here as a whole. */
+/* A file that is here as a whole: for the sandbox, or from it. */
 struct small_file {
-    const char *path; /* as that of a call */
-    const void *bytes;
+    const char *path;  /* as that of a call */
+    const void *bytes; /* filled in by a download, as LENGTH is */
     size_t length;
     uint32_t mode; /* as that of upload */
     bool moved;    /* filled in */
@@ -95,6 +95,9 @@ struct file_route {
      * MOVED are for upload, which can tell why. The path of CALL is not looked at.
      */
     size_t (*upload_some)(const struct file_call *call, struct small_file *files, size_t count);
+    /* The same the other way: those that are MOVED lie in BYTES, where there is room for ROOM. */
+    size_t (*download_some)(const struct file_call *call, struct small_file *files, size_t count, char *bytes,
+                            size_t room);
     /* Makes the directory and its parents; fine if it is there. */
     int (*make_directory)(const struct file_call *call, struct sandlot_error *error);
     /* Every regular file and every directory below call->path (itself not), links not followed, their paths absolute,

@@ -27,8 +27,9 @@ enum {
     OPEN_AT_ONCE = 32, /* where a vendor is given more files, they are open only while they move */
     SMALL = 24 * 1024, /* bytes of a file that may go with others */
     SMALL_TOGETHER = 96 * 1024,
-    LOCK_MS = 60 * 1000,      /* for another call that changes the same file */
-    TREE_MS = 10 * 60 * 1000, /* to list a tree of the sandbox */
+    DOWN_TOGETHER = 1024 * 1024, /* bytes that come with one command */
+    LOCK_MS = 60 * 1000,         /* for another call that changes the same file */
+    TREE_MS = 10 * 60 * 1000,    /* to list a tree of the sandbox */
     PROGRAM_MODE = 0755
 };
 
@@ -161,6 +162,19 @@ static void settle(struct moving *moving)
     stall_explain(&moving->transfer->stall, moving->path, &moving->problem);
 }
 
+static void cannot_write(struct moving *moving)
+{
+    error_set(&moving->problem, errno == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
+              "cannot write what was received of '%s': %s", moving->path, strerror(errno));
+}
+
+/* What was received gets its name on this machine. */
+static void commit(struct moving *moving)
+{
+    if (!error_is_set(&moving->problem))
+        local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
+}
+
 static int lock(struct moving *moving, struct sandlot_error *error)
 {
     struct transfer *transfer = moving->transfer;
@@ -254,7 +268,7 @@ static bool gather(struct gathered *gathered, struct moving *moving)
 
 /* Moves small files that wait, from FIRST on, together. Returns how many have had their turn; those that are not
  * settled then are to be moved alone. */
-static size_t move_some(struct transfer *transfer, size_t first)
+static size_t upload_some(struct transfer *transfer, size_t first)
 {
     struct moving *files[SOME];
     AUTO_FREE struct gathered *gathered = calloc(1, sizeof(*gathered));
@@ -289,6 +303,63 @@ static size_t move_some(struct transfer *transfer, size_t first)
     for (size_t i = 0; i < locked; i++)
         unlock(files[i]);
     return tried;
+}
+
+/* Not into what must be opened only once, and takes several files in their order. */
+static bool may_come_with_others(const struct moving *moving)
+{
+    struct stat status;
+
+    return !moving->settled && (moving->relative || (moving->local_path && (stat(moving->local_path, &status) < 0 ||
+                                                                            S_ISREG(status.st_mode))));
+}
+
+static void store(struct moving *moving, const struct small_file *file)
+{
+    struct transfer *transfer = moving->transfer;
+
+    if (open_local(moving, &moving->problem) == 0 && local_write(moving->local.fd, file->bytes, file->length) < 0)
+        cannot_write(moving);
+    commit(moving);
+    local_close(&moving->local);
+    moving->kept = true;
+    if (!error_is_set(&moving->problem)) {
+        moving->bytes = file->length;
+        moved(transfer, moving->bytes);
+    }
+    settle(moving);
+}
+
+/* The same the other way. */
+static size_t download_some(struct transfer *transfer, size_t first)
+{
+    AUTO_FREE struct small_file *files = calloc(SOME, sizeof(*files));
+    AUTO_FREE char *bytes = malloc(DOWN_TOGETHER);
+    const struct file_call call = call_of(transfer, "", transfer->batch[first].path);
+    const uint64_t left = transfer->bound.left;
+    size_t count = 0;
+
+    if (!files || !bytes || error_is_set(&transfer->stopped))
+        return 1;
+    for (; count < SOME && first + count < transfer->count && may_come_with_others(&transfer->batch[first + count]);
+         count++)
+        files[count].path = transfer->batch[first + count].remote;
+    if (count < 2)
+        return 1;
+    size_t tried = transfer->some_route->download_some(&call, files, count, bytes,
+                                                       left < DOWN_TOGETHER ? (size_t)left : DOWN_TOGETHER);
+
+    for (size_t i = 0; i < tried && i < count; i++)
+        if (files[i].moved)
+            store(&transfer->batch[first + i], &files[i]);
+    return tried;
+}
+
+static size_t move_some(struct transfer *transfer, size_t first)
+{
+    if (!transfer->some_route)
+        return 1;
+    return transfer->upload ? upload_some(transfer, first) : download_some(transfer, first);
 }
 
 /* ---- the vendor's own transfer ---- */
@@ -330,8 +401,7 @@ static void keep_received(struct moving *moving)
 {
     if (moving->waiting && !error_is_set(&moving->problem))
         open_waiting(moving); /* an empty one */
-    if (!error_is_set(&moving->problem))
-        local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
+    commit(moving);
     local_close(&moving->local);
     moving->kept = true;
 }
@@ -383,8 +453,7 @@ static enum sandlot_status write_sink(const struct sandlot_sink *sink, const voi
         return SANDLOT_OK;
     }
     if (local_write(moving->local.fd, bytes, length) < 0) {
-        error_set(&moving->problem, errno == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_INTERNAL_ERROR,
-                  "cannot write what was received of '%s': %s", moving->path, strerror(errno));
+        cannot_write(moving);
         return SANDLOT_CANCELLED;
     }
     moving->bytes += length;
@@ -595,8 +664,8 @@ static void finish(struct moving *moving)
             move_on_route(moving, &moving->problem);
         settle(moving);
     }
-    if (!transfer->upload && !moving->kept && !error_is_set(&moving->problem))
-        local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
+    if (!transfer->upload && !moving->kept)
+        commit(moving);
     if (error_is_set(&moving->problem))
         give_back(moving);
     report(transfer, moving->index, moving->path, &moving->problem, moving->bytes);
@@ -614,7 +683,7 @@ static void flush(struct transfer *transfer)
     }
     for (size_t i = 0; i < transfer->count; i++) {
         if (i >= known)
-            known = i + (transfer->some_route ? move_some(transfer, i) : 1);
+            known = i + move_some(transfer, i);
         finish(&transfer->batch[i]);
     }
     transfer->count = 0;
@@ -900,9 +969,10 @@ static int read_item(const struct sandlot_transfer_request *request, size_t inde
 static void choose_batch(struct transfer *transfer)
 {
     const struct file_call call = call_of(transfer, "/", "/");
-    const struct file_route *route = transfer->upload && !transfer->vendor ? file_route_of(&call, NULL) : NULL;
+    const struct file_route *route = transfer->vendor ? NULL : file_route_of(&call, NULL);
+    const bool some = route && (transfer->upload ? route->upload_some != NULL : route->download_some != NULL);
 
-    transfer->some_route = route && route->upload_some ? route : NULL;
+    transfer->some_route = some ? route : NULL;
     transfer->batch_size = transfer->vendor || transfer->some_route ? BATCH : 1;
 }
 

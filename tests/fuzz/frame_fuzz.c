@@ -153,6 +153,29 @@ static void download(const struct file_call *call)
     check(failed, &error);
 }
 
+static void download_some(const struct file_call *call)
+{
+    static char bytes[LONGEST];
+    struct small_file files[] = {{.path = "/x"}, {.path = "/y"}, {.path = "/z"}};
+    const size_t count = sizeof(files) / sizeof(files[0]);
+    size_t length = 0;
+
+    answer.ended = false;
+    size_t tried = derived_download_some(call, files, count, bytes, sizeof(bytes));
+
+    if (tried == 0 || tried > count)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        if (!files[i].moved)
+            continue;
+        if (!answer.ended || (const char *)files[i].bytes != bytes + length)
+            abort();
+        length += files[i].length;
+    }
+    if (length > 0 && !tells_sum(bytes, length))
+        abort();
+}
+
 static bool see_process(void *context, struct sandlot_process *process)
 {
     (void)context;
@@ -211,5 +234,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     parse(&call);
     processes(&call);
     download(&call);
+    download_some(&call);
     return 0;
 }

@@ -38,6 +38,8 @@ tree() {
     look "glob finds a file and the links to it" ".truncated == false and (.matches | length) == $((folders * 2))" glob 7 tree
     look "grep finds each file once" ".truncated == false and (.matches | length) == $folders" grep needle tree
     look "ls lists all" "(.entries | length) == $((flat + flat_links)) and (.entries | map(select(.is_symlink)) | length) == $flat_links" ls flat
+    [ -z "$down" ] || run -q download "${provider[@]}" --sandbox-id "$id" -r "$down" "$scratch/$way"
+    [ -z "$down" ] || check "$way: all come down" test "$status $(find "$scratch/$way" -type f | wc -l)" = "0 $flat"
     for each in tree flat; do look "rm removes $each" true rm "$each"; done
     run -q exec "${provider[@]}" --sandbox-id "$id" -- '[ -z "$(ls)" ]'
     check "$way: and nothing is left" test "$status" = 0
@@ -45,8 +47,8 @@ tree() {
 }
 
 provider=(--sandbox only_execute)
-way=gnu
+way=gnu down=
 tree
-way=busybox
+way=busybox down=flat # once: the host's side is the same
 busybox_root "$scratch/root"
 tree --param "rootfs=$scratch/root"

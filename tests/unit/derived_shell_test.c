@@ -233,6 +233,43 @@ static int do_download(struct seen *seen)
     return failed;
 }
 
+static const char *const small_files[] = {"a.c", "sub/b.c", "link"};
+
+enum { SMALL_FILES = sizeof(small_files) / sizeof(small_files[0]) };
+
+/* Small ones come together; what is seen is all of them, one behind the other. */
+static int do_download_some(struct seen *seen)
+{
+    struct sandlot_transfer_item items[SMALL_FILES];
+    const struct sandlot_transfer_request request = {.size = sizeof(request), .items = items, .count = SMALL_FILES};
+    char *locals[SMALL_FILES];
+    char *paths[SMALL_FILES];
+
+    for (size_t i = 0; i < SMALL_FILES; i++) {
+        AUTO_FREE char *relative = text_format("local-%zu", i);
+        AUTO_FREE char *path = text_format("%s/%s", session.working_dir, small_files[i]);
+
+        locals[i] = strdup(support_path(relative));
+        paths[i] = TAKE(path);
+        items[i] = (struct sandlot_transfer_item){
+            .size = sizeof(items[i]), .path = paths[i], .local_path = locals[i], .fd = -1};
+        unlink(locals[i]);
+    }
+    int failed = sandlot_download(&session, &request, &error);
+
+    for (size_t i = 0; i < SMALL_FILES; i++) {
+        size_t length;
+        AUTO_FREE char *held = path_read_file(locals[i], 1000, &length);
+
+        strncat(seen->text, held ? held : "", sizeof(seen->text) - strlen(seen->text) - 1);
+        free(locals[i]);
+        free(paths[i]);
+    }
+    return failed;
+}
+
+#define SMALL_CONTENT "one\nneedle in a\nneedle\nneedle again\none\nneedle in a\n"
+
 #define FOUND "/a.c|/binary|/link|/sub/b.c|/sub/colon:file|/sub/new\nline|"
 #define MATCHES                                                                                      \
     "/a.c:2:needle in a|/sub/b.c:1:needle|/sub/b.c:2:needle again|/sub/colon:file:2:a needle: here|" \
@@ -253,6 +290,7 @@ static const struct operation {
     {"remove", do_remove, "gone", ALL_DAMAGE},
     {"upload", do_upload, "one\nneedle in a\n", ALL_DAMAGE},
     {"download", do_download, "one\nneedle in a\n", ALL_DAMAGE},
+    {"download of some", do_download_some, SMALL_CONTENT, ALL_DAMAGE},
 };
 
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
@@ -385,6 +423,21 @@ static void test_stat_without_format(void **state)
     assert_contains(error.message, "stat");
 }
 
+/* A file that grows while it is sent with others is sent again, and nothing of it is taken for the next one. */
+static void test_growing_neighbour(void **state)
+{
+    AUTO_FREE char *grow = text_format(
+        "#!/bin/sh\n/bin/cat \"$@\"\ncd %s; [ -e grown ] || { : >grown; echo more >>a.c; }\n", session.working_dir);
+    struct seen seen;
+
+    (void)state;
+    use_tools(NULL);
+    replace_tool("cat", grow);
+    memset(&seen, 0, sizeof(seen));
+    assert_int_equal(do_download_some(&seen), 0);
+    assert_string_equal(seen.text, "one\nneedle in a\nmore\nneedle\nneedle again\none\nneedle in a\nmore\n");
+}
+
 /* Whatever byte of the answer is lost (or, where sums are told, changed): the result is right, or it is an error. */
 static void check_damage(const struct operation *operation, size_t step)
 {
@@ -418,8 +471,13 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_shells),     TEST(test_missing_tools),       TEST(test_no_tools),
-        TEST(test_poor_tools), TEST(test_stat_without_format), TEST(test_damage),
+        TEST(test_shells),
+        TEST(test_missing_tools),
+        TEST(test_no_tools),
+        TEST(test_poor_tools),
+        TEST(test_stat_without_format),
+        TEST(test_damage),
+        TEST(test_growing_neighbour),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ const struct file_route derived_route = {
     .upload = derived_upload,
     .upload_some = derived_upload_some,
     .download = derived_download,
+    .download_some = derived_download_some,
     .make_directory = derived_make_directory,
     .tree = derived_tree,
 };

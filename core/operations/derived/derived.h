@@ -19,6 +19,8 @@ int derived_upload(const struct file_call *call, int source_fd, uint32_t mode, u
                    struct sandlot_error *error);
 size_t derived_upload_some(const struct file_call *call, struct small_file *files, size_t count);
 int derived_download(const struct file_call *call, int target_fd, uint64_t *bytes, struct sandlot_error *error);
+size_t derived_download_some(const struct file_call *call, struct small_file *files, size_t count, char *bytes,
+                             size_t room);
 int derived_make_directory(const struct file_call *call, struct sandlot_error *error);
 int derived_tree(const struct file_call *call, struct entries *entries, struct sandlot_error *error);
 

@@ -3,5 +3,6 @@
 #define SANDLOT_OPERATIONS_DERIVED_DOWNLOAD_BOX_H
 
 extern const char download_box[];
+extern const char download_box_some[];
 
 #endif
