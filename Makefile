@@ -136,7 +136,14 @@ $(BUILD)/$(SONAME): $(BUILD)/libsandlot.so.$(VERSION)
 $(BUILD)/libsandlot.so: $(BUILD)/$(SONAME)
 	@ln -sfn $(<F) $@
 
-$(BUILD)/sandlot: $(CLI_OBJECTS) $(BUILD)/libsandlot.a
+# What a process of a build with AddressSanitizer needs not look at when it ends.
+LEAK_SCAN := $(if $(findstring address,$(SANITIZE)),$(BUILD)/tests/leak_scan.o)
+
+$(BUILD)/tests/leak_scan.o: tests/leak_scan.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(C_FLAGS) -c $< -o $@
+
+$(BUILD)/sandlot: $(CLI_OBJECTS) $(LEAK_SCAN) $(BUILD)/libsandlot.a
 	$(call quiet,LINK)$(COMMAND_LINK) $(SANITIZE) -pie -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBRARIES)
 
 # ---- the worker: runs one provider in a process of its own ----------------------------------------------------------
@@ -147,7 +154,7 @@ WORKER_OBJECTS := $(WORKER_SOURCES:%.c=$(BUILD)/%.o) \
                   $(addprefix $(BUILD)/core/loader/,library.o worker/abi.o worker/wire.o worker/channel.o)
 WORKER := $(BUILD)/builtins/sandlot-worker
 
-$(WORKER): $(WORKER_OBJECTS)
+$(WORKER): $(WORKER_OBJECTS) $(LEAK_SCAN)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LINK) $(SANITIZE) -pie -o $@ $^ -Wl,-Bstatic -lffi -Wl,-Bdynamic -ldl -lpthread
 

@@ -140,6 +140,15 @@ done <<'END'
 [[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nfile = "F"|several
 [[network.credentials]]\nhost = "x.example.com"\nheader = "Host"\nenv = "E"|belongs to the connection
 [[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nplaceholder = "LD_PRELOAD"|changes what programs do
+[network]\ncredentials = "x"|credentials is a string, but must be an array of tables
+[network]\ncredentials = ["x"]|but must be an array of tables
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nplaceholders = "P"|unknown key .placeholders., did you mean placeholder
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nplain = "yes"|true or false, without quotes
+[[network.credentials]]\nhost = "x.example.com"\nheader = 1\nenv = "E"|header is an integer, but must be a string
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = ""|env is a string, but must be a string that is not empty
+[network]\nsets = 1|sets is an integer, but must be a table of arrays
+[network.sets]\na = "x"|a is a string, but must be an array of strings
+[network]\nupstream_ca = 1|upstream_ca is an integer, but must be a string
 [netwrok]\nmode = "off"|netwrok
 [sandboxes.providers.network.network]\nmod = "off"|unknown key
 network = 5|must be a table
