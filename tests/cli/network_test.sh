@@ -146,6 +146,8 @@ done <<'END'
 [[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nplain = "yes"|true or false, without quotes
 [[network.credentials]]\nhost = "x.example.com"\nheader = 1\nenv = "E"|header is an integer, but must be a string
 [[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = ""|env is a string, but must be a string that is not empty
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\nbasic = "a:b"|the user of .basic. holds a colon
+[[network.credentials]]\nhost = "x.example.com"\nheader = "A"\nenv = "E"\n[[network.credentials]]\nhost = "X.example.com."\nheader = "a"\nenv = "F"|there are two for the header a of x.example.com
 [network]\nsets = 1|sets is an integer, but must be a table of arrays
 [network.sets]\na = "x"|a is a string, but must be an array of strings
 [network]\nupstream_ca = 1|upstream_ca is an integer, but must be a string
@@ -154,6 +156,11 @@ done <<'END'
 network = 5|must be a table
 [network]\nmode = "off|could not be used
 END
+configure "$(printf '[network]\nallow = [%s]' "$(seq -f '"h%g.example.com",' 4096)")"
+asks
+check "4,096 entries are no mistake" test "$status" = 0
+configure "$(printf '[network]\nallow = [%s]' "$(seq -f '"h%g.example.com",' 4097)")"
+refused "one more is" "more than 4096 entries"
 configure '[network]
 mod = "off"'
 run list --sandbox network
