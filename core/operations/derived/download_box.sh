@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034,SC2046,SC2154
+# shellcheck shell=sh disable=SC1007,SC2034,SC2046,SC2154
 #
 # A file, chunk by chunk (download.c), and many small ones at once (download_some.c).
 
