@@ -147,12 +147,16 @@ check "gc has deleted it" vendor_is_empty
 check "and its record" no_ledger
 
 # ---- kill -9 of the worker in the middle of a command ----
-"$SANDLOT" exec --sandbox fake -- 'sleep 4' >"$scratch/out" 2>"$scratch/err" &
+: >"$scratch/journal"
+: >"$scratch/goes-on"
+"$SANDLOT" exec --sandbox fake --timeout 60 -- "while [ -e '$scratch/goes-on' ]; do sleep 0.1; done" >"$scratch/out" 2>"$scratch/err" &
 command=$!
 check "the command runs" until_true 10 grep -q "^execute" "$scratch/journal"
 kill_workers
 wait "$command"
-check "it fails" test $? != 0
+code=$?
+rm "$scratch/goes-on"
+check "it fails" test "$code" != 0
 check "it names the sandbox" grep -q "sandbox fake-.* is still recorded" "$scratch/err"
 check "the session has deleted it all the same" vendor_is_empty
 
