@@ -1,10 +1,10 @@
 /*
- * Linked into the programs that are built with AddressSanitizer, and into nothing else.
+ * Linked into the command and the worker where they are built with AddressSanitizer, and into nothing else.
  *
  * At the end of a process its leak check reads every byte that a module can write to, for pointers to what was
  * allocated. libasan's own are five megabytes that nobody has touched, and point to nothing of the program's: to read
- * them was half of all page faults of a short command, and a quarter of its time. So they are shown to it as read-only.
- * (Of what was left out the check could only say too much: a leak that is none, never one less.)
+ * them was almost half of a short command's page faults, and a fifth to a third of its time. So they are shown to it as
+ * read-only. (Of what was left out the check could only say too much: a leak that is none, never one less.)
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -175,6 +175,14 @@ static void commit(struct moving *moving)
         local_commit(&moving->local, moving->local_path ? moving->local_path : moving->path, &moving->problem);
 }
 
+/* All of it has come. */
+static void keep(struct moving *moving)
+{
+    commit(moving);
+    local_close(&moving->local);
+    moving->kept = true;
+}
+
 static int lock(struct moving *moving, struct sandlot_error *error)
 {
     struct transfer *transfer = moving->transfer;
@@ -320,9 +328,7 @@ static void store(struct moving *moving, const struct small_file *file)
 
     if (open_local(moving, &moving->problem) == 0 && local_write(moving->local.fd, file->bytes, file->length) < 0)
         cannot_write(moving);
-    commit(moving);
-    local_close(&moving->local);
-    moving->kept = true;
+    keep(moving);
     if (!error_is_set(&moving->problem)) {
         moving->bytes = file->length;
         moved(transfer, moving->bytes);
@@ -401,9 +407,7 @@ static void keep_received(struct moving *moving)
 {
     if (moving->waiting && !error_is_set(&moving->problem))
         open_waiting(moving); /* an empty one */
-    commit(moving);
-    local_close(&moving->local);
-    moving->kept = true;
+    keep(moving);
 }
 
 static enum sandlot_status read_source(const struct sandlot_source *source, void *buffer, size_t capacity,

@@ -17,30 +17,18 @@ while [ \$((i += 1)) -le $folders ]; do
 mkdir -p \$i/l && cd \$i && touch \$(seq $files) && echo needle >1 && ln -s \$(seq 100 | sed s,^,../,) l && cd .. || exit
 done"
 
-# look NAME FILTER COMMAND ARGUMENT...: what a busy machine did not get done in the time of the operation is tried again. How often may
-# be as much as it likes: what takes more than a few seconds on a quiet machine is never done in time.
-look() {
-    local name=$1 filter=$2 try
-    shift 2
-    for try in 1 2 3 4 5 6 7 8 9 10; do
-        run --json "$1" "${provider[@]}" --sandbox-id "$id" "${@:2}"
-        [ "$(jq '.truncated == true or .error == "timeout"' <"$scratch/out")" = true ] || break
-        sleep "$try"
-    done
-    judge_json "$way: $name" 0 "$filter"
-}
-
+# tree ARGUMENT...: looks at both, and brings $down down, unless it is empty
 tree() {
     id=$("$SANDLOT" -q create "${provider[@]}" "$@" </dev/null)
     run -q exec "${provider[@]}" --sandbox-id "$id" -- "$make_tree"
     check "$way: the tree is made" test "$status" = 0
-    look "glob finds all links" ".truncated == false and (.matches | length) == $links" glob '*/l/*' tree
-    look "glob finds a file and the links to it" ".truncated == false and (.matches | length) == $((folders * 2))" glob 7 tree
-    look "grep finds each file once" ".truncated == false and (.matches | length) == $folders" grep needle tree
-    look "ls lists all" "(.entries | length) == $((flat + flat_links)) and (.entries | map(select(.is_symlink)) | length) == $flat_links" ls flat
+    op 0 ".truncated == false and (.matches | length) == $links" "$way: glob finds all links" glob '*/l/*' tree
+    op 0 ".truncated == false and (.matches | length) == $((folders * 2))" "$way: glob finds a file and the links to it" glob 7 tree
+    op 0 ".truncated == false and (.matches | length) == $folders" "$way: grep finds each file once" grep needle tree
+    op 0 "(.entries | length) == $((flat + flat_links)) and (.entries | map(select(.is_symlink)) | length) == $flat_links" "$way: ls lists all" ls flat
     [ -z "$down" ] || run -q download "${provider[@]}" --sandbox-id "$id" -r "$down" "$scratch/$way"
     [ -z "$down" ] || check "$way: all come down" test "$status $(find "$scratch/$way" -type f | wc -l)" = "0 $flat"
-    for each in tree flat; do look "rm removes $each" true rm "$each"; done
+    for each in tree flat; do op 0 '.error == null' "$way: rm removes $each" rm "$each"; done
     run -q exec "${provider[@]}" --sandbox-id "$id" -- '[ -z "$(ls)" ]'
     check "$way: and nothing is left" test "$status" = 0
     "$SANDLOT" -q delete "${provider[@]}" "$id" >/dev/null

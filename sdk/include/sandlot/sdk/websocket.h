@@ -75,7 +75,8 @@ enum sandlot_status websocket_post(struct sandlot_call *call, struct websocket *
 bool websocket_is_posting(struct websocket *socket);
 
 /* Waits for a message, or until WAKE_FD (-1: none) is readable; it is never read from. SANDLOT_UNAVAILABLE: the
- * connection has broken. */
+ * connection has broken; SANDLOT_INTERNAL: there was no memory for a message, or it was against the rules or too long.
+ * Nothing that came behind it is handed out then. */
 enum sandlot_status websocket_receive(struct sandlot_call *call, struct websocket *socket, int wake_fd,
                                       struct websocket_message *message);
 
