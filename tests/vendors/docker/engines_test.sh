@@ -62,6 +62,7 @@ lives() {
     expect "$engine: attach by the whole id" 0 "here" "*" -q exec "${provider[@]}" --sandbox-id "$long" -- echo here
     expect "$engine: attach by name" 0 "here" "*" -q exec "${provider[@]}" --sandbox-id "$(inspect | jq -r '.Name | ltrimstr("/")')" -- echo here
     json "$engine: it is listed as ours" 0 ".sandboxes | length == 1 and .[0].id == \"$id\" and .[0].mine" list "${provider[@]}"
+    others_folder
     exec_in "$id" -- 'echo kept >kept'
     api POST "/containers/$id/pause" >/dev/null
     expect "$engine: what is paused is woken" 0 kept "*" -q exec "${provider[@]}" --sandbox-id "$id" -- cat kept
@@ -74,6 +75,20 @@ lives() {
     check "$engine: leaves nothing" test "$(containers)" = 0
     strangers
     killed
+}
+
+# P19 of the table of processes: only here a sandbox has more than one user.
+others_folder() {
+    local process
+    mkdir -p "$scratch/theirs" && mkdir -m 777 "$scratch/theirs/.sandlot-processes"
+    tar -C "$scratch/theirs" --owner=4242 -c .sandlot-processes | api PUT "/containers/$id/archive?path=/tmp" -H 'Content-Type: application/x-tar' --data-binary @-
+    check "$engine: P19 another user's folder of processes" test "$(exec_in "$id" -- 'stat -c %u /tmp/.sandlot-processes')" = 4242
+    # That is /dev/shm in this image, which holds 64 MiB.
+    process=$("$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --detach --log-limit 1 -- 'echo elsewhere' </dev/null)
+    expect "$engine: P19 the next place serves" 0 "" "*" -q wait "${provider[@]}" --sandbox-id "$id" "$process"
+    expect "$engine: P19 with what it printed" 0 elsewhere "*" -q logs "${provider[@]}" --sandbox-id "$id" "$process"
+    check "$engine: P19 nothing is in the other's" test "$(exec_in "$id" -- 'ls -A /tmp/.sandlot-processes')" = ""
+    exec_in "$id" -- 'rm -r /tmp/.sandlot-processes'
 }
 
 # A container of somebody else is used, woken and left alone; it is not listed.
