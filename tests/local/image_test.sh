@@ -20,7 +20,8 @@ cd "$images" || exit 1
 
 cp "$busybox" "$scratch/tree/bin/busybox"
 for name in sh cat env id ls pwd touch stat readlink; do ln -s busybox "$scratch/tree/bin/$name"; done
-ln -s busybox "$scratch/tree/bin/own-shell"
+printf '#!/bin/sh\nOWN=yes exec /bin/sh "$@"\n' >"$scratch/tree/bin/own-shell"
+chmod 755 "$scratch/tree/bin/own-shell"
 echo 'ID=mini' >"$scratch/tree/etc/os-release"
 printf 'root:x:0:0:root:/root-home:/bin/sh\napp:x:5000:5000:App:/srv/app:/bin/sh\n' >"$scratch/tree/etc/passwd"
 umoci init --layout mini && umoci new --image mini:base && umoci insert --rootless --image mini:base "$scratch/tree" / || exit 1
@@ -34,6 +35,30 @@ image app --config.env GREETING='hello there' --config.env PATH=/bin --config.wo
     --config.entrypoint /bin/cat --config.cmd /etc/os-release
 image number --config.user 5000
 image stranger --config.user 7777
+# shell_image TAG SHELL: one that says which shell it wants, a word of Docker's that umoci does not write
+shell_image() {
+    python3 - "$1" "$2" <<'END'
+import hashlib, json, os, sys
+def blob(digest): return json.load(open("mini/blobs/" + digest.replace(":", "/")))
+def store(value):
+    data = json.dumps(value).encode()
+    name = hashlib.sha256(data).hexdigest()
+    with open("mini/blobs/sha256/" + name, "wb") as file:
+        file.write(data)
+    return {"digest": "sha256:" + name, "size": len(data)}
+index = json.load(open("mini/index.json"))
+base = next(entry for entry in index["manifests"] if entry["annotations"]["org.opencontainers.image.ref.name"] == "base")
+manifest = blob(base["digest"])
+config = blob(manifest["config"]["digest"])
+config["config"]["Shell"] = [sys.argv[2], "-c"]
+manifest["config"].update(store(config))
+index["manifests"].append(base | store(manifest) | {"annotations": {"org.opencontainers.image.ref.name": sys.argv[1]}})
+with open("mini/index.json", "w") as file:
+    json.dump(index, file)
+END
+}
+shell_image shell /bin/own-shell
+shell_image shell-nowhere /bin/none
 
 # image_expect NAME STATUS OUT ERR REFERENCE ARGUMENT...: as expect, in a sandbox of the image
 image_expect() {
@@ -54,6 +79,8 @@ image_expect "user, environment and working directory are the image's, and its E
 image_expect "what a command brings along goes before" 0 "mine" "*" oci:mini:app --env GREETING=mine -- 'echo $GREETING'
 image_expect "a user by number" 0 "app /srv/app" "*" oci:mini:number -- 'echo $USER $HOME'
 image_expect "a user that it does not know" 0 "1000 7777 /" "*" oci:mini:stranger -- 'echo $(id -u) $USER $HOME'
+image_expect "its shell runs the commands" 0 "yes" "*" oci:mini:shell -- 'echo $OWN'
+image_expect "a shell that it does not have is another one" 0 "no" "*" oci:mini:shell-nowhere -- 'echo ${OWN-no}'
 image_expect "with a workspace commands start there" 0 "/workspace" "*" oci:mini:app --param "workspace=$scratch/work" -- pwd
 image_expect "folders are shown in it" 0 "shown" "*" oci:mini:app --param "show=$scratch/outside" -- "[ -d $scratch/outside ] && echo shown"
 id=$("$SANDLOT" create -q --param image=oci:mini:app)
@@ -63,14 +90,14 @@ input=$scratch/note expect "and files are found from there" 0 "*" "*" -q write -
 expect "by commands too" 0 "text" "*" -q exec --sandbox-id "$id" -- cat note
 image_expect "another box has nothing of it" 0 "" "*" oci:mini:app -- ls
 "$SANDLOT" delete -q "$id" >/dev/null
-check "each version is kept once" test "$(kept_count)" = 4
+check "each version is kept once" test "$(kept_count)" = 6
 
 # ---- from a file and from a registry ----
 
 skopeo copy -q --insecure-policy oci:mini:app docker-archive:mini.tar:mini:app
 image_expect "an image in a file" 0 "hello there /srv/app" "*" docker-archive:mini.tar -- 'echo $GREETING $HOME'
 image_expect "a second time it is there" 0 "ID=mini" "*" docker-archive:mini.tar -- cat /etc/os-release
-check "and kept once" test "$(kept_count)" = 5
+check "and kept once" test "$(kept_count)" = 7
 
 check "a registry serves" registry_start "$images/registry"
 address=$registry_address
