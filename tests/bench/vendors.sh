@@ -38,6 +38,8 @@ vendor_start "${names[0]}"
 # shellcheck disable=SC1090
 . "tests/vendors/$vendor/bench.sh"
 broken=0
+# What vendor's file set: options that make a sandbox whose port 3000 has a URL, where the relay is measured.
+[ -n "${relay_making[*]-}" ] || relay_making=()
 
 # row WHAT MEASURED AT-MOST UNIT DETAIL: a time
 row() {
@@ -148,6 +150,40 @@ large() {
     steady_row "memory of $1, $LARGE_MIB MiB" "$(awk "BEGIN { print $us / 1024 }")" 40 MiB "in $seconds s; the SDK: $((them / 1024)) MiB"
 }
 
+# fetch URL: the large answer; sets $took (microseconds)
+fetch() {
+    local begin=${EPOCHREALTIME/[.,]/} count
+    count=$(curl -sf "$1/large" | wc -c)
+    took=$((${EPOCHREALTIME/[.,]/} - begin))
+    [ "$count" = $((LARGE_MIB << 20)) ] || give_up "of a large answer from $1 came $count bytes: $(cat "$scratch/relay.err")"
+}
+
+# relayed OPTION...: a large answer of a server in a sandbox, through `sandlot port` and by the service's URL, in turns
+relayed() {
+    local box round direct through forwarder us them
+    box=$(ours create "${provider[@]}" "$@") || give_up "no sandbox with a port could be made"
+    ours exec "${provider[@]}" --sandbox-id "$box" -- "head -c $((LARGE_MIB << 20)) /dev/zero >large && (python3 -m http.server 3000 >/dev/null 2>&1 &)"
+    direct=$(ours port "${provider[@]}" "$box" 3000 --url 2>/dev/null)
+    until_true 60 curl -sfI "$direct/large" >"$scratch/bench.out" || give_up "the server in the sandbox does not answer at $direct"
+    "$SANDLOT" port "${provider[@]}" "$box" 0:3000 >"$scratch/relay.out" 2>"$scratch/relay.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/relay.out"
+    through=http://$(sed -nE 's/^(127\.0\.0\.1:[0-9]+) .*/\1/p' "$scratch/relay.out")
+    : >"$scratch/us"
+    : >"$scratch/them"
+    for round in $(seq "$ROUNDS"); do
+        fetch "$through"
+        echo "$took" >>"$scratch/us"
+        fetch "$direct"
+        echo "$took" >>"$scratch/them"
+    done
+    kill "$forwarder"
+    wait "$forwarder"
+    ours delete "${provider[@]}" "$box" >"$scratch/bench.out"
+    us=$(median <"$scratch/us") them=$(median <"$scratch/them")
+    row "$LARGE_MIB MiB through the relay, of curl by the URL" "$(awk "BEGIN { print $us / $them }")" 1.25 x "$((us / 1000)) ms, by the URL: $((them / 1000)) ms"
+}
+
 head -c 1048576 /dev/urandom >"$scratch/small"
 head -c $((LARGE_MIB << 20)) /dev/zero >"$scratch/large"
 id=$(ours create "${provider[@]}" "${making[@]}") || give_up "no sandbox could be made"
@@ -159,4 +195,5 @@ compare "download, 1 MiB" 1 download small
 compare "list" 1 list
 large upload
 large download
+[ "${#relay_making[@]}" = 0 ] || relayed "${relay_making[@]}"
 exit "$broken"
