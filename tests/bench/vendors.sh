@@ -38,7 +38,7 @@ vendor_start "${names[0]}"
 # shellcheck disable=SC1090
 . "tests/vendors/$vendor/bench.sh"
 broken=0
-# What vendor's file set: options that make a sandbox whose port 3000 has a URL, where the relay is measured.
+# What the vendor's file may set: options that make a sandbox whose port 3000 has a URL, where the relay is measured.
 [ -n "${relay_making[*]-}" ] || relay_making=()
 
 # row WHAT MEASURED AT-MOST UNIT DETAIL: a time
