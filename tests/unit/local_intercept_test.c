@@ -190,6 +190,8 @@ static void credentials_are_read_strictly(void **state)
         ROW(ONE("a.example", "X", "", "", "v\r\nY: z") END, false),
         ROW(ONE("a.example", "X", "", "", "v\n") END, false),
         ROW(ONE("a.example", "X\r\nY", "", "", "v") END, false),
+        ROW(ONE("a.example", "X", "", "", "a\tb") END, true),
+        ROW(ONE("a.example", "X", "", "", "a\x7f") END, false),
         ROW("other\0a.example\0X\0\0\0v\0" END, false),
         ROW("credential", false),
         ROW("credential\0a.example\0X", false),
@@ -200,6 +202,17 @@ static void credentials_are_read_strictly(void **state)
 
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_int_equal(credentials_read(rows[i].bytes, rows[i].length, &credentials), rows[i].fine);
+    static const char one[] = ONE("a.example", "X", "", "", "v");
+    const size_t size = sizeof(one) - 1;
+    char *many = malloc((CREDENTIALS_MOST + 1) * size + sizeof(END));
+
+    assert_non_null(many);
+    for (size_t i = 0; i <= CREDENTIALS_MOST; i++)
+        memcpy(many + i * size, one, size);
+    memcpy(many + (CREDENTIALS_MOST + 1) * size, END, sizeof(END) - 1);
+    assert_true(credentials_read(many + size, CREDENTIALS_MOST * size + sizeof(END) - 1, &credentials));
+    assert_false(credentials_read(many, (CREDENTIALS_MOST + 1) * size + sizeof(END) - 1, &credentials));
+    free(many);
 }
 
 static const char some[] = ONE("a.example", "Authorization", "", "", "Bearer secret-a")
@@ -262,6 +275,11 @@ static void requests_are_changed(void **state)
         {"b.example", 80, "Authorization: Basic ====\r\n", "Authorization: Basic ====\r\n"},
         {"b.example", 80, "Authorization: Basic \r\n", "Authorization: Basic\r\n"},
         {"b.example", 443, "", "X-Key: k\r\n"},
+        {"b.example", 8080, "", NULL}, /* `plain` is port 80, not every other one */
+        {"b.example", 80, "Authorization: Bearer dTpwbGFjZWhvbGRlci1vZi0xNg==\r\n",
+         "Authorization: Bearer dTpwbGFjZWhvbGRlci1vZi0xNg==\r\n"},
+        {"b.example", 80, "Authorization: Basic dQBwbGFjZWhvbGRlci1vZi0xNg==\r\n",
+         "Authorization: Basic dQBwbGFjZWhvbGRlci1vZi0xNg==\r\n"}, /* with a NUL before the placeholder */
     };
     (void)state;
 
