@@ -228,7 +228,9 @@ command = "printf 'l''eaks\\nx'"|more than one line
 env = "NOT_SET_ANYWHERE"|is not set
 file = "not-there"|is not there
 END
-configure "$(credential "file = \"$scratch/secret\"")"
+configure "$(credential "file = \"$scratch/secret\"")
+[network.sets]
+one = [\"one.example.com\"]"
 id=$("$SANDLOT" -vv create --sandbox network 2>"$scratch/err")
 check "a secret is not in the log" sh -c '! grep -q s3cr3t "$1"' sh "$scratch/err"
 check "and not in the ledger" sh -c '! grep -rq s3cr3t "$1"' sh "$XDG_STATE_HOME"
@@ -244,6 +246,11 @@ usage "deny what only a set allows" "@pypi" network deny "$id" pypi.org
 usage "deny what is not there" "not on the list" network deny "$id" nowhere.example.com
 usage "deny a host with a credential" "credential" network deny "$id" git.example.com
 json "deny" 0 '.allow == ["@pypi"]' network deny "$id" x.example.com
+run network allow "$id" @one
+usage "deny all that a set allows is not to deny the set" "is allowed by @one" network deny "$id" one.example.com
+json "deny a set; the host with the credential stays allowed" 0 '.mode == "allow" and .allow == ["@one"]' network deny "$id" @pypi
+json "deny the last one" 0 '.mode == "allow" and .allow == [] and (.credentials | length) == 1' network deny "$id" @one
+usage "deny a set that is not there" "not on the list" network deny "$id" @one
 json "off" 0 '.mode == "off" and .allow == []' network off "$id"
 check "the provider is off" test "$(cat "$policy")" = "mode 1 trusted -"
 json "open" 0 '.mode == "open"' network open "$id"

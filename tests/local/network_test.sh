@@ -276,6 +276,8 @@ check "nor a host that was denied" is "$(grep -ciE 'denied|evil|9ta|/second' "$s
 drive network-log "$box"
 check "the log names the rule" prints "allowed a.wild.example 80 rule=*.wild.example reason=- "
 check "and the address's class" prints "denied metadata.example 80 rule=metadata.example reason=its address is forbidden: cloud metadata address"
+check "which for the machine's own goes before any other" prints \
+    "denied own.example 80 rule=own.example reason=its address is forbidden: address of this machine"
 check "and the server that TLS named" prints "denied example.com 443 rule=example.com reason=TLS names another server than the tunnel: denied.example"
 check "and no path" is "$(grep -c '/x\|/first' <<<"$out")" 0
 in_box "$box" "curl -sS http://example.com/body -d @/etc/passwd -H 'Transfer-Encoding: chunked' && curl -sSk https://example.com/y && \
@@ -397,6 +399,20 @@ check "without the proxy too" is "$(direct "$box" http https port address)" "htt
 https	200
 port	ping
 address	ping"
+# A tunnel to a name that stays on the list, to a private address that does not.
+"${driver[@]}" "$library" exec "$box" "python3 -c '
+import socket
+tunnel = socket.create_connection((\"127.0.0.1\", 3128))
+tunnel.sendall(b\"CONNECT db.example:5432 HTTP/1.1\\r\\nHost: db.example:5432\\r\\n\\r\\n\")
+tunnel.recv(99)
+tunnel.sendall(b\"ping\")
+open(\"held\", \"wb\").write(tunnel.recv(99))
+tunnel.settimeout(60)
+open(\"held.end\", \"wb\").write(tunnel.recv(99) or b\"cut\")'" >/dev/null 2>&1 </dev/null &
+holds() { in_box "$box" "cat $1 2>/dev/null" && is "$out" "$2"; }
+check "a tunnel to a private address on the list is open" until_true 60 holds held ping
+drive network "$box" "${list/cidr 10.0.0.5\/32 5432,/}"
+check "and is cut when the address goes, though its name stays" until_true 60 holds held.end cut
 drive network "$box" "host example.com 0,host tcp.example 2224,cidr 10.0.0.6/32 5432"
 check "what is new on the list is reached, and what has gone is not" is "$(direct "$box" http port address)" "http	200
 port	refused

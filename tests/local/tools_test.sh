@@ -20,10 +20,11 @@ hosts=$servers/hosts
 names=(pypi.org files.pythonhosted.org registry.npmjs.org deb.debian.org crates.io index.crates.io static.crates.io proxy.golang.org github.com git.example.com)
 mkdir -p "$hosts"
 new_key=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
-openssl req -x509 "${new_key[@]}" -days 2 -subj /CN=authority -keyout "$servers/authority.key" -out "$servers/authority.pem" 2>/dev/null
+# Python 3.13 takes no authority that does not say what its key is for, and no certificate that does not say whose key signed it.
+openssl req -x509 "${new_key[@]}" -days 2 -subj /CN=authority -addext keyUsage=critical,keyCertSign -keyout "$servers/authority.key" -out "$servers/authority.pem" 2>/dev/null
 openssl req "${new_key[@]}" -subj /CN=server -keyout "$servers/server.key" -out "$servers/server.request" 2>/dev/null
 openssl x509 -req -in "$servers/server.request" -CA "$servers/authority.pem" -CAkey "$servers/authority.key" -set_serial 1 -days 2 \
-    -extfile <(printf 'subjectAltName='; printf 'DNS:%s,' "${names[@]}" | sed 's/,$//') -out "$servers/server.crt" 2>/dev/null
+    -extfile <(printf 'authorityKeyIdentifier=keyid\nsubjectAltName='; printf 'DNS:%s,' "${names[@]}" | sed 's/,$//') -out "$servers/server.crt" 2>/dev/null
 cat "$servers/server.key" "$servers/server.crt" >"$servers/server.pem"
 "$python" "$here/sample_packages.py" "$servers/packages" https://registry.npmjs.org/sandlot-sample/-/ https://files.pythonhosted.org/packages/
 # at HOST PATH FILE: HOST has it there

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,6 +191,8 @@ static void credentials_are_read_strictly(void **state)
         ROW(ONE("a.example", "X", "", "", "v\r\nY: z") END, false),
         ROW(ONE("a.example", "X", "", "", "v\n") END, false),
         ROW(ONE("a.example", "X\r\nY", "", "", "v") END, false),
+        ROW(ONE("a.example", "X", "", "", "a\tb") END, true),
+        ROW(ONE("a.example", "X", "", "", "a\x7f") END, false),
         ROW("other\0a.example\0X\0\0\0v\0" END, false),
         ROW("credential", false),
         ROW("credential\0a.example\0X", false),
@@ -200,6 +203,17 @@ static void credentials_are_read_strictly(void **state)
 
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_int_equal(credentials_read(rows[i].bytes, rows[i].length, &credentials), rows[i].fine);
+    static const char one[] = ONE("a.example", "X", "", "", "v");
+    const size_t size = sizeof(one) - 1;
+    char *many = malloc((CREDENTIALS_MOST + 1) * size + sizeof(END));
+
+    assert_non_null(many);
+    for (size_t i = 0; i <= CREDENTIALS_MOST; i++)
+        memcpy(many + i * size, one, size);
+    memcpy(many + (CREDENTIALS_MOST + 1) * size, END, sizeof(END) - 1);
+    assert_true(credentials_read(many + size, CREDENTIALS_MOST * size + sizeof(END) - 1, &credentials));
+    assert_false(credentials_read(many, (CREDENTIALS_MOST + 1) * size + sizeof(END) - 1, &credentials));
+    free(many);
 }
 
 static const char some[] = ONE("a.example", "Authorization", "", "", "Bearer secret-a")
@@ -262,6 +276,11 @@ static void requests_are_changed(void **state)
         {"b.example", 80, "Authorization: Basic ====\r\n", "Authorization: Basic ====\r\n"},
         {"b.example", 80, "Authorization: Basic \r\n", "Authorization: Basic\r\n"},
         {"b.example", 443, "", "X-Key: k\r\n"},
+        {"b.example", 8080, "", NULL}, /* `plain` is port 80, not every other one */
+        {"b.example", 80, "Authorization: Bearer dTpwbGFjZWhvbGRlci1vZi0xNg==\r\n",
+         "Authorization: Bearer dTpwbGFjZWhvbGRlci1vZi0xNg==\r\n"},
+        {"b.example", 80, "Authorization: Basic dQBwbGFjZWhvbGRlci1vZi0xNg==\r\n",
+         "Authorization: Basic dQBwbGFjZWhvbGRlci1vZi0xNg==\r\n"}, /* with a NUL before the placeholder */
     };
     (void)state;
 
@@ -324,6 +343,29 @@ static int file_of(const char *text)
 }
 
 static const char *const hosts[] = {"a.example", "b.example"};
+
+/* Python 3.13 and later take no certificate in which a key's use or the issuer's key is left out. */
+static void certificates_are_complete(void **state)
+{
+    struct authority authority;
+    X509_STORE *store = X509_STORE_new();
+    X509_STORE_CTX *check = X509_STORE_CTX_new();
+
+    (void)state;
+    assert_int_equal(authority_make(&authority, hosts, COUNT(hosts)), 0);
+    assert_true(store && check && X509_STORE_add_cert(store, authority.certificate));
+    assert_true(X509_STORE_set_flags(store, X509_V_FLAG_X509_STRICT));
+    for (size_t i = 0; i < COUNT(hosts); i++) {
+        assert_true(X509_STORE_CTX_init(check, store, authority_leaf(&authority, hosts[i]), NULL));
+        assert_true(X509_STORE_CTX_set_purpose(check, X509_PURPOSE_SSL_SERVER));
+        if (X509_verify_cert(check) != 1)
+            fail_msg("%s", X509_verify_cert_error_string(X509_STORE_CTX_get_error(check)));
+        X509_STORE_CTX_cleanup(check);
+    }
+    X509_STORE_CTX_free(check);
+    X509_STORE_free(store);
+    authority_clear(&authority);
+}
 
 struct sides {
     struct authority authority;
@@ -583,6 +625,7 @@ int main(void)
         cmocka_unit_test(requests_are_changed),
         cmocka_unit_test(a_request_does_not_grow_without_bound),
         cmocka_unit_test(what_a_server_may_send_back_is_known),
+        cmocka_unit_test(certificates_are_complete),
         cmocka_unit_test(both_sides_agree),
         cmocka_unit_test(authorities_of_one_name_are_all_found),
         cmocka_unit_test(a_server_without_an_authority_is_not_trusted),

@@ -201,6 +201,30 @@ static void test_texts(void **state)
     }
 }
 
+#define CREDENTIAL_STATE                                                                                           \
+    "{\"mode\":\"allow\",\"allow\":[\"a.example.com\"],\"credentials\":[{\"host\":\"git.example.com\",\"header\":" \
+    "\"A\"}],"                                                                                                     \
+    "\"source\":\"x\"}"
+
+/* What CHANGE makes of STATE: the list ("a, b"), behind the mode; or, behind "!", the reason why not. */
+static char *change_text(const struct config *config, struct json_object *state,
+                         const struct sandlot_network_change *change, struct json_object **changed)
+{
+    struct network_policy policy CLEANUP(network_policy_clear) = {0};
+    struct sandlot_error error = {0};
+    char *text = NULL;
+
+    if (network_change_make(config, state, change, &policy, changed, &error) < 0) {
+        text = text_format("!%s", error.message);
+        sandlot_error_clear(&error);
+        return text;
+    }
+    text = strdup(network_mode_name(policy.mode));
+    for (size_t i = 0; i < policy.written_count; i++)
+        text_append(&text, "%s%s", i ? ", " : " ", policy.written[i]);
+    return text;
+}
+
 /* A list, what is taken from it, and what is left; or, behind "!", a part of the reason why not. */
 static void test_denying(void **state)
 {
@@ -209,51 +233,156 @@ static void test_denying(void **state)
         const char *denied;
         const char *left;
     } rows[] = {
-        {{"a.example.com", "b.example.com"}, "a.example.com", "b.example.com"},
-        {{"a.example.com", "b.example.com"}, "A.example.com.", "b.example.com"},
-        {{"*.example.com"}, "a.example.com", "!*.example.com"},
+        {{"a.example.com", "b.example.com"}, "a.example.com", "allow b.example.com"},
+        {{"a.example.com", "b.example.com"}, "A.example.com.", "allow b.example.com"},
+        {{"a.example.com", "a.example.com"}, "b.example.com", "!not on the list"},
+        {{"*.example.com"}, "a.example.com", "!allowed by *.example.com,"},
         {{"*.example.com"}, "example.com", "!not on the list"},
         {{"*.example.com"}, "evilexample.com", "!not on the list"},
-        {{"*.example.com"}, "*.a.example.com", "!*.example.com"},
-        {{"*.example.com"}, "*.example.com", ""},
-        {{"example.com"}, "example.com:443", "!example.com"},
+        {{"*.example.com"}, "a.examp1e.com", "!not on the list"},
+        {{"*.example.com"}, "*.a.example.com", "!allowed by *.example.com,"},
+        {{"*.example.com"}, "*.example.com", "off"},
+        {{"*.example.com"}, "*.example.com:443", "!allowed by *.example.com,"},
+        {{"*.example.com"}, "*.example.org", "!not on the list"},
+        {{"*.example.com:8443"}, "a.example.com:443", "!not on the list"},
+        {{"example.com"}, "*.example.com", "!not on the list"},
+        {{"example.com"}, "example.com:443", "!allowed by example.com,"},
+        {{"example.com"}, "example.com:80", "!allowed by example.com,"},
         {{"example.com"}, "example.com:22", "!not on the list"},
         {{"example.com:22"}, "example.com", "!not on the list"},
-        {{"10.0.0.0/8"}, "10.1.2.3", "!10.0.0.0/8"},
+        {{"example.com:22"}, "example.com:443", "!not on the list"},
+        {{"10.0.0.0/8"}, "10.1.2.3", "!allowed by 10.0.0.0/8,"},
         {{"10.0.0.0/8"}, "11.1.2.3", "!not on the list"},
         {{"10.0.0.0/8"}, "10.0.0.0/7", "!not on the list"},
+        {{"10.0.0.0/8"}, "a.example.com", "!not on the list"},
+        {{"a.example.com"}, "10.1.2.3", "!not on the list"},
         {{"2001:db8::/32"}, "10.1.2.3", "!not on the list"},
+        {{"2001:db8::/32"}, "2001:db8:1::1", "!allowed by 2001:db8::/32,"},
         {{"a.example.com"}, "x y", "!blank"},
     };
-    struct config config = {.file = NULL};
+    const struct config config = {.file = NULL};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *const denied[] = {rows[i].denied, NULL};
-        struct sandlot_network_change add = {.size = sizeof(add), .allow = rows[i].list};
-        struct sandlot_network_change deny = {.size = sizeof(deny), .deny = denied};
-        struct network_policy before = {0};
-        struct network_policy after = {0};
+        const struct sandlot_network_change add = {.size = sizeof(add), .allow = rows[i].list};
+        const struct sandlot_network_change deny = {.size = sizeof(deny), .deny = denied};
         struct json_object *full = NULL;
         struct json_object *rest = NULL;
-        struct sandlot_error error = {0};
+        AUTO_FREE char *before = change_text(&config, NULL, &add, &full);
+        AUTO_FREE char *left = change_text(&config, full, &deny, &rest);
 
-        assert_int_equal(network_change_make(&config, NULL, &add, &before, &full, &error), 0);
-        int result = network_change_make(&config, full, &deny, &after, &rest, &error);
-
-        if (*rows[i].left == '!') {
-            assert_int_equal(result, -1);
-            assert_non_null(strstr(error.message, rows[i].left + 1));
-        } else {
-            assert_int_equal(result, 0);
-            assert_int_equal(after.mode, *rows[i].left ? SANDLOT_NETWORK_ALLOW : SANDLOT_NETWORK_OFF);
-            assert_int_equal(after.written_count, *rows[i].left ? 1 : 0);
-        }
-        sandlot_error_clear(&error);
-        network_policy_clear(&before);
-        network_policy_clear(&after);
+        if (*rows[i].left == '!' ? *left != '!' || !strstr(left, rows[i].left + 1) : strcmp(left, rows[i].left) != 0)
+            fail_msg("%s: without %s: %s", before, rows[i].denied, left);
         json_object_put(full);
         json_object_put(rest);
+    }
+}
+
+/* A credential's host stays allowed; what only looks like it has none. */
+static void test_denying_beside_a_credential(void **state)
+{
+    static const struct {
+        const char *denied;
+        const char *left;
+    } rows[] = {
+        {"a.example.com", "allow"},
+        {"git.example.com", "!has a credential"},
+        {"*.git.example.com", "!not on the list"},
+        {"hub.example.com", "!not on the list"},
+    };
+    const struct config config = {.file = NULL};
+    struct json_object *told = json_tokener_parse(CREDENTIAL_STATE);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const denied[] = {rows[i].denied, NULL};
+        const struct sandlot_network_change deny = {.size = sizeof(deny), .deny = denied};
+        struct json_object *rest = NULL;
+        AUTO_FREE char *left = change_text(&config, told, &deny, &rest);
+
+        if (*rows[i].left == '!' ? !strstr(left, rows[i].left + 1) : strcmp(left, rows[i].left) != 0)
+            fail_msg("%s: %s", rows[i].denied, left);
+        if (rest)
+            assert_int_equal(json_object_array_length(json_object_object_get(rest, "credentials")), 1);
+        json_object_put(rest);
+    }
+    json_object_put(told);
+}
+
+static void test_changes(void **state)
+{
+    static const char *const same[] = {"a.example.com", "b.example.com", "b.example.com", NULL};
+    static const struct sandlot_network_change twice = {.size = sizeof(twice), .allow = same};
+    static const struct sandlot_network_change open = {.size = sizeof(open), .mode = "open"};
+    static const struct sandlot_network_change off = {.size = sizeof(off), .mode = "off"};
+    static const struct sandlot_network_change closed = {.size = sizeof(closed), .mode = "closed"};
+    static const struct {
+        const char *before;
+        const struct sandlot_network_change *change;
+        const char *after;
+    } rows[] = {
+        {CREDENTIAL_STATE, &twice, "allow a.example.com, b.example.com"},
+        {CREDENTIAL_STATE, &open, "open"},
+        {"{\"mode\":\"off\"}", &open, "open"},
+        {CREDENTIAL_STATE, &off, "off"},
+        {CREDENTIAL_STATE, &closed, "!a network is off, allow or open, not \"closed\""},
+        {"{\"mode\":\"open\"}", &twice,
+         "!the sandbox's network is open: there is no list to change; `network off` closes it first"},
+    };
+    const struct config config = {.file = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct json_object *before = json_tokener_parse(rows[i].before);
+        struct json_object *changed = NULL;
+        AUTO_FREE char *after = change_text(&config, before, rows[i].change, &changed);
+
+        assert_string_equal(after, rows[i].after);
+        json_object_put(before);
+        json_object_put(changed);
+    }
+}
+
+/* What is told of a state, in a sentence; and whether what a provider tells is what was remembered. */
+static void test_states(void **state)
+{
+    static const struct {
+        const char *state;
+        const char *sentence;
+    } sentences[] = {
+        {"{\"mode\":\"off\"}", "Its network is off: nothing outside can be reached."},
+        {"{\"mode\":\"open\"}", "Its network is open."},
+        {CREDENTIAL_STATE, "Of the network it reaches these and nothing else: a.example.com, git.example.com."},
+    };
+    static const struct {
+        const char *remembered;
+        const char *told;
+        bool agree;
+    } rows[] = {
+        {"{\"mode\":\"off\"}", "{\"mode\":\"off\"}", true},
+        {"{\"mode\":\"off\"}", "{\"mode\":null}", true},
+        {"{\"mode\":\"off\"}", "{\"mode\":\"open\"}", false},
+        {"{\"mode\":null}", "{\"mode\":\"open\"}", false},
+        {"{}", "{\"mode\":\"off\"}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
+        struct json_object *told = json_tokener_parse(sentences[i].state);
+        AUTO_FREE char *sentence = network_sentence(told);
+
+        assert_string_equal(sentence, sentences[i].sentence);
+        json_object_put(told);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct json_object *remembered = json_tokener_parse(rows[i].remembered);
+        struct json_object *told = json_tokener_parse(rows[i].told);
+
+        if (network_state_agrees(remembered, told) != rows[i].agree)
+            fail_msg("%s, %s", rows[i].remembered, rows[i].told);
+        json_object_put(remembered);
+        json_object_put(told);
     }
 }
 
@@ -283,6 +412,133 @@ static void test_commands(void **state)
     assert_null(output_of("exec sleep 600", 20000, 10, ends[0], &length, &why));
     assert_non_null(strstr(why, "cancellation"));
     close(ends[0]);
+}
+
+/* ---- credentials ---- */
+
+static void test_names_of_headers_and_variables(void **state)
+{
+    static const char *const kept_headers[] = {"",
+                                               "A:b",
+                                               "A b",
+                                               "A\r\nB",
+                                               "M\xc3\xbc",
+                                               "host",
+                                               "Host",
+                                               "Content-Length",
+                                               "Transfer-Encoding",
+                                               "Connection",
+                                               "Upgrade",
+                                               "Keep-Alive",
+                                               "TE",
+                                               "Trailer",
+                                               "Expect",
+                                               "Proxy-Authorization",
+                                               "proxy-connection",
+                                               "Content-Encoding",
+                                               "Accept-Encoding"};
+    static const char *const kept_variables[] = {"",
+                                                 "1X",
+                                                 "A-B",
+                                                 "A B",
+                                                 "A=B",
+                                                 "PATH",
+                                                 "path",
+                                                 "HOME",
+                                                 "SHELL",
+                                                 "IFS",
+                                                 "ENV",
+                                                 "BASH_ENV",
+                                                 "LD_PRELOAD",
+                                                 "HTTPS_PROXY",
+                                                 "no_proxy",
+                                                 "SSL_CERT_FILE",
+                                                 "CURL_CA_BUNDLE",
+                                                 "CURL_HOME",
+                                                 "GIT_SSH_COMMAND",
+                                                 "REQUESTS_CA_BUNDLE",
+                                                 "CARGO_HTTP_CAINFO",
+                                                 "PIP_CERT",
+                                                 "NODE_OPTIONS",
+                                                 "PYTHONPATH",
+                                                 "PERL5LIB",
+                                                 "RUBYLIB",
+                                                 "JAVA_TOOL_OPTIONS",
+                                                 "GLIBC_TUNABLES",
+                                                 "GCONV_PATH",
+                                                 "LOCPATH",
+                                                 "TMPDIR",
+                                                 "USER",
+                                                 "LOGNAME",
+                                                 "PWD",
+                                                 "TERM",
+                                                 "LANG",
+                                                 "LC_ALL",
+                                                 "PROMPT_COMMAND"};
+    static const char *const headers[] = {"Authorization", "X-Api-Key", "PRIVATE-TOKEN",
+                                          "Hosts",         "Te-x",      "a1!#$%&'*+-.^_`|~"};
+    static const char *const variables[] = {"GH_TOKEN", "_x1", "PATHS", "OPENAI_API_KEY", "TERMINAL"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kept_headers) / sizeof(*kept_headers); i++)
+        if (!network_header_problem(kept_headers[i]))
+            fail_msg("%s", kept_headers[i]);
+    for (size_t i = 0; i < sizeof(kept_variables) / sizeof(*kept_variables); i++)
+        if (!network_variable_problem(kept_variables[i]))
+            fail_msg("%s", kept_variables[i]);
+    for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
+        assert_null(network_header_problem(headers[i]));
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+        assert_null(network_variable_problem(variables[i]));
+    assert_string_equal(network_header_problem(""), "is empty");
+}
+
+/* What a source gives, and the value that it becomes; or, behind "!", a part of the reason why not. */
+static void test_values(void **state)
+{
+    static const struct {
+        enum network_secret_source source;
+        const char *from;
+        const char *user;
+        const char *placeholder_name;
+        const char *value;
+    } rows[] = {
+        {NETWORK_FROM_COMMAND, "printf 'Bearer x'", NULL, NULL, "Bearer x"},
+        {NETWORK_FROM_COMMAND, "echo x", NULL, NULL, "x"},
+        {NETWORK_FROM_COMMAND, "printf 'x\\r\\n'", NULL, NULL, "x"},
+        {NETWORK_FROM_COMMAND, "echo x", "me", NULL, "Basic bWU6eA=="},
+        {NETWORK_FROM_COMMAND, "echo x", "me", "A_NAME", "x"},
+        {NETWORK_FROM_COMMAND, "printf 'x\\n\\n'", NULL, NULL, "!more than one line"},
+        {NETWORK_FROM_COMMAND, "printf 'x\\ry'", NULL, NULL, "!more than one line"},
+        {NETWORK_FROM_COMMAND, "printf 'x\\033y'", NULL, NULL, "!a control character"},
+        {NETWORK_FROM_COMMAND, "printf 'x\\0y'", NULL, NULL, "!a NUL character"},
+        {NETWORK_FROM_COMMAND, "printf '\\r\\n'", NULL, NULL, "!gives nothing"},
+        {NETWORK_FROM_COMMAND, "true", NULL, NULL, "!gives nothing"},
+        {NETWORK_FROM_ENVIRONMENT, "NETWORK_TEST_EMPTY", NULL, NULL, "!is not set"},
+        {NETWORK_FROM_ENVIRONMENT, "NETWORK_TEST_ABSENT", NULL, NULL, "!is not set"},
+        {NETWORK_FROM_FILE, "/nowhere", NULL, NULL, "!is not there"},
+        {NETWORK_FROM_FILE, "/", NULL, NULL, "!regular file"},
+    };
+
+    (void)state;
+    setenv("NETWORK_TEST_EMPTY", "", 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct network_credential credential CLEANUP(network_credential_clear) = {
+            .host = strdup("h.example"),
+            .source = rows[i].source,
+            .from = strdup(rows[i].from),
+            .user = rows[i].user ? strdup(rows[i].user) : NULL,
+            .placeholder_name = rows[i].placeholder_name ? strdup(rows[i].placeholder_name) : NULL};
+        struct sandlot_error error = {0};
+        const int result = network_credential_read(&credential, -1, &error);
+        const char *got = result == 0 ? credential.value : error.message;
+        const bool fails = *rows[i].value == '!';
+
+        if (fails != (result < 0) || (fails ? !strstr(got, rows[i].value + 1) : strcmp(got, rows[i].value) != 0))
+            fail_msg("%s: %s", rows[i].from, got);
+        assert_int_equal(!credential.placeholder, fails || !rows[i].placeholder_name);
+        sandlot_error_clear(&error);
+    }
 }
 
 #define DOCUMENT                                                                                          \
@@ -334,8 +590,17 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entries), cmocka_unit_test(test_hostile_entries), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_denying), cmocka_unit_test(test_commands),        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_hostile_entries),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_denying),
+        cmocka_unit_test(test_denying_beside_a_credential),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_names_of_headers_and_variables),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
