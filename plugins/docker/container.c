@@ -1,9 +1,13 @@
 #include "container.h"
 
+#include "tar_source.h"
+
 #include <sandlot/sdk/cleanup.h>
 
 #include <ctype.h>
 #include <string.h>
+
+enum { KIND_ADDED = 1 /* among what differs from the image */ };
 
 static const int not_there[] = {404, 0};
 
@@ -130,4 +134,86 @@ enum sandlot_status container_wake(struct sandlot_call *call, struct docker *doc
     if (container->paused)
         return wake_by(call, docker, container, "unpause");
     return container->running ? SANDLOT_OK : wake_by(call, docker, container, "start");
+}
+
+/* ---- for users that are not root --------------------------------------------------------------------------------- */
+
+/* By the mode of the folder itself: of the user, who may be a name, only the image knows the number. */
+enum sandlot_status container_unlock(struct sandlot_call *call, struct docker *docker, const char *id, const char *path)
+{
+    const struct sandlot_file folder = {.path = path, .mode = 01777};
+    const size_t outer_length = (size_t)(strrchr(path, '/') - path);
+    AUTO_FREE char *outer = strndup(path, outer_length ? outer_length : 1);
+    AUTO_FREE char *target = outer ? http_target("/containers/{}/archive?path={}", id, outer) : NULL;
+    AUTO_RESPONSE struct http_response response = {0};
+    struct tar_source tar;
+
+    tar_source_init(&tar, call, &folder, 1, outer_length);
+    tar.type = TAR_FOLDER;
+    const struct http_request request = {.method = "PUT",
+                                         .target = target,
+                                         .type = "application/x-tar",
+                                         .body = {.source = &tar.source, .length = tar.length}};
+
+    return engine_send(call, docker, &request, &response);
+}
+
+/* Was PATH made for the container, and is not its image's? What cannot be told was not. */
+static enum sandlot_status is_new(struct sandlot_call *call, struct docker *docker, const char *id, const char *path,
+                                  bool *is_new)
+{
+    const struct engine_order order = {.method = "GET",
+                                       .target = http_target("/containers/{}/changes", id),
+                                       .accepted = engine_refusals,
+                                       .slow = true};
+    AUTO_DOCUMENT struct json_object *answer = NULL;
+    struct json_object *changes = NULL;
+    int code = 0;
+    enum sandlot_status status = engine_order(call, docker, &order, &code, &answer, NULL);
+
+    *is_new = false;
+    if (status == SANDLOT_OK && code < 300)
+        json_find_array(answer, "", &changes, NULL);
+    for (size_t i = 0; changes && i < json_object_array_length(changes) && !*is_new; i++) {
+        struct json_object *change = json_object_array_get_idx(changes, i);
+        int64_t kind = 0;
+
+        json_find_integer(change, "Kind", &kind, NULL);
+        *is_new = kind == KIND_ADDED && json_says(change, "Path", path);
+    }
+    return status;
+}
+
+static bool is_mounted(struct json_object *document, const char *path)
+{
+    struct json_object *mounts = NULL;
+    bool covered = false;
+
+    json_find_array(document, "HostConfig.Mounts", &mounts, NULL);
+    for (size_t i = 0; mounts && i < json_object_array_length(mounts) && !covered; i++) {
+        const char *target = "";
+
+        json_find_string(json_object_array_get_idx(mounts, i), "Target", &target, NULL);
+        size_t length = strlen(target);
+
+        while (length > 0 && target[length - 1] == '/')
+            length--;
+        covered = strncmp(target, path, length) == 0 && (path[length] == '/' || path[length] == '\0');
+    }
+    return covered;
+}
+
+enum sandlot_status container_unlock_work(struct sandlot_call *call, struct docker *docker,
+                                          const struct container *container)
+{
+    const char *path = container->working_dir;
+    bool read_only = false;
+    bool wanted = false;
+
+    json_find_boolean(container->document, "HostConfig.ReadonlyRootfs", &read_only, NULL);
+    if (docker->podman || read_only || *path != '/' || is_mounted(container->document, path))
+        return SANDLOT_OK;
+    enum sandlot_status status = is_new(call, docker, container->id, path, &wanted);
+
+    return status == SANDLOT_OK && wanted ? container_unlock(call, docker, container->id, path) : status;
 }

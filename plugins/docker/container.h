@@ -38,6 +38,15 @@ enum sandlot_status container_order(struct sandlot_call *call, struct docker *do
 /* Brings it to run, from whatever state. */
 enum sandlot_status container_wake(struct sandlot_call *call, struct docker *docker, const struct container *container);
 
+/* Lets everybody in container ID write to the folder PATH. */
+enum sandlot_status container_unlock(struct sandlot_call *call, struct docker *docker, const char *id,
+                                     const char *path);
+
+/* The same for the working directory, if the engine has made that: dockerd gives it to root, whoever works there
+ * (Podman to its user). One that is the image's, or lies in a mount, stays as it is. */
+enum sandlot_status container_unlock_work(struct sandlot_call *call, struct docker *docker,
+                                          const struct container *container);
+
 #define AUTO_CONTAINER CLEANUP(container_clear)
 
 #endif

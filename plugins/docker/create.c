@@ -264,14 +264,21 @@ static enum sandlot_status check_runtime(struct sandlot_call *call, const struct
                         docker->parameters.runtime);
 }
 
-static enum sandlot_status start(struct creation *creation, const char *id)
+/* A rootless engine has the ids that /etc/subuid gives its user; others are an invalid argument, or "unmapped". */
+static bool lacks_user(const struct creation *creation, const char *said)
 {
-    char said[ENGINE_SAID] = "";
-    bool done;
-    enum sandlot_status status = container_order(creation->call, creation->docker, id, "start", &done, said);
+    return parameter_is_said(creation->docker->parameters.user) &&
+           (engine_says(said, "invalid argument") || engine_says(said, "unmapped"));
+}
 
-    if (status != SANDLOT_OK || done)
-        return status;
+static enum sandlot_status not_started(const struct creation *creation, const char *said)
+{
+    if (lacks_user(creation, said))
+        return sandlot_fail(creation->call, SANDLOT_UNSUPPORTED,
+                            "the container engine has no user %.60s: %.400s; a rootless one has the ids that "
+                            "/etc/subuid and /etc/subgid give its user: have ranges added there and start it anew, or "
+                            "leave the parameter user out",
+                            creation->docker->parameters.user, said);
     return sandlot_fail(creation->call,
                         engine_says(said, "executable file") || engine_says(said, "not found") ||
                                 engine_says(said, "invalid")
@@ -280,6 +287,15 @@ static enum sandlot_status start(struct creation *creation, const char *id)
                         "the container of %.200s does not start: %.400s; the image needs the programs sh and sleep, "
                         "and the engine what the parameters ask for",
                         creation->image, *said ? said : "the engine does not say why");
+}
+
+static enum sandlot_status start(struct creation *creation, const char *id)
+{
+    char said[ENGINE_SAID] = "";
+    bool done;
+    enum sandlot_status status = container_order(creation->call, creation->docker, id, "start", &done, said);
+
+    return status != SANDLOT_OK || done ? status : not_started(creation, said);
 }
 
 /* One limit that was asked for, 0 if it was not, and where the engine says what the container has and whether it holds.

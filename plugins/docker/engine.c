@@ -194,6 +194,14 @@ static enum sandlot_status send_order(struct sandlot_call *call, struct docker *
     return status == SANDLOT_OK ? engine_send(call, docker, &request, response) : status;
 }
 
+/* Go writes a list that has no memory of its own yet as null. */
+static bool says_nothing(const struct http_response *response)
+{
+    const char *body = response->body;
+
+    return !body || !*body || strcmp(body, "null") == 0 || strcmp(body, "null\n") == 0;
+}
+
 enum sandlot_status engine_order(struct sandlot_call *call, struct docker *docker, const struct engine_order *order,
                                  int *code, struct json_object **answer, char *said)
 {
@@ -207,7 +215,7 @@ enum sandlot_status engine_order(struct sandlot_call *call, struct docker *docke
         *code = response.status;
     if (said)
         http_error_text(response.body ? response.body : "", response.length, said, ENGINE_SAID);
-    if (status != SANDLOT_OK || !answer || response.status > 299 || response.length == 0)
+    if (status != SANDLOT_OK || !answer || response.status > 299 || says_nothing(&response))
         return status;
     *answer = json_read_document(response.body, response.length, &error);
     return *answer ? SANDLOT_OK : json_fail(call, "the container engine's answer", &error);

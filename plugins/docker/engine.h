@@ -46,7 +46,7 @@ struct engine_order {
 };
 
 /*
- * Sends it. *CODE: the status of HTTP. *ANSWER: the document of a 2xx answer, NULL if that was empty. SAID, of
+ * Sends it. *CODE: the status of HTTP. *ANSWER: the document of a 2xx answer, NULL if that was empty or null. SAID, of
  * ENGINE_SAID bytes: what an accepted error says of itself. All three may be NULL.
  */
 enum { ENGINE_SAID = 400 };

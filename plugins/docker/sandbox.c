@@ -61,6 +61,8 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
         status = create_check_limits(call, sandbox->docker, container.document);
     if (status == SANDLOT_OK)
         status = fill(call, sandbox, &container);
+    if (status == SANDLOT_OK && !sandbox->root)
+        status = container_unlock_work(call, sandbox->docker, &container);
     return status == SANDLOT_OK && !sandbox->root ? volumes_unlock(call, sandbox->docker, request, id) : status;
 }
 

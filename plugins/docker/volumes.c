@@ -319,26 +319,6 @@ enum sandlot_status volumes_claim(struct sandlot_call *call, struct docker *dock
 
 /* ---- for users that are not root --------------------------------------------------------------------------------- */
 
-/* By the mode of the folder itself: of the user, who may be a name, only the image knows the number. */
-static enum sandlot_status unlock(struct sandlot_call *call, struct docker *docker, const char *id, const char *path)
-{
-    const struct sandlot_file folder = {.path = path, .mode = 01777};
-    const size_t outer_length = (size_t)(strrchr(path, '/') - path);
-    AUTO_FREE char *outer = strndup(path, outer_length ? outer_length : 1);
-    AUTO_FREE char *target = outer ? http_target("/containers/{}/archive?path={}", id, outer) : NULL;
-    AUTO_RESPONSE struct http_response response = {0};
-    struct tar_source tar;
-
-    tar_source_init(&tar, call, &folder, 1, outer_length);
-    tar.type = TAR_FOLDER;
-    const struct http_request request = {.method = "PUT",
-                                         .target = target,
-                                         .type = "application/x-tar",
-                                         .body = {.source = &tar.source, .length = tar.length}};
-
-    return engine_send(call, docker, &request, &response);
-}
-
 enum sandlot_status volumes_unlock(struct sandlot_call *call, struct docker *docker,
                                    const struct sandlot_create *request, const char *id)
 {
@@ -346,6 +326,6 @@ enum sandlot_status volumes_unlock(struct sandlot_call *call, struct docker *doc
 
     for (size_t i = 0; i < count_of(request) && status == SANDLOT_OK; i++)
         if (!(request->volumes[i].flags & SANDLOT_VOLUME_READ_ONLY))
-            status = unlock(call, docker, id, request->volumes[i].path);
+            status = container_unlock(call, docker, id, request->volumes[i].path);
     return status;
 }

@@ -100,6 +100,9 @@ async function remove(request) {
     return { status: 204 };
 }
 
+/** What differs from the image: the working directory, which the engine makes, unless it is one that images have. */
+const changes = ({ body }) => ({ json: body.WorkingDir === '/workspace' ? [{ Path: '/etc', Kind: 0 }, { Path: '/workspace', Kind: 1 }] : null });
+
 async function setPaused(request, paused) {
     const container = find(request.params.id);
     if (paused && container.state === 'paused') fail(409, `Container ${container.id} is already paused`, 500);
@@ -307,6 +310,7 @@ const routes = [
     ['POST', '/containers/create', create],
     ['GET', '/containers/json', list],
     ['GET', '/containers/:id/json', (request) => ({ json: inspect(find(request.params.id)) })],
+    ['GET', '/containers/:id/changes', (request) => changes(find(request.params.id))],
     ['POST', '/containers/:id/start', start],
     ['POST', '/containers/:id/pause', (request) => setPaused(request, true)],
     ['POST', '/containers/:id/unpause', (request) => setPaused(request, false)],

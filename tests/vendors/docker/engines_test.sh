@@ -38,7 +38,7 @@ walls() {
     check "$engine: it ends by itself" test "$(inspect | jq -c '[.HostConfig.AutoRemove, .Config.Cmd]')" = '[true,["2592000"]]'
     gone "$id"
     made --param 'capabilities=["CHOWN"]' --param 'environment={"SAID":"a b"}' --param 'labels={"team":"x"}' --param user=1000:1000 --param working_dir=/tmp/here
-    check "$engine: what was asked for can be had" test "$(exec_in "$id" -- 'grep CapBnd /proc/self/status; echo "$SAID"; id -u; pwd' | tr '\n\t' '  ')" = "CapBnd: 0000000000000001 a b 1000 /tmp/here "
+    check "$engine: what was asked for can be had" test "$(exec_in "$id" -- 'grep CapBnd /proc/self/status; echo "$SAID"; id -u; pwd; echo written >file; cat file' | tr '\n\t' '  ')" = "CapBnd: 0000000000000001 a b 1000 /tmp/here written "
     check "$engine: labels" test "$(inspect | jq -r '.Config.Labels.team')" = x
     gone "$id"
     made --param read_only=true

@@ -141,6 +141,39 @@ parameters() {
     check "is asked for" test "$(requests_show | grep -c '^POST .*/containers/create.*[?&]platform=linux\(%2F\|/\)arm64')" = 1
 }
 
+# A user for whom a rootless engine has no id, in the words of Podman, runc and a newer runc; and what only sounds like it.
+users() {
+    local said
+    start_refused() { faults "[{\"method\":\"POST\",\"path\":\"/containers/[^/]*/start\$\",\"times\":1,\"action\":{\"status\":500,\"body\":{\"message\":\"$1\"}}}]"; }
+    for said in 'chowning container x workdir to container root: chown /y: invalid argument' \
+        'runc create failed: unable to start container process: unable to setup user: invalid argument' 'cannot set uid to unmapped user in user namespace'; do
+        start_refused "$said"
+        json "no id for a user: $said" 1 '.error == "not_supported" and (.message | contains("no user 1000:1000: '"$said"'") and contains("/etc/subuid"))' \
+            create "${provider[@]}" "${making[@]}" --param user=1000:1000
+    done
+    start_refused 'mount /x: invalid argument'
+    json "where no user was asked for it is something else" 3 '.message | contains("does not start: mount /x: invalid argument")' create "${provider[@]}" "${making[@]}"
+    service_empty "and nothing is left"
+}
+
+# Where commands begin, somebody who is not root can write too.
+unlocked() { # NAME TIMES OPTION...: how often a new container's folder is written to
+    requests_reset
+    run -q create "${provider[@]}" "${making[@]}" "${@:3}"
+    check "$1" test "$status:$(requests_show | grep -c '^PUT .*/archive?path=%2F 200')" = "0:$2"
+    gone "$out"
+}
+working_folders() {
+    unlocked "a working directory that the engine makes is everybody's" 1 --param user=1000:1000
+    unlocked "root needs none of that" 0
+    unlocked "one of the image stays as it is" 0 --param user=1000:1000 --param working_dir=/tmp
+    unlocked "so does one in a mount" 0 --param user=1000:1000 --param 'mounts=[{"Type":"volume","Source":"kept","Target":"/workspace/"}]'
+    unlocked "a mount elsewhere changes nothing" 1 --param user=1000:1000 --param 'mounts=[{"Type":"volume","Source":"kept","Target":"/work"}]'
+    unlocked "and one in memory is everybody's already" 0 --param user=1000:1000 --param read_only=true
+    faults '[{"path":"/changes$","times":1,"action":{"status":500,"body":{"message":"not here"}}}]'
+    unlocked "where the engine cannot tell, it is left" 0 --param user=1000:1000
+}
+
 # What the engine takes and does not keep is no limit.
 limits() { # PARAMETER: which the emulator of this part passes over
     json "$1: a limit that is not kept is refused" 1 ".error == \"not_supported\" and (.message | contains(\"limit $1:\") and contains(\"version 2\"))" \
@@ -263,7 +296,7 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
 }
 
-for step in vendor_many streams versions pulls terminals made_by_hand parameters addresses connections volumes; do part "$step"; done
+for step in vendor_many streams versions pulls terminals made_by_hand parameters users working_folders addresses connections volumes; do part "$step"; done
 for program in python3 perl nc busybox; do part relays "$program"; done
 prepare=(passing_over Memory)
 part limits memory_mb
