@@ -17,14 +17,14 @@ usage "unknown command" "there is no command 'exce'.*did you mean 'exec'" exce
 usage "unknown command without neighbour" "there is no command 'xylophone'" xylophone
 usage "commands have no abbreviations" "there is no command 'prov'" prov
 usage "unknown option" "there is no option --jsn; did you mean --json" list --jsn
-for word in login start stop unpause commit clone inspect images attach; do
-    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell|resume|snapshot|fork))" "$word"
+for word in login logout start stop unpause commit clone inspect info images build pull push attach ssh connect top stats; do
+    usage "what $word is called here" "there is no command '$word'; .*(sandlot (list|exec|read|providers|create|delete|shell|resume|snapshot|fork|apply|import|ps))" "$word"
 done
 usage "the hint is no spelling" "ends a sandbox" stop
 usage "in the background" "exec --detach" exec --background -- true
 usage "an id where none stands" "takes no argument 'box'; which sandbox is said by --sandbox-id" ps box
 usage "an argument too many" "takes no argument 'more'\$" ps --sandbox-id box more
-for word in --image -it -i -t --rm; do
+for word in --image -it -ti -i -t --rm; do
     usage "what $word is called here" "there is no option $word; .*(parameter|sandlot shell|deleted)" exec "$word" x -- true
 done
 usage "options have no abbreviations" "there is no option --sandbox-se" exec --sandbox-se x -- true

@@ -133,6 +133,8 @@ asked() { # PARAMETER=VALUE FILTER: of the container that it makes
     check "$1" state_is "any(.sandboxes[]; .id == \"$id\" and ($2))"
 }
 parameters() {
+    asked 'environment={"COLOUR":"blue","NUMBER":3}' '.body.Env | contains(["COLOUR=blue","NUMBER=3"])'
+    usage "a variable that is none" "environment.A" create "${provider[@]}" --param 'environment={"A":[1]}'
     asked runtime=runsc '.body.HostConfig.Runtime == "runsc"'
     asked disk_gb=3 '.body.HostConfig.StorageOpt.size | tostring | test("^3(G|221225472$)")'
     asked userns=host '.body.HostConfig.UsernsMode == "host"'

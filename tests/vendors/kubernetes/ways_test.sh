@@ -305,12 +305,12 @@ shapes() {
     check "which is the pod's" state_is '.sandboxes[0].labels["sandlot-network"] == "none"'
     gone "$id"
     run -q create "${provider[@]}" --param network=open --param runtime_class=kata --param read_only=true --param user=0 \
-        --param 'environment={"GREETING":"it'"'"'s me"}' --param 'labels={"team":"blue"}' --param 'pod_spec={"nodeSelector":{"disk":"ssd"}}'
+        --param 'environment={"GREETING":"it'"'"'s me","NUMBER":3}' --param 'labels={"team":"blue"}' --param 'pod_spec={"nodeSelector":{"disk":"ssd"}}'
     id=$out
     check "by parameters" test "$status" = 0
     check "as they say" state_is '.sandboxes[0].pod | .spec.runtimeClassName == "kata" and .spec.containers[0].securityContext.readOnlyRootFilesystem
         and .spec.securityContext.runAsUser == 0 and .metadata.labels.team == "blue" and .spec.nodeSelector.disk == "ssd" and .metadata.labels["sandlot-network"] == "open"'
-    expect "variables" 0 "it's me" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo "$GREETING"'
+    expect "variables" 0 "it's me 3" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo "$GREETING $NUMBER"'
     requests_reset
     PARAMETER_engine=pods check "a program makes two pods" calls "$ok" make one two
     check "and looks at the policy before each" test "$(requests_show | sed 's/ [0-9]*$//' | grep -c 'GET .*/networkpolicies/sandlot-deny-all\|POST .*/pods$')" = 4
