@@ -7,10 +7,10 @@
 together_shell= # the one that keeps answers: what a subshell kept would be lost with it
 
 together() {
-    local together_shell=$BASHPID names=() filters=() shown=()
+    local together_shell=$BASHPID judged_names=() judged_filters=() judged_shown=()
     : >"$scratch/together"
     "$@"
-    [ "${#names[@]}" = 0 ] || together_judge
+    [ "${#judged_names[@]}" = 0 ] || together_judge
 }
 
 # together_keep NAME FILTER: what was run last is judged later. Not what has a NUL, which no variable keeps.
@@ -20,7 +20,7 @@ together_keep() {
     # shellcheck disable=SC2059 # show's own
     printf -v what "$show_format" "$ran" "$status" "${out:0:2000}" "${err:0:2000}"
     printf '%s\n' "$out" >>"$scratch/together"
-    names+=("$1") filters+=("$2") shown+=("$what")
+    judged_names+=("$1") judged_filters+=("$2") judged_shown+=("$what")
 }
 
 has_nul() { # FILE
@@ -33,22 +33,22 @@ together_judge() {
     {
         # shellcheck disable=SC2016 # jq's
         echo '[inputs | try fromjson catch null] as $answers |'
-        for number in "${!filters[@]}"; do
+        for number in "${!judged_filters[@]}"; do
             # shellcheck disable=SC2016
-            printf '%s($answers[%d] | try ([%s\n] == [true]) catch false)\n' "$comma" "$number" "${filters[number]}"
+            printf '%s($answers[%d] | try ([%s\n] == [true]) catch false)\n' "$comma" "$number" "${judged_filters[number]}"
             comma=,
         done
     } >"$scratch/together.jq"
     mapfile -t verdicts < <("$fast_jq" -n -R -f "$scratch/together.jq" "$scratch/together" 2>/dev/null)
-    [ "${#verdicts[@]}" = "${#names[@]}" ] || verdicts=()
+    [ "${#verdicts[@]}" = "${#judged_names[@]}" ] || verdicts=()
     mapfile -t answers <"$scratch/together"
-    for number in "${!names[@]}"; do
+    for number in "${!judged_names[@]}"; do
         printf '%s\n' "${answers[number]}" >"$scratch/together"
-        if [ "${verdicts[number]:-}" = true ] || is_true_of "${filters[number]}" "$scratch/together"; then
-            ok "${names[number]}"
+        if [ "${verdicts[number]:-}" = true ] || is_true_of "${judged_filters[number]}" "$scratch/together"; then
+            ok "${judged_names[number]}"
         else
-            not_ok "${names[number]}" "not true: ${filters[number]}
-${shown[number]}"
+            not_ok "${judged_names[number]}" "not true: ${judged_filters[number]}
+${judged_shown[number]}"
         fi
     done
 }
