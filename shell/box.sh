@@ -1,9 +1,9 @@
-# shellcheck shell=sh disable=SC2034,SC2154
+# shellcheck shell=sh disable=SC1007,SC2034,SC2046,SC2086,SC2154
 #
 # What scripts for sandboxes have in common, section by section: embed.awk puts them where a script has a line "#+ NAME".
 # POSIX sh with the programs of BusyBox; a fork costs about a millisecond, so whatever is asked often is asked of the
-# shell itself. All names begin with s_, for a script may run in somebody's shell. No line is a single quote's beginning or
-# end, for some become the text of a variable.
+# shell itself. All names but those of place_many begin with s_, for a script may run in somebody's shell. No line is a
+# single quote's beginning or end, for some become the text of a variable.
 
 #= mine
 
@@ -88,4 +88,89 @@ s_rest() {
     esac || sleep 1
     s_pause=$((s_pause * 5 / 4 + 2))
     [ "$s_pause" -lt 100 ] || s_pause=100
+}
+
+#= place_many
+
+# Puts many staged files into their places: a line "D" for each folder, "disks", a line "F" for each file, "keep" and "move",
+# which prints "NUMBER placed" for each that is. $s is where they are staged, in folders that are numbered. For a shell with
+# set -f that does nothing else, so these names may be short: D and F travel for every file.
+#
+# No process for a file: what each is shows by what the shell has built in; stat(1), chmod(1) and mv(1) get many at
+# once. What is odd is passed over without a word. The variables of folder K: dK its path, xK the files that go there;
+# of file I: fI where it is staged, gI its place, mI its mode.
+k= l= old= ol= far=
+
+# D K PATH
+D() {
+    if [ -d "$2" ] && [ -w "$2" ] && [ -x "$2" ]; then
+        eval "d$1=\$2 x$1="
+        k="$k $1" l="$l \"\$d$1\""
+    else eval "d$1="; fi
+}
+
+# Which folders lie on another disk?
+disks() {
+    eval "set -- $l"
+    [ $# -gt 0 ] || exit 0
+    set -- $(stat -c %d "$s" "$@")
+    own=$1
+    for i in $k; do shift; [ "$1" = "$own" ] || far="$far $i "; done
+}
+
+# F I K NAME MODE
+F() {
+    eval "d=\$d$2"
+    g=${d%/}/$3
+    [ "$d" ] && [ -f "$s/$2/$3" ] && [ ! -L "$g" ] && [ ${#g} -lt 4096 ] || return 0
+    if [ -e "$g" ]; then
+        [ -f "$g" ] && [ -w "$g" ] || return 0
+        eval "f$1=\$2/\$3 g$1=\$g m$1=$4"
+        old="$old $1" ol="$ol \"\$g$1\""
+    else eval "f$1=\$2/\$3 x$2=\"\$x$2 $1\""; fi
+}
+
+# The files of $ids, which are to have the mode $a and do not all have it: $c. Where that cannot be they are passed over.
+take() {
+    if [ ! "$c" ] || eval "chmod $a $c"; then
+        for j in $ids; do eval "f=\$f$j"; eval "x${f%%/*}=\"\$x${f%%/*} $j\""; done
+    fi
+    c= ids=
+}
+
+# What is there keeps its mode; what has other names or another owner is not for this.
+keep() {
+    eval "set -- $ol"
+    [ $# -gt 0 ] || return 0
+    n=$#
+    set -- $(stat -c '%u:%g' "$s") $(stat -c '%a %h %u:%g' "$@")
+    [ $# -eq $((3 * n + 1)) ] || return 0
+    me=$1 a= c= ids=
+    shift
+    for i in $old; do
+        if [ "$2" = 1 ] && [ "$3" = "$me" ]; then
+            [ "$1" = "$a" ] || take
+            a=$1 ids="$ids $i"
+            eval "[ \"\$m$i\" = $a ]" || c="$c \"\$s/\$f$i\""
+        fi
+        shift 3
+    done
+    take
+}
+
+move() {
+    for i in $k; do
+        eval "d=\$d$i x=\$x$i"
+        [ "$x" ] || continue
+        b=$s
+        case $far in *" $i "*)
+            b=${d%/}/${s##*/}
+            mkdir -m 700 "$b" && cp -pR "$s/$i" "$b/" || { rm -rf "$b"; continue; } ;;
+        esac
+        l=
+        for j in $x; do l="$l \"\$b/\$f$j\""; done
+        eval "mv -f $l \"\${d%/}/\""
+        for j in $x; do eval "f=\$f$j"; [ -e "$b/$f" ] || echo "$j placed"; done
+        [ "$b" = "$s" ] || rm -rf "$b"
+    done
 }

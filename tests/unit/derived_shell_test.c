@@ -15,6 +15,7 @@ static struct {
     enum { WHOLE, CUT, LOST, CHANGED } how;
     size_t at;     /* of the answer */
     size_t length; /* of the last answer */
+    int commands;
 } channel;
 
 static size_t run_here(const char *command, char *answer)
@@ -53,6 +54,7 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
     size_t length = run_here(command->command, answer);
 
     channel.length = length;
+    channel.commands++;
     result->exit_code = 0;
     if (channel.how == CUT && channel.at < length)
         length = channel.at;
@@ -133,6 +135,8 @@ static void see_file(struct seen *seen, const char *name)
 
     snprintf(seen->text, sizeof(seen->text), "%s", held ? held : "");
 }
+
+static const char *const shells[] = {"/bin/bash", "/bin/dash", "/bin/busybox"};
 
 static int do_read(struct seen *seen)
 {
@@ -268,6 +272,68 @@ static int do_download_some(struct seen *seen)
     return failed;
 }
 
+static const struct {
+    const char *path;
+    const char *content;
+    uint32_t mode;
+} risen[] = {
+    {"up/new/a", "plain\n", 0},        {"up/new/b", "\x01\xff\n", 0},   {"up/run me", "exit 1\n", 0755},
+    {"up/it's $x", "quoted\n", 04711}, {"up/kept", "replaced\n", 0600}, {"up/link", "by a link\n", 0},
+};
+
+enum { RISEN = sizeof(risen) / sizeof(risen[0]) };
+
+static void see_risen(struct seen *seen)
+{
+    for (size_t i = 0; i < RISEN; i++) {
+        const char *path = support_path(risen[i].path);
+        struct stat status = {0};
+        size_t length;
+        AUTO_FREE char *held = path_read_file(path, 1000, &length);
+        const size_t before = strlen(seen->text);
+
+        lstat(path, &status);
+        snprintf(seen->text + before, sizeof(seen->text) - before, "%o %s", status.st_mode & (S_IFMT | 07777),
+                 held ? held : "");
+    }
+}
+
+/* Small files go up together: new ones of several modes, one that is there and keeps its own, one by a link. What is
+ * seen is the mode and content of each. */
+static int do_upload_some(struct seen *seen)
+{
+    struct sandlot_transfer_item items[RISEN];
+    const struct sandlot_transfer_request request = {.size = sizeof(request), .items = items, .count = RISEN};
+    char *locals[RISEN];
+    char *paths[RISEN];
+
+    support_write("up/kept", "old\n");
+    support_write("up/target", "old\n");
+    assert_int_equal(chmod(support_path("up/kept"), 0640), 0);
+    assert_true(symlink("target", support_path("up/link")) == 0 || errno == EEXIST);
+    for (size_t i = 0; i < RISEN; i++) {
+        AUTO_FREE char *relative = text_format("local-%zu", i);
+
+        support_write(relative, risen[i].content);
+        locals[i] = strdup(support_path(relative));
+        paths[i] = strdup(support_path(risen[i].path));
+        items[i] = (struct sandlot_transfer_item){
+            .size = sizeof(items[i]), .path = paths[i], .local_path = locals[i], .fd = -1, .mode = risen[i].mode};
+    }
+    int failed = sandlot_upload(&session, &request, &error);
+
+    see_risen(seen);
+    for (size_t i = 0; i < RISEN; i++) {
+        unlink(paths[i]);
+        free(locals[i]);
+        free(paths[i]);
+    }
+    rmdir(support_path("up/new"));
+    return failed;
+}
+
+#define RISEN_SEEN "100644 plain\n100644 \x01\xff\n100755 exit 1\n104711 quoted\n100640 replaced\n120777 by a link\n"
+
 #define SMALL_CONTENT "one\nneedle in a\nneedle\nneedle again\none\nneedle in a\n"
 
 #define FOUND "/a.c|/binary|/link|/sub/b.c|/sub/colon:file|/sub/new\nline|"
@@ -289,6 +355,7 @@ static const struct operation {
     {"search", do_search, MATCHES, LOSSES_AT_THE_END},
     {"remove", do_remove, "gone", ALL_DAMAGE},
     {"upload", do_upload, "one\nneedle in a\n", ALL_DAMAGE},
+    {"upload of some", do_upload_some, RISEN_SEEN, ALL_DAMAGE},
     {"download", do_download, "one\nneedle in a\n", ALL_DAMAGE},
     {"download of some", do_download_some, SMALL_CONTENT, ALL_DAMAGE},
 };
@@ -316,8 +383,6 @@ static void assert_works(const struct operation *operation)
 
 static void test_shells(void **state)
 {
-    static const char *const shells[] = {"/bin/bash", "/bin/dash", "/bin/busybox"};
-
     (void)state;
     for (size_t shell = 0; shell < 3; shell++) {
         channel.shell = shells[shell];
@@ -423,6 +488,23 @@ static void test_stat_without_format(void **state)
     assert_contains(error.message, "stat");
 }
 
+/* Small files that go up: one command for all, and one for what is odd, a link. */
+static void test_upload_together(void **state)
+{
+    const struct operation *operation = operations;
+    (void)state;
+    while (operation->run != do_upload_some)
+        operation++;
+    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+        channel.shell = shells[i];
+        channel.commands = 0;
+        if (access(channel.shell, X_OK) < 0)
+            continue;
+        assert_works(operation);
+        assert_int_equal(channel.commands, 2);
+    }
+}
+
 /* A file that grows while it is sent with others is sent again, and nothing of it is taken for the next one. */
 static void test_growing_neighbour(void **state)
 {
@@ -478,6 +560,7 @@ int main(void)
         TEST(test_stat_without_format),
         TEST(test_damage),
         TEST(test_growing_neighbour),
+        TEST(test_upload_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

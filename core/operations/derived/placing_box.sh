@@ -7,6 +7,7 @@ s_clean() { [ -z "$t" ] || rm -f "$t" "$t.0"; }
 s_folders() {
     s_p=${s_g%/*}
     [ -d "${s_p:-/}" ] && return
+    s_need mkdir
     s_m=$(mkdir -p "$s_p" 2>&1)
     [ -d "$s_p" ] || { eval "$s_no_folder"; s_reason "$s_m"; }
 }

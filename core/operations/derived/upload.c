@@ -2,6 +2,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
 #include "operations/derived/placing.h"
@@ -17,6 +18,8 @@ enum {
     LINE = 768,   /* bytes that become one line of standard input */
     TRAILER = 69, /* bytes that end it */
     PLACE_MAXIMUM = 8192,
+    SOME_MOST = 256,   /* files that one command puts in place */
+    MODES_MOST = 4096, /* bytes of a script that lines for modes may take, and its end */
     CLEAN_UP_MS = 10 * 1000,
     MODE_BITS = 07777
 };
@@ -27,7 +30,8 @@ enum {
 static void add_mode(struct script *script, uint32_t mode)
 {
     if (mode)
-        script_format(script, "[ \"$s_mode\" ] || chmod %o \"$t\"\n", (unsigned int)(mode & MODE_BITS));
+        script_format(script, "[ \"$s_mode\" ] || { s_need chmod; chmod %o \"$t\"; }\n",
+                      (unsigned int)(mode & MODE_BITS));
 }
 
 /* Adds the function s_put, which prints BYTES: as text where that is short, else from base64. */
@@ -115,25 +119,138 @@ static int upload_at_once(const struct file_call *call, const void *bytes, size_
 
 /* ---- several files in one command ---- */
 
-/* Adds file NUMBER. False if there is no memory. */
-static bool add_one(struct script *script, const struct small_file *file, size_t number)
-{
-    char sums[SUMS_TEXT];
-
-    sums_of(file->bytes, file->length, sums);
-    script_add(script, "(\n");
-    script_set(script, "f", file->path);
-    bool added = add_put(script, file->bytes, file->length);
-
-    script_format(script, "s_one %s %o\n) && s_word moved %zu\n", sums, (unsigned int)(file->mode & MODE_BITS), number);
-    return added && script->text;
-}
-
-/* What file COUNT of a command is about. */
+/* How many FILES, from the first on, a command is about. */
 struct some {
     struct small_file *files;
     size_t count;
 };
+
+static const char *name_of(const struct small_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+
+    return slash ? slash + 1 : "";
+}
+
+static size_t folder_length(const struct small_file *file)
+{
+    size_t length = (size_t)(name_of(file) - file->path);
+
+    return length > 1 ? length - 1 : 1; /* the root */
+}
+
+/* One that every shell takes as it stands, and what prints sums on a line of its own. */
+static bool is_plain(const struct small_file *file)
+{
+    const char *name = name_of(file);
+
+    for (const char *at = file->path; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == '\177')
+            return false;
+    return *file->path == '/' && *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+           text_utf8_valid(file->path, strlen(file->path));
+}
+
+/* The number of its folder: that of the first file there. */
+static size_t folder_of(const struct some *some, size_t number)
+{
+    const struct small_file *file = &some->files[number];
+    const size_t length = folder_length(file);
+    size_t i = 0;
+
+    while (i < number && !(is_plain(&some->files[i]) && folder_length(&some->files[i]) == length &&
+                           strncmp(some->files[i].path, file->path, length) == 0))
+        i++;
+    return i;
+}
+
+static bool begins_folder(const struct some *some, size_t number)
+{
+    return is_plain(&some->files[number]) && folder_of(some, number) == number;
+}
+
+static bool add_word(struct script *script, const char *text, size_t length)
+{
+    AUTO_FREE char *copy = strndup(text, length);
+    AUTO_FREE char *word = copy ? text_shell_quote(copy) : NULL;
+
+    script_add(script, " ");
+    script_add(script, word ? word : "");
+    return word;
+}
+
+static bool add_folders(struct script *script, const struct some *some)
+{
+    bool added = true;
+
+    script_add(script, "mkdir");
+    for (size_t i = 0; i < some->count; i++)
+        if (begins_folder(some, i))
+            script_format(script, " %zu", i);
+    script_add(script, "\nmkdir -p");
+    for (size_t i = 0; i < some->count && added; i++)
+        if (begins_folder(some, i))
+            added = add_word(script, some->files[i].path, folder_length(&some->files[i]));
+    for (size_t i = 0; i < some->count && added; i++)
+        if (begins_folder(some, i)) {
+            script_format(script, "\nD %zu", i);
+            added = add_word(script, some->files[i].path, folder_length(&some->files[i]));
+        }
+    script_add(script, "\n");
+    return added;
+}
+
+static bool add_one(struct script *script, const struct some *some, size_t number)
+{
+    const struct small_file *file = &some->files[number];
+    const unsigned int mode = file->mode & MODE_BITS;
+    char sums[SUMS_TEXT];
+
+    if (!is_plain(file))
+        return true;
+    sums_of(file->bytes, file->length, sums);
+    bool added = add_put(script, file->bytes, file->length);
+
+    script_format(script, "P %zu %zu", number, folder_of(some, number));
+    added = added && add_word(script, name_of(file), strlen(name_of(file)));
+    if (mode)
+        script_format(script, " %o %03o '%s'\n", mode, ~mode & 0777, sums);
+    else
+        script_format(script, " 0 $u '%s'\n", sums);
+    return added;
+}
+
+/* The last of several for one path is to stay. */
+static bool is_repeated(const struct some *some, size_t number)
+{
+    for (size_t i = 0; i < number; i++)
+        if (strcmp(some->files[i].path, some->files[number].path) == 0)
+            return true;
+    return false;
+}
+
+static unsigned int special_mode(const struct small_file *file)
+{
+    return is_plain(file) && file->mode & MODE_BITS & ~0666U ? file->mode & MODE_BITS : 0;
+}
+
+static void add_modes(struct script *script, const struct some *some)
+{
+    for (size_t i = 0; i < some->count; i++) {
+        const unsigned int mode = special_mode(&some->files[i]);
+        size_t first = 0;
+
+        while (mode && special_mode(&some->files[first]) != mode)
+            first++;
+        if (!mode || first < i)
+            continue;
+        script_format(script, "M %o", mode);
+        for (size_t k = i; k < some->count; k++)
+            if (special_mode(&some->files[k]) == mode)
+                script_format(script, " %zu", k);
+        script_add(script, "\n");
+    }
+}
 
 static int take_moved(void *context, const char *name, const char *value, struct sandlot_error *error)
 {
@@ -146,32 +263,40 @@ static int take_moved(void *context, const char *name, const char *value, struct
     return 0;
 }
 
+/* As many files as a command has room for. */
+static bool add_files(struct script *script, struct some *some)
+{
+    const size_t most = some->count;
+    bool added = add_folders(script, some);
+
+    for (some->count = 0; some->count < most && added && !is_repeated(some, some->count); some->count++) {
+        const size_t before = script->length;
+
+        added = add_one(script, some, some->count);
+        if (!script->text || script->length > SCRIPT_BUDGET - MODES_MOST) {
+            script->length = before;
+            break;
+        }
+    }
+    return added && script->text;
+}
+
 size_t derived_upload_some(const struct file_call *call, struct small_file *files, size_t count)
 {
-    struct some some = {.files = files};
+    struct some some = {files, count < SOME_MOST ? count : SOME_MOST};
     const struct frame_receiver receiver = {.context = &some, .word = take_moved};
     CLEANUP(script_clear) struct script script;
-    bool added = true;
 
     script_init(&script);
     script_add_sums(&script);
-    script_add_placing(&script);
     script_add(&script, upload_box_some);
-    while (some.count < count && added) {
-        size_t before = script.length;
-
-        added = add_one(&script, &files[some.count], some.count);
-        if (added && script.length + sizeof("s_end\n") > SCRIPT_BUDGET) {
-            script.length = before;
-            break;
-        }
-        some.count += added;
-    }
     /* One alone is no less effort. */
-    if (!added || some.count < 2)
+    if (!add_files(&script, &some) || some.count < 2)
         return 1;
     script.text[script.length] = '\0';
-    script_add(&script, "s_end\n");
+    script_add(&script, "look\n");
+    add_modes(&script, &some);
+    script_add(&script, upload_box_some_end);
     const struct file_call step = transfer_step(call, script.length);
 
     frame_run(&step, &script, &receiver, NULL);

@@ -3,6 +3,7 @@
 #define SANDLOT_OPERATIONS_DERIVED_UPLOAD_BOX_H
 
 extern const char upload_box_some[];
+extern const char upload_box_some_end[];
 extern const char upload_box_feed[];
 extern const char upload_box_piece[];
 

@@ -1,20 +1,58 @@
-# shellcheck shell=sh disable=SC2034,SC2046,SC2154
+# shellcheck shell=sh disable=SC1007,SC2034,SC2046,SC2086,SC2154
 #
 # Files that are put in place: several by one script, one in whole, one piece by piece (upload.c).
 
 #= upload_box_some
-# Each file has a process of its own, which ends where the file cannot be put, and says nothing. What its process left
-# undone is then tried again alone.
-s_one() {
-    trap 's_clean; exit 143' 1 2 15
-    s_stop() { s_clean; exit 1; }
-    s_target
-    s_create s_put
-    s_same $1 $2 <"$t"
-    [ "$s_mode" ] || [ $3 = 0 ] || chmod $3 "$t"
-    s_place
-    s_clean
-} >/dev/null
+# Without a process for each file: they are staged in folders that are numbered, looked at together, and put into their places
+# together; shell/box.sh has the second half, and says which names are taken. What is odd is passed over, and comes alone
+# then. Behind this come lines that make the folders, staged and in their places; a line D for each; for each file the function
+# s_put that prints it, and a line P; and a line M for each mode that umask does not give.
+s_need mkdir mv rm
+case ${TMPDIR-} in /*) s=$TMPDIR ;; *) s=/tmp ;; esac
+s=$s/.sandlot-$s_a u=$(umask)
+s_clean() { cd / && rm -rf "$s"; }
+mkdir -m 700 "$s" && cd "$s" || s_end
+#+ place_many
+staged= staged_paths=
+# NUMBER FOLDER NAME MODE UMASK SUMS, which are those that cksum and md5sum print
+P() {
+    umask "$5"
+    s_put >"$2/$3" || return 0
+    staged="$staged $1" staged_paths="$staged_paths \"\$p$1\""
+    eval "p$1=\$2/\$3 o$1=\$4 q$1=\$2 e$1=\$6"
+}
+# What has another sum than it should have is taken away.
+look() {
+    eval "set -- $staged_paths"
+    [ $# -gt 0 ] || return 0
+    t=$($s_q "$@")
+    IFS='
+'
+    set -- $t
+    unset IFS
+    for i in $staged; do
+        eval "e=\$e$i t=\$p$i"
+        case ${1%% *} in "${e% *}" | "${e#* }") ;; *) rm -f "$t" ;; esac
+        [ $# = 0 ] || shift
+    done
+}
+# MODE NUMBER...
+M() {
+    a=$1 h=
+    shift
+    for i; do
+        eval "t=\${p$i-}"
+        if [ -f "$t" ]; then h="$h \"\$p$i\""; fi
+    done
+    [ ! "$h" ] || eval "chmod $a $h || rm -f $h"
+}
+# As place_many wants them.
+files() { for i in $staged; do eval "F $i \$q$i \"\${p$i#*/}\" \$o$i"; done; }
+
+#= upload_box_some_end
+# disks may leave its shell.
+{ disks; files; keep; move; } | while read -r s_n s_x; do s_word moved "$s_n"; done
+s_end
 
 #= upload_box_feed
 s_need base64 dd tail
