@@ -160,7 +160,7 @@ enum sandlot_status container_unlock(struct sandlot_call *call, struct docker *d
 
 /* Was PATH made for the container, and is not its image's? What cannot be told was not. */
 static enum sandlot_status is_new(struct sandlot_call *call, struct docker *docker, const char *id, const char *path,
-                                  bool *is_new)
+                                  bool *made)
 {
     const struct engine_order order = {.method = "GET",
                                        .target = http_target("/containers/{}/changes", id),
@@ -171,15 +171,15 @@ static enum sandlot_status is_new(struct sandlot_call *call, struct docker *dock
     int code = 0;
     enum sandlot_status status = engine_order(call, docker, &order, &code, &answer, NULL);
 
-    *is_new = false;
+    *made = false;
     if (status == SANDLOT_OK && code < 300)
         json_find_array(answer, "", &changes, NULL);
-    for (size_t i = 0; changes && i < json_object_array_length(changes) && !*is_new; i++) {
+    for (size_t i = 0; changes && i < json_object_array_length(changes) && !*made; i++) {
         struct json_object *change = json_object_array_get_idx(changes, i);
         int64_t kind = 0;
 
         json_find_integer(change, "Kind", &kind, NULL);
-        *is_new = kind == KIND_ADDED && json_says(change, "Path", path);
+        *made = kind == KIND_ADDED && json_says(change, "Path", path);
     }
     return status;
 }

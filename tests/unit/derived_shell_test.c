@@ -136,8 +136,6 @@ static void see_file(struct seen *seen, const char *name)
     snprintf(seen->text, sizeof(seen->text), "%s", held ? held : "");
 }
 
-static const char *const shells[] = {"/bin/bash", "/bin/dash", "/bin/busybox"};
-
 static int do_read(struct seen *seen)
 {
     struct sandlot_read request = {.size = sizeof(request), .path = "a.c"};
@@ -381,6 +379,8 @@ static void assert_works(const struct operation *operation)
 
 /* ---- tests ---- */
 
+static const char *const shells[] = {"/bin/bash", "/bin/dash", "/bin/busybox"};
+
 static void test_shells(void **state)
 {
     (void)state;
@@ -505,6 +505,33 @@ static void test_upload_together(void **state)
     }
 }
 
+/* Folders whose names are longer than what a command may carry: what has room goes together, and all arrive. */
+static void test_upload_to_long_folders(void **state)
+{
+    enum { FILES = 256, NAME = 200, DEPTH = 4 };
+    static struct sandlot_transfer_item items[FILES];
+    const struct sandlot_transfer_request request = {.size = sizeof(request), .items = items, .count = FILES};
+    AUTO_FREE char *local = strdup(support_path("local"));
+    char name[DEPTH * (NAME + 1) + 1] = "";
+
+    (void)state;
+    for (size_t i = 0; i < DEPTH * (NAME + 1); i++)
+        name[i] = i % (NAME + 1) ? 'n' : '/';
+    support_write("local", "x");
+    for (size_t i = 0; i < FILES; i++) {
+        AUTO_FREE char *path = text_format("%s/%zu%s/file", support_path("up"), i, name);
+
+        items[i] =
+            (struct sandlot_transfer_item){.size = sizeof(items[i]), .path = TAKE(path), .local_path = local, .fd = -1};
+    }
+    assert_int_equal(sandlot_upload(&session, &request, &error), 0);
+    assert_in_range(channel.commands, 3, 5);
+    for (size_t i = 0; i < FILES; i++) {
+        assert_int_equal(access(items[i].path, F_OK), 0);
+        free((char *)(uintptr_t)items[i].path);
+    }
+}
+
 /* A file that grows while it is sent with others is sent again, and nothing of it is taken for the next one. */
 static void test_growing_neighbour(void **state)
 {
@@ -561,6 +588,7 @@ int main(void)
         TEST(test_damage),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),
+        TEST(test_upload_to_long_folders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,8 +18,6 @@ enum {
     LINE = 768,   /* bytes that become one line of standard input */
     TRAILER = 69, /* bytes that end it */
     PLACE_MAXIMUM = 8192,
-    SOME_MOST = 256,   /* files that one command puts in place */
-    MODES_MOST = 4096, /* bytes of a script that lines for modes may take, and its end */
     CLEAN_UP_MS = 10 * 1000,
     MODE_BITS = 07777
 };
@@ -179,23 +177,21 @@ static bool add_word(struct script *script, const char *text, size_t length)
     return word;
 }
 
-static bool add_folders(struct script *script, const struct some *some)
+/* The numbered folders of all, of which those have a place whose files have room in the command. */
+static void add_folders(struct script *script, const struct some *some)
 {
-    bool added = true;
-
     script_add(script, "mkdir");
     for (size_t i = 0; i < some->count; i++)
         if (begins_folder(some, i))
             script_format(script, " %zu", i);
-    script_add(script, "\nmkdir -p");
-    for (size_t i = 0; i < some->count && added; i++)
-        if (begins_folder(some, i))
-            added = add_word(script, some->files[i].path, folder_length(&some->files[i]));
-    for (size_t i = 0; i < some->count && added; i++)
-        if (begins_folder(some, i)) {
-            script_format(script, "\nD %zu", i);
-            added = add_word(script, some->files[i].path, folder_length(&some->files[i]));
-        }
+    script_add(script, "\n");
+}
+
+static bool add_folder(struct script *script, const struct small_file *file, size_t number)
+{
+    script_format(script, "N %zu", number);
+    bool added = add_word(script, file->path, folder_length(file));
+
     script_add(script, "\n");
     return added;
 }
@@ -209,8 +205,9 @@ static bool add_one(struct script *script, const struct some *some, size_t numbe
     if (!is_plain(file))
         return true;
     sums_of(file->bytes, file->length, sums);
-    bool added = add_put(script, file->bytes, file->length);
+    bool added = !begins_folder(some, number) || add_folder(script, file, number);
 
+    added = added && add_put(script, file->bytes, file->length);
     script_format(script, "P %zu %zu", number, folder_of(some, number));
     added = added && add_word(script, name_of(file), strlen(name_of(file)));
     if (mode)
@@ -229,29 +226,6 @@ static bool is_repeated(const struct some *some, size_t number)
     return false;
 }
 
-static unsigned int special_mode(const struct small_file *file)
-{
-    return is_plain(file) && file->mode & MODE_BITS & ~0666U ? file->mode & MODE_BITS : 0;
-}
-
-static void add_modes(struct script *script, const struct some *some)
-{
-    for (size_t i = 0; i < some->count; i++) {
-        const unsigned int mode = special_mode(&some->files[i]);
-        size_t first = 0;
-
-        while (mode && special_mode(&some->files[first]) != mode)
-            first++;
-        if (!mode || first < i)
-            continue;
-        script_format(script, "M %o", mode);
-        for (size_t k = i; k < some->count; k++)
-            if (special_mode(&some->files[k]) == mode)
-                script_format(script, " %zu", k);
-        script_add(script, "\n");
-    }
-}
-
 static int take_moved(void *context, const char *name, const char *value, struct sandlot_error *error)
 {
     const struct some *some = context;
@@ -267,13 +241,14 @@ static int take_moved(void *context, const char *name, const char *value, struct
 static bool add_files(struct script *script, struct some *some)
 {
     const size_t most = some->count;
-    bool added = add_folders(script, some);
+    bool added = true;
 
+    add_folders(script, some);
     for (some->count = 0; some->count < most && added && !is_repeated(some, some->count); some->count++) {
         const size_t before = script->length;
 
         added = add_one(script, some, some->count);
-        if (!script->text || script->length > SCRIPT_BUDGET - MODES_MOST) {
+        if (!script->text || script->length + strlen(upload_box_some_end) > SCRIPT_BUDGET) {
             script->length = before;
             break;
         }
@@ -283,7 +258,7 @@ static bool add_files(struct script *script, struct some *some)
 
 size_t derived_upload_some(const struct file_call *call, struct small_file *files, size_t count)
 {
-    struct some some = {files, count < SOME_MOST ? count : SOME_MOST};
+    struct some some = {files, count};
     const struct frame_receiver receiver = {.context = &some, .word = take_moved};
     CLEANUP(script_clear) struct script script;
 
@@ -294,8 +269,6 @@ size_t derived_upload_some(const struct file_call *call, struct small_file *file
     if (!add_files(&script, &some) || some.count < 2)
         return 1;
     script.text[script.length] = '\0';
-    script_add(&script, "look\n");
-    add_modes(&script, &some);
     script_add(&script, upload_box_some_end);
     const struct file_call step = transfer_step(call, script.length);
 

@@ -3,27 +3,39 @@
 # Files that are put in place: several by one script, one in whole, one piece by piece (upload.c).
 
 #= upload_box_some
-# Without a process for each file: they are staged in folders that are numbered, looked at together, and put into their places
-# together; shell/box.sh has the second half, and says which names are taken. What is odd is passed over, and comes alone
-# then. Behind this come lines that make the folders, staged and in their places; a line D for each; for each file the function
-# s_put that prints it, and a line P; and a line M for each mode that umask does not give.
+# They are staged in folders that are numbered, looked at together, and put into their places together: no process for each, but for
+# what base64 decodes. shell/box.sh has the second half, and says which names are taken. What is odd is passed over, and comes alone
+# then. Behind this come a line that makes the numbered folders, a line N for each, and for each file the function s_put that
+# prints it, and a line P.
 s_need mkdir mv rm
 case ${TMPDIR-} in /*) s=$TMPDIR ;; *) s=/tmp ;; esac
 s=$s/.sandlot-$s_a u=$(umask)
 s_clean() { cd / && rm -rf "$s"; }
 mkdir -m 700 "$s" && cd "$s" || s_end
 #+ place_many
-staged= staged_paths=
-# NUMBER FOLDER NAME MODE UMASK SUMS, which are those that cksum and md5sum print
+numbers= new= staged= paths= modes=
+# FOLDER PATH
+N() {
+    eval "n$1=\$2"
+    numbers="$numbers $1"
+    [ -d "$2" ] || new="$new \"\$n$1\""
+}
+# NUMBER FOLDER NAME MODE UMASK SUMS, which are those that cksum and md5sum print. cMODE is what needs chmod for that.
 P() {
     umask "$5"
     s_put >"$2/$3" || return 0
-    staged="$staged $1" staged_paths="$staged_paths \"\$p$1\""
+    staged="$staged $1" paths="$paths \"\$p$1\""
     eval "p$1=\$2/\$3 o$1=\$4 q$1=\$2 e$1=\$6"
+    case $4 in
+        *[1357]* | ????*)
+            case " $modes " in *" $4 "*) ;; *) modes="$modes $4" ;; esac
+            eval "c$4=\"\${c$4-} \\\"\\\$p$1\\\"\"" ;;
+    esac
 }
+set_modes() { for a in $modes; do eval "eval \"chmod $a \$c$a || rm -f \$c$a\""; done; }
 # What has another sum than it should have is taken away.
 look() {
-    eval "set -- $staged_paths"
+    eval "set -- $paths"
     [ $# -gt 0 ] || return 0
     t=$($s_q "$@")
     IFS='
@@ -36,22 +48,16 @@ look() {
         [ $# = 0 ] || shift
     done
 }
-# MODE NUMBER...
-M() {
-    a=$1 h=
-    shift
-    for i; do
-        eval "t=\${p$i-}"
-        if [ -f "$t" ]; then h="$h \"\$p$i\""; fi
-    done
-    [ ! "$h" ] || eval "chmod $a $h || rm -f $h"
+folders() {
+    umask "$u"
+    [ ! "$new" ] || eval "mkdir -p $new"
+    for i in $numbers; do eval "D $i \"\$n$i\""; done
 }
-# As place_many wants them.
 files() { for i in $staged; do eval "F $i \$q$i \"\${p$i#*/}\" \$o$i"; done; }
 
 #= upload_box_some_end
 # disks may leave its shell.
-{ disks; files; keep; move; } | while read -r s_n s_x; do s_word moved "$s_n"; done
+{ set_modes; look; folders; disks; files; keep; move; } | while read -r s_n s_x; do s_word moved "$s_n"; done
 s_end
 
 #= upload_box_feed
