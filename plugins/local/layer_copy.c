@@ -33,6 +33,7 @@ struct tree {
     struct layer_copy *copy;
     struct copying copying;
     bool marked;
+    int below;  /* what the present folder will lie on, as in struct layer_copy */
     int root;   /* of the target */
     void *seen; /* the linked ones, of search.h */
     char path[PATH_MAX];
@@ -133,8 +134,8 @@ static int remove_entry(int folder, const char *name, int depth)
 static bool is_kept(const struct tree *tree, const char *attribute)
 {
     if (strncmp(attribute, OVERLAY_MARKS, strlen(OVERLAY_MARKS)) == 0)
-        return tree->marked &&
-               (strcmp(attribute, OPAQUE) == 0 || strncmp(attribute, OVERLAY_ESCAPED, strlen(OVERLAY_ESCAPED)) == 0);
+        return tree->marked && ((strcmp(attribute, OPAQUE) == 0 && tree->below != LAYER_ON_NOTHING) ||
+                                strncmp(attribute, OVERLAY_ESCAPED, strlen(OVERLAY_ESCAPED)) == 0);
     return strncmp(attribute, "user.", 5) == 0 || strncmp(attribute, "system.posix_acl_", 17) == 0;
 }
 
@@ -241,10 +242,11 @@ static enum sandlot_status copy_node(const struct tree *tree, int to, const char
 
 static enum sandlot_status copy_entries(struct tree *tree, int from, int to, int depth);
 
-/* The folder NAME of TO, which is there then, and ours to write into. -1 with errno. */
+/* The folder NAME of TO, which is there then, and ours to write into. Where it was removed before, all below it stays so:
+ * the overlay that it comes from had another layer for that. -1 with errno. */
 static int open_target(const struct tree *tree, int source, int to, const char *name)
 {
-    struct stat there;
+    struct stat there = {0};
     const bool covers = tree->marked && fgetxattr(source, OPAQUE, NULL, 0) > 0;
 
     if (fstatat(to, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && (covers || !S_ISDIR(there.st_mode)) &&
@@ -254,22 +256,54 @@ static int open_target(const struct tree *tree, int source, int to, const char *
         return -1;
     AUTO_CLOSE int target = open_whatever(to, name, O_DIRECTORY);
 
-    return target >= 0 && fchmod(target, 0700) == 0 ? take_fd(&target) : -1;
+    if (target < 0 || fchmod(target, 0700) < 0 || (S_ISCHR(there.st_mode) && fsetxattr(target, OPAQUE, "y", 1, 0) < 0))
+        return -1;
+    return take_fd(&target);
 }
 
-/* Of the folder SOURCE, of which FOLDER tells. What its owner may not enter is open to him meanwhile. */
-static enum sandlot_status copy_opened(struct tree *tree, int source, int target, const struct stat *folder,
-                                       const char *name, int depth)
+/* Has the folder FD what its owner may not read, or not enter? Then it is opened to him; attributes need that too. */
+static int unlock(int fd, const struct stat *folder)
 {
     const bool closed = geteuid() != 0 && (folder->st_mode & S_IRWXU) != S_IRWXU;
 
-    if (closed && fchmod(source, (folder->st_mode | S_IRWXU) & 07777) < 0)
+    return closed ? fchmod(fd, (folder->st_mode | S_IRWXU) & 07777) : 0;
+}
+
+static void lock(int fd, const struct stat *folder)
+{
+    if (geteuid() != 0 && (folder->st_mode & S_IRWXU) != S_IRWXU)
+        fchmod(fd, folder->st_mode & 07777);
+}
+
+/* What the folder NAME of the copy will lie on, as in struct layer_copy; to be closed if it is a folder. */
+static int below_folder(const struct tree *tree, const char *name)
+{
+    if (tree->below < 0)
+        return tree->below;
+    const int fd = openat(tree->below, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0)
+        return fd;
+    return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? LAYER_ON_NOTHING : LAYER_ON_OTHERS;
+}
+
+/* Of the unlocked folder SOURCE, of which FOLDER tells. If it hides what is below, nothing in it has anything below. */
+static enum sandlot_status copy_unlocked(struct tree *tree, int source, int to, const struct stat *folder,
+                                         const char *name, int depth)
+{
+    const int around = tree->below;
+    AUTO_CLOSE int below = below_folder(tree, name);
+    AUTO_CLOSE int target = open_target(tree, source, to, name);
+
+    if (target < 0)
         return fail_entry(tree, name);
+    tree->below = below;
+    copy_attributes(tree, source, target);
+    if (fgetxattr(target, OPAQUE, NULL, 0) > 0)
+        tree->below = LAYER_ON_NOTHING;
     enum sandlot_status status = copy_entries(tree, source, target, depth);
 
-    if (closed)
-        fchmod(source, folder->st_mode & 07777);
-    copy_attributes(tree, source, target);
+    tree->below = around;
     return status == SANDLOT_OK ? finish(tree, target, folder, name) : status;
 }
 
@@ -285,9 +319,12 @@ static enum sandlot_status copy_folder(struct tree *tree, int from, int to, cons
                             "the sandbox has folders more than %d levels deep, which no snapshot can keep; remove "
                             "them: %.300s",
                             DEEPEST, tree->path);
-    AUTO_CLOSE int target = open_target(tree, source, to, name);
+    if (unlock(source, &folder) < 0)
+        return fail_entry(tree, name);
+    enum sandlot_status status = copy_unlocked(tree, source, to, &folder, name, depth + 1);
 
-    return target < 0 ? fail_entry(tree, name) : copy_opened(tree, source, target, &folder, name, depth + 1);
+    lock(source, &folder);
+    return status;
 }
 
 static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const char *name, const struct stat *entry,
@@ -305,7 +342,7 @@ static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const 
         return copy_file(tree, from, to, name);
     if (S_ISLNK(entry->st_mode))
         return copy_link(tree, from, to, name);
-    if (S_ISFIFO(entry->st_mode) || (removed && tree->marked))
+    if (S_ISFIFO(entry->st_mode) || (removed && tree->marked && tree->below != LAYER_ON_NOTHING))
         return copy_node(tree, to, name, entry->st_mode);
     return SANDLOT_OK;
 }
@@ -366,11 +403,13 @@ enum sandlot_status layer_copy(struct layer_copy *copy, int parent, const char *
 
     if (!tree)
         return sandlot_fail(copy->call, SANDLOT_INTERNAL, "out of memory");
-    *tree = (struct tree){.copy = copy, .copying = {tree, account, fail_entry}, .marked = marked, .root = to};
-    if (source < 0 || fstat(source, &folder) < 0 || fchmod(to, 0700) < 0)
+    *tree = (struct tree){.copy = copy, .copying = {tree, account, fail_entry}, .marked = marked, .below = copy->below, .root = to};
+    if (source < 0 || fstat(source, &folder) < 0 || fchmod(to, 0700) < 0 || unlock(source, &folder) < 0)
         return fail_entry(tree, name);
-    enum sandlot_status status = copy_opened(tree, source, to, &folder, name, 0);
+    copy_attributes(tree, source, to);
+    enum sandlot_status status = copy_entries(tree, source, to, 0);
 
+    lock(source, &folder);
     tdestroy(tree->seen, free);
-    return status;
+    return status == SANDLOT_OK ? finish(tree, to, &folder, name) : status;
 }

@@ -241,6 +241,24 @@ static enum sandlot_status copy_chain(struct layer_making *making, struct layer_
     return status;
 }
 
+/* The folder that the box has at PLACE below all layers, to be closed; or one of enum layer_below. */
+static int below_layers(const struct layer_making *making, enum layer_place place)
+{
+    const struct settings *settings = &making->settings;
+    const char *path = place == LAYER_WORKSPACE ? settings->workspace : place == LAYER_ROOT ? settings->rootfs : NULL;
+    char archive[ARCHIVE_PATH_SIZE];
+
+    if (place == LAYER_ROOT && settings->archive) {
+        settings_archive_path(settings->archive, archive);
+        path = archive;
+    }
+    if (!path)
+        return LAYER_ON_NOTHING;
+    const int fd = openat(making->client->state_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 ? fd : LAYER_ON_OTHERS;
+}
+
 static enum sandlot_status copy_place(struct layer_making *making, struct layer_copy *copy, int layer, int storage,
                                       enum layer_place place)
 {
@@ -253,6 +271,9 @@ static enum sandlot_status copy_place(struct layer_making *making, struct layer_
 
     if (target < 0)
         return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s", strerror(errno));
+    AUTO_CLOSE int below = squash ? below_layers(making, place) : LAYER_ON_OTHERS;
+
+    copy->below = below;
     if (squash)
         status = copy_chain(making, copy, target, place);
     return status == SANDLOT_OK ? layer_copy(copy, storage, folder_of(making, place), target, is_marked(making, place))

@@ -314,6 +314,13 @@ int settings_volumes(char *text, struct wanted_volume volumes[VOLUMES_MOST])
     return count;
 }
 
+void settings_archive_path(const char *key, char path[ARCHIVE_PATH_SIZE])
+{
+    const bool image = strncmp(key, IMAGE_KEY, strlen(IMAGE_KEY)) == 0;
+
+    snprintf(path, ARCHIVE_PATH_SIZE, "rootfs/%s/upper%s", key, image ? "/" IMAGE_FOLDER : "");
+}
+
 bool settings_archive_valid(const char *key)
 {
     const bool image = strncmp(key, IMAGE_KEY, strlen(IMAGE_KEY)) == 0;

@@ -55,6 +55,10 @@ enum { MAXIMUM_CPUS = 4096, ARCHIVE_KEY_SIZE = 128, ENVIRONMENT_END = '\x1f' };
 #define IMAGE_KEY "image-"
 #define IMAGE_FOLDER "rootfs"
 
+/* Where an archive, or image, is that was unpacked: a path below the state folder. */
+enum { ARCHIVE_PATH_SIZE = ARCHIVE_KEY_SIZE + 32 };
+void settings_archive_path(const char *key, char path[ARCHIVE_PATH_SIZE]);
+
 /* A folder of the host that a box sees. */
 struct shown {
     const char *place; /* where, inside: absolute */

@@ -231,28 +231,42 @@ end "$id" "$copy"
 "$SANDLOT" -q snapshots delete --sandbox local session
 
 # ---- a box of many snapshots ----
-mkdir -p "$scratch/deep/sub"
+mkdir -p "$scratch/deep/sub" "$scratch/deep/again"
 echo gone >"$scratch/deep/gone"
-echo old >"$scratch/deep/sub/old"
+echo old | tee "$scratch/deep/sub/old" >"$scratch/deep/again/old"
 chmod -R go+rX "$scratch/deep"
 id=$(create --param "workspace=$scratch/deep") || exit 2
 box "$id" 'echo 0 >generation; echo kept >first; rm -r gone sub; mkdir sub; echo new >sub/new'
+# What is removed, and made again, in another layer than that which has it; with the folder below it, and without.
+early=([1]='mkdir mine ~/mine; touch mine/a mine/b ~/mine/a ~/mine/b; rm -r again' [2]='rm mine/a ~/mine/a; mkdir again; touch again/new')
 failed=
 for ((i = 1; i <= 36; i++)); do
-    box "$id" "[ \$(cat generation) = $((i - 1)) ] && echo $i >generation && echo $i >only.$i && { [ $i = 1 ] || rm only.$((i - 1)); }" || failed="generation $i"
+    box "$id" "[ \$(cat generation) = $((i - 1)) ] && echo $i >generation && echo $i >only.$i && { [ $i = 1 ] || rm only.$((i - 1)); }; ${early[i]-}" || failed="generation $i"
     [ $i = 32 ] && name=full || name=deep
     turned_as "$id" $name || failed="snapshot $i: $(cat "$scratch/err")"
 done
 check "many snapshots of one box" is "$failed" ""
 copy=$(create --sandbox-snapshot-name deep)
-check "the last has what it ought to" is "$(box "$copy" 'cat generation first; ls | tr "\n" " "')" "$(printf '36\nkept\nfirst generation only.36 sub ')"
-check "the box too" is "$(box "$id" 'cat generation first; ls | tr "\n" " "')" "$(printf '36\nkept\nfirst generation only.36 sub ')"
+for each in "$copy" "$id"; do
+    check "the last has what it ought to, and the box too" is "$(box "$each" 'cat generation first; ls | tr "\n" " "')" \
+        "$(printf '36\nkept\nagain first generation mine only.36 sub ')"
+    check "what was removed is not to be seen" is "$(box "$each" 'for i in again mine sub ~/mine; do ls -A $i 2>&1; done | tr "\n" " "')" "new b new b "
+done
 # The 33rd lays all together and the box on that: the next ones are layers upon it.
 check "on the layer that the 33rd made of all, and three more" lies_on "$id" 4
 named() { for layer in "$state"/layers/*; do grep -qs "${layer##*/}" "$state"/boxes/*/record "$state"/snapshots/* || return 1; done; }
 check "none of the others is left" until_true 10 named
-json "its changes are those to the folder" 0 '[.changes[].path] | sort == ["first","generation","gone","only.36","sub/new","sub/old"]' diff "$id"
+json "its changes are those to the folder" 0 '[.changes[].path] | sort == ["again/new","again/old","first","generation","gone","mine","mine/b","only.36","sub/new","sub/old"]' diff "$id"
 check "which is as it was" is "$(cd "$scratch/deep" && cat gone sub/old | tr '\n' ' ')" "gone old "
+end "$copy"
+# One that runs has to be copied; its owner may not read this folder.
+copy=$(create --param "workspace=$scratch/deep")
+"$SANDLOT" -q exec --sandbox-id "$copy" --detach -- 'rm -r sub; mkdir -m 0 sub; sleep 1000' >/dev/null || exit 2
+until_true 20 box "$copy" '[ "$(stat -c %a sub)" = 0 ]'
+run snapshot "$copy" --name deep --replace
+end "$copy"
+copy=$(create --sandbox-snapshot-name deep)
+check "a closed folder in place of another hides what that had" is "$(box "$copy" 'chmod 700 sub; ls -A sub')" ""
 end "$id" "$copy"
 "$SANDLOT" -q snapshots delete --sandbox local turned deep
 

@@ -316,11 +316,10 @@ static int prepare(struct building *building, char *reason, size_t size)
             return -1;
     }
     if (settings->archive && !settings->unpacks) {
-        char path[192];
+        char path[ARCHIVE_PATH_SIZE];
 
-        snprintf(path, sizeof(path), "%s/upper%s", settings->archive,
-                 strncmp(settings->archive, IMAGE_KEY, strlen(IMAGE_KEY)) == 0 ? "/" IMAGE_FOLDER : "");
-        building->rootfs_fd = seed_open_at(keeper->state.rootfs_fd, path, &building->viewer, reason, size);
+        settings_archive_path(settings->archive, path);
+        building->rootfs_fd = seed_open_at(keeper->state.fd, path, &building->viewer, reason, size);
         if (building->rootfs_fd < 0)
             return -1;
     }
