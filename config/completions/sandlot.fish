@@ -79,6 +79,7 @@ complete -c sandlot -n '__fish_seen_subcommand_from snapshots volumes' -a delete
 complete -c sandlot -n '__fish_seen_subcommand_from pause resume fork snapshot' -l sandbox-id -x -a '(__sandlot_ids)' -d 'this sandbox'
 complete -c sandlot -n '__fish_seen_subcommand_from create snapshot' -l name -x -d 'what it is called'
 complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l replace -d 'the one that has the name goes first'
+complete -c sandlot -n '__fish_seen_subcommand_from snapshot' -l with-base -d 'the folder that it began as too'
 complete -c sandlot -n '__fish_seen_subcommand_from upload download cp' -F
 
 complete -c sandlot -l sandbox -x -a '(__sandlot_providers)' -d 'the provider'

@@ -602,10 +602,12 @@ static const struct command table[] = {
              "  --name NAME          what it is called (sandlot- and eight digits). A name that is taken is an error,\n"
              "                       where the provider's snapshots have names\n"
              "  --replace            delete the snapshot that has the name first\n"
+             "  --with-base          keep the folder too that the sandbox began as (local, workspace), which the\n"
+             "                       snapshot refers to else\n"
              "\n"
              "  sandlot snapshot ID --name ready\n"
              "  sandlot create --sandbox daytona --sandbox-snapshot-name ready\n",
-     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_NAME | OPTION_REPLACE,
+     .options = OPTIONS_COMMON | OPTION_SANDBOX_ID | OPTION_NAME | OPTION_REPLACE | OPTION_WITH_BASE,
      .maximum = 1,
      .ids = 1,
      .run = command_snapshot},

@@ -71,6 +71,7 @@ static const struct rule {
     {"--directory", OPTION_DIRECTORY, VALUE_REQUIRED},
     {"--system", OPTION_SYSTEM, VALUE_NONE},
     {"--replace", OPTION_REPLACE, VALUE_NONE},
+    {"--with-base", OPTION_WITH_BASE, VALUE_NONE},
     {"--if-exists", OPTION_IF_EXISTS, VALUE_NONE},
     {"--forget", OPTION_FORGET, VALUE_REQUIRED},
     {"--max-bytes", OPTION_MAX_BYTES, VALUE_REQUIRED},

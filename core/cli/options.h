@@ -75,6 +75,7 @@ __extension__ typedef unsigned __int128 option_set;
 #define OPTION_RISKY OPTION_BIT(63)
 #define OPTION_FORCE OPTION_BIT(64)
 #define OPTION_VOLUME OPTION_BIT(65)
+#define OPTION_WITH_BASE OPTION_BIT(66)
 
 /* Taken by every command. `--sandbox` and `--param` are among them, so that a script may put them before any command.
  */

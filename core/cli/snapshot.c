@@ -25,10 +25,14 @@ static int take_snapshot(const struct context *context, const struct sandlot_tar
                          struct sandlot_error *error)
 {
     const struct options *options = context->options;
+    const bool replace = options->given & OPTION_REPLACE;
     AUTO_FREE char *use = NULL;
+    struct sandlot *sandlot = context_sandlot(context);
+    const int result = options->given & OPTION_WITH_BASE
+                           ? sandlot_snapshot_with_base(sandlot, target, id, options->name, replace, &use, error)
+                           : sandlot_snapshot(sandlot, target, id, options->name, replace, &use, error);
 
-    if (sandlot_snapshot(context_sandlot(context), target, id, options->name, options->given & OPTION_REPLACE, &use,
-                         error) < 0)
+    if (result < 0)
         return -1;
     print_snapshot(options, use);
     return 0;

@@ -49,6 +49,7 @@ uint32_t provider_capabilities(const struct sandlot_provider *table)
     capabilities |= table->open_root ? CAPABILITY_FILES : 0;
     capabilities |= table->pause && table->resume ? CAPABILITY_PAUSE : 0;
     capabilities |= table->snapshot ? CAPABILITY_SNAPSHOT : 0;
+    capabilities |= table->snapshot_with_base ? CAPABILITY_SNAPSHOT_BASE : 0;
     capabilities |= table->fork ? CAPABILITY_FORK : 0;
     capabilities |= table->terminal ? CAPABILITY_TERMINAL : 0;
     capabilities |= table->flags & SANDLOT_STREAMS_OUTPUT ? CAPABILITY_STREAMING : 0;

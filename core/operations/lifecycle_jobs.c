@@ -67,6 +67,25 @@ struct sandlot_job *sandlot_submit_snapshot(struct sandlot *sandlot, const struc
         (struct job_arguments){.sandlot = sandlot, .id = id, .name = name, .replace = replace, .output = use}, error);
 }
 
+static int run_snapshot_with_base(struct sandlot_session *session, const void *request,
+                                  const struct job_arguments *arguments, struct sandlot_error *error)
+{
+    (void)session;
+    return sandlot_snapshot_with_base(arguments->sandlot, request, arguments->id, arguments->name, arguments->replace,
+                                      arguments->output, error);
+}
+
+struct sandlot_job *sandlot_submit_snapshot_with_base(struct sandlot *sandlot, const struct sandlot_target *target,
+                                                      const char *id, const char *name, bool replace, char **use,
+                                                      struct sandlot_error *error)
+{
+    static const struct job_call call = JOB_CALL(sandlot_target, run_snapshot_with_base);
+
+    return job_submit(
+        NULL, &call, target,
+        (struct job_arguments){.sandlot = sandlot, .id = id, .name = name, .replace = replace, .output = use}, error);
+}
+
 static int run_list_snapshots(struct sandlot_session *session, const void *request,
                               const struct job_arguments *arguments, struct sandlot_error *error)
 {

@@ -42,6 +42,7 @@ static const struct {
     {CAPABILITY_FILES, "files"},
     {CAPABILITY_PAUSE, "pause"},
     {CAPABILITY_SNAPSHOT, "snapshot"},
+    {CAPABILITY_SNAPSHOT_BASE, "snapshot-base"},
     {CAPABILITY_FORK, "fork"},
     {CAPABILITY_TERMINAL, "terminal"},
     {CAPABILITY_STREAMING, "streaming"},

@@ -216,16 +216,25 @@ static int make_room(struct provider *provider, const char *sandbox_id, const ch
                      name);
 }
 
-static int call_snapshot(struct provider *provider, const char *id, const char *name, int cancel_fd, char **use,
-                         struct sandlot_error *error)
+/* What is to be kept of which sandbox. */
+struct wanted_snapshot {
+    const char *id;
+    const char *name; /* NULL: one is made up */
+    bool replace;
+    bool with_base;
+};
+
+static int call_snapshot(struct provider *provider, const struct wanted_snapshot *wanted, const char *name,
+                         int cancel_fd, char **use, struct sandlot_error *error)
 {
     struct text_sink result = {.sink = {.size = sizeof(result.sink), .context = &result, .write = take_text}};
     struct host_call call;
 
     host_call_init(&call, provider->entry->name, provider->environment, sandlot_now_ms() + LIFECYCLE_MS, cancel_fd);
-    int failed =
-        host_call_error(&call, provider->table.snapshot(&call.call, provider->instance, id, name, &result.sink),
-                        "cannot make a snapshot of the sandbox", true, error);
+    const struct sandlot_provider *table = &provider->table;
+    enum sandlot_status status = (wanted->with_base ? table->snapshot_with_base : table->snapshot)(
+        &call.call, provider->instance, wanted->id, name, &result.sink);
+    int failed = host_call_error(&call, status, "cannot make a snapshot of the sandbox", true, error);
 
     host_call_clear(&call);
     if (failed)
@@ -234,34 +243,56 @@ static int call_snapshot(struct provider *provider, const char *id, const char *
     return *use ? 0 : error_no_memory(error);
 }
 
-/* NAME NULL: one is made up. */
-static int take_snapshot(struct provider *provider, const char *id, const char *name, bool replace, int cancel_fd,
-                         char **use, struct sandlot_error *error)
+static int take_snapshot(struct provider *provider, const struct wanted_snapshot *wanted, int cancel_fd, char **use,
+                         struct sandlot_error *error)
 {
+    const char *name = wanted->name;
     char invented[INVENTED_NAME_SIZE];
-    int result = name ? make_room(provider, id, name, replace, cancel_fd, error) : invent_name(invented, error);
+    int result =
+        name ? make_room(provider, wanted->id, name, wanted->replace, cancel_fd, error) : invent_name(invented, error);
 
-    return result < 0 ? -1 : call_snapshot(provider, id, name ? name : invented, cancel_fd, use, error);
+    return result < 0 ? -1 : call_snapshot(provider, wanted, name ? name : invented, cancel_fd, use, error);
+}
+
+static int make_snapshot(struct sandlot *sandlot, const struct sandlot_target *target,
+                         const struct wanted_snapshot *wanted, char **use, struct sandlot_error *error)
+{
+    int cancel_fd;
+
+    *use = NULL;
+    if (wanted->name && !*wanted->name)
+        return error_set(error, SANDLOT_CODE_USAGE, "the snapshot's name must not be empty");
+    struct provider *provider = lifecycle_load(sandlot, target, wanted->id, "sandbox's id", &cancel_fd, error);
+
+    if (!provider)
+        return -1;
+    int result;
+
+    if (!provider->table.snapshot)
+        result = lifecycle_unsupported(sandlot, provider, CAPABILITY_SNAPSHOT, "make snapshots", error);
+    else if (wanted->with_base && !provider->table.snapshot_with_base)
+        result = lifecycle_unsupported(sandlot, provider, CAPABILITY_SNAPSHOT_BASE,
+                                       "put the folder that a sandbox began as into a snapshot", error);
+    else
+        result = take_snapshot(provider, wanted, cancel_fd, use, error);
+    provider_unload(provider);
+    return result;
 }
 
 int sandlot_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, const char *name,
                      bool replace, char **use, struct sandlot_error *error)
 {
-    int cancel_fd;
+    const struct wanted_snapshot wanted = {.id = id, .name = name, .replace = replace};
 
-    *use = NULL;
-    if (name && !*name)
-        return error_set(error, SANDLOT_CODE_USAGE, "the snapshot's name must not be empty");
-    struct provider *provider = lifecycle_load(sandlot, target, id, "sandbox's id", &cancel_fd, error);
+    return make_snapshot(sandlot, target, &wanted, use, error);
+}
 
-    if (!provider)
-        return -1;
-    int result = provider->table.snapshot
-                     ? take_snapshot(provider, id, name, replace, cancel_fd, use, error)
-                     : lifecycle_unsupported(sandlot, provider, CAPABILITY_SNAPSHOT, "make snapshots", error);
+int sandlot_snapshot_with_base(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                               const char *name, bool replace, char **use, struct sandlot_error *error)
+{
+    const struct wanted_snapshot wanted = {.id = id, .name = name, .replace = replace, .with_base = true};
 
-    provider_unload(provider);
-    return result;
+    return make_snapshot(sandlot, target, &wanted, use, error);
 }
 
 struct snapshot_listing {

@@ -52,7 +52,7 @@ extern "C" {
 #endif
 
 #define SANDLOT_ABI_MAJOR 1
-#define SANDLOT_ABI_MINOR 3
+#define SANDLOT_ABI_MINOR 4
 
 /* Is FIELD of *POINTER inside the size that the other side gave its struct? */
 #define SANDLOT_HAS(pointer, field) \
@@ -662,6 +662,12 @@ struct sandlot_provider {
     /* Since 1.3. Removes a volume with all that it holds. Deleting what is not there (any more) is SANDLOT_OK. One that a
      * living sandbox has is SANDLOT_EXHAUSTED, and the sentence names that sandbox. */
     enum sandlot_status (*delete_volume)(struct sandlot_call *call, void *provider, const char *name);
+
+    /* Since 1.4. As snapshot; where the sandbox began as a folder of this machine, to which snapshot refers, what is in
+     * that folder now is kept too, so that the snapshot needs nothing outside of it. NULL: snapshots refer to none, or
+     * cannot do without. */
+    enum sandlot_status (*snapshot_with_base)(struct sandlot_call *call, void *provider, const char *id,
+                                              const char *name, const struct sandlot_sink *result);
 };
 
 /* The entry function that SANDLOT_ENTRY_POINT exports: shows the provider's table to the host, or returns NULL after
@@ -740,10 +746,11 @@ typedef const struct sandlot_provider *(*sandlot_entry)(struct sandlot_call *cal
  *   working_dir    where commands start; without it /workspace
  *   sandbox_id     "no" if a sandbox cannot be attached to by its id (default "yes")
  *   snapshot_name  "yes" if request->snapshot is understood (default "no")
- *   capabilities   of: list upload download files pause snapshot fork terminal streaming check network-live
- *                  network-log ports urls changes volumes. Must agree with the table (files: open_root; pause: pause and
- *                  resume; network-live: set_network; ports: connect_port; urls: port_url; volumes: list_volumes and
- *                  delete_volume, and request->volumes is heeded); the host refuses a provider whose note disagrees.
+ *   capabilities   of: list upload download files pause snapshot snapshot-base fork terminal streaming check
+ *                  network-live network-log ports urls changes volumes. Must agree with the table (files: open_root;
+ *                  pause: pause and resume; snapshot-base: snapshot_with_base; network-live: set_network; ports:
+ *                  connect_port; urls: port_url; volumes: list_volumes and delete_volume, and request->volumes is
+ *                  heeded); the host refuses a provider whose note disagrees.
  *                  And, since 1.2, what it can hold of a network policy, which no function tells: network-off,
  *                  network-open, network-hosts (HOST and BELOW), network-ports (one port of a host, whichever),
  *                  network-cidrs, network-credentials

@@ -927,6 +927,12 @@ SANDLOT_API int sandlot_resume(struct sandlot *sandlot, const struct sandlot_tar
 SANDLOT_API int sandlot_snapshot(struct sandlot *sandlot, const struct sandlot_target *target, const char *id, const char *name, bool replace,
                                  char **use, struct sandlot_error *error);
 
+/* The same of a sandbox that began as a folder of this machine, to which its snapshots refer else (`local`, parameter
+ * workspace): what is in that folder now is kept too, so that it may change, or go. Of any other sandbox of such a
+ * provider: as sandlot_snapshot. Since ABI 1.4 of the provider. */
+SANDLOT_API int sandlot_snapshot_with_base(struct sandlot *sandlot, const struct sandlot_target *target, const char *id,
+                                           const char *name, bool replace, char **use, struct sandlot_error *error);
+
 /* Calls EACH for every snapshot of the target's provider, all pages, as sandlot_list does; `mine` means nothing. */
 SANDLOT_API int sandlot_list_snapshots(struct sandlot *sandlot, const struct sandlot_target *target,
                                        bool (*each)(void *context, const struct sandlot_listed_sandbox *snapshot),
@@ -1117,6 +1123,10 @@ SANDLOT_API struct sandlot_job *sandlot_submit_resume(struct sandlot *sandlot, c
 SANDLOT_API struct sandlot_job *sandlot_submit_snapshot(struct sandlot *sandlot, const struct sandlot_target *target,
                                                         const char *id, const char *name, bool replace, char **use,
                                                         struct sandlot_error *error);
+SANDLOT_API struct sandlot_job *sandlot_submit_snapshot_with_base(struct sandlot *sandlot,
+                                                                  const struct sandlot_target *target, const char *id,
+                                                                  const char *name, bool replace, char **use,
+                                                                  struct sandlot_error *error);
 SANDLOT_API struct sandlot_job *sandlot_submit_list_snapshots(
     struct sandlot *sandlot, const struct sandlot_target *target,
     bool (*each)(void *context, const struct sandlot_listed_sandbox *snapshot), void *context,

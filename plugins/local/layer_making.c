@@ -2,8 +2,8 @@
 
 #include "box/places.h"
 #include "keeper/walk.h"
-#include "layer_copy.h"
 #include "sandbox.h"
+#include "tree_copy.h"
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/random.h>
@@ -22,7 +22,14 @@
 static const uint64_t ESTIMATE_LIMIT = UINT64_C(1) << 30;
 enum { ESTIMATE_SHARE = 4 };
 
-enum { LOCK_PAUSE_MS = 5, LOCK_LIMIT_MS = 60000, HOLD_LIMIT_MS = 30000, ID_DIGITS = 13, TEXT_SIZE = 24 };
+enum {
+    LOCK_PAUSE_MS = 5,
+    LOCK_LIMIT_MS = 60000,
+    HOLD_LIMIT_MS = 30000,
+    ID_DIGITS = 13,
+    TEXT_SIZE = 24,
+    MESSAGE_SIZE = 256
+};
 
 #define SIZE_FILE "size"
 
@@ -101,7 +108,8 @@ enum sandlot_status layer_making_begin(struct client *client, struct sandlot_cal
 {
     enum sandlot_status status = SANDLOT_OK;
 
-    *making = (struct layer_making){.client = client, .call = call, .hold = -1, .layers_fd = -1, .snapshots_fd = -1};
+    *making = (struct layer_making){
+        .client = client, .call = call, .hold = -1, .layers_fd = -1, .snapshots_fd = -1, .layer_fd = -1};
     making->sandbox = sandbox_open(client, call, id, &status);
     if (!making->sandbox)
         return status;
@@ -117,6 +125,8 @@ void layer_making_end(struct layer_making *making)
 {
     if (making->hold >= 0)
         close(making->hold); /* with it everything in the box goes on */
+    if (making->layer_fd >= 0)
+        close(making->layer_fd);
     if (making->layers_fd >= 0)
         close(making->layers_fd);
     if (making->snapshots_fd >= 0)
@@ -225,7 +235,7 @@ static bool is_marked(const struct layer_making *making, enum layer_place place)
 }
 
 /* Lays the older layers from the last to the first into LAYER, because there would be too many with this one. */
-static enum sandlot_status copy_chain(struct layer_making *making, struct layer_copy *copy, int target,
+static enum sandlot_status copy_chain(struct layer_making *making, struct tree_copy *copy, int target,
                                       enum layer_place place)
 {
     const struct layer_chain *chain = place == LAYER_ROOT ? &making->root_chain : &making->chain;
@@ -236,47 +246,64 @@ static enum sandlot_status copy_chain(struct layer_making *making, struct layer_
             openat(making->layers_fd, chain->ids[i - 1], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
         status = layer < 0 ? sandlot_fail(making->call, SANDLOT_INTERNAL, "a layer of the sandbox is gone")
-                           : layer_copy(copy, layer, layer_places[place], target, true);
+                           : tree_copy(copy, layer, layer_places[place], target, true);
     }
     return status;
 }
 
-/* The folder that the box has at PLACE below all layers, to be closed; or one of enum layer_below. */
+/* Is all that the box lies on laid together in the layer? */
+static bool squashes(const struct layer_making *making)
+{
+    return making->with_base || making->chain.count == LAYERS_MOST;
+}
+
+/* The folder that the box has at PLACE below all layers, to be closed; or one of enum tree_below. */
 static int below_layers(const struct layer_making *making, enum layer_place place)
 {
     const struct settings *settings = &making->settings;
     const char *path = place == LAYER_WORKSPACE ? settings->workspace : place == LAYER_ROOT ? settings->rootfs : NULL;
     char archive[ARCHIVE_PATH_SIZE];
 
+    if (place == LAYER_WORKSPACE && making->with_base)
+        return TREE_ON_NOTHING; /* that folder is a part of the layer */
     if (place == LAYER_ROOT && settings->archive) {
         settings_archive_path(settings->archive, archive);
         path = archive;
     }
     if (!path)
-        return LAYER_ON_NOTHING;
+        return TREE_ON_NOTHING;
     const int fd = openat(making->client->state_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    return fd >= 0 ? fd : LAYER_ON_OTHERS;
+    return fd >= 0 ? fd : TREE_ON_OTHERS;
 }
 
-static enum sandlot_status copy_place(struct layer_making *making, struct layer_copy *copy, int layer, int storage,
+static enum sandlot_status fail_making(const struct layer_making *making)
+{
+    return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s; free some disk space",
+                        strerror(errno));
+}
+
+/* The folder of PLACE in the layer, to be closed; made if it is not there. -1 with errno. */
+static int place_open(const struct layer_making *making, enum layer_place place)
+{
+    if (mkdirat(making->layer_fd, layer_places[place], 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(making->layer_fd, layer_places[place], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static enum sandlot_status copy_place(struct layer_making *making, struct tree_copy *copy, int storage,
                                       enum layer_place place)
 {
-    const bool squash = making->chain.count == LAYERS_MOST;
-
-    if (mkdirat(layer, layer_places[place], 0700) < 0)
-        return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s", strerror(errno));
-    AUTO_CLOSE int target = openat(layer, layer_places[place], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int target = place_open(making, place);
+    AUTO_CLOSE int below = squashes(making) ? below_layers(making, place) : TREE_ON_OTHERS;
     enum sandlot_status status = SANDLOT_OK;
 
     if (target < 0)
-        return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s", strerror(errno));
-    AUTO_CLOSE int below = squash ? below_layers(making, place) : LAYER_ON_OTHERS;
-
+        return fail_making(making);
     copy->below = below;
-    if (squash)
+    if (squashes(making))
         status = copy_chain(making, copy, target, place);
-    return status == SANDLOT_OK ? layer_copy(copy, storage, folder_of(making, place), target, is_marked(making, place))
+    return status == SANDLOT_OK ? tree_copy(copy, storage, folder_of(making, place), target, is_marked(making, place))
                                 : status;
 }
 
@@ -289,21 +316,15 @@ static void write_chain(const char *newest, const struct layer_chain *older, cha
         used += snprintf(text + used, size - (size_t)used, "%s%s", used ? " " : "", older->ids[i]);
 }
 
-/* The chains of what begins with layer ID; SAME_ROOT: that has nothing for "/". */
-static void note_chains(struct layer_making *making, const char *id, bool same_root)
+/* The chains of what begins with the layer; SAME_ROOT: that has nothing for "/". */
+static void note_chains(struct layer_making *making, bool same_root)
 {
     static const struct layer_chain none;
-    const bool squashed = making->chain.count == LAYERS_MOST;
+    const bool squashed = squashes(making);
 
-    write_chain(id, squashed ? &none : &making->chain, making->layers, sizeof(making->layers));
-    write_chain(same_root ? NULL : id, squashed ? &none : &making->root_chain, making->root_layers,
+    write_chain(making->id, squashed ? &none : &making->chain, making->layers, sizeof(making->layers));
+    write_chain(same_root ? NULL : making->id, squashed ? &none : &making->root_chain, making->root_layers,
                 sizeof(making->root_layers));
-}
-
-static enum sandlot_status fail_making(const struct layer_making *making)
-{
-    return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s; free some disk space",
-                        strerror(errno));
 }
 
 /* ---- while the box stands still ---- */
@@ -342,12 +363,12 @@ static bool is_refusal(const struct received *reply)
     return failure.status == SANDLOT_UNSUPPORTED;
 }
 
-/* Has the keeper make what the box has written a part of the layer ID, or lay the box on that, as KIND says; *DONE: it
+/* Has the keeper make what the box has written a part of the layer, or lay the box on that, as KIND says; *DONE: it
  * has. */
-static enum sandlot_status turn_box(const struct layer_making *making, uint32_t kind, const char *id, bool *done)
+static enum sandlot_status turn_box(const struct layer_making *making, uint32_t kind, bool *done)
 {
     struct received reply = {0};
-    enum sandlot_status status = ask(making, kind, id, &reply);
+    enum sandlot_status status = ask(making, kind, making->id, &reply);
 
     *done = false;
     if (status != SANDLOT_OK)
@@ -369,51 +390,79 @@ static bool has_written(int storage)
 }
 
 /* All but "/", which is a part already. What is turned takes SIZE. */
-static enum sandlot_status fill_layer(struct layer_making *making, struct layer_copy *copy, int layer, int storage,
-                                      const char *id, struct size size)
+static enum sandlot_status fill_layer(struct layer_making *making, struct tree_copy *copy, int storage,
+                                      struct size size)
 {
     enum sandlot_status status = SANDLOT_OK;
     bool done = false;
 
     size.bytes += copy->bytes;
-    if (making->chain.count < LAYERS_MOST && has_written(storage)) {
-        if (write_size(layer, size) < 0)
+    if (!squashes(making) && has_written(storage)) {
+        if (write_size(making->layer_fd, size) < 0)
             return fail_making(making);
-        status = turn_box(making, MESSAGE_TURN, id, &done);
+        status = turn_box(making, MESSAGE_TURN, &done);
     }
     for (int place = 0; place < LAYER_ROOT && status == SANDLOT_OK && !done; place++)
-        status = copy_place(making, copy, layer, storage, (enum layer_place)place);
-    if (status == SANDLOT_OK && !done && write_size(layer, (struct size){copy->bytes, false}) < 0)
+        status = copy_place(making, copy, storage, (enum layer_place)place);
+    if (status == SANDLOT_OK && !done && write_size(making->layer_fd, (struct size){copy->bytes, false}) < 0)
         status = fail_making(making);
     /* What was laid together once need not be so again: the next ones are as cheap as the first. */
-    if (status == SANDLOT_OK && making->chain.count == LAYERS_MOST && making->root_chain.count == 0)
-        status = turn_box(making, MESSAGE_REBASE, id, &making->rebased);
+    if (status == SANDLOT_OK && making->chain.count == LAYERS_MOST && making->root_chain.count == 0 &&
+        !making->with_base)
+        status = turn_box(making, MESSAGE_REBASE, &making->rebased);
     return status;
+}
+
+static enum sandlot_status begin_layer(struct layer_making *making)
+{
+    const struct sandbox *sandbox = making->sandbox;
+
+    if (making->made)
+        return SANDLOT_OK;
+    strcpy(making->id, "layer-");
+    random_digits(making->id + strlen(making->id), ID_DIGITS);
+    making->made = mkdirat(making->layers_fd, making->id, 0700) == 0;
+    making->layer_fd = openat(making->layers_fd, making->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (making->layer_fd < 0 || (sandbox->uid != geteuid() && fchown(making->layer_fd, sandbox->uid, sandbox->gid) < 0))
+        return fail_making(making);
+    return SANDLOT_OK;
+}
+
+/* A copy into the layer, of which LIMIT bytes may be; TEXT has its messages. */
+static struct tree_copy copy_into(const struct layer_making *making, uint64_t limit, char text[MESSAGE_SIZE])
+{
+    snprintf(text, MESSAGE_SIZE,
+             "the snapshot would be larger than what is left for snapshots and forks, %" PRIu64
+             " MiB; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
+             limit >> 20);
+    return (struct tree_copy){.call = making->call,
+                              .what = "the snapshot",
+                              .too_large = text,
+                              .uid = making->sandbox->uid,
+                              .gid = making->sandbox->gid,
+                              .limit = limit,
+                              .bytes = making->base_bytes,
+                              .below = TREE_ON_NOTHING};
 }
 
 static enum sandlot_status make_of_box(struct layer_making *making, uint64_t left, struct size size)
 {
-    struct layer_copy copy = {
-        .call = making->call, .uid = making->sandbox->uid, .gid = making->sandbox->gid, .limit = left};
-    char id[LAYER_ID_SIZE] = "layer-";
-
-    random_digits(id + strlen(id), ID_DIGITS);
+    char text[MESSAGE_SIZE];
+    struct tree_copy copy = copy_into(making, left, text);
     AUTO_CLOSE int storage =
         openat(making->sandbox->folder_fd, "storage", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (storage < 0)
         return sandbox_ended(making->sandbox, making->call);
-    making->made = mkdirat(making->layers_fd, id, 0700) == 0;
-    AUTO_CLOSE int layer = openat(making->layers_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    enum sandlot_status status = begin_layer(making);
 
-    if (layer < 0 || (copy.uid != geteuid() && fchown(layer, copy.uid, copy.gid) < 0))
-        return fail_making(making);
+    if (status != SANDLOT_OK)
+        return status;
     copy.is_place = making->settings.rootfs || making->settings.archive ? NULL : places_have;
-    enum sandlot_status status = copy_place(making, &copy, layer, storage, LAYER_ROOT);
-
+    status = copy_place(making, &copy, storage, LAYER_ROOT);
     copy.is_place = NULL;
-    note_chains(making, id, walk_is_empty(layer, layer_places[LAYER_ROOT]));
-    return status == SANDLOT_OK ? fill_layer(making, &copy, layer, storage, id, size) : status;
+    note_chains(making, walk_is_empty(making->layer_fd, layer_places[LAYER_ROOT]));
+    return status == SANDLOT_OK ? fill_layer(making, &copy, storage, size) : status;
 }
 
 static enum sandlot_status fail_full(const struct layer_making *making, uint64_t used, uint64_t limit)
@@ -444,17 +493,80 @@ static enum sandlot_status make_within(struct layer_making *making, uint64_t lim
     }
     if (used >= limit)
         return fail_full(making, used, limit);
-    if (making->chain.count < LAYERS_MOST && size.bytes > limit - used)
+    if (!squashes(making) && size.bytes > limit - used)
         return fail_full(making, used + size.bytes, limit);
     return make_of_box(making, limit - used, size);
 }
 
+/* ---- what the box began as ---- */
+
+int layer_base_open(struct sandlot_call *call, const char *record, const struct settings *settings,
+                    enum sandlot_status *status)
+{
+    AUTO_CLOSE int fd = open(settings->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat folder;
+
+    if (fd >= 0 && fstat(fd, &folder) == 0 && (int64_t)folder.st_dev == fields_get_number(record, "workspace_device") &&
+        (int64_t)folder.st_ino == fields_get_number(record, "workspace_inode"))
+        return take_fd(&fd);
+    *status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                           "the sandbox began as the folder %.700s, which is no longer there, or is another one; put "
+                           "it back to its place",
+                           settings->workspace);
+    return -1;
+}
+
+static void tell_what_is_missing(const struct layer_making *making, uint64_t left_out)
+{
+    char text[1024];
+
+    if (left_out == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "%" PRIu64 " entries of the folder %.700s are not in the snapshot: they cannot be read, or are sockets, "
+             "pipes or devices",
+             left_out, making->settings.workspace);
+    making->call->host->log(making->call, SANDLOT_LOG_WARNING, text);
+}
+
+/* Copies the folder into the layer, beneath what will come from the box. */
+static enum sandlot_status copy_base(struct layer_making *making, uint64_t limit)
+{
+    const uint64_t used = size_of_all(making->layers_fd, true);
+    enum sandlot_status status = SANDLOT_OK;
+    char text[MESSAGE_SIZE];
+
+    if (used >= limit)
+        return fail_full(making, used, limit);
+    AUTO_CLOSE int base = layer_base_open(making->call, making->record, &making->settings, &status);
+
+    if (base >= 0)
+        status = begin_layer(making);
+    if (status != SANDLOT_OK)
+        return status;
+    AUTO_CLOSE int target = place_open(making, LAYER_WORKSPACE);
+    struct tree_copy copy = copy_into(making, limit - used, text);
+
+    if (target < 0)
+        return fail_making(making);
+    copy.of_host = true;
+    status = tree_copy(&copy, base, ".", target, false);
+    making->base_bytes = copy.bytes;
+    if (status == SANDLOT_OK)
+        tell_what_is_missing(making, copy.left_out);
+    return status;
+}
+
+/* ---- in one ---- */
+
 enum sandlot_status layer_make(struct layer_making *making, uint64_t limit)
 {
     struct received reply = {0};
-    enum sandlot_status status =
-        client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true, &reply, &making->hold);
+    enum sandlot_status status = making->with_base ? copy_base(making, limit) : SANDLOT_OK;
 
+    if (status == SANDLOT_OK)
+        status =
+            client_ask(making->client, making->call, MESSAGE_HOLD, making->sandbox->id, true, &reply, &making->hold);
     if (status != SANDLOT_OK)
         return status;
     const uint64_t most = strtoull(reply.body, NULL, 10);

@@ -478,7 +478,16 @@ static enum sandlot_status local_snapshot(struct sandlot_call *call, void *provi
     struct local *local = provider;
 
     (void)result;
-    return snapshot_make(&local->client, call, id, name, snapshots_limit(local));
+    return snapshot_make(&local->client, call, id, name, false, snapshots_limit(local));
+}
+
+static enum sandlot_status local_snapshot_with_base(struct sandlot_call *call, void *provider, const char *id,
+                                                    const char *name, const struct sandlot_sink *result)
+{
+    struct local *local = provider;
+
+    (void)result;
+    return snapshot_make(&local->client, call, id, name, true, snapshots_limit(local));
 }
 
 static enum sandlot_status local_list_snapshots(struct sandlot_call *call, void *provider, const char *cursor,
@@ -651,6 +660,7 @@ static const struct sandlot_provider local_provider = {
     .delete_sandbox = local_delete,
     .list = local_list,
     .snapshot = local_snapshot,
+    .snapshot_with_base = local_snapshot_with_base,
     .list_snapshots = local_list_snapshots,
     .delete_snapshot = local_delete_snapshot,
     .fork = local_fork,
@@ -666,19 +676,19 @@ static const struct sandlot_provider local_provider = {
     .delete_volume = local_delete_volume,
 };
 
-#define LOCAL_METADATA(M)                                                                             \
-    M(description, "Sandboxes on this machine: no cloud, no key")                                     \
-    M(package, "sandlot")                                                                             \
-    M(working_dir, "/workspace")                                                                      \
-    M(capabilities, "list files streaming terminal ports changes snapshot fork volumes")              \
-    M(snapshot_name, "yes")                                                                           \
-    M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")             \
-    M(capabilities, "network-credentials network-live network-log")                                   \
-    M(confined, "no")                                                                                 \
-    M(environment, "XDG_STATE_HOME XDG_CONFIG_HOME HOME")                                             \
-    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")               \
-    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")         \
-    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")            \
-    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.") \
+#define LOCAL_METADATA(M)                                                                              \
+    M(description, "Sandboxes on this machine: no cloud, no key")                                      \
+    M(package, "sandlot")                                                                              \
+    M(working_dir, "/workspace")                                                                       \
+    M(capabilities, "list files streaming terminal ports changes snapshot snapshot-base fork volumes") \
+    M(snapshot_name, "yes")                                                                            \
+    M(capabilities, "network-off network-open network-hosts network-ports network-cidrs")              \
+    M(capabilities, "network-credentials network-live network-log")                                    \
+    M(confined, "no")                                                                                  \
+    M(environment, "XDG_STATE_HOME XDG_CONFIG_HOME HOME")                                              \
+    M(inside, "You are the user sandlot (uid 1000), not root, and cannot become root.")                \
+    M(inside, "The system is the Linux of the user's machine, with its programs, read-only.")          \
+    M(inside, "You may write in the working directory, $HOME, /tmp and new folders in /.")             \
+    M(inside_network, "There is no network but the sandbox's own loopback. The user can allow more.")  \
     M(inside_unless, "rootfs image confinement fake_root")
 SANDLOT_ENTRY_POINT(local, LOCAL_METADATA, LOCAL_PARAMETERS);

@@ -1,12 +1,13 @@
 #include "sandbox.h"
 
-#include "copy.h"
+#include "tree_copy.h"
 
 #include <sandlot/sdk/cleanup.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -210,15 +211,53 @@ void sandbox_log_limits(const struct sandbox *sandbox, struct sandlot_call *call
                         "processors instead, and may choose others");
 }
 
+static void report_copy(const struct tree_copy *copy)
+{
+    char text[1024];
+
+    snprintf(text, sizeof(text),
+             "workspace: %.600s was copied (%" PRIu64 " files, %" PRIu64
+             " MiB), because confinement \"landlock\" has no copy-on-write",
+             copy->what, copy->files, copy->bytes >> 20);
+    copy->call->host->log(copy->call, SANDLOT_LOG_WARNING, text);
+    if (copy->left_out == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "workspace: %" PRIu64 " entries of %.600s were left out of the copy: they cannot be read, or are sockets, "
+             "pipes or devices",
+             copy->left_out, copy->what);
+    copy->call->host->log(copy->call, SANDLOT_LOG_WARNING, text);
+}
+
 enum sandlot_status sandbox_copy_workspace(const struct sandbox *sandbox, struct sandlot_call *call, const char *path,
                                            uint64_t limit)
 {
     AUTO_CLOSE int storage = openat(sandbox->folder_fd, "storage", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     AUTO_CLOSE int target = openat(storage, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_CLOSE int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char too_large[1024];
+    struct tree_copy copy = {.call = call,
+                             .what = path,
+                             .too_large = too_large,
+                             .uid = sandbox->uid,
+                             .gid = sandbox->gid,
+                             .limit = limit,
+                             .of_host = true,
+                             .below = TREE_ON_NOTHING};
 
     if (target < 0)
         return sandbox_ended(sandbox, call);
-    return copy_folder(call, path, target, sandbox->uid, sandbox->gid, limit);
+    if (folder < 0)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "workspace: %.600s cannot be opened: %s; try again", path,
+                            strerror(errno));
+    snprintf(too_large, sizeof(too_large),
+             "workspace: %.600s holds more than the sandbox may; give it more with disk_mb, or name a smaller folder",
+             path);
+    enum sandlot_status status = tree_copy(&copy, folder, ".", target, false);
+
+    if (status == SANDLOT_OK)
+        report_copy(&copy);
+    return status;
 }
 
 int sandbox_connect(struct sandbox *sandbox, struct sandlot_call *call, enum sandlot_status *status)

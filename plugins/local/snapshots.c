@@ -44,22 +44,19 @@ void snapshots_sweep(struct client *client, struct sandlot_call *call)
 /* What a box of the RECORD begins with. A folder that a snapshot refers to must still be the same. */
 static enum sandlot_status read_basis(struct sandlot_call *call, const char *record, struct settings *settings)
 {
-    struct stat folder;
+    enum sandlot_status status = SANDLOT_OK;
 
     if (!settings_read(record, settings))
         return sandlot_fail(call, SANDLOT_UNAVAILABLE,
                             "the record of the snapshot cannot be read: another version of Sandlot wrote it; make the "
                             "snapshot anew");
-    if (!settings->workspace)
-        return SANDLOT_OK;
-    if (stat(settings->workspace, &folder) == 0 &&
-        (int64_t)folder.st_dev == fields_get_number(record, "workspace_device") &&
-        (int64_t)folder.st_ino == fields_get_number(record, "workspace_inode"))
-        return SANDLOT_OK;
-    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                        "the sandbox began as the folder %.700s, which is no longer there, or is another one; put it "
-                        "back to its place",
-                        settings->workspace);
+    if (settings->workspace) {
+        const int base = layer_base_open(call, record, settings, &status);
+
+        if (base >= 0)
+            close(base);
+    }
+    return status;
 }
 
 static char *write_basis(const struct layer_making *making)
@@ -71,6 +68,10 @@ static char *write_basis(const struct layer_making *making)
     settings.layers = (char *)(uintptr_t)making->layers;
     settings.root_layers = (char *)(uintptr_t)making->root_layers;
     settings.run_label[0] = '\0';
+    if (making->with_base) {
+        settings.workspace = NULL;
+        settings.base_ms = 0;
+    }
     AUTO_FREE char *text = settings_write(&settings);
     static const char *const copied[] = {"workspace_device", "workspace_inode"};
 
@@ -113,21 +114,22 @@ static enum sandlot_status write_snapshot(struct sandlot_call *call, const struc
 
 /* ---- snapshots ---- */
 
-static void tell_what_shows_through(struct sandlot_call *call, const struct settings *settings)
+static void tell_what_shows_through(struct sandlot_call *call, const struct layer_making *making)
 {
+    const struct settings *settings = &making->settings;
     char text[1024];
 
-    if (!settings->workspace)
+    if (!settings->workspace || making->with_base)
         return;
     snprintf(text, sizeof(text),
              "the snapshot keeps what the sandbox changed, and refers to the folder %.700s: what is changed there from "
-             "now on shows in sandboxes that start from it",
+             "now on shows in sandboxes that start from it, unless --with-base puts the folder into the snapshot",
              settings->workspace);
     call->host->log(call, SANDLOT_LOG_WARNING, text);
 }
 
 enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *call, const char *id, const char *name,
-                                  uint64_t limit)
+                                  bool with_base, uint64_t limit)
 {
     struct layer_making making;
     enum sandlot_status status = snapshot_name_check(call, name);
@@ -135,12 +137,13 @@ enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *ca
     if (status != SANDLOT_OK)
         return status;
     status = layer_making_begin(client, call, id, &making);
+    making.with_base = with_base && making.settings.workspace;
     if (status == SANDLOT_OK)
         status = layer_make(&making, limit);
     if (status == SANDLOT_OK)
         status = write_snapshot(call, &making, name);
     if (status == SANDLOT_OK)
-        tell_what_shows_through(call, &making.settings);
+        tell_what_shows_through(call, &making);
     const bool leaves = making.made && (making.rebased || status != SANDLOT_OK);
 
     layer_making_end(&making);

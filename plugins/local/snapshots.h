@@ -16,9 +16,10 @@ struct snapshot_basis {
     bool leaves;              /* there are layers that may not be needed any more */
 };
 
-/* Keeps box ID as NAME; all snapshots together take at most LIMIT bytes. */
+/* Keeps box ID as NAME; all snapshots together take at most LIMIT bytes. WITH_BASE: with the folder that it began as,
+ * else it refers to that. */
 enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *call, const char *id, const char *name,
-                                  uint64_t limit);
+                                  bool with_base, uint64_t limit);
 
 enum sandlot_status snapshots_list(struct client *client, struct sandlot_call *call,
                                    const struct sandlot_listing *listing);

@@ -99,16 +99,18 @@ static void check_snapshot_deleted(const struct live *live, const char *name, co
     sandlot_error_clear(&error);
 }
 
-static void check_snapshot(const struct live *live, const char *id)
+/* MAKE is sandlot_snapshot, or sandlot_snapshot_with_base: this sandbox began as no folder, so both keep the same. */
+static void check_snapshot(const struct live *live, const char *id, const char *name,
+                           __typeof__(&sandlot_snapshot) make)
 {
     const struct sandlot_target target = live_target(live);
     struct sandlot_error error = {0};
     char *told = NULL;
-    bool made = sandlot_snapshot(live->sandlot, &target, id, NULL, false, &told, &error) == 0;
+    bool made = make(live->sandlot, &target, id, NULL, false, &told, &error) == 0;
     AUTO_FREE char *use = told;
 
-    if (!is_skipped("a snapshot", made, &error) &&
-        tap_check(made, "a snapshot", "success", error_shown(&error), "Look at the message.") && use) {
+    if (!is_skipped(name, made, &error) &&
+        tap_check(made, name, "success", error_shown(&error), "Look at the message.") && use) {
         tap_remark("the snapshot %s is made, and deleted in a moment", use);
         check_listed(live, "the snapshot is listed as it was told", use, 1);
         check_start(live, use);
@@ -166,7 +168,9 @@ static void check_all(const struct live *live)
         return;
     live_write(session, "a file that is to be kept", file, "kept");
     if (kit_has(kit, "snapshot"))
-        check_snapshot(live, id);
+        check_snapshot(live, id, "a snapshot", sandlot_snapshot);
+    if (kit_has(kit, "snapshot-base"))
+        check_snapshot(live, id, "a snapshot with its base", sandlot_snapshot_with_base);
     if (kit_has(kit, "fork"))
         check_fork(live, id);
     if (kit_has(kit, "pause"))

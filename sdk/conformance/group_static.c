@@ -46,8 +46,8 @@ static const char *first_bad_word(const char *text, bool (*accepted)(const char 
 
 static bool is_capability(const char *word)
 {
-    return note_has_word("list upload download files pause snapshot fork terminal streaming check network-live "
-                         "network-log ports urls changes volumes "
+    return note_has_word("list upload download files pause snapshot snapshot-base fork terminal streaming check "
+                         "network-live network-log ports urls changes volumes "
                          "network-off network-open network-hosts network-ports network-cidrs network-credentials",
                          word);
 }

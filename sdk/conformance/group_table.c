@@ -49,6 +49,7 @@ static void check_capabilities(const struct kit *kit, const struct sandlot_provi
     check_capability(kit, "files", HAS_FUNCTION(open_root));
     check_capability(kit, "pause", HAS_FUNCTION(pause) && HAS_FUNCTION(resume));
     check_capability(kit, "snapshot", HAS_FUNCTION(snapshot));
+    check_capability(kit, "snapshot-base", HAS_FUNCTION(snapshot_with_base));
     check_capability(kit, "fork", HAS_FUNCTION(fork));
     check_capability(kit, "terminal", promised(kit, table, "terminal", HAS_FUNCTION(terminal)));
     check_capability(kit, "check", HAS_FUNCTION(check));

@@ -209,6 +209,20 @@ if plugin "a provider builds with the header of 1.2" "$scratch/search/second_net
     rm "$scratch/search/second_network.so"
 fi
 
+# ---- built for 1.3 ----
+third=tests/abi/1.3
+if plugin "a provider builds with the header of 1.3" "$scratch/search/third_volumes.so" -I"$third" "$third/third_volumes.c"; then
+    program third_program "$third" third_volumes
+    run create --sandbox third_volumes
+    id=$out
+    expect "a snapshot of it" 0 third "*" snapshot "$id"
+    json "what it knows nothing of is not asked of it: a snapshot with its base" 1 \
+        '.error == "not_supported" and (.message | test("began as.*here these can: .*local"))' snapshot "$id" --with-base
+    run delete --sandbox third_volumes "$id"
+    check "nothing is left of 1.3" no_boxes
+    rm "$scratch/search/third_volumes.so"
+fi
+
 # ---- built for a later minor version ----
 check "today's header grows at its ends" tests/abi/newer/make_header.sh include/sandlot/provider.h "$later"
 for name in first_minimal first_parameters first_everything; do
@@ -222,7 +236,7 @@ works "built for 1.7:"
 for isolation in none process; do
     isolate "$isolation" newer
     expect "newer, $isolation: it sees what this host does not have" 0 \
-        "host 1.3 number 4 text a text label 1 later: call 0 host 0 create 0 command 0 sink 0 exit 0" "*" \
+        "host 1.4 number 4 text a text label 1 later: call 0 host 0 create 0 command 0 sink 0 exit 0" "*" \
         exec --sandbox newer --param number=4 describe
     uses_commands "newer, $isolation" --sandbox newer
     uses_files "newer, $isolation" --sandbox newer
@@ -255,7 +269,7 @@ fi
 check "a header of 2.0" tests/abi/newer/make_header.sh include/sandlot/provider.h "$next" 2
 export NEXT_MAJOR_MARK=$scratch/mark
 plugin "a provider builds with it" "$scratch/search/next_major.so" -I"$next" tests/abi/newer/next_major.c
-advice="it was built for version 2.3 of the provider ABI, this Sandlot speaks 1.3: install a newer Sandlot, or an older build"
+advice="it was built for version 2.4 of the provider ABI, this Sandlot speaks 1.4: install a newer Sandlot, or an older build"
 for isolation in none process; do
     isolate "$isolation" next_major
     json "2.0 in the note, $isolation: listed with the reason" 0 '.providers[] | select(.name == "next_major") |

@@ -308,6 +308,10 @@ FIELD(sandlot_provider, 248, list_volumes,
       enum sandlot_status (*)(struct sandlot_call *, void *, const char *, const struct sandlot_volume_listing *));
 FIELD(sandlot_provider, 256, delete_volume, enum sandlot_status (*)(struct sandlot_call *, void *, const char *));
 #endif
+#if SANDLOT_ABI_MINOR >= 4
+FIELD(sandlot_provider, 264, snapshot_with_base,
+      enum sandlot_status (*)(struct sandlot_call *, void *, const char *, const char *, const struct sandlot_sink *));
+#endif
 SIZE(sandlot_provider, 192);
 
 VALUE(SANDLOT_OK, 0);

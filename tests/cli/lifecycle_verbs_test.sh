@@ -53,6 +53,9 @@ check "and is kept" test -e "$vendor/snapshot-one"
 "$SANDLOT" -q exec --sandbox-id "$id" -- 'echo more >more'
 json "L3: is replaced when that is wanted" 0 '.id == "one"' snapshot "$id" --name one --replace
 check "by the new one" test -e "$vendor/snapshot-one/more" -a ! -e "$vendor/snapshot-two/more"
+: >"$journal"
+json "with what it began as" 0 '.id == "one"' snapshot "$id" --name one --replace --with-base
+check "which its provider is asked for" test "$(grep -B1 "^snapshot " "$journal" | cut -d" " -f1,2 | tr "\n" " ")" = "with base snapshot $id "
 json "deleting" 0 '. == {"results":[{"id":"two","error":null},{"id":"'"$made_up"'","error":null}]}' \
     snapshots delete "${fake[@]}" two "$made_up"
 json "deleting what is not there" 0 '.results == [{"id":"two","error":null}]' snapshots delete "${fake[@]}" two

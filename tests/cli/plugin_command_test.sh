@@ -140,7 +140,7 @@ printf '[sandboxes.providers.only_execute]\nclass_path = "%s:only_execute"\n' "$
 chmod 644 one.so
 expect "the configuration does" 0 "*" "not used, because the entry \[sandboxes.providers.only_execute\]" plugin install one.so
 json "list has both, and what hides them" 0 '.plugins | map(select(.name == "only_execute")) | length == 2 and
-    all(.shadowed_by.source == "config" and .abi == "1.3")' plugin list
+    all(.shadowed_by.source == "config" and .abi == "1.4")' plugin list
 rm "$config"
 expect "remove takes the one of this user" 0 "$plugins/one.so" "*" plugin remove only_execute
 usage "the other one is not touched" "it is .*first/only_execute.so" plugin remove only_execute
@@ -179,7 +179,7 @@ cp text.so "$plugins/broken.so"
 json "list has what cannot be used" 0 '.plugins | map(select(.name == null)) | length == 1 and
     (.[0].path | endswith("/broken.so")) and (.[0].ready | not) and (.[0].reason | length > 0)' plugin list
 expect "in words" 0 "*" "*" plugin list
-check "both are there" test "$(grep -c "^only_execute *1.3  yes\|^- .*no .*broken.so" "$scratch/out")" = 2
+check "both are there" test "$(grep -c "^only_execute *1.4  yes\|^- .*no .*broken.so" "$scratch/out")" = 2
 check "the path of a file that cannot be used stands there once" test "$(grep -o "broken.so" "$scratch/out" | wc -l)" = 1
 check "before what is wrong with it" grep -q "broken.so  cannot be used: " "$scratch/out"
 expect "it goes by its file name" 0 "$plugins/broken.so" "*" plugin remove broken

@@ -14,7 +14,8 @@ const groups = {
     signal_process: ['Processes', 'signal'], write_process: ['Processes', 'write'], import: ['Changes', 'importFolder'], list_changes: ['Changes', 'list'],
     export_changes: ['Changes', 'export'], apply_changes: ['Changes', 'apply'], show_network: ['Network', 'show'], change_network: ['Network', 'change'],
     read_network_log: ['Network', 'log'], port_url: ['Ports', 'url'], list: ['Sandboxes', 'list'], delete: ['Sandboxes', 'delete'],
-    pause: ['Sandboxes', 'pause'], resume: ['Sandboxes', 'resume'], snapshot: ['Sandboxes', 'snapshot'], list_snapshots: ['Sandboxes', 'snapshots'],
+    pause: ['Sandboxes', 'pause'], resume: ['Sandboxes', 'resume'], snapshot: ['Sandboxes', 'snapshot'],
+    snapshot_with_base: ['Sandboxes', 'snapshot'], list_snapshots: ['Sandboxes', 'snapshots'],
     delete_snapshot: ['Sandboxes', 'deleteSnapshot'], fork: ['Sandboxes', 'fork'],
     list_volumes: ['Sandboxes', 'volumes'], delete_volume: ['Sandboxes', 'deleteVolume'], collect_garbage: ['Sandboxes', 'collectGarbage'],
 };

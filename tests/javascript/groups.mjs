@@ -157,6 +157,8 @@ tests['the sandboxes of a provider: pause, snapshots, forks'] = async () => {
     const kept = await sandboxes.snapshot(id, 'kept');
     await assert.rejects(sandboxes.snapshot(id, 'kept'), code('conflict'));
     await sandboxes.snapshot(id, 'kept', { replace: true });
+    await sandboxes.snapshot(id, 'kept', { replace: true, withBase: true });
+    assert.equal(fs.readFileSync(parameters.journal, 'utf8').split('with base').length, 2);
     assert.deepEqual((await sandboxes.snapshots()).map((snapshot) => snapshot.id), [kept]);
     await sandboxes.deleteSnapshot(kept);
     assert.deepEqual(await sandboxes.snapshots(), []);

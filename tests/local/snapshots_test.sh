@@ -107,6 +107,45 @@ check "and does" is "$(box "$id" 'cat generation')" 0
 end "$id" "${ids[0]}"
 "$SANDLOT" -q snapshots delete --sandbox local over
 
+# ---- with what it began as ----
+mkdir -p "$scratch/began/sub" "$scratch/began/gone"
+for name in kept removed sub/old gone/old secret; do echo "$name" >"$scratch/began/$name"; done
+ln "$scratch/began/kept" "$scratch/began/same"
+ln -s kept "$scratch/began/link"
+mkfifo "$scratch/began/pipe"
+chmod 750 "$scratch/began/sub"
+chmod 640 "$scratch/began/kept"
+truncate -s 100M "$scratch/began/hole"
+before=$(cd "$scratch/began" && find . -printf '%p %m %i %n %l\n' | sort)
+id=$(create --param "workspace=$scratch/began") || exit 2
+box "$id" 'rm -r removed gone; echo new >sub/new; echo changed >link; echo h >~/h'
+expect "a snapshot with its base" 0 whole "warning: local: 1 entries of the folder .*not in the snapshot*" snapshot "$id" --name whole --with-base
+check "the folder is as it was" is "$(cd "$scratch/began" && find . -printf '%p %m %i %n %l\n' | sort)" "$before"
+check "and so is the box" is "$(box "$id" 'ls; cat sub/new' | tr '\n' ' ')" "hole kept link pipe same secret sub new "
+json "whose changes are those to the folder" 0 '[.changes[].path] | sort == ["gone","gone/old","kept","removed","sub/new"]' diff "$id"
+fails "one for which there is no room" 3 quota "snapshots_mb" snapshot "$id" --name wide --with-base --param snapshots_mb=0
+end "$id"
+mv "$scratch/began" "$scratch/began.away"
+copy=$(create --sandbox-snapshot-name whole) || not_ok "a box from it" "none"
+check "it needs nothing outside" is "$(box "$copy" 'ls; cat kept same link sub/* ~/h; stat -c "%a %h" kept sub | cut -d" " -f1; stat -c %h same; stat -c "%s %b" hole' | tr '\n' ' ')" \
+    "hole kept link same secret sub changed kept changed new sub/old h 640 750 1 104857600 0 "
+check "which says so where it is looked at" grep -q "did not begin as a folder" <<<"$("$SANDLOT" -q diff "$copy" 2>&1)"
+expect "a snapshot of that is one as any other" 0 next "*" -q snapshot "$copy" --name next --with-base
+end "$copy"
+id=$(create --sandbox local) || exit 2
+box "$id" 'echo one >f'
+expect "of a box that began as no folder" 0 plain "*" -q snapshot "$id" --name plain --with-base
+copy=$(create --sandbox-snapshot-name plain)
+check "it is a snapshot as any other" is "$(box "$copy" 'cat f')" one
+end "$id" "$copy"
+"$SANDLOT" -q snapshots delete --sandbox local whole next plain
+mkdir -p "$scratch/began"
+id=$(create --param "workspace=$scratch/began") || exit 2
+rmdir "$scratch/began"
+fails "a folder that has gone" 3 provider_error "no longer there" snapshot "$id" --name none --with-base
+check "and leaves no layer" until_true 10 layers_are 0
+end "$id"
+
 # ---- what runs ----
 id=$(create) || exit 2
 process=$("$SANDLOT" -q exec --sandbox-id "$id" --detach -- 'echo said; sleep 7001.25' </dev/null) || exit 2

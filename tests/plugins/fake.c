@@ -9,7 +9,8 @@
  *   ready ID N                ready was asked for the Nth time
  *   execute ID COMMAND        newlines of the command as blanks
  *   release ID, delete ID, list CURSOR|- within N s (of its deadline)
- *   pause ID, resume ID, snapshot ID NAME, list_snapshots CURSOR|-, delete_snapshot NAME, fork ID
+ *   pause ID, resume ID, snapshot ID NAME (after "with base", if so), list_snapshots CURSOR|-, delete_snapshot NAME,
+ * fork ID
  *
  * Creating goes through these steps, in this order, and each can be made to go wrong:
  *   fail_create         the vendor refuses: nothing is made
@@ -559,6 +560,14 @@ static enum sandlot_status fake_snapshot(struct sandlot_call *call, void *provid
     return status == SANDLOT_OK && fake->other_snapshot_id ? result->write(result, "other", 5) : status;
 }
 
+/* No sandbox of it began as a folder. */
+static enum sandlot_status fake_snapshot_with_base(struct sandlot_call *call, void *provider, const char *id,
+                                                   const char *name, const struct sandlot_sink *result)
+{
+    note(provider, "with base");
+    return fake_snapshot(call, provider, id, name, result);
+}
+
 static int is_snapshot(const struct dirent *entry)
 {
     return strncmp(entry->d_name, "snapshot-", strlen("snapshot-")) == 0;
@@ -827,6 +836,7 @@ static const struct sandlot_provider fake_provider = {
     .pause = fake_pause,
     .resume = fake_resume,
     .snapshot = fake_snapshot,
+    .snapshot_with_base = fake_snapshot_with_base,
     .fork = fake_fork,
     .list_snapshots = fake_list_snapshots,
     .delete_snapshot = fake_delete_snapshot,
@@ -835,7 +845,7 @@ static const struct sandlot_provider fake_provider = {
 #define FAKE_METADATA(M)                                                            \
     M(description, "Runs commands on this machine and fails on request, for tests") \
     M(snapshot_name, "yes")                                                         \
-    M(capabilities, "list streaming pause snapshot fork")                           \
+    M(capabilities, "list streaming pause snapshot snapshot-base fork")             \
     M(environment, "FAKE_API_KEY")                                                  \
     M(project, "FAKE_API_KEY")
 SANDLOT_ENTRY_POINT(fake, FAKE_METADATA, FAKE_PARAMETERS);

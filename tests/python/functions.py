@@ -25,7 +25,8 @@ CALLED = {
     "session_can_execute": "can_execute",
 }
 PROVIDER = {
-    "list": "list", "delete": "delete", "pause": "pause", "resume": "resume", "snapshot": "snapshot", "list_snapshots": "snapshots",
+    "list": "list", "delete": "delete", "pause": "pause", "resume": "resume", "snapshot": "snapshot",
+    "snapshot_with_base": "snapshot", "list_snapshots": "snapshots",
     "delete_snapshot": "delete_snapshot", "fork": "fork", "list_volumes": "volumes", "delete_volume": "delete_volume", "collect_garbage": "collect_garbage",
 }
 FORWARD = {"forward_port": "port", "forward_descriptor": "fileno", "forward_close": "close"}

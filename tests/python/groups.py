@@ -173,6 +173,7 @@ async def provider(kind, sandboxes, options):
     kept = await sandboxes.snapshot(name, "kept")
     await raises(f"{kind}: a name that is taken", "conflict", sandboxes.snapshot(name, "kept"))
     check(f"{kind}: unless it is replaced", await sandboxes.snapshot(name, "kept", replace=True))
+    check(f"{kind}: with its base", await sandboxes.snapshot(name, "kept", replace=True, with_base=True))
     check(f"{kind}: a snapshot", kept in [each.id for each in await sandboxes.snapshots()], kept)
     await sandboxes.delete_snapshot(kept)
     check(f"{kind}: it is gone", await sandboxes.snapshots() == [])

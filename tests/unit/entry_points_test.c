@@ -79,7 +79,7 @@ static void test_unusable_provider(void **state)
         {GOOD "# comment\n; comment\n\ndescription = x ; comment\n", NULL},
         {"[a]\nabi = 1.99\nsymbol = a\n", NULL},
         {"[a]\nabi = 2.0\nsymbol = a\n",
-         "version 2.0 of the provider ABI, this Sandlot speaks 1.3: install a newer Sandlot"},
+         "version 2.0 of the provider ABI, this Sandlot speaks 1.4: install a newer Sandlot"},
         {"[a]\nabi = 0.9\nsymbol = a\n", "install a newer build of the plugin"},
         {"[a]\nabi = 1\nsymbol = a\n", "which is no version"},
         {"[a]\nabi = 1.0x\nsymbol = a\n", "which is no version"},
@@ -375,7 +375,7 @@ static void renamed_symbol(char *bytes, size_t *length)
 
 static void future_abi(char *bytes, size_t *length)
 {
-    for (char *at; (at = memmem(bytes, *length, "abi = 1.3", 9));)
+    for (char *at; (at = memmem(bytes, *length, "abi = 1.4", 9));)
         memcpy(at, "abi = 7.0", 9);
 }
 

@@ -957,6 +957,8 @@ static void test_jobs_of_life(void **state)
     ends(sandlot_submit_snapshot(sandlot, &target, id, "jobs", false, &kept, NULL), SANDLOT_CODE_OK);
     ends(sandlot_submit_list_snapshots(sandlot, &target, count_sandbox, &count, NULL), SANDLOT_CODE_OK);
     assert_int_equal(count, 2);
+    free(kept);
+    ends(sandlot_submit_snapshot_with_base(sandlot, &target, id, "jobs", true, &kept, NULL), SANDLOT_CODE_OK);
     ends(sandlot_submit_delete_snapshot(sandlot, &target, kept, NULL), SANDLOT_CODE_OK);
     ends(sandlot_submit_list_volumes(sandlot, &target, NULL, NULL, NULL), SANDLOT_CODE_NOT_SUPPORTED);
     ends(sandlot_submit_delete_volume(sandlot, &target, "cache", NULL), SANDLOT_CODE_NOT_SUPPORTED);

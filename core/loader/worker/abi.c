@@ -374,6 +374,7 @@ const struct wire_function wire_functions[WIRE_FUNCTION_COUNT] = {
     {PROVIDER(changes, A(WIRE_HANDLE), A_STRUCT(changes))},
     {PROVIDER(list_volumes, A(WIRE_TEXT), A_STRUCT(volume_listing))},
     {PROVIDER(delete_volume, A(WIRE_TEXT))},
+    {PROVIDER(snapshot_with_base, A(WIRE_TEXT), A(WIRE_TEXT), A_STRUCT(sink))},
 };
 
 bool wire_describe_open(const struct sandlot_parameter *parameters, size_t count, struct wire_value *arguments,

@@ -93,7 +93,7 @@ enum {
     WIRE_GET_OR_CREATE,
     WIRE_FIRST_CALLABLE = WIRE_GET_OR_CREATE,
     WIRE_READY,
-    WIRE_FUNCTION_COUNT = 28
+    WIRE_FUNCTION_COUNT = 29
 };
 extern const struct wire_function wire_functions[WIRE_FUNCTION_COUNT];
 

@@ -16,7 +16,7 @@ use std::os::raw::{c_char, c_int};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 pub const ABI_MAJOR: u32 = 1;
-pub const ABI_MINOR: u32 = 3;
+pub const ABI_MINOR: u32 = 4;
 
 /// What became of a call. A number and no `enum`: what comes from C may be one that this file does not know.
 #[repr(transparent)]
@@ -386,6 +386,8 @@ pub struct Provider {
     pub list_volumes:
         Option<unsafe extern "C" fn(*mut Call, *mut c_void, *const c_char, *const VolumeListing) -> Status>,
     pub delete_volume: Option<OnId>,
+    pub snapshot_with_base:
+        Option<unsafe extern "C" fn(*mut Call, *mut c_void, *const c_char, *const c_char, *const Sink) -> Status>,
 }
 
 // What it points to is static and never written to.
@@ -427,6 +429,7 @@ pub const NOTHING: Provider = Provider {
     changes: None,
     list_volumes: None,
     delete_volume: None,
+    snapshot_with_base: None,
 };
 
 /// Does the struct behind POINTER, which the other side made, have FIELD of TYPE?

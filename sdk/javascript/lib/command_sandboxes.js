@@ -50,8 +50,10 @@ export class CommandSandboxes {
     }
 
     /** @type {Sandboxes['snapshot']} */
-    async snapshot(id, name, { replace = false, signal } = {}) {
-        return (await this.#ask('snapshot', [...option('--name', name), ...(replace ? ['--replace'] : []), '--', id], signal)).id;
+    async snapshot(id, name, { replace = false, withBase = false, signal } = {}) {
+        const flags = [...(replace ? ['--replace'] : []), ...(withBase ? ['--with-base'] : [])];
+
+        return (await this.#ask('snapshot', [...option('--name', name), ...flags, '--', id], signal)).id;
     }
 
     /** @type {Sandboxes['snapshots']} */

@@ -424,8 +424,9 @@ export declare class Sandboxes {
     /** Stops one so that `resume`, and whatever else uses it, goes on with its files, or more. */
     pause(id: string, options?: Cancellable): Promise<void>;
     resume(id: string, options?: Cancellable): Promise<void>;
-    /** Keeps its state under a name (without: one is made); returns what `snapshot` of a sandbox takes. */
-    snapshot(id: string, name?: string, options?: Cancellable & { replace?: boolean }): Promise<string>;
+    /** Keeps its state under a name (without: one is made); returns what `snapshot` of a sandbox takes. `withBase`: with
+     *  the folder that a sandbox of `local` began as, to which the snapshot refers else. */
+    snapshot(id: string, name?: string, options?: Cancellable & { replace?: boolean; withBase?: boolean }): Promise<string>;
     snapshots(options?: Cancellable): Promise<Listed[]>;
     /** One that does not exist (any more) counts as deleted. */
     deleteSnapshot(name: string, options?: Cancellable): Promise<void>;

@@ -39,6 +39,7 @@ const pointers = [
     'submit_pause(sandlot, target, id, error)',
     'submit_resume(sandlot, target, id, error)',
     'submit_snapshot(sandlot, target, id, name, replace: bool, use, error)',
+    'submit_snapshot_with_base(sandlot, target, id, name, replace: bool, use, error)',
     'submit_list_snapshots(sandlot, target, each, context, error)',
     'submit_delete_snapshot(sandlot, target, name, error)',
     'submit_list_volumes(sandlot, target, each, context, error)',

@@ -102,8 +102,10 @@ export class NativeSandboxes {
     }
 
     /** @type {Sandboxes['snapshot']} */
-    snapshot(id, name, { replace = false, signal } = {}) {
-        return this.#make(library().submit_snapshot, (memory) => [memory.text(id), memory.text(name), replace], { signal });
+    snapshot(id, name, { replace = false, withBase = false, signal } = {}) {
+        const submit = withBase ? library().submit_snapshot_with_base : library().submit_snapshot;
+
+        return this.#make(submit, (memory) => [memory.text(id), memory.text(name), replace], { signal });
     }
 
     /** @type {Sandboxes['snapshots']} */

@@ -572,6 +572,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "submit_pause": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
     "submit_resume": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
     "submit_snapshot": (_P, [_P, ctypes.POINTER(Target), c_char_p, c_char_p, c_bool, ctypes.POINTER(_P), _E]),
+    "submit_snapshot_with_base": (_P, [_P, ctypes.POINTER(Target), c_char_p, c_char_p, c_bool, ctypes.POINTER(_P), _E]),
     "submit_list_snapshots": (_P, [_P, ctypes.POINTER(Target), EACH_SANDBOX, _P, _E]),
     "submit_delete_snapshot": (_P, [_P, ctypes.POINTER(Target), c_char_p, _E]),
     "submit_list_volumes": (_P, [_P, ctypes.POINTER(Target), EACH_VOLUME, _P, _E]),

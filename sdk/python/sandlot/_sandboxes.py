@@ -74,6 +74,10 @@ class _Target:
             arguments,
         )
 
+    def _keeping(self, sandbox_id: str, name: str | None, replace: bool, with_base: bool) -> Call[str]:
+        submit = library.submit_snapshot_with_base if with_base else library.submit_snapshot
+        return self._naming(submit, encoded(sandbox_id), encoded(name), replace)
+
     def _deleting(self, sandbox_id: str) -> Call[None]:
         return self._call(library.submit_delete, encoded(sandbox_id))
 
@@ -114,9 +118,12 @@ class Sandboxes(_Target):
         """Lets it go on; one that runs already is fine."""
         self._call(library.submit_resume, encoded(sandbox_id)).wait()
 
-    def snapshot(self, sandbox_id: str, name: str | None = None, *, replace: bool = False) -> str:
-        """Keeps its state under `name` (None: one is made); returns what `snapshot=` of a sandbox takes."""
-        return self._naming(library.submit_snapshot, encoded(sandbox_id), encoded(name), replace).wait()
+    def snapshot(self, sandbox_id: str, name: str | None = None, *, replace: bool = False, with_base: bool = False) -> str:
+        """Keeps its state under `name` (None: one is made); returns what `snapshot=` of a sandbox takes.
+
+        `with_base`: with the folder that a sandbox of "local" began as, to which the snapshot refers else.
+        """
+        return self._keeping(sandbox_id, name, replace, with_base).wait()
 
     def snapshots(self) -> _Listing:
         """All snapshots of the provider."""
@@ -162,9 +169,9 @@ class AsyncSandboxes(_Target):
         """As `Sandboxes.resume`."""
         await self._call(library.submit_resume, encoded(sandbox_id)).wait_async()
 
-    async def snapshot(self, sandbox_id: str, name: str | None = None, *, replace: bool = False) -> str:
+    async def snapshot(self, sandbox_id: str, name: str | None = None, *, replace: bool = False, with_base: bool = False) -> str:
         """As `Sandboxes.snapshot`."""
-        return await self._naming(library.submit_snapshot, encoded(sandbox_id), encoded(name), replace).wait_async()
+        return await self._keeping(sandbox_id, name, replace, with_base).wait_async()
 
     async def snapshots(self) -> _Listing:
         """As `Sandboxes.snapshots`."""

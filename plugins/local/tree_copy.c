@@ -1,4 +1,4 @@
-#include "layer_copy.h"
+#include "tree_copy.h"
 
 #include "file_copy.h"
 #include "keeper/walk.h"
@@ -30,12 +30,13 @@ struct linked {
 
 /* One tree on its way into another. */
 struct tree {
-    struct layer_copy *copy;
+    struct tree_copy *copy;
     struct copying copying;
     bool marked;
-    int below;  /* what the present folder will lie on, as in struct layer_copy */
-    int root;   /* of the target */
-    void *seen; /* the linked ones, of search.h */
+    uid_t owner; /* of its top */
+    int below;   /* what the present folder will lie on, as in struct tree_copy */
+    int root;    /* of the target */
+    void *seen;  /* the linked ones, of search.h */
     char path[PATH_MAX];
     size_t length;
 };
@@ -48,7 +49,7 @@ static enum sandlot_status fail_entry(const void *context, const char *name)
     const bool full = errno == ENOSPC || errno == EDQUOT;
 
     return sandlot_fail(tree->copy->call, full ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE,
-                        "%.255s could not be copied for the snapshot: %s; %s", name, strerror(errno),
+                        "%.255s could not be copied for %.600s: %s; %s", name, tree->copy->what, strerror(errno),
                         full ? "free some disk space" : "try again");
 }
 
@@ -56,18 +57,16 @@ static enum sandlot_status fail_entry(const void *context, const char *name)
 static enum sandlot_status account(void *context, uint64_t bytes)
 {
     const struct tree *tree = context;
-    struct layer_copy *copy = tree->copy;
+    struct tree_copy *copy = tree->copy;
 
     copy->bytes += (bytes + BLOCK - 1) / BLOCK * BLOCK;
     if (copy->bytes > copy->limit)
-        return sandlot_fail(copy->call, SANDLOT_EXHAUSTED,
-                            "the snapshot would be larger than what is left for snapshots and forks, %" PRIu64
-                            " MiB; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
-                            copy->limit >> 20);
+        return sandlot_fail(copy->call, SANDLOT_EXHAUSTED, "%s", copy->too_large);
     if (sandlot_cancelled(copy->call))
-        return sandlot_fail(copy->call, SANDLOT_CANCELLED, "cancelled while the snapshot was made");
+        return sandlot_fail(copy->call, SANDLOT_CANCELLED, "cancelled while files were copied for %.600s", copy->what);
     if (copy->call->deadline_ms && sandlot_now_ms() >= copy->call->deadline_ms)
-        return sandlot_fail(copy->call, SANDLOT_TIMEOUT, "the snapshot could not be made in time; remove some files");
+        return sandlot_fail(copy->call, SANDLOT_TIMEOUT, "the files of %.600s could not be copied in time; remove some",
+                            copy->what);
     return SANDLOT_OK;
 }
 
@@ -94,6 +93,24 @@ static int open_whatever(int folder, const char *name, int flags)
 
     chmod(path, status.st_mode & 07777);
     return opened;
+}
+
+/* The same for what is copied, which is only changed where it is a box's. */
+static int open_source(const struct tree *tree, int folder, const char *name, int flags)
+{
+    return tree->copy->of_host ? openat(folder, name, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                               : open_whatever(folder, name, flags);
+}
+
+/* NAME could not be opened because of errno, or has become something else. */
+static enum sandlot_status fail_source(const struct tree *tree, const char *name)
+{
+    const bool expected = errno == EACCES || errno == EPERM || errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+
+    if (!tree->copy->of_host || !expected)
+        return fail_entry(tree, name);
+    tree->copy->left_out++;
+    return SANDLOT_OK;
 }
 
 /* ---- removing what is covered ---- */
@@ -134,7 +151,7 @@ static int remove_entry(int folder, const char *name, int depth)
 static bool is_kept(const struct tree *tree, const char *attribute)
 {
     if (strncmp(attribute, OVERLAY_MARKS, strlen(OVERLAY_MARKS)) == 0)
-        return tree->marked && ((strcmp(attribute, OPAQUE) == 0 && tree->below != LAYER_ON_NOTHING) ||
+        return tree->marked && ((strcmp(attribute, OPAQUE) == 0 && tree->below != TREE_ON_NOTHING) ||
                                 strncmp(attribute, OVERLAY_ESCAPED, strlen(OVERLAY_ESCAPED)) == 0);
     return strncmp(attribute, "user.", 5) == 0 || strncmp(attribute, "system.posix_acl_", 17) == 0;
 }
@@ -157,7 +174,7 @@ static void copy_attributes(const struct tree *tree, int from, int to)
 static enum sandlot_status finish(const struct tree *tree, int fd, const struct stat *original, const char *name)
 {
     const struct timespec times[2] = {original->st_atim, original->st_mtim};
-    const struct layer_copy *copy = tree->copy;
+    const struct tree_copy *copy = tree->copy;
 
     if (copy->uid != geteuid() && fchown(fd, copy->uid, copy->gid) < 0)
         return fail_entry(tree, name);
@@ -195,11 +212,15 @@ static const char *first_name(struct tree *tree, ino_t inode)
 
 static enum sandlot_status copy_file(struct tree *tree, int from, int to, const char *name)
 {
-    AUTO_CLOSE int source = open_whatever(from, name, 0);
+    AUTO_CLOSE int source = open_source(tree, from, name, 0);
     struct stat file;
 
-    if (source < 0 || fstat(source, &file) < 0 || !S_ISREG(file.st_mode))
-        return fail_entry(tree, name);
+    if (source < 0 || fstat(source, &file) < 0)
+        return fail_source(tree, name);
+    if (!S_ISREG(file.st_mode)) {
+        errno = ENOENT; /* what was there is not any more */
+        return fail_source(tree, name);
+    }
     const char *other = file.st_nlink > 1 ? first_name(tree, file.st_ino) : NULL;
 
     if (other && linkat(tree->root, other, to, name, 0) == 0)
@@ -208,6 +229,7 @@ static enum sandlot_status copy_file(struct tree *tree, int from, int to, const 
 
     if (target < 0)
         return fail_entry(tree, name);
+    tree->copy->files++;
     enum sandlot_status status = file_copy(&tree->copying, source, target, &file, name);
 
     copy_attributes(tree, source, target);
@@ -216,7 +238,7 @@ static enum sandlot_status copy_file(struct tree *tree, int from, int to, const 
 
 static enum sandlot_status copy_link(const struct tree *tree, int from, int to, const char *name)
 {
-    const struct layer_copy *copy = tree->copy;
+    const struct tree_copy *copy = tree->copy;
     char path[PATH_MAX];
     const ssize_t length = readlinkat(from, name, path, sizeof(path) - 1);
 
@@ -232,7 +254,7 @@ static enum sandlot_status copy_link(const struct tree *tree, int from, int to, 
 /* A pipe, or the mark for what was removed: neither has a content. */
 static enum sandlot_status copy_node(const struct tree *tree, int to, const char *name, mode_t mode)
 {
-    const struct layer_copy *copy = tree->copy;
+    const struct tree_copy *copy = tree->copy;
 
     if (mknodat(to, name, mode, makedev(0, 0)) < 0 ||
         (copy->uid != geteuid() && fchownat(to, name, copy->uid, copy->gid, AT_SYMLINK_NOFOLLOW) < 0))
@@ -242,8 +264,8 @@ static enum sandlot_status copy_node(const struct tree *tree, int to, const char
 
 static enum sandlot_status copy_entries(struct tree *tree, int from, int to, int depth);
 
-/* The folder NAME of TO, which is there then, and ours to write into. Where it was removed before, all below it stays so:
- * the overlay that it comes from had another layer for that. -1 with errno. */
+/* The folder NAME of TO, which is there then, and ours to write into. Where it was removed before, all below it stays
+ * so: the overlay that it comes from had another layer for that. -1 with errno. */
 static int open_target(const struct tree *tree, int source, int to, const char *name)
 {
     struct stat there = {0};
@@ -261,21 +283,24 @@ static int open_target(const struct tree *tree, int source, int to, const char *
     return take_fd(&target);
 }
 
-/* Has the folder FD what its owner may not read, or not enter? Then it is opened to him; attributes need that too. */
-static int unlock(int fd, const struct stat *folder)
+/* A folder of a box that its owner may not read, or not enter, is opened to him; attributes need that too. */
+static bool is_locked(const struct tree *tree, const struct stat *folder)
 {
-    const bool closed = geteuid() != 0 && (folder->st_mode & S_IRWXU) != S_IRWXU;
-
-    return closed ? fchmod(fd, (folder->st_mode | S_IRWXU) & 07777) : 0;
+    return !tree->copy->of_host && geteuid() != 0 && (folder->st_mode & S_IRWXU) != S_IRWXU;
 }
 
-static void lock(int fd, const struct stat *folder)
+static int unlock(const struct tree *tree, int fd, const struct stat *folder)
 {
-    if (geteuid() != 0 && (folder->st_mode & S_IRWXU) != S_IRWXU)
+    return is_locked(tree, folder) ? fchmod(fd, (folder->st_mode | S_IRWXU) & 07777) : 0;
+}
+
+static void lock(const struct tree *tree, int fd, const struct stat *folder)
+{
+    if (is_locked(tree, folder))
         fchmod(fd, folder->st_mode & 07777);
 }
 
-/* What the folder NAME of the copy will lie on, as in struct layer_copy; to be closed if it is a folder. */
+/* What the folder NAME of the copy will lie on, as in struct tree_copy; to be closed if it is a folder. */
 static int below_folder(const struct tree *tree, const char *name)
 {
     if (tree->below < 0)
@@ -284,7 +309,7 @@ static int below_folder(const struct tree *tree, const char *name)
 
     if (fd >= 0)
         return fd;
-    return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? LAYER_ON_NOTHING : LAYER_ON_OTHERS;
+    return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? TREE_ON_NOTHING : TREE_ON_OTHERS;
 }
 
 /* Of the unlocked folder SOURCE, of which FOLDER tells. If it hides what is below, nothing in it has anything below. */
@@ -300,7 +325,7 @@ static enum sandlot_status copy_unlocked(struct tree *tree, int source, int to, 
     tree->below = below;
     copy_attributes(tree, source, target);
     if (fgetxattr(target, OPAQUE, NULL, 0) > 0)
-        tree->below = LAYER_ON_NOTHING;
+        tree->below = TREE_ON_NOTHING;
     enum sandlot_status status = copy_entries(tree, source, target, depth);
 
     tree->below = around;
@@ -309,46 +334,53 @@ static enum sandlot_status copy_unlocked(struct tree *tree, int source, int to, 
 
 static enum sandlot_status copy_folder(struct tree *tree, int from, int to, const char *name, int depth)
 {
-    AUTO_CLOSE int source = open_whatever(from, name, O_DIRECTORY);
+    AUTO_CLOSE int source = open_source(tree, from, name, O_DIRECTORY);
     struct stat folder;
 
     if (source < 0 || fstat(source, &folder) < 0)
-        return fail_entry(tree, name);
+        return fail_source(tree, name);
     if (depth == DEEPEST)
         return sandlot_fail(tree->copy->call, SANDLOT_UNSUPPORTED,
-                            "the sandbox has folders more than %d levels deep, which no snapshot can keep; remove "
-                            "them: %.300s",
-                            DEEPEST, tree->path);
-    if (unlock(source, &folder) < 0)
+                            "folders more than %d levels deep cannot be copied for %.600s; remove them: %.300s",
+                            DEEPEST, tree->copy->what, tree->path);
+    if (unlock(tree, source, &folder) < 0)
         return fail_entry(tree, name);
     enum sandlot_status status = copy_unlocked(tree, source, to, &folder, name, depth + 1);
 
-    lock(source, &folder);
+    lock(tree, source, &folder);
     return status;
+}
+
+/* Root can read everything; its box gets of a folder of the host what it would be shown. */
+static bool is_shown(const struct tree *tree, const struct stat *entry)
+{
+    const struct tree_copy *copy = tree->copy;
+
+    return !copy->of_host || S_ISLNK(entry->st_mode) || entry->st_uid == tree->owner || copy->uid == geteuid() ||
+           entry->st_mode & S_IROTH;
 }
 
 static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const char *name, const struct stat *entry,
                                      int depth)
 {
-    const bool removed = S_ISCHR(entry->st_mode) && entry->st_rdev == 0;
+    const bool removed = tree->marked && S_ISCHR(entry->st_mode) && entry->st_rdev == 0;
 
     if (S_ISDIR(entry->st_mode))
         return copy_folder(tree, from, to, name, depth);
-    if (S_ISSOCK(entry->st_mode))
-        tree->copy->sockets++;
     if (remove_entry(to, name, 0) < 0)
         return fail_entry(tree, name);
     if (S_ISREG(entry->st_mode))
         return copy_file(tree, from, to, name);
     if (S_ISLNK(entry->st_mode))
         return copy_link(tree, from, to, name);
-    if (S_ISFIFO(entry->st_mode) || (removed && tree->marked && tree->below != LAYER_ON_NOTHING))
+    if ((S_ISFIFO(entry->st_mode) && !tree->copy->of_host) || (removed && tree->below != TREE_ON_NOTHING))
         return copy_node(tree, to, name, entry->st_mode);
+    tree->copy->left_out += !removed;
     return SANDLOT_OK;
 }
 
 /* A place for a mount, in which there never was anything. */
-static bool is_left_out(const struct tree *tree, int from, const char *name, const struct stat *entry, int depth)
+static bool is_empty_place(const struct tree *tree, int from, const char *name, const struct stat *entry, int depth)
 {
     if (depth > 0 || !tree->copy->is_place || !tree->copy->is_place(name))
         return false;
@@ -369,7 +401,9 @@ static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const
     tree->length = before + (size_t)added;
     if (status == SANDLOT_OK && fstatat(from, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
         status = errno == ENOENT ? SANDLOT_OK : fail_entry(tree, name);
-    else if (status == SANDLOT_OK && !is_left_out(tree, from, name, &entry, depth))
+    else if (status == SANDLOT_OK && !is_shown(tree, &entry))
+        tree->copy->left_out++;
+    else if (status == SANDLOT_OK && !is_empty_place(tree, from, name, &entry, depth))
         status = copy_kind(tree, from, to, name, &entry, depth);
     tree->length = before;
     tree->path[before] = '\0';
@@ -395,21 +429,25 @@ static enum sandlot_status copy_entries(struct tree *tree, int from, int to, int
     return status;
 }
 
-enum sandlot_status layer_copy(struct layer_copy *copy, int parent, const char *name, int to, bool marked)
+enum sandlot_status tree_copy(struct tree_copy *copy, int parent, const char *name, int to, bool marked)
 {
     AUTO_FREE struct tree *tree = calloc(1, sizeof(*tree));
-    AUTO_CLOSE int source = open_whatever(parent, name, O_DIRECTORY);
     struct stat folder;
 
     if (!tree)
         return sandlot_fail(copy->call, SANDLOT_INTERNAL, "out of memory");
-    *tree = (struct tree){.copy = copy, .copying = {tree, account, fail_entry}, .marked = marked, .below = copy->below, .root = to};
-    if (source < 0 || fstat(source, &folder) < 0 || fchmod(to, 0700) < 0 || unlock(source, &folder) < 0)
+    *tree = (struct tree){
+        .copy = copy, .copying = {tree, account, fail_entry}, .marked = marked, .below = copy->below, .root = to};
+    AUTO_CLOSE int source = open_source(tree, parent, name, O_DIRECTORY);
+
+    if (source < 0 || fstat(source, &folder) < 0 || (!copy->of_host && fchmod(to, 0700) < 0) ||
+        unlock(tree, source, &folder) < 0)
         return fail_entry(tree, name);
+    tree->owner = folder.st_uid;
     copy_attributes(tree, source, to);
     enum sandlot_status status = copy_entries(tree, source, to, 0);
 
-    lock(source, &folder);
+    lock(tree, source, &folder);
     tdestroy(tree->seen, free);
-    return status == SANDLOT_OK ? finish(tree, to, &folder, name) : status;
+    return status == SANDLOT_OK && !copy->of_host ? finish(tree, to, &folder, name) : status;
 }
