@@ -139,9 +139,25 @@ copy=$(create --sandbox-snapshot-name plain)
 check "it is a snapshot as any other" is "$(box "$copy" 'cat f')" one
 end "$id" "$copy"
 "$SANDLOT" -q snapshots delete --sandbox local whole next plain
-mkdir -p "$scratch/began"
+mkdir "$scratch/began"
+seq 4000 | (cd "$scratch/began" && split -l 1 -a 4 -)
 id=$(create --param "workspace=$scratch/began") || exit 2
-rmdir "$scratch/began"
+# killed_copying: the command was killed before it had copied all.
+killed_copying() {
+    for _ in 1 2 3 4 5; do
+        "$SANDLOT" -q snapshot "$id" --name half --with-base >/dev/null 2>&1 </dev/null &
+        until_true 20 layers_are 1
+        kill -KILL "$!"
+        wait "$!" 2>/dev/null
+        [ -e "$state/snapshots/half" ] || return 0
+        "$SANDLOT" -q snapshots delete --sandbox local half
+        until_true 20 layers_are 0
+    done
+    return 1
+}
+check "kill -9 while the folder is copied" killed_copying
+check "leaves nothing" until_true 20 layers_are 0
+rm -r "$scratch/began"
 fails "a folder that has gone" 3 provider_error "no longer there" snapshot "$id" --name none --with-base
 check "and leaves no layer" until_true 10 layers_are 0
 end "$id"
