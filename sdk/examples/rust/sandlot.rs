@@ -179,6 +179,7 @@ pub struct NetworkView {
     pub size: usize,
     pub context: *mut c_void,
     pub tell: unsafe extern "C" fn(*const NetworkView, *const Network, *const c_char),
+    pub broken: unsafe extern "C" fn(*const NetworkView), // since ABI 1.3
 }
 
 #[repr(C)]
@@ -485,7 +486,7 @@ pub const fn note<const N: usize>(text: &str) -> Note<N> {
 macro_rules! entry_point {
     ($symbol:ident, $provider:ident, $($line:expr),* $(,)?) => {
         const NOTE_TEXT: &str =
-            concat!("[", stringify!($symbol), "]\nabi = 1.3\nsymbol = ", stringify!($symbol), "\n", $($line),*);
+            concat!("[", stringify!($symbol), "]\nabi = 1.4\nsymbol = ", stringify!($symbol), "\n", $($line),*);
 
         #[used]
         #[link_section = ".note.sandlot"]
