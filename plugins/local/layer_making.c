@@ -234,7 +234,7 @@ static bool is_marked(const struct layer_making *making, enum layer_place place)
     return making->chain.count > 0 || (place == LAYER_WORKSPACE && settings->workspace);
 }
 
-/* Lays the older layers from the last to the first into LAYER, because there would be too many with this one. */
+/* Lays the older layers, from the last to the first, into TARGET. */
 static enum sandlot_status copy_chain(struct layer_making *making, struct tree_copy *copy, int target,
                                       enum layer_place place)
 {

@@ -138,8 +138,8 @@ enum sandlot_status snapshot_make(struct client *client, struct sandlot_call *ca
         return status;
     status = layer_making_begin(client, call, id, &making);
     making.with_base = with_base && making.settings.workspace;
-    /* The box is not held from the beginning. But the keeper waits for the locks that we have, and removes what we leave
-     * should we be killed. */
+    /* The box is not held from the beginning. But the keeper waits for the locks that we have, and removes what we
+     * leave should we be killed. */
     if (making.with_base)
         snapshots_sweep(client, call);
     if (status == SANDLOT_OK)
