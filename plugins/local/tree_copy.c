@@ -24,6 +24,7 @@ enum { DEEPEST = 200, BLOCK = 4096, ATTRIBUTES = 4096, ATTRIBUTE = 4096 };
 
 /* A file that has several names, and the first of these that was copied. */
 struct linked {
+    dev_t device; /* file systems that are mounted in a folder of the host number their files alike */
     ino_t inode;
     char path[];
 };
@@ -190,17 +191,20 @@ static int compare_linked(const void *left, const void *right)
     const struct linked *one = left;
     const struct linked *other = right;
 
+    if (one->device != other->device)
+        return one->device < other->device ? -1 : 1;
     return one->inode < other->inode ? -1 : one->inode > other->inode;
 }
 
-/* The path that INODE was copied to before; NULL: it was not, and is noted. */
-static const char *first_name(struct tree *tree, ino_t inode)
+/* The path that FILE was copied to before; NULL: it was not, and is noted. */
+static const char *first_name(struct tree *tree, const struct stat *file)
 {
     struct linked *linked = malloc(sizeof(*linked) + tree->length + 1);
 
     if (!linked)
         return NULL; /* it becomes a file of its own */
-    linked->inode = inode;
+    linked->device = file->st_dev;
+    linked->inode = file->st_ino;
     memcpy(linked->path, tree->path, tree->length + 1);
     struct linked **found = tsearch(linked, &tree->seen, compare_linked);
 
@@ -221,7 +225,7 @@ static enum sandlot_status copy_file(struct tree *tree, int from, int to, const 
         errno = ENOENT; /* what was there is not any more */
         return fail_source(tree, name);
     }
-    const char *other = file.st_nlink > 1 ? first_name(tree, file.st_ino) : NULL;
+    const char *other = file.st_nlink > 1 ? first_name(tree, &file) : NULL;
 
     if (other && linkat(tree->root, other, to, name, 0) == 0)
         return SANDLOT_OK;

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -308,6 +310,42 @@ static void folders_of_the_host_are_only_read(void **state)
     assert_int_equal(status.st_mode & 07777, 0);
 }
 
+/* Two file systems of a kind number their files alike. */
+static void files_of_two_mounts_are_not_one(void **state)
+{
+    struct folders *folders = *state;
+    struct tree_copy copy = anything;
+    char mounts[2][128];
+    struct stat status[2];
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    close(folders->top);
+    folders->top = open(folders->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* in this mount namespace */
+    for (int i = 0; i < 2; i++) {
+        char file[32];
+        char same[32];
+
+        snprintf(mounts[i], sizeof(mounts[i]), "%s/from/%d", folders->path, i);
+        snprintf(file, sizeof(file), "from/%d/file", i);
+        snprintf(same, sizeof(same), "from/%d/same", i);
+        assert_int_equal(mkdir(mounts[i], 0700) | mount("none", mounts[i], "tmpfs", 0, "size=1m"), 0);
+        write_file(folders, file, i ? "second" : "first");
+        assert_int_equal(linkat(folders->top, file, folders->top, same, 0), 0);
+        assert_int_equal(fstatat(folders->top, file, &status[i], 0), 0);
+    }
+    const bool alike = status[0].st_ino == status[1].st_ino;
+
+    copy.of_host = true;
+    const enum sandlot_status copied = copy_as(folders, &copy, false);
+
+    assert_int_equal(umount2(mounts[0], MNT_DETACH) | umount2(mounts[1], MNT_DETACH), 0);
+    assert_true(alike);
+    assert_int_equal(copied, SANDLOT_OK);
+    has(folders, "to/0/same", "first");
+    has(folders, "to/1/same", "second");
+}
+
 /* Root reads all, but its box is another user. */
 static void a_box_gets_what_it_would_be_shown(void **state)
 {
@@ -391,6 +429,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(marks_that_hide_nothing_are_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(marks_are_kept_as_far_as_something_is_below, set_up, tear_down),
         cmocka_unit_test_setup_teardown(folders_of_the_host_are_only_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_of_two_mounts_are_not_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_box_gets_what_it_would_be_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_marks_there_are_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(there_is_a_limit, set_up, tear_down),
