@@ -289,6 +289,14 @@ static enum sandlot_status snapshot(struct sandlot_call *call, void *provider, c
     return result->write(result, "snap-9", 6);
 }
 
+static enum sandlot_status snapshot_with_base(struct sandlot_call *call, void *provider, const char *id,
+                                              const char *name, const struct sandlot_sink *result)
+{
+    (void)provider;
+    say(call, "snapshot with base %s %s", id, name);
+    return result->write(result, "base-9", 6);
+}
+
 static enum sandlot_status delete_snapshot(struct sandlot_call *call, void *provider, const char *name)
 {
     (void)provider;
@@ -332,6 +340,7 @@ static const struct sandlot_provider every_function_provider = {
     .pause = pause_sandbox,
     .resume = resume,
     .snapshot = snapshot,
+    .snapshot_with_base = snapshot_with_base,
     .list_snapshots = list,
     .delete_snapshot = delete_snapshot,
     .fork = fork_sandbox,
@@ -341,6 +350,7 @@ static const struct sandlot_provider every_function_provider = {
 #define EVERY_FUNCTION_METADATA(M)                                                             \
     M(description, "Has every function and tells what it was given, for tests")                \
     M(snapshot_name, "yes")                                                                    \
+    M(capabilities, "snapshot-base")                                                           \
     M(capabilities, "list upload download files pause snapshot fork terminal streaming check") \
     M(environment, "EVERY_DECLARED")
 SANDLOT_ENTRY_POINT(every_function, EVERY_FUNCTION_METADATA, EVERY_FUNCTION_PARAMETERS);

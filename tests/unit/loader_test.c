@@ -254,8 +254,9 @@ static void capabilities_follow_the_table(void **state)
     struct provider *provider = load(offer("fake"), OVERRIDES("folder=/tmp"));
     struct sandlot_provider table = provider->table;
 
-    assert_int_equal(provider_capabilities(&table),
-                     CAPABILITY_LIST | CAPABILITY_PAUSE | CAPABILITY_SNAPSHOT | CAPABILITY_FORK | CAPABILITY_STREAMING);
+    assert_int_equal(provider_capabilities(&table), CAPABILITY_LIST | CAPABILITY_PAUSE | CAPABILITY_SNAPSHOT |
+                                                        CAPABILITY_SNAPSHOT_BASE | CAPABILITY_FORK |
+                                                        CAPABILITY_STREAMING);
     table.resume = NULL;
     assert_int_equal(provider_capabilities(&table) & CAPABILITY_PAUSE, 0);
     table.resume = table.delete_sandbox;

@@ -359,6 +359,9 @@ static void use_ids(const struct provider *provider)
     finish(&call, "snapshot", table->snapshot(at, provider->instance, "id-3", "", &sink));
     note("snapshot %llu %llu", (unsigned long long)taken.length, (unsigned long long)taken.sum);
     at = begin(provider, &call, 60000, -1);
+    finish(&call, "snapshot with base", table->snapshot_with_base(at, provider->instance, "id-6", "whole", &sink));
+    note("snapshots %llu %llu", (unsigned long long)taken.length, (unsigned long long)taken.sum);
+    at = begin(provider, &call, 60000, -1);
     finish(&call, "delete snapshot", table->delete_snapshot(at, provider->instance, "snap-9"));
     at = begin(provider, &call, 60000, -1);
     finish(&call, "fork", table->fork(at, provider->instance, "id-4", &request));
