@@ -257,11 +257,24 @@ static bool squashes(const struct layer_making *making)
     return making->with_base || making->chain.count == LAYERS_MOST;
 }
 
+/* The folder of the host that the box of RECORD began as, if it is still the same; -1: it is not. */
+static int same_base(const char *record, const struct settings *settings)
+{
+    AUTO_CLOSE int fd = open(settings->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat folder;
+
+    return fd >= 0 && fstat(fd, &folder) == 0 &&
+                   (int64_t)folder.st_dev == fields_get_number(record, "workspace_device") &&
+                   (int64_t)folder.st_ino == fields_get_number(record, "workspace_inode")
+               ? take_fd(&fd)
+               : -1;
+}
+
 /* The folder that the box has at PLACE below all layers, to be closed; or one of enum tree_below. */
 static int below_layers(const struct layer_making *making, enum layer_place place)
 {
     const struct settings *settings = &making->settings;
-    const char *path = place == LAYER_WORKSPACE ? settings->workspace : place == LAYER_ROOT ? settings->rootfs : NULL;
+    const char *path = place == LAYER_ROOT ? settings->rootfs : NULL;
     char archive[ARCHIVE_PATH_SIZE];
 
     if (place == LAYER_WORKSPACE && making->with_base)
@@ -270,9 +283,12 @@ static int below_layers(const struct layer_making *making, enum layer_place plac
         settings_archive_path(settings->archive, archive);
         path = archive;
     }
-    if (!path)
+    const bool on_base = place == LAYER_WORKSPACE && settings->workspace;
+
+    if (!path && !on_base)
         return TREE_ON_NOTHING;
-    const int fd = openat(making->client->state_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = on_base ? same_base(making->record, settings)
+                           : openat(making->client->state_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     return fd >= 0 ? fd : TREE_ON_OTHERS;
 }
@@ -503,12 +519,10 @@ static enum sandlot_status make_within(struct layer_making *making, uint64_t lim
 int layer_base_open(struct sandlot_call *call, const char *record, const struct settings *settings,
                     enum sandlot_status *status)
 {
-    AUTO_CLOSE int fd = open(settings->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct stat folder;
+    const int fd = same_base(record, settings);
 
-    if (fd >= 0 && fstat(fd, &folder) == 0 && (int64_t)folder.st_dev == fields_get_number(record, "workspace_device") &&
-        (int64_t)folder.st_ino == fields_get_number(record, "workspace_inode"))
-        return take_fd(&fd);
+    if (fd >= 0)
+        return fd;
     *status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                            "the sandbox began as the folder %.700s, which is no longer there, or is another one; put "
                            "it back to its place",

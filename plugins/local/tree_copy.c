@@ -421,7 +421,7 @@ static enum sandlot_status copy_entries(struct tree *tree, int from, int to, int
     enum sandlot_status status = SANDLOT_OK;
 
     if (!folder) {
-        status = fail_entry(tree, ".");
+        status = fail_source(tree, ".");
         if (listed >= 0)
             close(listed);
         return status;
