@@ -3,7 +3,7 @@
 #include "../network_link.h"
 #include "box.h"
 #include "places.h"
-#include "view.h"
+#include "view_system.h"
 
 #include <sandlot/sdk/cleanup.h>
 

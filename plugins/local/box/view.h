@@ -5,43 +5,7 @@
 #ifndef SANDLOT_LOCAL_VIEW_H
 #define SANDLOT_LOCAL_VIEW_H
 
-#include "box.h"
-#include "reason.h"
-
-/* The entries of the host's /etc that a box may read, ended by NULL. None of them holds a secret. */
-extern const char *const view_etc[];
-
-extern const char *const view_devices[];
-
-/* What the machine knows of its packages: builds ask dpkg-query and rpm for it. Absolute, ended by NULL. */
-extern const char *const view_packages[];
-
-/* The folders of a box_request, as the mount namespace of the box sees them. -1: there is none. */
-struct view_folders {
-    int storage;
-    int workspace;
-    int rootfs;
-    int skeleton;
-    int authority;
-    int mounts[BOX_MOUNTS];
-    int layers[LAYERS_MOST];
-};
-
-/*
- * Finds the folders of REQUEST in this process's own mount namespace: the kernel mounts nothing from a descriptor of
- * another. To be called right after the clone, while this is still the caller's user, who alone may walk to them.
- * PLANTED: all but the storage come from view_folders_plant.
- */
-int view_folders_find(const struct box_request *request, bool planted, struct view_folders *folders,
-                      struct reason *reason);
-
-/*
- * For root, whose workspace, rootfs and mounts are trees without a place (idmapped, or made for this box): the kernel
- * lets no box use them as they are, so the keeper mounts them in the mount namespace of the box's init, PIDFD, where
- * view_folders_find_planted finds them.
- */
-int view_folders_plant(const struct box_request *request, int pidfd, struct reason *reason);
-int view_folders_find_planted(const struct box_request *request, struct view_folders *folders, struct reason *reason);
+#include "view_folders.h"
 
 /*
  * Makes, in the new storage folder STORAGE_FD, the folder that becomes "/" of a box which shows the skeleton

@@ -1,6 +1,7 @@
 #include "walls.h"
 
-#include "view.h"
+#include "box.h"
+#include "view_system.h"
 
 #include <sandlot/sdk/cleanup.h>
 

@@ -1,4 +1,4 @@
-/* The boxes that live: making them, ending them, and what is left to do when one has ended. */
+/* The boxes that live: what is known of each, ending them, and what is left to do when one has ended. */
 #ifndef SANDLOT_LOCAL_BOXES_H
 #define SANDLOT_LOCAL_BOXES_H
 
@@ -75,12 +75,10 @@ struct keeper {
     int64_t sweep_at_ms; /* then it is looked again */
 };
 
-/* Makes a box as SETTINGS says; SECRETS_FD, which it closes, goes with credentials (-1: none). NULL with REASON, and an
- * enum sandlot_status in *STATUS; nothing is left of it then. */
-struct box *boxes_create(struct keeper *keeper, const struct settings *settings, int secrets_fd, uint32_t *status,
-                         char *reason, size_t size);
-
 struct box *boxes_find(const struct keeper *keeper, const char *id);
+
+/* The volume NAME of BOX; NULL: it has none of that name. */
+const struct box_volume *boxes_volume(const struct box *box, const char *name);
 
 /* How many living boxes have the volume NAME; the first of them, NULL: none. */
 const struct box *boxes_with_volume(const struct keeper *keeper, const char *name, uint32_t *writers,
@@ -93,6 +91,9 @@ void boxes_end(struct box *box, const char *reason);
 /* Makes what BOX, which stands still, has written a part of the layer ID, which it then lies on; REBASE: on that alone,
  * which has all of it already. */
 enum turn_result boxes_turn(struct keeper *keeper, struct box *box, const char *id, bool rebase);
+
+/* Removes what BOX has on the machine once none of its processes lives, and frees it. */
+void boxes_discard(struct keeper *keeper, struct box *box);
 
 /* The init of BOX is dead: removes all that there was of it, and frees it. */
 void boxes_bury(struct keeper *keeper, struct box *box);

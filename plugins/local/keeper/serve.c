@@ -1,6 +1,7 @@
 #include "serve.h"
 
 #include "../protocol.h"
+#include "building.h"
 #include "hold.h"
 #include "reach.h"
 #include "settle.h"
@@ -119,7 +120,7 @@ static void create(struct keeper *keeper, struct connection *connection, struct 
         fail(connection, SANDLOT_INTERNAL, "the keeper does not understand what box is wanted");
         return;
     }
-    struct box *box = boxes_create(keeper, &settings, secrets_fd, &status, reason, sizeof(reason));
+    struct box *box = building_make(keeper, &settings, secrets_fd, &status, reason, sizeof(reason));
 
     settings_clear(&settings);
     if (!box) {
