@@ -154,8 +154,17 @@ done <<'END'
 [netwrok]\nmode = "off"|netwrok
 [sandboxes.providers.network.network]\nmod = "off"|unknown key
 network = 5|must be a table
+[sandboxes.provider.network.network]\nmode = "off"|config.toml:1: .sandboxes.: by the key .provider. there is a table network where none is read
+[sandbox.providers.network.network]\nmode = "off"|top level: by the key .sandbox.
+[providers.network]\nmode = "off"|top level: by the key .providers.
+[sandboxes.network]\nmode = "off"|sandboxes.: by the key .network.
+[[sandboxes]]\n[sandboxes.providers.other.network]\nmode = "off"|top level: by the key .sandboxes.
+[[sandboxes.providers.other]]\nnetwork = {mode = "off"}|sandboxes.providers.: by the key .other.
 [network]\nmode = "off|could not be used
 END
+printf '[sandboxes.volumes]\nnetwork = "/n"\n[sandboxes.providers.other.params.network]\nmode = "off"\n%s\n' "$base" >"$config"
+asks
+check "what else is called network is no mistake" test "$status" = 0
 configure "$(printf '[network]\nallow = [%s]' "$(seq -f '"h%g.example.com",' 4096)")"
 asks
 check "4,096 entries are no mistake" test "$status" = 0
