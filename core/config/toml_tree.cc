@@ -38,10 +38,19 @@ struct parser_gave_up {
 // position. This kind of assertion is left out, so that `[=` gets that error.
 #undef TOML_ASSERT_ASSUME
 #define TOML_ASSERT_ASSUME(condition) static_cast<void>(0)
-// It also takes it for impossible that a character from U+FEA6 to U+FEFE is asked whether it is white space. It is not.
-#undef TOML_UNREACHABLE
-#define TOML_UNREACHABLE return false
+// It also takes the blanks of Unicode for white space, and loses those that begin a line behind a backslash in a string
+// of several lines; of some that are none it thinks that nobody would ask. TOML knows the space and the tab alone.
+#define is_non_ascii_horizontal_whitespace is_blank_of_unicode
 #include TOML_UNICODE
+#undef is_non_ascii_horizontal_whitespace
+TOML_IMPL_NAMESPACE_START
+{
+    constexpr bool is_non_ascii_horizontal_whitespace(char32_t) noexcept
+    {
+        return false;
+    }
+}
+TOML_IMPL_NAMESPACE_END;
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE throw parser_gave_up()
 #ifndef __clang__

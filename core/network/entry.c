@@ -169,14 +169,15 @@ static bool parse_brackets(const char *written, struct network_entry *entry, cha
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* Is the last label one that programs read as a number, and the name by that as an address: "0x7f.1", "2130706433"? */
+/* Is the last label one that programs read as a number, and the name by that as an address: "0x7f.1", "2130706433"? Of
+ * what begins like a hexadecimal one the proxy of local takes nothing. */
 static bool looks_numeric(const char *name)
 {
     const char *dot = strrchr(name, '.');
     const char *last = dot ? dot + 1 : name;
 
     if (last[0] == '0' && (last[1] == 'x' || last[1] == 'X'))
-        return !last[2 + strspn(last + 2, "0123456789abcdefABCDEF")];
+        return true;
     return *last && !last[strspn(last, "0123456789")];
 }
 

@@ -193,6 +193,59 @@ static int check_spelling(const struct network_table *table, struct json_object 
     return 0;
 }
 
+/* Is there a key "network" in NODE, or below it? */
+static bool has_network(struct json_object *node)
+{
+    for (size_t i = 0; json_object_is_type(node, json_type_array) && i < json_object_array_length(node); i++)
+        if (has_network(json_object_array_get_idx(node, i)))
+            return true;
+    if (!json_object_is_type(node, json_type_object))
+        return false;
+    json_object_object_foreach(node, key, value)
+    {
+        if (strcmp(key, "network") == 0 || has_network(value))
+            return true;
+    }
+    return false;
+}
+
+/* A table "network" that stands where nobody reads it limits nothing either: below a key of PARENT, called IN, that is
+ * none of KNOWN (NULL: all are), or that is an array where a table is read. */
+static int check_ways(const struct config *config, const char *in, struct json_object *parent,
+                      struct json_object *lines, const char *const *known, size_t count, struct sandlot_error *error)
+{
+    if (!json_object_is_type(parent, json_type_object))
+        return 0;
+    json_object_object_foreach(parent, key, value)
+    {
+        const bool is_read =
+            (!known || text_is_one_of(key, known, count)) && !json_object_is_type(value, json_type_array);
+
+        if (!is_read && (strcmp(key, "network") == 0 || has_network(value)))
+            return error_set(error, SANDLOT_CODE_USAGE,
+                             "%s:%d: %s: by the key \"%s\" there is a table network where none is read; it is "
+                             "[network], or [sandboxes.providers.NAME.network] for one provider; nothing is made until "
+                             "that is mended",
+                             config->file, config_line(lines, key), in, key);
+    }
+    return 0;
+}
+
+/* All ways but those of a provider's own keys, where a parameter may be called network. */
+static int check_all_ways(const struct config *config, struct sandlot_error *error)
+{
+    static const char *const top[] = {"sandboxes", "network"};
+    static const char *const inner[] = {"default", "providers", "volumes"};
+    struct json_object *sandboxes = config_member(config->tree, "sandboxes");
+    struct json_object *lines = config_member(config->lines, "sandboxes");
+
+    if (check_ways(config, "top level", config->tree, config->lines, top, COUNT(top), error) < 0 ||
+        check_ways(config, "[sandboxes]", sandboxes, lines, inner, COUNT(inner), error) < 0)
+        return -1;
+    return check_ways(config, "[sandboxes.providers]", config_member(sandboxes, "providers"),
+                      config_member(lines, "providers"), NULL, 0, error);
+}
+
 int network_table_read(const struct config *config, const char *provider, struct network_table *table,
                        struct sandlot_error *error)
 {
@@ -211,7 +264,7 @@ int network_table_read(const struct config *config, const char *provider, struct
     table->lines = lines;
     struct json_object *object = config_member(parent, "network");
 
-    if (check_spelling(table, parent, error) < 0)
+    if (check_spelling(table, parent, error) < 0 || (!provider && check_all_ways(config, error) < 0))
         return -1;
     if (!object)
         return 0;

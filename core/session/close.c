@@ -1,7 +1,9 @@
 /* The end of a session: delete what it owns, leave what is to stay, settle the ledger. */
 #include "session/session.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "session/network.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -54,6 +56,11 @@ int sandlot_session_detach(struct sandlot_session *session, struct sandlot_error
         return error_set(error, SANDLOT_CODE_USAGE, "only a session that was opened with `keep` can be detached");
     if (!session->record)
         return 0;
+    /* Without the lock the record is written all the same: a sandbox that is to stay must not be lost. */
+    AUTO_CLOSE int lock = sandlot_can_change_network(session) ? session_network_lock(session, -1, NULL) : -1;
+
+    if (lock >= 0)
+        session_network_refresh(session);
     session->record->kept = true;
     if (ledger_write(session->record, error) == 0)
         return 0;

@@ -28,7 +28,12 @@
 /* No record, but what is kept beside one. */
 #define BASE_SUFFIX ".base"
 
-enum { RECORD_MAXIMUM = 64 * 1024 };
+/*
+ * A list of the network has up to 4096 entries, a parameter the length of an argument. A file has a line for the
+ * intent, the id and that the sandbox is to stay, and what cannot be read is lost: so no line is written of which four
+ * would be too many to read.
+ */
+enum { LINE_MAXIMUM = 8 << 20, RECORD_MAXIMUM = 4 * LINE_MAXIMUM };
 
 /* Whoever else could write there would decide what is deleted with the user's keys. */
 static bool is_private(int fd)
@@ -335,6 +340,11 @@ int ledger_write(struct ledger_record *record, struct sandlot_error *error)
     AUTO_FREE char *line = to_line(record);
     const struct names names = {record->kept ? kept_name : open_name, record->kept ? open_name : kept_name};
 
+    if (line && strlen(line) > LINE_MAXIMUM)
+        return error_set(error, SANDLOT_CODE_USAGE,
+                         "the parameters and the network list of this sandbox are too long to be remembered: make them "
+                         "shorter than %d MiB",
+                         LINE_MAXIMUM >> 20);
     if (folder < 0 || !record->boot_id || !open_name || !kept_name || !line ||
         write_file(folder, record, &names, line) < 0)
         return write_error(error);

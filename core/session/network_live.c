@@ -139,6 +139,24 @@ static int send(const struct sandlot_session *session, const struct network_poli
     return end(&call, status, "cannot change what the sandbox may reach", error);
 }
 
+int session_network_lock(const struct sandlot_session *session, int cancel_fd, struct sandlot_error *error)
+{
+    AUTO_FREE char *key = text_format("network %s", session->id);
+
+    return key ? ledger_lock(key, sandlot_now_ms() + LOCK_MS, cancel_fd, error) : error_no_memory(error);
+}
+
+void session_network_refresh(struct sandlot_session *session)
+{
+    struct ledger_record *now = ledger_read_one(session->record->label);
+
+    if (now) {
+        json_object_put(session->record->network);
+        session->record->network = json_object_get(now->network);
+    }
+    ledger_record_free(now);
+}
+
 /* The change is in force: the ledger follows. */
 static int remember(struct sandlot_session *session, struct ledger_record *record, struct json_object *state,
                     struct sandlot_error *error)
@@ -195,9 +213,7 @@ int sandlot_change_network(struct sandlot_session *session, const struct sandlot
         return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
                          "%s cannot change what a living sandbox may reach; make a new one with --network or --allow",
                          name_of(session));
-    AUTO_FREE char *key = text_format("network %s", session->id);
-    AUTO_CLOSE int lock = key ? ledger_lock(key, sandlot_now_ms() + LOCK_MS, cancellation_fd(own.cancellation), error)
-                              : error_no_memory(error);
+    AUTO_CLOSE int lock = session_network_lock(session, cancellation_fd(own.cancellation), error);
 
     if (lock < 0)
         return -1;

@@ -154,8 +154,17 @@ done <<'END'
 [netwrok]\nmode = "off"|netwrok
 [sandboxes.providers.network.network]\nmod = "off"|unknown key
 network = 5|must be a table
+[sandboxes.provider.network.network]\nmode = "off"|config.toml:1: .sandboxes.: by the key .provider. there is a table network where none is read
+[sandbox.providers.network.network]\nmode = "off"|top level: by the key .sandbox.
+[providers.network]\nmode = "off"|top level: by the key .providers.
+[sandboxes.network]\nmode = "off"|sandboxes.: by the key .network.
+[[sandboxes]]\n[sandboxes.providers.other.network]\nmode = "off"|top level: by the key .sandboxes.
+[[sandboxes.providers.other]]\nnetwork = {mode = "off"}|sandboxes.providers.: by the key .other.
 [network]\nmode = "off|could not be used
 END
+printf '[sandboxes.volumes]\nnetwork = "/n"\n[sandboxes.providers.other.params.network]\nmode = "off"\n%s\n' "$base" >"$config"
+asks
+check "what else is called network is no mistake" test "$status" = 0
 configure "$(printf '[network]\nallow = [%s]' "$(seq -f '"h%g.example.com",' 4096)")"
 asks
 check "4,096 entries are no mistake" test "$status" = 0
@@ -181,6 +190,17 @@ run exec --sandbox-id "$box" -- python3 ask.py
 check "what local refuses where nothing was asked is told" grep -qxF "sandlot: $refused" "$scratch/err"
 mcp "also an agent" "$refused" "$(executes 'python3 ask.py')" --sandbox-id "$box"
 run delete "$box"
+
+# While its setup runs another command may change what the sandbox may reach; neither forgets what the other did.
+printf 'until [ -e go ]; do sleep 0.05; done\n' >"$scratch/wait.sh"
+"$SANDLOT" create --config /dev/null --name setting-up --allow a.example.com --sandbox-setup "$scratch/wait.sh" >"$scratch/id" &
+creation=$!
+until_true 60 "$SANDLOT" -q network allow setting-up b.example.com >/dev/null 2>&1
+json "a change during the setup" 0 '.allow == ["a.example.com", "b.example.com"]' network show setting-up
+run write --sandbox-id setting-up go
+wait "$creation"
+json "is remembered behind it" 0 '.allow == ["a.example.com", "b.example.com"]' network show setting-up
+run delete setting-up
 expect "local is off, and may be asked to be" 0 "1" "*" exec --network off -- 'wc -l </proc/net/route'
 json "so may one with confinement landlock, which has no sockets" 0 '.exit_code == 0' exec --param confinement=landlock -- true
 

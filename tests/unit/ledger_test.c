@@ -164,6 +164,41 @@ static void test_kept(void **state)
     ledger_record_free(record);
 }
 
+/* A sandbox whose record was written and cannot be read is one that nobody deletes. */
+static void test_long_records(void **state)
+{
+    enum { HOSTS = 4096, LENGTH = 100, TOO_MANY = 90000 };
+    struct ledger_record *record = ledger_record_new("acme");
+    struct json_object *hosts = json_object_new_array();
+    struct ledger_record *found;
+    struct sandlot_error error = {0};
+
+    (void)state;
+    record->network = json_object_new_object();
+    json_object_object_add(record->network, "allow", hosts);
+    for (int i = 0; i < HOSTS; i++) {
+        char host[LENGTH + 1];
+
+        snprintf(host, sizeof(host), "%0*d", LENGTH, i);
+        json_object_array_add(hosts, json_object_new_string(host));
+    }
+    assert_int_equal(ledger_write(record, NULL), 0);
+    record->id = strdup("long");
+    assert_int_equal(ledger_write(record, NULL), 0);
+    record->kept = true;
+    assert_int_equal(ledger_write(record, NULL), 0);
+    found = ledger_find("acme", "long");
+    assert_non_null(found);
+    assert_int_equal(json_object_array_length(json_object_object_get(found->network, "allow")), HOSTS);
+    ledger_record_free(found);
+    for (int i = HOSTS; i < TOO_MANY; i++)
+        json_object_array_add(hosts, json_object_get(json_object_array_get_idx(hosts, 0)));
+    assert_int_equal(ledger_write(record, &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_USAGE);
+    sandlot_error_clear(&error);
+    ledger_record_free(record);
+}
+
 /* Power fails between writing the kept file and removing the open one: the kept one counts. */
 static void test_both_files(void **state)
 {
@@ -391,6 +426,7 @@ int main(void)
         LEDGER_TEST(test_lost_with_the_power),
         LEDGER_TEST(test_labels_are_unique_and_fit),
         LEDGER_TEST(test_kept),
+        LEDGER_TEST(test_long_records),
         LEDGER_TEST(test_both_files),
         LEDGER_TEST(test_dead_owners),
         LEDGER_TEST(test_without_descriptors),

@@ -200,7 +200,8 @@ static const char list[] = "host example.com 0\n"
                            "network 127.0.0.1/32 8080\n"
                            "network 127.0.0.3/32 0\n"
                            "network 0.0.0.0/0 9000\n"
-                           "network 2001:db8::/32 0\n";
+                           "network 2001:db8::/32 0\n"
+                           "network ::/80 0\n"; /* which, as bits, has all of version 4 in it */
 
 static void destinations_are_decided(void **state)
 {
@@ -234,6 +235,8 @@ static void destinations_are_decided(void **state)
         {"192.168.3.4", 22, NULL},
         {"[2001:db8::7]", 443, "2001:db8::/32"},
         {"[2001:db9::7]", 443, NULL},
+        {"[::1:7]", 443, "::/80"},
+        {"10.0.0.5", 443, NULL},
         {"93.184.216.34", 443, NULL},
         {"93.184.216.34", 9000, "0.0.0.0/0:9000"},
         {"[::ffff:10.0.0.5]", 5432, "10.0.0.5:5432"},
@@ -267,13 +270,21 @@ static void forbidden_addresses_must_be_listed_themselves(void **state)
         enum address_class class;
         bool admitted;
     } rows[] = {
-        {"93.184.216.34", 443, ADDRESS_PUBLIC, true},       {"10.0.0.5", 5432, ADDRESS_PRIVATE, true},
-        {"10.0.0.5", 443, ADDRESS_PRIVATE, false},          {"10.0.0.6", 5432, ADDRESS_PRIVATE, false},
-        {"192.168.9.9", 80, ADDRESS_PRIVATE, true},         {"127.0.0.1", 8080, ADDRESS_LOOPBACK, true},
-        {"127.0.0.1", 80, ADDRESS_LOOPBACK, false},         {"127.0.0.2", 8080, ADDRESS_LOOPBACK, false},
-        {"127.0.0.1", 9000, ADDRESS_LOOPBACK, false},       {"127.0.0.3", 80, ADDRESS_LOOPBACK, false},
-        {"169.254.169.254", 9000, ADDRESS_METADATA, false}, {"192.168.9.9", 80, ADDRESS_OWN, false},
+        {"93.184.216.34", 443, ADDRESS_PUBLIC, true},
+        {"10.0.0.5", 5432, ADDRESS_PRIVATE, true},
+        {"10.0.0.5", 443, ADDRESS_PRIVATE, false},
+        {"10.0.0.6", 5432, ADDRESS_PRIVATE, false},
+        {"192.168.9.9", 80, ADDRESS_PRIVATE, true},
+        {"127.0.0.1", 8080, ADDRESS_LOOPBACK, true},
+        {"127.0.0.1", 80, ADDRESS_LOOPBACK, false},
+        {"127.0.0.2", 8080, ADDRESS_LOOPBACK, false},
+        {"127.0.0.1", 9000, ADDRESS_LOOPBACK, false},
+        {"127.0.0.3", 80, ADDRESS_LOOPBACK, false},
+        {"169.254.169.254", 9000, ADDRESS_METADATA, false},
+        {"192.168.9.9", 80, ADDRESS_OWN, false},
         {"10.9.9.9", 9000, ADDRESS_PRIVATE, true},
+        {"10.9.9.9", 80, ADDRESS_PRIVATE, false},
+        {"::1:7", 80, ADDRESS_PRIVATE, true},
     };
     struct policy policy;
 

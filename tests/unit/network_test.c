@@ -140,6 +140,7 @@ static const struct row hostile[] = {
     {"256.1.1.1", "!number"},
     {"1.2.3.4.", "!number"},
     {"example.0x1f", "!number"},
+    {"example.0xyz", "!number"},
     {"*.1", "!number"},
     {"\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1", "!clothes of a name"},
     {"10.0.0.1/8", "!10.0.0.0/8"},

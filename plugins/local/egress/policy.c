@@ -107,6 +107,13 @@ static bool is_below(const char *name, const char *parent)
     return length > tail + 1 && name[length - tail - 1] == '.' && strcmp(name + length - tail, parent) == 0;
 }
 
+/* Version 4 lies within version 6 here, but who lists ::/1 has listed none of it. */
+static bool covers(const struct policy_entry *entry, const address *value)
+{
+    return entry->kind == POLICY_NETWORK && address_is_version_4(value) == address_is_version_4(&entry->host.address) &&
+           address_in(value, &entry->host.address, entry->bits);
+}
+
 static bool names(const struct policy_entry *entry, const struct host *host)
 {
     switch (entry->kind) {
@@ -115,7 +122,7 @@ static bool names(const struct policy_entry *entry, const struct host *host)
     case POLICY_BELOW:
         return !host->is_address && is_below(host->name, entry->host.name);
     case POLICY_NETWORK:
-        return host->is_address && address_in(&host->address, &entry->host.address, entry->bits);
+        return host->is_address && covers(entry, &host->address);
     case POLICY_ALL:
         return true;
     }
@@ -160,9 +167,7 @@ bool policy_admits(const struct policy *policy, const address *value, enum addre
     for (size_t i = 0; i < policy->count; i++) {
         const struct policy_entry *entry = &policy->entries[i];
 
-        if (entry->kind != POLICY_NETWORK || !opens(entry, port))
-            continue;
-        if (!address_in(value, &entry->host.address, entry->bits))
+        if (!covers(entry, value) || !opens(entry, port))
             continue;
         if (class == ADDRESS_PRIVATE || (entry->bits == ALL_BITS && entry->port))
             return true;
