@@ -277,8 +277,8 @@ struct following {
     struct process_sight sight;
     int64_t until_ms; /* INT64_MAX: no limit */
     uint64_t handed;
-    uint64_t there; /* without a wait: what there was when it was first looked */
-    bool begun;
+    bool is_late;   /* the time was up when it was last looked */
+    uint64_t there; /* then: what there was at the first such look */
 };
 
 static int64_t hold_of(const struct following *following)
@@ -296,18 +296,24 @@ static bool is_done(const struct following *following)
 
     if (sight->stopped || (!wants_all && following->handed >= request->most))
         return true;
-    if (sight->handed > 0)
-        return request->wait_ms ? request->first_news : sight->next >= following->there;
-    return sight->process.state != SANDLOT_PROCESS_RUNNING || sandlot_now_ms() >= following->until_ms;
+    if (sight->handed > 0 && request->wait_ms && request->first_news)
+        return true;
+    /* A program that prints as fast as it is read would never leave nothing to hand out. */
+    if (following->is_late && sight->next >= following->there)
+        return true;
+    return sight->handed == 0 &&
+           (sight->process.state != SANDLOT_PROCESS_RUNNING || sandlot_now_ms() >= following->until_ms);
 }
 
 static int look_again(struct sandlot_session *session, struct following *following, struct sandlot_error *error)
 {
     const struct sandlot_follow *request = following->request;
     struct process_look *look = &following->look;
+    const bool was_late = following->is_late;
 
-    /* Without a wait one look at what is there is all, but what is there may take several. */
+    /* When the time is up, which is at once without a wait, what is there is all; but that may take several looks. */
     look->hold_ms = hold_of(following);
+    following->is_late = look->hold_ms == 0;
     look->most = request->most ? request->most - following->handed : UINT64_MAX;
     following->sight.handed = 0;
     const struct file_call call =
@@ -318,9 +324,8 @@ static int look_again(struct sandlot_session *session, struct following *followi
         return -1;
     const struct sandlot_process *process = &following->sight.process;
 
-    if (!following->begun)
+    if (!was_late)
         following->there = look->errors ? process->errors_total : process->output_total;
-    following->begun = true;
     following->handed += following->sight.handed;
     look->with_command = !following->sight.process.command;
     look->from = (int64_t)following->sight.next;

@@ -1,5 +1,6 @@
 /* Scripts, run by the shells of this machine, and their frames through channels of every kind. */
 #include "operations/derived/frame.h"
+#include "operations/process.h"
 #include "support.h"
 
 #include "base/cleanup.h"
@@ -21,6 +22,7 @@ static struct fake {
     size_t hole;      /* bytes that are missing there */
     size_t length;    /* of what the command printed */
     const char *said; /* SILENT: instead of running the command */
+    bool runs;
     struct sandlot_exit exit;
 } fake;
 
@@ -109,8 +111,11 @@ static enum sandlot_status execute(struct sandlot_call *call, void *instance, vo
 {
     (void)instance, (void)sandbox;
     size_t size = result->size;
+
+    fake.runs = true;
     enum sandlot_status status = fake.damage == SILENT ? pass(output, fake.said) : run_badly(command->command, output);
 
+    fake.runs = false;
     *result = fake.exit;
     result->size = size;
     return status == SANDLOT_OK ? status : (call->host->fail)(call, status, "stopped");
@@ -438,6 +443,66 @@ static void test_print(void **state)
     assert_received(all, sizeof(all));
 }
 
+/* ---- logs of background processes ---- */
+
+struct log {
+    char text[16];
+    size_t length;
+    uint64_t first;
+    unsigned calls;
+};
+
+static bool take_log(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    struct log *log = context;
+
+    assert_false(fake.runs);
+    assert_true(log->length + length < sizeof(log->text));
+    log->first = log->calls++ == 0 ? offset : log->first;
+    memcpy(log->text + log->length, bytes, length);
+    log->length += length;
+    return true;
+}
+
+/* Whoever reads a log takes his time, of which the command's deadline knows nothing: so the command has ended by then.
+ */
+static void test_log_when_the_command_has_ended(void **state)
+{
+    struct log log = {0};
+    const struct file_call call = {.session = &session,
+                                   .verb = FILE_READ,
+                                   .path = "/",
+                                   .shown = "p987",
+                                   .deadline_ms = sandlot_now_ms() + 60000,
+                                   .cancel_fd = -1};
+    const struct process_look look = {.number = 987,
+                                      .id = "p987",
+                                      .log = true,
+                                      .from = 1,
+                                      .most = 99,
+                                      .with_command = true,
+                                      .output = take_log,
+                                      .context = &log};
+    struct process_sight sight = {.process.size = sizeof(sight.process)};
+
+    (void)state;
+    umask(077);
+    support_write("home/" PROCESS_FOLDER "/p987/exit", "3 0 5 \n");
+    support_write("home/" PROCESS_FOLDER "/p987/command", "true");
+    support_write("home/" PROCESS_FOLDER "/p987/o.0", "one");
+    support_write("home/" PROCESS_FOLDER "/p987/o.3", "two");
+    support_write("home/" PROCESS_FOLDER "/p987/o.9", "four");
+    int failed = derived_processes.look(&call, &look, &sight, &error);
+
+    assert_true(failed == 0);
+    assert_string_equal(sight.process.command, "true");
+    sandlot_process_clear(&sight.process);
+    assert_string_equal(log.text, "netwofour");
+    assert_int_equal(log.first, 1);
+    assert_int_equal(log.calls, 2);
+    assert_int_equal(sight.next, 13);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +519,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_too_much, start, end),
         cmocka_unit_test_setup_teardown(test_script, start, end),
         cmocka_unit_test_setup_teardown(test_print, start, end),
+        SUPPORTED_TEST(test_log_when_the_command_has_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

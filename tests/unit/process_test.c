@@ -6,13 +6,15 @@
 #include "support.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FOLDER "/tmp/" PROCESS_FOLDER
 #define STAT_OF(start) "7 (a) b) S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 " start " 0 0\n"
 
-enum { MOST_ALLOCATIONS = 1000 };
+enum { MOST_ALLOCATIONS = 1000, MOST_LOOKS = 20000 };
 
 static enum sandlot_status open_root(struct sandlot_call *call, void *provider, void *sandbox,
                                      struct sandlot_root *root)
@@ -29,6 +31,7 @@ static enum sandlot_status open_root(struct sandlot_call *call, void *provider, 
 static struct registry_entry entry = {.name = (char *)"fake"};
 static struct provider provider = {.entry = &entry, .table = {.open_root = open_root}};
 static struct sandlot_session session;
+static int64_t deadline_ms; /* of the call whose log is read slowly */
 
 static const char *in_root(const char *path)
 {
@@ -204,6 +207,79 @@ static void test_log(void **state)
     expect_log(INT64_MIN, 99, 100, "abcde", 105);
 }
 
+static bool see_late(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    uint64_t *next = context;
+
+    (void)bytes;
+    assert_int_equal(offset, *next);
+    *next += length;
+    while (sandlot_now_ms() < deadline_ms)
+        poll(NULL, 0, 1);
+    return true;
+}
+
+/* The time that whoever gets the log takes for it is not that of the look. */
+static void test_slow_reader(void **state)
+{
+    const off_t size = 4 << 20;
+    struct file_call call = call_of();
+    uint64_t next = 0;
+    const struct process_look wanted = {
+        .number = 1, .id = "p1", .log = true, .most = UINT64_MAX, .output = see_late, .context = &next};
+    struct process_sight sight = {.process.size = sizeof(sight.process)};
+
+    (void)state;
+    make(FOLDER "/p1/o.0", "");
+    assert_int_equal(truncate(in_root(FOLDER "/p1/o.0"), size), 0);
+    deadline_ms = call.deadline_ms = sandlot_now_ms() + 200;
+    assert_int_equal(native_processes.look(&call, &wanted, &sight, NULL), 0);
+    assert_int_equal(next, size);
+    assert_int_equal(sight.next, size);
+}
+
+/* A program that prints as fast as it is read: whatever is handed out, there is more already. */
+static bool print_more(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    unsigned *looks = context;
+    char path[128];
+
+    (void)bytes;
+    snprintf(path, sizeof(path), FOLDER "/p1/o.%" PRIu64, offset + length);
+    make(path, "more");
+    snprintf(path, sizeof(path), FOLDER "/p1/o.%" PRIu64, offset);
+    assert_int_equal(unlink(in_root(path)), 0);
+    return ++*looks < MOST_LOOKS;
+}
+
+static enum sandlot_status never_execute(struct sandlot_call *call, void *instance, void *sandbox,
+                                         const struct sandlot_command *command, const struct sandlot_sink *output,
+                                         struct sandlot_exit *result)
+{
+    (void)call, (void)instance, (void)sandbox, (void)command, (void)output, (void)result;
+    return SANDLOT_INTERNAL;
+}
+
+/* A follower with a limit of time ends with what there is by then, also where it comes without a pause. */
+static void test_limit_of_time(void **state)
+{
+    unsigned looks = 0;
+    struct sandlot_process process = {.size = sizeof(process)};
+    struct sandlot_follow follow = {
+        .size = sizeof(follow), .id = "p1", .wait_ms = 1, .output = print_more, .context = &looks};
+    uint64_t next = 0;
+
+    (void)state;
+    make(FOLDER "/p1/o.0", "more");
+    provider.table.execute = never_execute;
+    assert_int_equal(sandlot_follow_process(&session, &follow, &next, &process, NULL), 0);
+    provider.table.execute = NULL;
+    assert_in_range(looks, 1, MOST_LOOKS - 1);
+    assert_int_equal(next, looks * strlen("more"));
+    assert_int_equal(process.state, SANDLOT_PROCESS_RUNNING);
+    sandlot_process_clear(&process);
+}
+
 static void test_absent(void **state)
 {
     struct seen seen;
@@ -306,6 +382,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_states, start, end),
         cmocka_unit_test_setup_teardown(test_end, start, end),
         cmocka_unit_test_setup_teardown(test_log, start, end),
+        cmocka_unit_test_setup_teardown(test_slow_reader, start, end),
+        cmocka_unit_test_setup_teardown(test_limit_of_time, start, end),
         cmocka_unit_test_setup_teardown(test_absent, start, end),
         cmocka_unit_test(test_facts),
         cmocka_unit_test_setup_teardown(test_memory, start, end),

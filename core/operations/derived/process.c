@@ -14,8 +14,10 @@
 #include <sys/mman.h>
 
 enum {
-    LIST_MAXIMUM = 8 << 20,   /* bytes of all processes with the beginnings of their commands */
-    PIECE_MAXIMUM = 1 << 20,  /* bytes of log in one answer; what is more is fetched as a file */
+    LIST_MAXIMUM = 8 << 20,  /* bytes of all processes with the beginnings of their commands */
+    PIECE_MAXIMUM = 1 << 20, /* bytes of log in one answer; what is more is fetched as a file */
+    ANSWER_MAXIMUM = PIECE_MAXIMUM + PROCESS_COMMAND + 1,
+    MOST_PIECES = 256,        /* of a log, as many as it has segments */
     WORD_IDS = 240,           /* of those that there are */
     FETCH_MS = 10 * 60 * 1000 /* for one segment of a log, of 16 MiB at most */
 };
@@ -101,11 +103,21 @@ static int list(const struct file_call *call, bool (*each)(void *context, struct
 
 /* ---- look ---- */
 
-/* What one script tells of one process. */
+/* LENGTH bytes of the log, from byte AT on. */
+struct piece {
+    uint64_t at;
+    size_t length;
+};
+
+/* What one script tells of one process. Whoever wants the log gets it when the script has ended: how long that takes
+ * him is no matter of the command's deadline. */
 struct receiving {
     const struct process_look *look;
     struct process_sight *sight;
-    struct frame_bytes bytes; /* of the record that comes */
+    struct frame_bytes bytes; /* of all pieces, and of the record that comes */
+    struct piece pieces[MOST_PIECES];
+    size_t count;
+    uint64_t at; /* of what comes next */
     bool has_facts;
     char refused[FRAME_WORD + 1];
     char segment[FRAME_WORD + 1]; /* what is to be fetched as a file; "": nothing */
@@ -120,7 +132,7 @@ static int take_word(void *context, const char *name, const char *value, struct 
         return process_read_facts(value, &receiving->sight->process, error);
     }
     if (strcmp(name, "at") == 0)
-        return frame_number(value, &receiving->sight->next, error);
+        return frame_number(value, &receiving->at, error);
     snprintf(strcmp(name, "segment") == 0 ? receiving->segment : receiving->refused, sizeof(receiving->refused), "%s",
              value);
     return 0;
@@ -138,23 +150,64 @@ static void hand_out(const struct process_look *look, struct process_sight *sigh
     sight->handed += length;
 }
 
+/* The last LENGTH bytes that came are those at receiving->at. */
+static int add_piece(struct receiving *receiving, size_t length, struct sandlot_error *error)
+{
+    struct piece *last = receiving->count > 0 ? &receiving->pieces[receiving->count - 1] : NULL;
+
+    if (last && last->at + last->length == receiving->at)
+        last->length += length;
+    else if (receiving->count == MOST_PIECES)
+        return frame_damaged(error, "a log has more gaps than segments");
+    else
+        receiving->pieces[receiving->count++] = (struct piece){receiving->at, length};
+    receiving->at += length;
+    return 0;
+}
+
+static size_t length_of_pieces(const struct receiving *receiving)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < receiving->count; i++)
+        length += receiving->pieces[i].length;
+    return length;
+}
+
 static int take_data(void *context, const char *name, const void *bytes, size_t length, struct sandlot_error *error)
 {
     struct receiving *receiving = context;
-    struct frame_bytes *record = &receiving->bytes;
+    struct frame_bytes *all = &receiving->bytes;
 
-    if (frame_bytes_add(record, bytes, length, error) < 0)
+    if (frame_bytes_add(all, bytes, length, error) < 0)
         return -1;
     if (length > 0)
         return 0;
     /* Now it is known to be whole. */
+    const size_t begin = length_of_pieces(receiving);
+
+    length = all->length - begin;
     if (strcmp(name, "bytes") == 0)
-        hand_out(receiving->look, receiving->sight, record->bytes, record->length);
-    else if (!process_set_command(&receiving->sight->process, record->bytes,
-                                  record->length <= PROCESS_COMMAND ? record->length : PROCESS_COMMAND + 1))
+        return add_piece(receiving, length, error);
+    if (!process_set_command(&receiving->sight->process, all->bytes + begin,
+                             length <= PROCESS_COMMAND ? length : PROCESS_COMMAND + 1))
         return error_no_memory(error);
-    record->length = 0;
+    all->length = begin;
     return 0;
+}
+
+static void hand_out_pieces(const struct receiving *receiving)
+{
+    struct process_sight *sight = receiving->sight;
+    const char *bytes = receiving->bytes.bytes;
+
+    for (size_t i = 0; i < receiving->count && !sight->stopped && sight->handed < receiving->look->most; i++) {
+        sight->next = receiving->pieces[i].at;
+        hand_out(receiving->look, sight, bytes, receiving->pieces[i].length);
+        bytes += receiving->pieces[i].length;
+    }
+    if (receiving->count == 0)
+        sight->next = receiving->at;
 }
 
 /* What lies in the segment, which FD holds, from the byte on that is wanted. */
@@ -234,19 +287,21 @@ static void make_look(struct script *script, const struct process_look *look)
 static int look(const struct file_call *call, const struct process_look *look, struct process_sight *sight,
                 struct sandlot_error *error)
 {
-    struct receiving receiving = {.look = look, .sight = sight, .bytes.maximum = PIECE_MAXIMUM};
+    struct receiving receiving = {.look = look, .sight = sight, .bytes.maximum = ANSWER_MAXIMUM};
     const struct frame_receiver receiver = {.context = &receiving, .word = take_word, .data = take_data};
     struct script script;
 
-    sight->next = look->from > 0 ? (uint64_t)look->from : 0;
+    receiving.at = look->from > 0 ? (uint64_t)look->from : 0;
     process_set_id(&sight->process, look->number);
     make_look(&script, look);
     int failed = frame_run(call, &script, &receiver, error);
 
     script_clear(&script);
-    frame_bytes_clear(&receiving.bytes);
     if (!failed && !receiving.has_facts)
         failed = refused_error(look, receiving.refused, error);
+    if (!failed)
+        hand_out_pieces(&receiving);
+    frame_bytes_clear(&receiving.bytes);
     if (!failed && *receiving.segment)
         failed = fetch(call, &receiving, error);
     return failed;

@@ -442,24 +442,29 @@ static int look_once(const struct file_call *call, const struct process_look *lo
     return 0;
 }
 
-/* Hands out what the segment holds from sight->next on. */
+/* Hands out what the segment holds from sight->next on. How long that takes whoever gets it does not count: a pager may
+ * stand still for an hour. */
 static int hand_out(const struct file_call *call, const struct process_look *look, struct process_sight *sight,
                     int segment_fd, uint64_t first, struct sandlot_error *error)
 {
     AUTO_FREE char *buffer = malloc(BUFFER);
+    struct file_call reading = *call;
 
     if (!buffer)
         return error_no_memory(error);
     while (!sight->stopped && sight->handed < look->most) {
         const uint64_t left = look->most - sight->handed;
         ssize_t got = pread(segment_fd, buffer, left < BUFFER ? (size_t)left : BUFFER, (off_t)(sight->next - first));
-        int stop = native_stop(call);
+        int stop = native_stop(&reading);
 
         if (stop)
             return file_error_errno(error, call, stop);
         if (got <= 0)
             break;
+        const int64_t handed_at_ms = sandlot_now_ms();
+
         sight->stopped = !look->output(look->context, sight->next, buffer, (size_t)got);
+        reading.deadline_ms += sandlot_now_ms() - handed_at_ms;
         sight->next += (uint64_t)got;
         sight->handed += (uint64_t)got;
     }
