@@ -488,6 +488,37 @@ static void test_stat_without_format(void **state)
     assert_contains(error.message, "stat");
 }
 
+static bool see_size(void *context, const struct sandlot_file_entry *found)
+{
+    struct seen *seen = context;
+    size_t length = strlen(seen->text);
+
+    snprintf(seen->text + length, sizeof(seen->text) - length, "%s %llu|", strrchr(found->path, '/') + 1,
+             (unsigned long long)(found->is_dir ? 0 : found->bytes));
+    return true;
+}
+
+/* Names that programs, or the shell, would take for something else. */
+static void test_list_of_odd_names(void **state)
+{
+    static const char *const names[] = {"-", "--", "-?*", "[!-]*", "*", "..?*", ".[!.]*", "..."};
+    const struct sandlot_ls request = {.size = sizeof(request), .path = "odd"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        AUTO_FREE char *path = text_format("box/odd/%s", names[i]);
+
+        support_write(path, names[i]);
+    }
+    for (size_t shell = 0; shell < 3; shell++) {
+        struct seen seen = {0};
+
+        channel.shell = shells[shell];
+        assert_int_equal(sandlot_list_directory(&session, &request, see_size, &seen, &error), 0);
+        assert_string_equal(seen.text, "* 1|- 1|-- 2|-?* 3|... 3|..?* 4|.[!.]* 6|[!-]* 5|");
+    }
+}
+
 /* Small files that go up: one command for all, and one for what is odd, a link. */
 static void test_upload_together(void **state)
 {
@@ -586,6 +617,7 @@ int main(void)
         TEST(test_poor_tools),
         TEST(test_stat_without_format),
         TEST(test_damage),
+        TEST(test_list_of_odd_names),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),
         TEST(test_upload_to_long_folders),
