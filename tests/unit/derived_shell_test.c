@@ -5,6 +5,8 @@
 #include "operations/derived/transfer.h"
 #include "support.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 enum { ANSWER = 1 << 16 };
@@ -563,6 +565,57 @@ static void test_upload_to_long_folders(void **state)
     }
 }
 
+static int edit(const char *path, const char *old_string, const char *new_string)
+{
+    struct sandlot_edit request = {.size = sizeof(request),
+                                   .path = path,
+                                   .old_string = old_string,
+                                   .old_length = strlen(old_string),
+                                   .new_string = new_string,
+                                   .new_length = strlen(new_string)};
+
+    return sandlot_edit_file(&session, &request, NULL, &error);
+}
+
+/* Somebody else has the file and changes it, by CHANGE, before our turn comes: what both have done stays. */
+static void check_turn(const char *change)
+{
+    AUTO_FREE char *waits = text_format("#!/bin/sh\n"
+                                        "cd %s\n"
+                                        "[ -e waited ] && exit\n"
+                                        "/usr/bin/flock -n \"$@\" || : >waited\n"
+                                        "printf 'theirs\\nold\\n' >new\n"
+                                        "%s\n",
+                                        session.working_dir, change);
+    struct seen seen = {0};
+
+    replace_tool("flock", waits);
+    unlink(support_path("box/waited"));
+    support_write("box/shared", "first\nold\n");
+    AUTO_CLOSE int other = open(support_path("box/shared"), O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    if (edit("shared", "old", "ours") < 0)
+        fail_msg("%s: %s", change, error.message);
+    see_file(&seen, "box/shared");
+    assert_string_equal(seen.text, "theirs\nours\n");
+}
+
+static void test_edits_take_turns(void **state)
+{
+    (void)state;
+    use_tools(NULL);
+    for (size_t shell = 0; shell < 3; shell++) {
+        channel.shell = shells[shell];
+        check_turn("mv new shared");
+        check_turn("cat new >shared");
+        support_write("box/shared", "");
+        assert_int_equal(link(support_path("box/shared"), support_path("box/again")), 0);
+        check_turn("cat new >shared");
+        unlink(support_path("box/again"));
+    }
+}
+
 /* A file that grows while it is sent with others is sent again, and nothing of it is taken for the next one. */
 static void test_growing_neighbour(void **state)
 {
@@ -618,6 +671,7 @@ int main(void)
         TEST(test_stat_without_format),
         TEST(test_damage),
         TEST(test_list_of_odd_names),
+        TEST(test_edits_take_turns),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),
         TEST(test_upload_to_long_folders),

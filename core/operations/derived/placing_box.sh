@@ -52,7 +52,14 @@ s_create() {
     s_m=$({ "$@" | cat >"$t"; } 2>&1)
     s_reason "$s_m"
 }
+# Who changes a file waits for its turn, where there is flock(1): fd 5 is the file. Between a look at it and the new content, and while
+# its old content is written over, it is nobody else's.
+s_turn() { ! command -v flock >/dev/null || flock 5; }
 s_place() {
+    [ "$s_mode" ] && [ -r "$s_g" ] || { s_replace; return; }
+    { s_turn; s_replace; } 5<"$s_g" || s_replace
+}
+s_replace() {
     if [ "$s_mode" ] && [ -z "$s_copy" ]; then
         [ -O "$s_g" ] && [ -G "$s_g" ] || chown "$s_owner" "$t" || s_copy=1
         case $s_mode in *[1357]*|????*) chmod "$s_mode" "$t" || s_copy=1;; esac
