@@ -616,6 +616,35 @@ static void test_edits_take_turns(void **state)
     }
 }
 
+/* A link to what is not there yet, also in a folder that is not there yet, and not where the shell is. */
+static void test_write_through_broken_links(void **state)
+{
+    static const char *const targets[] = {"../made", "made/", "new/deep/made", "../sub/./made"};
+    static const char *const made[] = {"box/made", "box/links/made", "box/links/new/deep/made", "box/sub/made"};
+    const struct sandlot_write request = {
+        .size = sizeof(request), .path = "links/last", .content = "content\n", .content_length = 8};
+
+    (void)state;
+    use_tools(NULL);
+    for (size_t i = 0; i < 3 * sizeof(targets) / sizeof(targets[0]); i++) {
+        struct seen seen = {0};
+
+        channel.shell = shells[i % 3];
+        replace_tool("readlink", i % 3 < 2 ? "#!/bin/sh\nexec /bin/readlink \"$@\"\n"
+                                           : "#!/bin/sh\nexec /bin/busybox readlink \"$@\"\n");
+        support_write("box/links/x", "");
+        unlink(support_path("box/links/first"));
+        unlink(support_path("box/links/last"));
+        assert_int_equal(symlink("first", support_path("box/links/last")), 0);
+        assert_int_equal(symlink(targets[i / 3], support_path("box/links/first")), 0);
+        if (sandlot_write_file(&session, &request, &error) < 0)
+            fail_msg("%s: %s", targets[i / 3], error.message);
+        see_file(&seen, made[i / 3]);
+        assert_string_equal(seen.text, "content\n");
+        unlink(support_path(made[i / 3]));
+    }
+}
+
 /* A file that grows while it is sent with others is sent again, and nothing of it is taken for the next one. */
 static void test_growing_neighbour(void **state)
 {
@@ -672,6 +701,7 @@ int main(void)
         TEST(test_damage),
         TEST(test_list_of_odd_names),
         TEST(test_edits_take_turns),
+        TEST(test_write_through_broken_links),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),
         TEST(test_upload_to_long_folders),

@@ -16,10 +16,11 @@ s_follow() {
     s_g=$f s_mode= s_copy=
     if [ -L "$f" ]; then
         s_need readlink
-        s_g=$(readlink -f "$f" && echo .) || { s_w=$f; s_lost; s_gone; }
-        s_g=${s_g%??}
+        eval "$s_by_links"
+        s_follow_links || { s_w=$f; s_lost; s_gone; }
     fi
     s_n=${s_g##*/}
+    case $s_n in ..|.) s_fail eisdir;; esac
     [ ${#s_n} -le 255 ] && [ ${#s_g} -lt 4096 ] || s_fail enametoolong
     [ -e "$s_g" ] || { s_folders; return; }
     [ ! -d "$s_g" ] || s_fail eisdir
@@ -70,6 +71,10 @@ s_replace() {
     fi
     s_m=$(cat <"$t" 2>&1 >"$s_g") || s_reason "$s_m"
 }
+
+#= placing_box_links s_by_links
+# It is parsed when it is needed.
+#+ follow_links
 
 #= placing_box_no_folder s_no_folder
 # Why the directories of $s_g cannot be made: a name that cannot be one is told apart from one that must not be made.
