@@ -38,6 +38,21 @@ s_kill_marked() {
     done
 }
 
+#= follow_links
+
+# Goes on from the link $s_g, link by link, to where its file is or is to be; fails where it goes in a ring. Not by readlink -f: that of
+# BusyBox looks for a target that is not there in the working directory of the shell.
+s_follow_links() {
+    s_left=40
+    while [ -L "$s_g" ]; do
+        s_left=$((s_left - 1))
+        [ "$s_left" -gt 0 ] && s_link=$(readlink "$s_g" && echo .) || return 1
+        s_link=${s_link%??}
+        while case $s_link in ?*/) ;; *) false ;; esac; do s_link=${s_link%/}; done
+        case $s_link in /*) s_g=$s_link ;; *) s_g=${s_g%/*}/$s_link ;; esac
+    done
+}
+
 #= nap
 
 # Sleeps, though a command may kill every sleep that it sees. In the background, so that a trap ends it.

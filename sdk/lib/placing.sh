@@ -45,12 +45,15 @@ new() {
     [ -w "${p:-/}" ] && [ -x "${p:-/}" ] || { echo permission_denied; return 1; }
 }
 
+#+ follow_links
+
 fate() {
     f=$2 g=$7 in_place= mode=
     [ -f "$f" ] && [ "$(size "$f")" -eq "$3" ] || { echo lost; return; }
     if [ -L "$g" ]; then
-        g=$(readlink -f "$g" && echo .) || { echo invalid_path; return; }
-        g=${g%??}
+        s_g=$g
+        s_follow_links || { echo invalid_path; return; }
+        g=$s_g
     fi
     n=${g##*/} p=${g%/*}
     [ ${#n} -le 255 ] && [ ${#g} -lt 4096 ] || { echo invalid_path; return; }

@@ -292,6 +292,9 @@ rows_write() {
     in_box_is "W15 it is still executable" '[ -x w/w15 ] && [ "$(stat -c %a w/w15)" = 755 ]'
     write_row 0 true "W16 a link" w/w16 'through'
     in_box_is "W16 it is still a link" '[ -h w/w16 ] && [ "$(cat w/target)" = through ]'
+    in_box 'mkdir -p w/links && ln -s ../not-yet w/links/w16'
+    write_row 0 true "W16 a link to what is not there yet" w/links/w16 'made'
+    in_box_is "W16 it is where the link leads" '[ -h w/links/w16 ] && [ "$(cat w/not-yet)" = made ]'
     write_row 0 true "W17 spaces and Unicode in the path" 'w/grüße und so/a b' x
     same "W17 its bytes" '/workspace/w/grüße und so/a b' x
     write_row 0 true "W18 repeated slashes" /workspace//w///w18 x

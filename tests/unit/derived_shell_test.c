@@ -5,6 +5,8 @@
 #include "operations/derived/transfer.h"
 #include "support.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 enum { ANSWER = 1 << 16 };
@@ -488,6 +490,37 @@ static void test_stat_without_format(void **state)
     assert_contains(error.message, "stat");
 }
 
+static bool see_size(void *context, const struct sandlot_file_entry *found)
+{
+    struct seen *seen = context;
+    size_t length = strlen(seen->text);
+
+    snprintf(seen->text + length, sizeof(seen->text) - length, "%s %llu|", strrchr(found->path, '/') + 1,
+             (unsigned long long)(found->is_dir ? 0 : found->bytes));
+    return true;
+}
+
+/* Names that programs, or the shell, would take for something else. */
+static void test_list_of_odd_names(void **state)
+{
+    static const char *const names[] = {"-", "--", "-?*", "[!-]*", "*", "..?*", ".[!.]*", "..."};
+    const struct sandlot_ls request = {.size = sizeof(request), .path = "odd"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        AUTO_FREE char *path = text_format("box/odd/%s", names[i]);
+
+        support_write(path, names[i]);
+    }
+    for (size_t shell = 0; shell < 3; shell++) {
+        struct seen seen = {0};
+
+        channel.shell = shells[shell];
+        assert_int_equal(sandlot_list_directory(&session, &request, see_size, &seen, &error), 0);
+        assert_string_equal(seen.text, "* 1|- 1|-- 2|-?* 3|... 3|..?* 4|.[!.]* 6|[!-]* 5|");
+    }
+}
+
 /* Small files that go up: one command for all, and one for what is odd, a link. */
 static void test_upload_together(void **state)
 {
@@ -529,6 +562,86 @@ static void test_upload_to_long_folders(void **state)
     for (size_t i = 0; i < FILES; i++) {
         assert_int_equal(access(items[i].path, F_OK), 0);
         free((char *)(uintptr_t)items[i].path);
+    }
+}
+
+static int edit(const char *path, const char *old_string, const char *new_string)
+{
+    struct sandlot_edit request = {.size = sizeof(request),
+                                   .path = path,
+                                   .old_string = old_string,
+                                   .old_length = strlen(old_string),
+                                   .new_string = new_string,
+                                   .new_length = strlen(new_string)};
+
+    return sandlot_edit_file(&session, &request, NULL, &error);
+}
+
+/* Somebody else has the file and changes it, by CHANGE, before our turn comes: what both have done stays. */
+static void check_turn(const char *change)
+{
+    AUTO_FREE char *waits = text_format("#!/bin/sh\n"
+                                        "cd %s\n"
+                                        "[ -e waited ] && exit\n"
+                                        "/usr/bin/flock -n \"$@\" || : >waited\n"
+                                        "printf 'theirs\\nold\\n' >new\n"
+                                        "%s\n",
+                                        session.working_dir, change);
+    struct seen seen = {0};
+
+    replace_tool("flock", waits);
+    unlink(support_path("box/waited"));
+    support_write("box/shared", "first\nold\n");
+    AUTO_CLOSE int other = open(support_path("box/shared"), O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    if (edit("shared", "old", "ours") < 0)
+        fail_msg("%s: %s", change, error.message);
+    see_file(&seen, "box/shared");
+    assert_string_equal(seen.text, "theirs\nours\n");
+}
+
+static void test_edits_take_turns(void **state)
+{
+    (void)state;
+    use_tools(NULL);
+    for (size_t shell = 0; shell < 3; shell++) {
+        channel.shell = shells[shell];
+        check_turn("mv new shared");
+        check_turn("cat new >shared");
+        support_write("box/shared", "");
+        assert_int_equal(link(support_path("box/shared"), support_path("box/again")), 0);
+        check_turn("cat new >shared");
+        unlink(support_path("box/again"));
+    }
+}
+
+/* A link to what is not there yet, also in a folder that is not there yet, and not where the shell is. */
+static void test_write_through_broken_links(void **state)
+{
+    static const char *const targets[] = {"../made", "made/", "new/deep/made", "../sub/./made"};
+    static const char *const made[] = {"box/made", "box/links/made", "box/links/new/deep/made", "box/sub/made"};
+    const struct sandlot_write request = {
+        .size = sizeof(request), .path = "links/last", .content = "content\n", .content_length = 8};
+
+    (void)state;
+    use_tools(NULL);
+    for (size_t i = 0; i < 3 * sizeof(targets) / sizeof(targets[0]); i++) {
+        struct seen seen = {0};
+
+        channel.shell = shells[i % 3];
+        replace_tool("readlink", i % 3 < 2 ? "#!/bin/sh\nexec /bin/readlink \"$@\"\n"
+                                           : "#!/bin/sh\nexec /bin/busybox readlink \"$@\"\n");
+        support_write("box/links/x", "");
+        unlink(support_path("box/links/first"));
+        unlink(support_path("box/links/last"));
+        assert_int_equal(symlink("first", support_path("box/links/last")), 0);
+        assert_int_equal(symlink(targets[i / 3], support_path("box/links/first")), 0);
+        if (sandlot_write_file(&session, &request, &error) < 0)
+            fail_msg("%s: %s", targets[i / 3], error.message);
+        see_file(&seen, made[i / 3]);
+        assert_string_equal(seen.text, "content\n");
+        unlink(support_path(made[i / 3]));
     }
 }
 
@@ -586,6 +699,9 @@ int main(void)
         TEST(test_poor_tools),
         TEST(test_stat_without_format),
         TEST(test_damage),
+        TEST(test_list_of_odd_names),
+        TEST(test_edits_take_turns),
+        TEST(test_write_through_broken_links),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),
         TEST(test_upload_to_long_folders),

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -456,6 +457,28 @@ static void test_write_keeps(void **state)
     assert_int_equal(stat(in_root("/script"), &status), 0);
     assert_int_equal(status.st_nlink, 2);
     assert_int_equal(names_in("/"), 2);
+}
+
+/* A file with several names is rewritten in place, which somebody else may be doing too. */
+static void test_rewriting_takes_turns(void **state)
+{
+    struct file_call call = call_of(FILE_WRITE, "/first");
+    struct sandlot_error error = {0};
+
+    (void)state;
+    make("/first", "old");
+    assert_int_equal(link(in_root("/first"), in_root("/second")), 0);
+    int other = open(in_root("/second"), O_WRONLY | O_CLOEXEC);
+
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    call.deadline_ms = sandlot_now_ms() + 30;
+    int failed = native_write(&call, "longer", 6, &error);
+
+    assert_int_equal(code_and_clear(failed, &error), SANDLOT_CODE_TIMEOUT);
+    expect_content("/first", "old");
+    close(other);
+    assert_int_equal(do_write("/first", "longer"), SANDLOT_CODE_OK);
+    expect_content("/second", "longer");
 }
 
 static void test_write_through_links(void **state)
@@ -1007,6 +1030,7 @@ int main(void)
         NATIVE_TEST(test_proc_files_have_content),
         NATIVE_TEST(test_write),
         NATIVE_TEST(test_write_keeps),
+        NATIVE_TEST(test_rewriting_takes_turns),
         NATIVE_TEST(test_write_through_links),
         NATIVE_TEST(test_write_errors),
         NATIVE_TEST(test_write_that_fails_leaves_nothing),

@@ -195,7 +195,8 @@ static void keeps_what_is_there(void **state)
 {
     struct placing_file files[] = {{.staged = "in/s.0", .staged_bytes = 3, .target = "old", .mode = 0600},
                                    {.staged = "in/s.1", .staged_bytes = 3, .target = "link"},
-                                   {.staged = "in/s.2", .staged_bytes = 3, .target = "first"}};
+                                   {.staged = "in/s.2", .staged_bytes = 3, .target = "first"},
+                                   {.staged = "in/s.3", .staged_bytes = 3, .target = "by/link"}};
 
     (void)state;
     store("old", "previous");
@@ -207,10 +208,14 @@ static void keeps_what_is_there(void **state)
     store("in/s.0", "new");
     store("in/s.1", "new");
     store("in/s.2", "new");
-    struct fates fates = place(files, 3);
+    store("in/s.3", "new");
+    assert_int_equal(mkdir("by", 0700), 0);
+    assert_int_equal(symlink("not/there/yet", "by/link"), 0);
+    struct fates fates = place(files, 4);
     struct stat status;
 
-    assert_true(fates.told[0] && fates.told[1] && fates.told[2]);
+    assert_true(fates.told[0] && fates.told[1] && fates.told[2] && fates.told[3]);
+    assert_string_equal(content("by/not/there/yet"), "new");
     assert_string_equal(content("old"), "new");
     assert_int_equal(mode_of("old"), 0644);
     assert_string_equal(content("linked"), "new");

@@ -117,9 +117,10 @@ s_counted() {
 }
 s_finish() {
     if [ -z "$s_same" ]; then
+        s_turn
         s_still || s_changed
         [ "$s_links" = 1 ] || s_copy=1
-        s_place
+        s_replace
     fi
     s_word edited 1
     s_end

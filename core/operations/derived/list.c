@@ -72,6 +72,9 @@ static int add_entry(const struct file_call *call, const char *text, const char 
     if (sscanf(text, "/%x %llu %lld%n", &mode, &bytes, &seconds, &at) != 3 || text[at] != ' ' || !text[at + 1])
         return frame_damaged(error, "a line of the listing makes no sense");
     const char *name = text + at + 1;
+
+    if (strcmp(name, "./-") == 0)
+        name += 2;
     struct sandlot_file_entry *entry = entries_add(entries, call->path, name, strlen(name));
 
     if (!entry)

@@ -1,10 +1,10 @@
-# shellcheck shell=sh disable=SC2034,SC2154
+# shellcheck shell=sh disable=SC2034,SC2086,SC2154
 #
 # The entries of a directory (list.c).
 
 #= list_box
 # One line per entry: "/MODE SIZE TIME NAME". A name may hold newlines, but no "/", so that "/" at the beginning of a
-# line begins an entry; when it is done $s_again, the last line is "/STATUS" of stat. A pattern that nothing matches
+# line begins an entry ("-" comes as "./-"); when it is done $s_again, the last line is "/STATUS" of stat. A pattern that nothing matches
 # stays as it is. Names that are too many for one command line go through xargs. Of the links only those to directories
 # are told: they are what "*" with a "/" matches too.
 [ -e "$f" ] || s_gone
@@ -13,12 +13,13 @@ cd "$f" && [ -r . ] && [ -x . ] || s_fail eacces
 s_need stat
 s_code
 set +f
-set -- *
-[ "$1" != '*' ] || [ -e '*' ] || [ -L '*' ] || shift
-set -- .[!.]* "$@"
-[ "$1" != '.[!.]*' ] || [ -e '.[!.]*' ] || [ -L '.[!.]*' ] || shift
-set -- ..?* "$@"
-[ "$1" != '..?*' ] || [ -e '..?*' ] || [ -L '..?*' ] || shift
+set --
+for s_n in '[!-]*' '-?*' '.[!.]*' '..?*'; do
+    set -- $s_n "$@"
+    [ "$1" != "$s_n" ] || [ -e "$1" ] || [ -L "$1" ] || shift
+done
+# As it stands stat would take it for its standard input.
+[ -e - ] || [ -L - ] && set -- ./- "$@"
 # A wall that test(1) does not know, such as Landlock, looks like an empty directory.
 [ $# -gt 0 ] || ls -A . >/dev/null 2>&1 || s_fail eacces
 s_word count $#

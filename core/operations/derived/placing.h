@@ -15,7 +15,8 @@
  *                (has it several links?) s_place needs
  *   s_create COMMAND...   runs COMMAND with its output going to a new file $t; ends the script if that fails
  *   s_place      puts $t in the place of $s_g: by rename, or by copying where the file has several links, is a mount,
- * or the directory takes no new files
+ *                or the directory takes no new files; when it is its turn, for others may be changing the file too
+ *   s_turn, s_replace      the two halves of that, for who looks at the file in between; fd 5 is the file
  */
 void script_add_placing(struct script *script);
 

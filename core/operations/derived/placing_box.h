@@ -3,6 +3,7 @@
 #define SANDLOT_OPERATIONS_DERIVED_PLACING_BOX_H
 
 extern const char placing_box[];
+extern const char placing_box_links[];
 extern const char placing_box_no_folder[];
 
 #endif

@@ -16,10 +16,11 @@ s_follow() {
     s_g=$f s_mode= s_copy=
     if [ -L "$f" ]; then
         s_need readlink
-        s_g=$(readlink -f "$f" && echo .) || { s_w=$f; s_lost; s_gone; }
-        s_g=${s_g%??}
+        eval "$s_by_links"
+        s_follow_links || { s_w=$f; s_lost; s_gone; }
     fi
     s_n=${s_g##*/}
+    case $s_n in ..|.) s_fail eisdir;; esac
     [ ${#s_n} -le 255 ] && [ ${#s_g} -lt 4096 ] || s_fail enametoolong
     [ -e "$s_g" ] || { s_folders; return; }
     [ ! -d "$s_g" ] || s_fail eisdir
@@ -52,7 +53,14 @@ s_create() {
     s_m=$({ "$@" | cat >"$t"; } 2>&1)
     s_reason "$s_m"
 }
+# Who changes a file waits for its turn, where there is flock(1): fd 5 is the file. Between a look at it and the new content, and while
+# its old content is written over, it is nobody else's.
+s_turn() { ! command -v flock >/dev/null || flock 5; }
 s_place() {
+    [ "$s_mode" ] && [ -r "$s_g" ] || { s_replace; return; }
+    { s_turn; s_replace; } 5<"$s_g" || s_replace
+}
+s_replace() {
     if [ "$s_mode" ] && [ -z "$s_copy" ]; then
         [ -O "$s_g" ] && [ -G "$s_g" ] || chown "$s_owner" "$t" || s_copy=1
         case $s_mode in *[1357]*|????*) chmod "$s_mode" "$t" || s_copy=1;; esac
@@ -63,6 +71,10 @@ s_place() {
     fi
     s_m=$(cat <"$t" 2>&1 >"$s_g") || s_reason "$s_m"
 }
+
+#= placing_box_links s_by_links
+# It is parsed when it is needed.
+#+ follow_links
 
 #= placing_box_no_folder s_no_folder
 # Why the directories of $s_g cannot be made: a name that cannot be one is told apart from one that must not be made.

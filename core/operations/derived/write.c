@@ -91,7 +91,7 @@ int derived_write(const struct file_call *call, const void *content, size_t leng
 
     script_init(&script);
     script_set(&script, "f", call->path);
-    if (script.length + strlen(placing_box) + strlen(placing_box_no_folder) + 256 +
+    if (script.length + strlen(placing_box) + strlen(placing_box_links) + strlen(placing_box_no_folder) + 256 +
             script_print_cost(content, length) <=
         SCRIPT_BUDGET)
         failed = write_at_once(call, content, length, &script, error);

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -17,7 +19,8 @@ enum {
     TRIES = 16,      /* for a name that is not taken */
     NEW_MODE = 0644, /* 0666 less the umask of a sandbox */
     KEPT_BITS = 0777,
-    COPY_BYTES = 256 * 1024
+    COPY_BYTES = 256 * 1024,
+    LOCK_PAUSE_MS = 5
 };
 
 bool replacement_same(const struct statx *status, const struct statx *before)
@@ -219,19 +222,34 @@ static int copy_all(int from, int to, off_t length)
     return buffer ? 0 : -1;
 }
 
+/* One at a time, whatever process each is in: of two at once a mixture would be left. 0 or -1 with errno. */
+static int take_turn(const struct file_call *call, int file)
+{
+    while (flock(file, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return 0; /* a file system without locks */
+        errno = native_stop(call);
+        if (errno)
+            return -1;
+        poll(NULL, 0, LOCK_PAUSE_MS);
+    }
+    return 0;
+}
+
 /*
  * Over the old content. The price: a reader may see a mixture of both, and if this machine stops in between, the
  * file stays one. Hence all of the new content is at hand before, the space for it is taken first, and the file is cut
  * to its new length last, so that a full disk leaves the old content whole.
  */
-static int rewrite(const struct replacement *replacement, const struct statx *expected)
+static int rewrite(const struct file_call *call, const struct replacement *replacement, const struct statx *expected)
 {
     AUTO_CLOSE int file =
         openat(replacement->folder_fd, replacement->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct statx status;
     struct stat content;
 
-    if (file < 0 || native_status(file, "", &status) < 0 || fstat(replacement->fd, &content) < 0)
+    if (file < 0 || take_turn(call, file) < 0 || native_status(file, "", &status) < 0 ||
+        fstat(replacement->fd, &content) < 0)
         return -1;
     if (!S_ISREG(status.stx_mode) || (expected && !replacement_same(&status, expected))) {
         errno = ESTALE;
@@ -301,16 +319,16 @@ static int take_name(struct replacement *replacement, const struct statx *expect
     return 0;
 }
 
-int replacement_commit(struct replacement *replacement, const struct statx *expected)
+int replacement_commit(const struct file_call *call, struct replacement *replacement, const struct statx *expected)
 {
     if (replacement->in_place)
-        return rewrite(replacement, expected);
+        return rewrite(call, replacement, expected);
     if (fchmod(replacement->fd, replacement->mode) < 0 || check_unchanged(replacement, expected) < 0)
         return -1;
     if (take_name(replacement, expected) == 0)
         return 0;
     /* In a directory with the sticky bit nobody replaces what belongs to others, even if they may write it. */
-    return replacement->exists && (is_refusal(errno) || errno == EBUSY) ? rewrite(replacement, expected) : -1;
+    return replacement->exists && (is_refusal(errno) || errno == EBUSY) ? rewrite(call, replacement, expected) : -1;
 }
 
 void replacement_end(struct replacement *replacement)

@@ -263,7 +263,7 @@ int native_upload(const struct file_call *call, int source_fd, uint32_t mode, ui
         return native_failed(call, root.fd, errno, error);
     if (done < 0)
         return transfer_failed(&transfer, source_fd, root.fd, reason, error);
-    if (replacement_commit(&replacement, NULL) < 0)
+    if (replacement_commit(call, &replacement, NULL) < 0)
         return native_failed(call, root.fd, errno, error);
     return 0;
 }

@@ -30,7 +30,7 @@ int native_put(const struct file_call *call, int root_fd, const void *content, s
         at += written;
         left -= (size_t)written;
     }
-    return replacement_commit(&replacement, expected);
+    return replacement_commit(call, &replacement, expected);
 }
 
 int native_write(const struct file_call *call, const void *content, size_t length, struct sandlot_error *error)
