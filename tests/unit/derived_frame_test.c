@@ -11,7 +11,7 @@
 
 /* ---- a session whose provider runs commands on this machine, and spoils their output ---- */
 
-enum { OUTPUT_SIZE = 4 << 20 };
+enum { OUTPUT_SIZE = 8 << 20 };
 
 enum damage { NONE, TERMINAL, WRAPPED, CUT, HOLE, SILENT };
 
@@ -23,6 +23,8 @@ static struct fake {
     size_t length;    /* of what the command printed */
     const char *said; /* SILENT: instead of running the command */
     bool runs;
+    unsigned changing_run; /* after this one, from 1, `change` happens; 0: never */
+    void (*change)(void);
     struct sandlot_exit exit;
 } fake;
 
@@ -116,6 +118,8 @@ static enum sandlot_status execute(struct sandlot_call *call, void *instance, vo
     enum sandlot_status status = fake.damage == SILENT ? pass(output, fake.said) : run_badly(command->command, output);
 
     fake.runs = false;
+    if (fake.changing_run > 0 && --fake.changing_run == 0)
+        fake.change();
     *result = fake.exit;
     result->size = size;
     return status == SANDLOT_OK ? status : (call->host->fail)(call, status, "stopped");
@@ -445,9 +449,13 @@ static void test_print(void **state)
 
 /* ---- logs of background processes ---- */
 
+#define PROCESS "home/" PROCESS_FOLDER "/p987/"
+
+enum { LARGE = 5 << 20, PIECE = 1 << 20 };
+
 struct log {
-    char text[16];
-    size_t length;
+    char text[16]; /* its beginning */
+    uint64_t length;
     uint64_t first;
     unsigned calls;
 };
@@ -455,20 +463,25 @@ struct log {
 static bool take_log(void *context, uint64_t offset, const void *bytes, size_t length)
 {
     struct log *log = context;
+    const size_t used = log->length < sizeof(log->text) - 1 ? (size_t)log->length : sizeof(log->text) - 1;
 
     assert_false(fake.runs);
-    assert_true(log->length + length < sizeof(log->text));
     log->first = log->calls++ == 0 ? offset : log->first;
-    memcpy(log->text + log->length, bytes, length);
+    snprintf(log->text + used, sizeof(log->text) - used, "%.*s", (int)length, (const char *)bytes);
     log->length += length;
     return true;
 }
 
-/* Whoever reads a log takes his time, of which the command's deadline knows nothing: so the command has ended by then.
- */
-static void test_log_when_the_command_has_ended(void **state)
+static void make_process(void)
 {
-    struct log log = {0};
+    umask(077);
+    support_write(PROCESS "exit", "3 0 5 \n");
+    support_write(PROCESS "command", "true");
+}
+
+/* Its log from byte 1 on. */
+static void look_at_log(struct log *log, struct process_sight *sight)
+{
     const struct file_call call = {.session = &session,
                                    .verb = FILE_READ,
                                    .path = "/",
@@ -479,28 +492,76 @@ static void test_log_when_the_command_has_ended(void **state)
                                       .id = "p987",
                                       .log = true,
                                       .from = 1,
-                                      .most = 99,
+                                      .most = UINT64_MAX,
                                       .with_command = true,
                                       .output = take_log,
-                                      .context = &log};
-    struct process_sight sight = {.process.size = sizeof(sight.process)};
+                                      .context = log};
+
+    *log = (struct log){.length = 0};
+    *sight = (struct process_sight){.process.size = sizeof(sight->process)};
+    int failed = derived_processes.look(&call, &look, sight, &error);
+
+    if (failed)
+        fail_msg("%s", error.message);
+    assert_string_equal(sight->process.command, "true");
+    sandlot_process_clear(&sight->process);
+}
+
+/* Whoever reads a log takes his time, of which the command's deadline knows nothing: so the command has ended by then.
+ */
+static void test_log_when_the_command_has_ended(void **state)
+{
+    struct process_sight sight;
+    struct log log;
 
     (void)state;
-    umask(077);
-    support_write("home/" PROCESS_FOLDER "/p987/exit", "3 0 5 \n");
-    support_write("home/" PROCESS_FOLDER "/p987/command", "true");
-    support_write("home/" PROCESS_FOLDER "/p987/o.0", "one");
-    support_write("home/" PROCESS_FOLDER "/p987/o.3", "two");
-    support_write("home/" PROCESS_FOLDER "/p987/o.9", "four");
-    int failed = derived_processes.look(&call, &look, &sight, &error);
-
-    assert_true(failed == 0);
-    assert_string_equal(sight.process.command, "true");
-    sandlot_process_clear(&sight.process);
+    fake = (struct fake){0};
+    make_process();
+    support_write(PROCESS "o.0", "one");
+    support_write(PROCESS "o.3", "two");
+    support_write(PROCESS "o.9", "four");
+    look_at_log(&log, &sight);
     assert_string_equal(log.text, "netwofour");
     assert_int_equal(log.first, 1);
     assert_int_equal(log.calls, 2);
     assert_int_equal(sight.next, 13);
+}
+
+static void remove_oldest(void)
+{
+    assert_int_equal(unlink(support_path(PROCESS "o.0")), 0);
+}
+
+static void change_oldest(void)
+{
+    assert_int_equal(truncate(support_path(PROCESS "o.0"), LARGE + 1), 0);
+}
+
+/* The oldest part of a log, which is fetched as a file, goes before that, or while it is fetched: there is an answer
+ * all the same, for without one a log that is printed fast would seem to be empty. */
+static void test_part_of_a_log_that_goes(void **state)
+{
+    struct process_sight sight;
+    struct log log;
+
+    (void)state;
+    make_process();
+    support_write(PROCESS "o.0", "");
+    assert_int_equal(truncate(support_path(PROCESS "o.0"), LARGE), 0);
+    support_write(PROCESS "o.5242880", "next");
+    fake = (struct fake){0};
+    look_at_log(&log, &sight);
+    assert_int_equal(log.length, LARGE - 1);
+    fake = (struct fake){.changing_run = 2, .change = change_oldest};
+    look_at_log(&log, &sight);
+    assert_int_equal(log.first, 1);
+    assert_int_equal(log.length, PIECE - 1);
+    assert_int_equal(sight.next, PIECE);
+    fake = (struct fake){.changing_run = 1, .change = remove_oldest};
+    look_at_log(&log, &sight);
+    assert_int_equal(log.first, LARGE);
+    assert_string_equal(log.text, "next");
+    assert_int_equal(sight.next, LARGE + 4);
 }
 
 int main(void)
@@ -520,6 +581,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_script, start, end),
         cmocka_unit_test_setup_teardown(test_print, start, end),
         SUPPORTED_TEST(test_log_when_the_command_has_ended),
+        SUPPORTED_TEST(test_part_of_a_log_that_goes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,9 +228,21 @@ static int hand_out_file(const struct process_look *look, struct process_sight *
     return 0;
 }
 
+/* What came of fetching a segment: FETCH_GONE: it has been removed meanwhile, being the oldest. */
+enum fetched { FETCH_FAILED = -1, FETCH_DONE, FETCH_GONE };
+
+/* A file that goes while it is fetched is not found, or has changed; what else is wrong the next question tells. */
+static enum fetched what_failed(const struct sandlot_error *why, struct sandlot_error *error)
+{
+    if (why->code == SANDLOT_CODE_FILE_NOT_FOUND || why->code == SANDLOT_CODE_PROVIDER_ERROR)
+        return FETCH_GONE;
+    error_set(error, why->code, "%s", why->message);
+    return FETCH_FAILED;
+}
+
 /* RECEIVING->segment is "FIRST,AT,PATH": more than an answer is to carry. By the way that files go, which is the
  * provider's own where it has one. */
-static int fetch(const struct file_call *call, struct receiving *receiving, struct sandlot_error *error)
+static enum fetched fetch(const struct file_call *call, struct receiving *receiving, struct sandlot_error *error)
 {
     unsigned long long first;
     unsigned long long at;
@@ -248,19 +260,12 @@ static int fetch(const struct file_call *call, struct receiving *receiving, stru
     fetching.verb = FILE_DOWNLOAD;
     fetching.path = fetching.shown = receiving->segment + path_at;
     fetching.deadline_ms = sandlot_now_ms() + FETCH_MS;
-    struct sandlot_error why = {0};
-    int failed = derived_route.download(&fetching, fd, &bytes, &why);
+    CLEANUP(sandlot_error_clear) struct sandlot_error why = {0};
 
-    /* It may just have been removed, being the oldest: then what comes next is the answer. */
-    if (failed && why.code != SANDLOT_CODE_FILE_NOT_FOUND)
-        error_set(error, why.code, "%s", why.message);
-    else if (!failed) {
-        receiving->sight->next = at;
-        hand_out_file(receiving->look, receiving->sight, fd, first, error);
-    }
-    failed = failed && why.code != SANDLOT_CODE_FILE_NOT_FOUND ? -1 : 0;
-    sandlot_error_clear(&why);
-    return failed;
+    if (derived_route.download(&fetching, fd, &bytes, &why) < 0)
+        return what_failed(&why, error);
+    receiving->sight->next = at;
+    return hand_out_file(receiving->look, receiving->sight, fd, first, error);
 }
 
 static int refused_error(const struct process_look *look, const char *refused, struct sandlot_error *error)
@@ -272,28 +277,28 @@ static int refused_error(const struct process_look *look, const char *refused, s
     return frame_damaged(error, "there is no answer about the process");
 }
 
-static void make_look(struct script *script, const struct process_look *look)
+/* MOST: bytes of log in the answer; less than PIECE_MAXIMUM: nothing is to be fetched as a file. */
+static void make_look(struct script *script, const struct process_look *look, uint64_t most)
 {
     begin_script(script);
     script_format(script,
                   "s_number=%" PRIu64 "\ns_log=%s\ns_from=%" PRId64 "\ns_hold=%" PRId64 "\ns_size=%" PRIu64 "\n",
                   look->number, look->log ? look->errors ? "e" : "o" : "", look->from, look->hold_ms / 10,
-                  look->most < PIECE_MAXIMUM ? look->most : (uint64_t)PIECE_MAXIMUM);
+                  look->most < most ? look->most : most);
     script_format(script, "s_told=%s\ns_looked=\n", look->with_command ? "1" : "");
     script_add(script, process_box_common);
     script_add(script, process_box_look);
 }
 
-static int look(const struct file_call *call, const struct process_look *look, struct process_sight *sight,
-                struct sandlot_error *error)
+static enum fetched ask(const struct file_call *call, const struct process_look *look, uint64_t most,
+                        struct process_sight *sight, struct sandlot_error *error)
 {
     struct receiving receiving = {.look = look, .sight = sight, .bytes.maximum = ANSWER_MAXIMUM};
     const struct frame_receiver receiver = {.context = &receiving, .word = take_word, .data = take_data};
     struct script script;
 
     receiving.at = look->from > 0 ? (uint64_t)look->from : 0;
-    process_set_id(&sight->process, look->number);
-    make_look(&script, look);
+    make_look(&script, look, most);
     int failed = frame_run(call, &script, &receiver, error);
 
     script_clear(&script);
@@ -302,9 +307,19 @@ static int look(const struct file_call *call, const struct process_look *look, s
     if (!failed)
         hand_out_pieces(&receiving);
     frame_bytes_clear(&receiving.bytes);
-    if (!failed && *receiving.segment)
-        failed = fetch(call, &receiving, error);
-    return failed;
+    return failed ? FETCH_FAILED : *receiving.segment ? fetch(call, &receiving, error) : FETCH_DONE;
+}
+
+static int look(const struct file_call *call, const struct process_look *look, struct process_sight *sight,
+                struct sandlot_error *error)
+{
+    process_set_id(&sight->process, look->number);
+    enum fetched fetched = ask(call, look, PIECE_MAXIMUM, sight, error);
+
+    /* What comes next is the answer, and it may go as fast: the script has it before it can. */
+    if (fetched == FETCH_GONE)
+        fetched = ask(call, look, PIECE_MAXIMUM - 1, sight, error);
+    return fetched == FETCH_DONE ? 0 : -1;
 }
 
 const struct process_route derived_processes = {.list = list, .look = look};
