@@ -51,9 +51,27 @@ static bool set_number(struct value *value, double number)
     return value->present;
 }
 
+bool value_json_can_say(struct json_object *json)
+{
+    if (json_object_is_type(json, json_type_double))
+        return isfinite(json_object_get_double(json));
+    for (size_t i = 0; json_object_is_type(json, json_type_array) && i < json_object_array_length(json); i++)
+        if (!value_json_can_say(json_object_array_get_idx(json, i)))
+            return false;
+    if (!json_object_is_type(json, json_type_object))
+        return true;
+    json_object_object_foreach(json, key, member)
+    {
+        (void)key;
+        if (!value_json_can_say(member))
+            return false;
+    }
+    return true;
+}
+
 static bool set_json(struct value *value, struct json_object *json)
 {
-    if (!json)
+    if (!json || !value_json_can_say(json))
         return false;
     const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 

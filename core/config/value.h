@@ -32,6 +32,9 @@ bool value_from_json(enum sandlot_parameter_kind kind, struct json_object *json,
 /* The text of a JSON string, which unlike a C string may hold NUL; NULL then, and of what is no string. */
 const char *value_plain_text(struct json_object *json);
 
+/* Is there neither nan nor an infinity in JSON? TOML has them, and JSON, which a provider gets, has not. */
+bool value_json_can_say(struct json_object *json);
+
 /* May TEXT be the default of a parameter of KIND? "" stands for none. */
 bool value_default_fits(enum sandlot_parameter_kind kind, const char *text);
 

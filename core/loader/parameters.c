@@ -314,7 +314,7 @@ static int bind_override(const struct binder *binder, const char *override)
     if (value_from_text(parameter->kind, text, NULL, &value) || read_time(parameter, text, &value))
         return store(binder, "--param", (size_t)(parameter - parameters->declared), &value);
     value_clear(&value);
-    if (parameter->kind == SANDLOT_PARAMETER_path)
+    if (parameter->kind == SANDLOT_PARAMETER_path && text_utf8_valid(text, strlen(text)))
         return error_set(
             binder->error, SANDLOT_CODE_USAGE,
             "%s: --param: parameter \"%s\" begins at the current folder, which is not there any more; give "
@@ -341,8 +341,9 @@ static bool is_overridden(const char *const *overrides, const char *name)
 
 static const char *type_found(struct json_object *json)
 {
-    if (json_object_is_type(json, json_type_double) && !isfinite(json_object_get_double(json)))
-        return "a float that is no number";
+    if (!value_json_can_say(json))
+        return json_object_is_type(json, json_type_double) ? "a float that is no number"
+                                                           : "one with a float that is no number";
     if (json_object_is_type(json, json_type_string) && !value_plain_text(json))
         return "a string with a NUL byte";
     return config_type_name(json);

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # ---- without a sandbox ----
+: >"$scratch/empty"
 json "version" 0 '.version | test("^[0-9]+[.][0-9]+[.][0-9]+$")' --version
 json "providers" 0 '.providers | length > 5 and all(has("name") and has("path") and has("reason") and has("shadows"))' providers
 json "capabilities are booleans" 0 '.providers | all(.capabilities | [.sandbox_id, .snapshot_name, .list, .upload, .download,
@@ -71,7 +72,40 @@ json "30 MB are cut with a word about it" 0 '.truncated == true and .exit_code =
     (.output | startswith("head") and endswith("tail\n"))' exec 'echo head; yes | head -c 30000000; echo tail; exit 5'
 json "time limit" 0 '.timed_out == true and .exit_code == 124 and (.output | startswith("before\n")) and
     (.output | test("timed out"))' exec --timeout 3 'echo before; sleep 3000'
-json "unknown id" 3 '.error == "sandbox_not_found" and (.message | length > 5)' exec --sandbox-id no-such-sandbox -- true
+# Every command that works in a sandbox says the same of one that is not there. NO stands for its id.
+while read -ra words; do
+    json "unknown id: ${words[*]}" 3 '.error == "sandbox_not_found" and (.message | length > 5)' "${words[@]/#NO/no-such-sandbox}"
+done <<END
+exec --sandbox-id NO -- true
+ps --sandbox-id NO
+logs --sandbox-id NO p-1
+wait --sandbox-id NO p-1
+kill --sandbox-id NO p-1
+input --sandbox-id NO p-1
+read --sandbox-id NO file
+write --sandbox-id NO file
+edit --sandbox-id NO file --old a --new b
+ls --sandbox-id NO /
+grep --sandbox-id NO x
+glob --sandbox-id NO x
+rm --sandbox-id NO x
+upload --sandbox-id NO $scratch/empty x
+download --sandbox-id NO x $scratch/x
+cp $scratch/empty NO:x
+import NO $scratch/work
+diff NO
+export NO --output $scratch/x
+apply NO $scratch/work
+fork NO
+snapshot NO
+port NO 80
+network show NO
+network allow NO example.com
+network deny NO example.com
+network off NO
+network open NO
+network log NO
+END
 
 json "create" 0 '(.id | length > 0) and .provider == "local" and .working_dir == "/workspace"' create
 id=$(jq -r .id <"$scratch/out")

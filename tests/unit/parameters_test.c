@@ -328,7 +328,9 @@ static void wrong_text(void **state)
     refused_override("allow=[1] x", "an array");
     refused_override("extra=[1]", "a table", "JSON");
     refused_override("extra=", "a table");
+    refused_override("extra={\"a\": [1e999]}", "a table");
     refused_override("image=\xff\xfe", "a string", "UTF-8");
+    refused_override("workspace=x\xff\xfe", "must be a path");
 }
 
 static void wrong_types_in_the_config(void **state)
@@ -354,6 +356,8 @@ static void wrong_types_in_the_config(void **state)
     refused_config("cpus = inf", "a float, and a float that is no number");
     refused_config("allow = \"a,b\"", "an array, and a string");
     refused_config("extra = []", "a table, and an array");
+    refused_config("extra = {a = [{b = nan}]}", "a table, and one with a float that is no number");
+    refused_config("allow = [1.0, -inf]", "an array, and one with a float that is no number");
 }
 
 static void long_values_are_cut_in_messages(void **state)
