@@ -616,6 +616,25 @@ static void test_edits_take_turns(void **state)
     }
 }
 
+/* A program that never gives its lock back keeps nobody from its file. */
+static void test_an_edit_does_not_wait_for_ever(void **state)
+{
+    struct seen seen = {0};
+
+    (void)state;
+    use_tools(NULL);
+    channel.shell = shells[0];
+    replace_tool("flock", "#!/bin/sh\nexec /usr/bin/flock \"$@\"\n");
+    replace_tool("sleep", "#!/bin/sh\n");
+    support_write("box/shared", "old\n");
+    AUTO_CLOSE int other = open(support_path("box/shared"), O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    assert_int_equal(edit("shared", "old", "ours"), 0);
+    see_file(&seen, "box/shared");
+    assert_string_equal(seen.text, "ours\n");
+}
+
 /* A link to what is not there yet, also in a folder that is not there yet, and not where the shell is. */
 static void test_write_through_broken_links(void **state)
 {
@@ -701,6 +720,7 @@ int main(void)
         TEST(test_damage),
         TEST(test_list_of_odd_names),
         TEST(test_edits_take_turns),
+        TEST(test_an_edit_does_not_wait_for_ever),
         TEST(test_write_through_broken_links),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),

@@ -54,8 +54,16 @@ s_create() {
     s_reason "$s_m"
 }
 # Who changes a file waits for its turn, where there is flock(1): fd 5 is the file. Between a look at it and the new content, and while
-# its old content is written over, it is nobody else's.
-s_turn() { ! command -v flock >/dev/null || flock 5; }
+# its old content is written over, it is nobody else's. After ten seconds it is a program's own lock, which keeps nobody from its file.
+s_turn() {
+    s_left=100
+    command -v flock >/dev/null || return 0
+    until flock -n 5; do
+        s_left=$((s_left - 1))
+        [ "$s_left" -gt 0 ] || return 0
+        sleep 0.1
+    done
+}
 s_place() {
     [ "$s_mode" ] && [ -r "$s_g" ] || { s_replace; return; }
     { s_turn; s_replace; } 5<"$s_g" || s_replace

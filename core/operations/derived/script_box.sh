@@ -9,7 +9,7 @@
 set +x +v -f
 exec 2>/dev/null
 \unalias -a
-unset -f awk base64 cat cd chmod chown cksum command cp cut dd echo exec exit find flock grep head ln ls mkdir mktemp mv od printf read readlink realpath rm rmdir sed set sort stat tail test touch tr trap true uuencode wc xargs
+unset -f awk base64 cat cd chmod chown cksum command cp cut dd echo exec exit find flock grep head ln ls mkdir mktemp mv od printf read readlink realpath rm rmdir sed set sleep sort stat tail test touch tr trap true uuencode wc xargs
 s_locale=${LC_ALL-}
 export LC_ALL=C
 IFS=' 	

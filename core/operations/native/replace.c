@@ -20,7 +20,8 @@ enum {
     NEW_MODE = 0644, /* 0666 less the umask of a sandbox */
     KEPT_BITS = 0777,
     COPY_BYTES = 256 * 1024,
-    LOCK_PAUSE_MS = 5
+    LOCK_PAUSE_MS = 5,
+    LOCK_MOST_MS = 10 * 1000 /* a program's own lock, which may last as long as it runs, keeps nobody from its file */
 };
 
 bool replacement_same(const struct statx *status, const struct statx *before)
@@ -225,9 +226,11 @@ static int copy_all(int from, int to, off_t length)
 /* One at a time, whatever process each is in: of two at once a mixture would be left. 0 or -1 with errno. */
 static int take_turn(const struct file_call *call, int file)
 {
+    const int64_t until_ms = sandlot_now_ms() + LOCK_MOST_MS;
+
     while (flock(file, LOCK_EX | LOCK_NB) < 0) {
-        if (errno != EWOULDBLOCK)
-            return 0; /* a file system without locks */
+        if (errno != EWOULDBLOCK || sandlot_now_ms() >= until_ms)
+            return 0; /* or a file system without locks */
         errno = native_stop(call);
         if (errno)
             return -1;
