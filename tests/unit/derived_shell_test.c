@@ -636,6 +636,8 @@ static void test_an_edit_does_not_wait_for_ever(void **state)
 }
 
 /* A link to what is not there yet, also in a folder that is not there yet, and not where the shell is. */
+/* A link to what is not there yet, also in a folder that is not there yet, and not where the shell is. The shell of
+ * BusyBox takes its own readlink, which is another. */
 static void test_write_through_broken_links(void **state)
 {
     static const char *const targets[] = {"../made", "made/", "new/deep/made", "../sub/./made"};
@@ -649,8 +651,6 @@ static void test_write_through_broken_links(void **state)
         struct seen seen = {0};
 
         channel.shell = shells[i % 3];
-        replace_tool("readlink", i % 3 < 2 ? "#!/bin/sh\nexec /bin/readlink \"$@\"\n"
-                                           : "#!/bin/sh\nexec /bin/busybox readlink \"$@\"\n");
         support_write("box/links/x", "");
         unlink(support_path("box/links/first"));
         unlink(support_path("box/links/last"));
@@ -661,6 +661,57 @@ static void test_write_through_broken_links(void **state)
         see_file(&seen, made[i / 3]);
         assert_string_equal(seen.text, "content\n");
         unlink(support_path(made[i / 3]));
+    }
+}
+
+static int write_linked(const char *content)
+{
+    const struct sandlot_write request = {
+        .size = sizeof(request), .path = "linked", .content = content, .content_length = strlen(content)};
+
+    return sandlot_write_file(&session, &request, &error);
+}
+
+static void assert_both_hold(const char *content)
+{
+    struct seen seen = {0};
+
+    see_file(&seen, "box/linked");
+    assert_string_equal(seen.text, content);
+    see_file(&seen, "box/again");
+    assert_string_equal(seen.text, content);
+}
+
+/* A file with two names is written over in place: where the disk is full by then, the old content stays. */
+static void test_full_disk_in_place(void **state)
+{
+    static const char full[] =
+        "#!/bin/sh\nprintf part\necho \"$0: write error: No space left on device\" >&2\nexit 1\n";
+
+    (void)state;
+    for (size_t shell = 0; shell < 3; shell++) {
+        channel.shell = shells[shell];
+        use_tools(NULL);
+        unlink(support_path("box/again"));
+        support_write("box/linked", "old");
+        assert_int_equal(link(support_path("box/linked"), support_path("box/again")), 0);
+        if (shell < 2) { /* BusyBox takes its own */
+            replace_tool("cat", full);
+            replace_tool("tail", full);
+            assert_int_equal(write_linked("a longer one"), -1);
+            assert_int_equal(error.code, SANDLOT_CODE_NO_SPACE);
+            sandlot_error_clear(&error);
+            assert_both_hold("old");
+            use_tools(NULL);
+        }
+        assert_int_equal(write_linked("a longer one"), 0);
+        assert_both_hold("a longer one");
+        assert_int_equal(write_linked("short"), 0);
+        assert_both_hold("short");
+        assert_int_equal(write_linked(""), 0);
+        assert_both_hold("");
+        assert_int_equal(write_linked("anew"), 0);
+        assert_both_hold("anew");
     }
 }
 
@@ -722,6 +773,7 @@ int main(void)
         TEST(test_edits_take_turns),
         TEST(test_an_edit_does_not_wait_for_ever),
         TEST(test_write_through_broken_links),
+        TEST(test_full_disk_in_place),
         TEST(test_growing_neighbour),
         TEST(test_upload_together),
         TEST(test_upload_to_long_folders),

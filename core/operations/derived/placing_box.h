@@ -5,5 +5,6 @@
 extern const char placing_box[];
 extern const char placing_box_links[];
 extern const char placing_box_no_folder[];
+extern const char placing_box_over[];
 
 #endif

@@ -77,8 +77,25 @@ s_replace() {
         mv -f "$t" "$s_g" && { t=; return; }
         [ "$s_mode" ] || s_fail eacces
     fi
-    s_m=$(cat <"$t" 2>&1 >"$s_g") || s_reason "$s_m"
+    eval "$s_over"
 }
+
+#= placing_box_over s_over
+# Over the old content, which stays whole where there is no room for the new one: what is more than that comes first, and goes again.
+# What has another length than it says, as under /proc, is for the kernel and comes in one piece. It is parsed when it is needed.
+s_need dd tail wc
+s_old=$(wc -c <"$s_g")
+s_old=$((${s_old:-0}))
+s_new=$(($(wc -c <"$t")))
+if [ "$s_old" -gt 0 ] && [ "$(stat -L -c %s "$s_g")" = "$s_old" ]; then
+    if [ "$s_new" -gt "$s_old" ]; then
+        s_m=$(tail -c "+$((s_old + 1))" "$t" 2>&1 >>"$s_g") || { dd if=/dev/null of="$s_g" bs=1 seek="$s_old" count=0; s_reason "$s_m"; }
+    fi
+    cat <"$t" 1<>"$s_g" || s_fail eio
+    [ "$s_new" -ge "$s_old" ] || dd if=/dev/null of="$s_g" bs=1 seek="$s_new" count=0 || s_fail eio
+else
+    s_m=$(cat <"$t" 2>&1 >"$s_g") || s_reason "$s_m"
+fi
 
 #= placing_box_links s_by_links
 # It is parsed when it is needed.

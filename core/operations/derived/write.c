@@ -3,7 +3,6 @@
 #include "operations/derived/derived.h"
 #include "operations/derived/frame.h"
 #include "operations/derived/placing.h"
-#include "operations/derived/placing_box.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,15 +39,14 @@ static const char *add_content(struct script *script, const void *content, size_
     return "%s";
 }
 
-/* All of it in one command. That the command has not been damaged shows in the length of what is to be printed; that
- * all of it was written, in how printf ends. A sum of it would take one process more, a tenth to a quarter of the
- * whole. */
+/* All of it in one command: SCRIPT, which can place it. That the command has not been damaged shows in the length of
+ * what is to be printed; that all of it was written, in how printf ends. A sum of it would take one process more, a
+ * tenth to a quarter of the whole. */
 static int write_at_once(const struct file_call *call, const void *content, size_t length, struct script *script,
                          struct sandlot_error *error)
 {
     size_t cost;
 
-    script_add_placing(script);
     const char *how = add_content(script, content, length, &cost);
 
     if (!how)
@@ -91,9 +89,8 @@ int derived_write(const struct file_call *call, const void *content, size_t leng
 
     script_init(&script);
     script_set(&script, "f", call->path);
-    if (script.length + strlen(placing_box) + strlen(placing_box_links) + strlen(placing_box_no_folder) + 256 +
-            script_print_cost(content, length) <=
-        SCRIPT_BUDGET)
+    script_add_placing(&script);
+    if (script.length + 256 + script_print_cost(content, length) <= SCRIPT_BUDGET)
         failed = write_at_once(call, content, length, &script, error);
     else
         failed = write_long(call, content, length, error);
