@@ -57,13 +57,6 @@ struct json_object *network_state_of(const struct sandlot_network *network)
     return state;
 }
 
-bool network_state_agrees(struct json_object *remembered, struct json_object *told)
-{
-    const char *said = mode_of(told);
-
-    return !said || (mode_of(remembered) && strcmp(said, mode_of(remembered)) == 0);
-}
-
 /* The texts of an array, or of the member KEY of its objects, ended by NULL; they live as long as it. */
 static const char **texts_of(struct json_object *array, const char *key)
 {
@@ -77,6 +70,50 @@ static const char **texts_of(struct json_object *array, const char *key)
         texts[i] = text ? text : "";
     }
     return texts;
+}
+
+/* ---- is what is remembered what holds? --------------------------------------------------------------------------- */
+
+/* What the list of STATE comes to, to be cleared. False: it has entries that are none by now, such as a set that went.
+ */
+static bool read_entries(const struct config *config, struct json_object *state, struct network_policy *policy)
+{
+    AUTO_FREE const char **allow = texts_of(array_of(state, "allow"), NULL);
+
+    *policy = (struct network_policy){0};
+    return allow && network_policy_of(config, SANDLOT_NETWORK_ALLOW, allow, policy, NULL) == 0;
+}
+
+static bool has_entry(const struct network_policy *policy, const struct network_entry *entry)
+{
+    for (size_t i = 0; i < policy->entry_count; i++)
+        if (network_entry_equal(&policy->entries[i], entry))
+            return true;
+    return false;
+}
+
+/* The entries of a policy are each there once. */
+static bool same_lists(const struct config *config, struct json_object *one, struct json_object *other)
+{
+    struct network_policy left CLEANUP(network_policy_clear) = {0};
+    struct network_policy right CLEANUP(network_policy_clear) = {0};
+    bool same = read_entries(config, one, &left) && read_entries(config, other, &right) &&
+                left.entry_count == right.entry_count;
+
+    for (size_t i = 0; i < left.entry_count && same; i++)
+        same = has_entry(&right, &left.entries[i]);
+    return same;
+}
+
+bool network_state_agrees(const struct config *config, struct json_object *remembered, struct json_object *told)
+{
+    const char *said = mode_of(told);
+
+    if (!said)
+        return true;
+    if (!mode_of(remembered) || strcmp(said, mode_of(remembered)) != 0)
+        return false;
+    return strcmp(said, "allow") != 0 || same_lists(config, remembered, told);
 }
 
 int network_state_tell(struct json_object *state, const char *note, bool broken,

@@ -8,8 +8,9 @@
 /* The state that a provider tells; NULL when out of memory. */
 struct json_object *network_state_of(const struct sandlot_network *network);
 
-/* Does what is remembered hold, by what the provider tells (NULL: it does not tell)? */
-bool network_state_agrees(struct json_object *remembered, struct json_object *told);
+/* Does what is remembered hold, with the sets of CONFIG, by what the provider tells (NULL: it does not tell)? Not where
+ * a change was cut off before it was remembered. */
+bool network_state_agrees(const struct config *config, struct json_object *remembered, struct json_object *told);
 
 /* STATE, which is not NULL, as an agent is told, to be freed: the mode, and the first of what may be reached. */
 char *network_sentence(struct json_object *state);

@@ -96,7 +96,8 @@ static struct json_object *find_state(const struct sandlot_session *session, con
 
     if (failed)
         return NULL;
-    return json_object_get(network_state_agrees(remembered, told->state) ? remembered : told->state);
+    return json_object_get(network_state_agrees(session->sandlot->config, remembered, told->state) ? remembered
+                                                                                                   : told->state);
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */

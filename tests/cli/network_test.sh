@@ -193,13 +193,17 @@ run delete "$box"
 
 # While its setup runs another command may change what the sandbox may reach; neither forgets what the other did.
 printf 'until [ -e go ]; do sleep 0.05; done\n' >"$scratch/wait.sh"
-"$SANDLOT" create --config /dev/null --name setting-up --allow a.example.com --sandbox-setup "$scratch/wait.sh" >"$scratch/id" &
+"$SANDLOT" create --config /dev/null --name setting-up --allow @go --sandbox-setup "$scratch/wait.sh" >"$scratch/id" &
 creation=$!
 until_true 60 "$SANDLOT" -q network allow setting-up b.example.com >/dev/null 2>&1
-json "a change during the setup" 0 '.allow == ["a.example.com", "b.example.com"]' network show setting-up
+json "a change during the setup" 0 '.allow == ["@go", "b.example.com"]' network show setting-up
 run write --sandbox-id setting-up go
 wait "$creation"
-json "is remembered behind it" 0 '.allow == ["a.example.com", "b.example.com"]' network show setting-up
+json "is remembered behind it" 0 '.allow == ["@go", "b.example.com"]' network show setting-up
+sed -i 's/"b.example.com"/"c.example.com"/' "$XDG_STATE_HOME"/sandlot/ledger/*.kept
+json "what is remembered and does not hold is not told" 0 '(.allow | contains(["go.dev", "b.example.com"])) and
+    .source == "the provider"' \
+    network show setting-up
 run delete setting-up
 expect "local is off, and may be asked to be" 0 "1" "*" exec --network off -- 'wc -l </proc/net/route'
 json "so may one with confinement landlock, which has no sockets" 0 '.exit_code == 0' exec --param confinement=landlock -- true

@@ -345,6 +345,8 @@ static void test_changes(void **state)
     }
 }
 
+#define LIST(entries) "{\"mode\":\"allow\",\"allow\":[" entries "]}"
+
 /* What is told of a state, in a sentence; and whether what a provider tells is what was remembered. */
 static void test_states(void **state)
 {
@@ -366,7 +368,14 @@ static void test_states(void **state)
         {"{\"mode\":\"off\"}", "{\"mode\":\"open\"}", false},
         {"{\"mode\":null}", "{\"mode\":\"open\"}", false},
         {"{}", "{\"mode\":\"off\"}", false},
+        {LIST("\"B.example.com.\", \"a.example.com\""), LIST("\"a.example.com\", \"b.example.com\""), true},
+        {LIST("\"a.example.com\""), LIST("\"a.example.com\", \"b.example.com\""), false},
+        {LIST("\"a.example.com\""), LIST("\"b.example.com\""), false},
+        {LIST("\"a.example.com\""), LIST("\"a.example.com:443\""), false},
+        {LIST("\"@gone\""), LIST("\"a.example.com\""), false},
+        {LIST(""), LIST(""), true},
     };
+    const struct config config = {.file = NULL};
 
     (void)state;
     for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
@@ -380,7 +389,7 @@ static void test_states(void **state)
         struct json_object *remembered = json_tokener_parse(rows[i].remembered);
         struct json_object *told = json_tokener_parse(rows[i].told);
 
-        if (network_state_agrees(remembered, told) != rows[i].agree)
+        if (network_state_agrees(&config, remembered, told) != rows[i].agree)
             fail_msg("%s, %s", rows[i].remembered, rows[i].told);
         json_object_put(remembered);
         json_object_put(told);
