@@ -11,9 +11,29 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static log_receiver receiver;
 static void *receiver_context;
 
+/* A receiver may take its time, with the lock: a child that is forked off meanwhile has no thread that would give it
+ * back. (The parent cannot wait for it before: the receiver may want what the thread that forks has.) */
+static void forget_parent(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+static void expect_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_parent);
+}
+
+static void take_lock(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, expect_forks);
+    pthread_mutex_lock(&lock);
+}
+
 void log_set_receiver(log_receiver new_receiver, void *context)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     receiver = new_receiver;
     receiver_context = context;
     pthread_mutex_unlock(&lock);
@@ -21,7 +41,7 @@ void log_set_receiver(log_receiver new_receiver, void *context)
 
 void log_unset_receiver(log_receiver old_receiver, const void *context)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     if (receiver == old_receiver && receiver_context == context) {
         receiver = NULL;
         receiver_context = NULL;
@@ -31,7 +51,7 @@ void log_unset_receiver(log_receiver old_receiver, const void *context)
 
 static void deliver(enum sandlot_message_level level, const char *text)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     if (receiver)
         receiver(receiver_context, level, text);
     else if (level <= SANDLOT_MESSAGE_WARNING)

@@ -16,6 +16,30 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char **secrets;
 static size_t secret_count;
 
+static void give_lock_back(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void lock_for_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+/* A child that is forked off gets the list as a whole, and the lock from the thread that it has. */
+static void expect_forks(void)
+{
+    pthread_atfork(lock_for_fork, give_lock_back, give_lock_back);
+}
+
+static void take_lock(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, expect_forks);
+    pthread_mutex_lock(&lock);
+}
+
 static bool known(const char *value)
 {
     for (size_t i = 0; i < secret_count; i++)
@@ -46,7 +70,7 @@ void redact_add(const char *value)
 
     while (length > 0 && isspace((unsigned char)value[length - 1]))
         length--; /* a key that was read from a file often has a newline which nobody quotes */
-    pthread_mutex_lock(&lock);
+    take_lock();
     add(value, length);
     /* The lines of a key in PEM are quoted one by one. */
     for (const char *line = value; line < value + length;) {
@@ -56,7 +80,7 @@ void redact_add(const char *value)
             add(line, size);
         line += size + strspn(line + size, "\r\n");
     }
-    pthread_mutex_unlock(&lock);
+    give_lock_back();
 }
 
 /* Marks in HIDDEN, which has a flag for each byte of TEXT, every place where SECRET stands. */
@@ -95,10 +119,10 @@ char *redact_bytes(const void *bytes, size_t length, size_t *copy_length)
     if (!hidden)
         return NULL;
     /* All are looked for in the text as it came: those that overlap are hidden together. */
-    pthread_mutex_lock(&lock);
+    take_lock();
     for (size_t i = 0; i < secret_count; i++)
         mark(bytes, length, secrets[i], hidden);
-    pthread_mutex_unlock(&lock);
+    give_lock_back();
     return without_hidden(bytes, length, hidden, copy_length);
 }
 
@@ -111,20 +135,20 @@ char *redact(const char *text)
 
 bool redact_knows_any(void)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     bool any = secret_count > 0;
 
-    pthread_mutex_unlock(&lock);
+    give_lock_back();
     return any;
 }
 
 void redact_clear(void)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     for (size_t i = 0; i < secret_count; i++)
         free(secrets[i]);
     free(secrets);
     secrets = NULL;
     secret_count = 0;
-    pthread_mutex_unlock(&lock);
+    give_lock_back();
 }

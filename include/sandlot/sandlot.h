@@ -23,7 +23,8 @@
  * library does not know is SANDLOT_CODE_USAGE.
  *
  * THREADS   One `struct sandlot` may be used on many threads at the same time, and so may one session:
- * its calls overlap unless the provider serialises them. Closing either must be the last call on it.
+ * its calls overlap unless the provider serialises them. Closing either must be the last call on it. A child that is
+ * forked off, at whatever moment, may open a `struct sandlot` of its own; what its parent has opened is the parent's alone.
  *
  * BLOCKING AND ASYNCHRONOUS  Opening, closing, deleting and all that is done in a session have a `submit` form
  * that returns a job at once: a pollable descriptor, wait, cancel. Blocking calls take a cancellation object instead.

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -502,6 +503,98 @@ static void test_descriptors(void **state)
     descriptors_free(descriptors);
 }
 
+static struct {
+    sem_t entered;
+    sem_t may_go;
+} slow;
+
+static void receive_slowly(void *context, enum sandlot_message_level level, const char *text)
+{
+    (void)context, (void)level, (void)text;
+    sem_post(&slow.entered);
+    sem_wait(&slow.may_go);
+}
+
+static void *say_something(void *context)
+{
+    log_warning("something");
+    return context;
+}
+
+/* How a child ends that says something itself, with a secret in it. */
+static int end_of_child(void)
+{
+    int status;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        alarm(30);
+        log_set_receiver(support_receive, NULL);
+        log_warning("hunter2");
+        _exit(strcmp(support_logged(), "warning: ***\n") != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* A child that is forked off while a message is being received says what it has to say. */
+static void test_log_after_fork(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    redact_add("hunter2");
+    assert_int_equal(sem_init(&slow.entered, 0, 0) | sem_init(&slow.may_go, 0, 0), 0);
+    log_set_receiver(receive_slowly, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, say_something, NULL), 0);
+    assert_int_equal(sem_wait(&slow.entered), 0);
+    const int status = end_of_child();
+
+    sem_post(&slow.may_go);
+    pthread_join(thread, NULL);
+    assert_int_equal(status, 0);
+    sem_destroy(&slow.entered);
+    sem_destroy(&slow.may_go);
+    redact_clear();
+}
+
+static atomic_bool enough;
+
+static void *look_for_secrets(void *text)
+{
+    while (!atomic_load(&enough))
+        free(redact(text));
+    return NULL;
+}
+
+/* And while secrets are looked for. */
+static void test_redaction_after_fork(void **state)
+{
+    enum { SECRETS = 300, TEXT = 1 << 20, CHILDREN = 5 };
+    AUTO_FREE char *text = calloc(1, TEXT);
+    pthread_t thread;
+
+    (void)state;
+    memset(text, 'x', TEXT - 1);
+    redact_add("hunter2");
+    for (int i = 0; i < SECRETS; i++) {
+        char secret[16];
+
+        snprintf(secret, sizeof(secret), "secret%d", i);
+        redact_add(secret);
+    }
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, look_for_secrets, text), 0);
+    int status = 0;
+
+    for (int i = 0; i < CHILDREN && status == 0; i++)
+        status = end_of_child();
+    atomic_store(&enough, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(status, 0);
+    redact_clear();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +612,8 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_threads_after_fork),
+        SUPPORTED_TEST(test_log_after_fork),
+        SUPPORTED_TEST(test_redaction_after_fork),
         SUPPORTED_TEST(test_homes),
         SUPPORTED_TEST(test_absolute),
         SUPPORTED_TEST(test_distrust),
