@@ -601,6 +601,36 @@ static void check_turn(const char *change)
     assert_string_equal(seen.text, "theirs\nours\n");
 }
 
+/* Somebody changes the file, by CHANGE, to another of the same length, when it has been opened and is looked at. */
+static void check_look(const char *change)
+{
+    AUTO_FREE char *looks = text_format("#!/bin/sh\n"
+                                        "cd %s\n"
+                                        "[ -e looked ] || { printf 'theirs\\nold\\n' >new; : >looked; %s; }\n"
+                                        "exec /usr/bin/stat \"$@\"\n",
+                                        session.working_dir, change);
+    struct seen seen = {0};
+
+    replace_tool("stat", looks);
+    unlink(support_path("box/looked"));
+    support_write("box/shared", "first.\nold\n");
+    if (edit("shared", "old", "ours") < 0)
+        fail_msg("%s: %s", change, error.message);
+    see_file(&seen, "box/shared");
+    assert_string_equal(seen.text, "theirs\nours\n");
+}
+
+static void test_edit_of_what_changes(void **state)
+{
+    (void)state;
+    use_tools(NULL);
+    for (size_t shell = 0; shell < 2; shell++) {
+        channel.shell = shells[shell];
+        check_look("mv new shared");
+        check_look("cat new >shared");
+    }
+}
+
 static void test_edits_take_turns(void **state)
 {
     (void)state;
@@ -772,6 +802,7 @@ int main(void)
         TEST(test_list_of_odd_names),
         TEST(test_edits_take_turns),
         TEST(test_an_edit_does_not_wait_for_ever),
+        TEST(test_edit_of_what_changes),
         TEST(test_write_through_broken_links),
         TEST(test_full_disk_in_place),
         TEST(test_growing_neighbour),

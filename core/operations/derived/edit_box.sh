@@ -69,9 +69,10 @@ END {
 #= edit_box_holding s_holding
 # Where the shell is bash it holds a small file of ASCII itself, and does without awk; otherwise this does nothing.
 # What other shells cannot parse is in a variable.
-IFS= read -r -N 16385 s_x <&5
-[ ${#s_x} -le 16384 ] && ! [[ $s_x =~ [^[:print:][:space:]] ]] || return
+# It is looked at before it is read: what changes from then on is noticed.
 s_take plain 0 1 $(exec stat -L -c "%a %h %u:%g %s %Z.%i" "$s_g")
+IFS= read -r -N 16385 s_x <"$s_g"
+[ ${#s_x} -le 16384 ] && ! [[ $s_x =~ [^[:print:][:space:]] ]] || return
 # NUL is not held, and there may be more than was read.
 [ "$s_size" = ${#s_x} ] && [ "$s_state" ] || return
 while [ $s_which -le $s_strings ]; do
@@ -108,6 +109,7 @@ s_changed() { s_word changed 1; s_end; }
 s_send() { [ $s_size -gt $s_told ] || s_data text <"$s_g"; s_end; }
 s_still() {
     [ "$s_g" -ef /proc/self/fd/5 ] && [ "$s_g" -ot /proc/self/fd/6 ] && [ ! "$t" -ot /proc/self/fd/6 ] && return
+    if [ /proc/self/fd/5 -ef /proc/self/fd/5 ]; then [ "$s_g" -ef /proc/self/fd/5 ] || return; fi
     [ "$(s_stat)" = "$s_mode $s_links $s_owner $s_size $s_state" ]
 }
 s_counted() {
