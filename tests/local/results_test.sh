@@ -59,6 +59,12 @@ in_box 'echo more >>moved/c.txt'
 json "ruling 2: work goes on, and applies again" 0 '.applied == [] or (.applied | length == 1)' apply "$id"
 in_box 'echo more >>moved/c.txt'
 json "ruling 2: and again, without a conflict" 0 '.applied | map(.path) == ["moved/c.txt"]' apply "$id"
+in_box 'mkdir -p made/deep && echo 1 >made/deep/1 && echo 2 >made/2'
+json "a folder of the box's own is applied" 0 '.applied | length == 4' apply "$id"
+in_box 'rm -r made/deep made/2 && echo 3 >made/3'
+json "what was removed of it since is told" 0 '.changes | map([.path, .kind]) == [["made/2","removed"],["made/3","added"],["made/deep","removed"],["made/deep/1","removed"]]' diff "$id"
+json "and applied" 0 '.applied | length == 4' apply "$id"
+check "the folder has what the box has" test "$(ls -A "$base/made")" = 3
 end
 
 # ---- C4, C5, C8, C9, C10 ----
