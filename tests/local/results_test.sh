@@ -6,7 +6,7 @@
 need_local
 command -v git >/dev/null || { echo "git is not installed"; exit 77; }
 
-# begin: a folder and a box over it; sets $base and $id
+# begin NAME [COMMAND]: a folder, in which COMMAND is run, and a box over it; sets $base and $id
 begin() {
     base=$scratch/base.$1
     mkdir -p "$base/src/deep" "$base/gone/sub" "$base/half"
@@ -21,6 +21,7 @@ begin() {
     printf 'a\0b' >"$base/binary"
     printf '{"scripts":{"a":"b"},"dependencies":{}}' >"$base/package.json"
     chmod -R u=rwX,go=rX "$base"
+    (cd "$base" && eval "${2:-}")
     id=$("$SANDLOT" -q create --param "workspace=$base") || exit 2
 }
 in_box() { "$SANDLOT" -q exec --sandbox-id "$id" -- "$1" </dev/null >"$scratch/in_box" 2>&1 || not_ok "a script in the box: $1" "$(cat "$scratch/in_box")"; }
@@ -134,6 +135,25 @@ json "C13: it is said" 0 '[.changes[] | select(.conflict) | .path] == ["a.txt","
 json "C13: single ones can be forced" 1 '.error == "conflict" and (.left_out | map(.path) == ["half/1"])' apply "$id" --force a.txt
 json "C13: all of them" 0 '.applied | map(.path) | index("half/1") != null' apply "$id" --force a.txt --force half/1
 check "C13: written" grep -qx again "$base/a.txt"
+end
+
+# ---- what stands or falls together ----
+begin together 'ln a.txt twin; ln -s src way; chmod +x tool'
+in_box 'chmod +x a.txt'
+json "a mode is applied" 0 '.applied | map(.path) == ["a.txt"]' apply "$id" --risky
+check "and the file's other name, which the box left alone, keeps its own" test -x "$base/a.txt" -a ! -x "$base/twin"
+in_box 'rm way && mkdir way && echo 1 >way/1'
+json "a link that became a folder" 0 '.applied | map([.path, .kind]) == [["way","type"],["way/1","added"]]' apply "$id"
+check "stands there" test ! -L "$base/way" -a -e "$base/way/1" -a ! -e "$base/src/1"
+in_box 'rm -r half gone && ln -s src half && ln -s / gone && rm tool && mkdir tool && echo 1 >tool/1 && echo new >src/b.txt'
+json "what came or went only with a risk is left out with it, the others go on" 1 \
+    '(.left_out | map(.path) | sort == ["gone","gone/1","gone/sub","gone/sub/2","half","half/1","half/2","tool","tool/1"]) and (.applied | map(.path) == ["src/b.txt"])' apply "$id"
+check "and all of it is as it was" test -f "$base/half/1" -a -f "$base/gone/sub/2" -a -x "$base/tool"
+json "so is what is named alone" 1 '.applied == [] and (.left_out | map(.path) == ["tool/1"])' apply "$id" "$base" tool/1
+json "--risky takes it, but not what goes with a link that leads out" 1 \
+    '(.left_out | map(.path) | sort == ["gone","gone/1","gone/sub","gone/sub/2"]) and (.applied | length == 5)' apply "$id" --risky
+check "the rest is there" test -L "$base/half" -a -e "$base/tool/1" -a -f "$base/gone/1"
+expect "nor has a patch the half of it" 0 "" "*" export "$id"
 end
 
 # ---- C7 ----
