@@ -182,7 +182,7 @@ end
 
 # ---- C11, C12 ----
 begin patches
-in_box 'printf "a\0c" >binary; echo three >>src/b.txt; rm gone/1; printf "no end" >src/deep/c.txt; : >empty; chmod +x tool; mkdir -p new && echo n >new/n
+in_box 'mkdir "sp " && : >"sp /empty"; printf "a\0c" >binary; echo three >>src/b.txt; rm gone/1; printf "no end" >src/deep/c.txt; : >empty; chmod +x tool; mkdir -p new && echo n >new/n
     rm -r half && echo file >half; rm a.txt && mkdir a.txt && echo in >a.txt/in'
 mkdir "$scratch/git" && cp -R "$base/." "$scratch/git"
 expect "C11: a patch, with what is binary" 0 "*" "*" export "$id" --output "$scratch/work.patch"
