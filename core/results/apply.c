@@ -15,7 +15,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { BUFFER = 256 * 1024, TEMPORARY = 32, TEMPORARY_TRIES = 8 };
+enum {
+    BUFFER = 256 * 1024,
+    TEMPORARY = 32,
+    TEMPORARY_TRIES = 8,
+    CHANGED_MEANWHILE = EREMCHG /* what stands at the path is not what was judged */
+};
 
 struct applying {
     struct results *results;
@@ -36,6 +41,35 @@ static void tell(const struct applying *applying, const struct change *change, c
 }
 
 /* ---- writing one path -------------------------------------------------------------------------------------------- */
+
+/* What stands in the way of another kind must go before: a folder for a file, a file for a folder. */
+static bool is_removal(const struct change *change)
+{
+    if (!change->after)
+        return true;
+    return change->before && change->before->type != change->after->type &&
+           (change->before->type == NODE_FOLDER || change->after->type == NODE_FOLDER);
+}
+
+/* Is what was judged still there? Somebody may work in the folder while the files before this one are written. */
+static int check_stood(const struct change *change, bool removing, int parent, const char *name)
+{
+    static const struct stood nothing = {NODE_NONE, 0, 0};
+    const bool made_room = is_removal(change) && !removing;
+    const struct stood *stood = made_room ? &nothing : &change->stood;
+    const enum node_type wanted = removing ? NODE_NONE : change->after->type;
+    struct node now CLEANUP(node_clear);
+
+    if (node_look(parent, name, &now) < 0)
+        return -1;
+    if (now.type == wanted && (wanted == NODE_NONE || wanted == NODE_FOLDER))
+        return 0;
+    if (now.type == stood->type &&
+        (now.type == NODE_FOLDER || (now.bytes == stood->bytes && now.modified_ns == stood->modified_ns)))
+        return 0;
+    errno = made_room && now.type == NODE_FOLDER ? ENOTEMPTY : CHANGED_MEANWHILE;
+    return -1;
+}
 
 static int copy_all(int from, int to)
 {
@@ -108,7 +142,8 @@ static int write_file(const struct applying *applying, const struct change *chan
     if (to < 0)
         return -1;
     int failed = copy_all(from, to) < 0 || set_mode(to, kept, change->after->executable) < 0 ||
-                         close(take_fd(&to)) < 0 || place(parent, temporary, name, stands) < 0
+                         close(take_fd(&to)) < 0 || check_stood(change, false, parent, name) < 0 ||
+                         place(parent, temporary, name, stands) < 0
                      ? errno
                      : 0;
 
@@ -133,12 +168,16 @@ static int write_link(const struct change *change, int parent, const char *name)
     return -1;
 }
 
-static int change_mode(const struct change *change, int parent, const char *name)
+/* A file with several names becomes one of its own, as it did in the sandbox: the other names keep their mode. */
+static int change_mode(const struct applying *applying, const struct change *change, int parent, const char *name)
 {
     AUTO_CLOSE int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat before;
 
-    return fd < 0 || fstat(fd, &before) < 0 ? -1 : set_mode(fd, &before, change->after->executable);
+    if (fd < 0 || fstat(fd, &before) < 0)
+        return -1;
+    return before.st_nlink > 1 ? write_file(applying, change, parent, name)
+                               : set_mode(fd, &before, change->after->executable);
 }
 
 static int make_folder(int parent, const char *name)
@@ -154,7 +193,7 @@ static int make_folder(int parent, const char *name)
 
 static int remove_path(const struct change *change, int parent, const char *name)
 {
-    bool folder = change->before->type == NODE_FOLDER;
+    bool folder = change->stood.type == NODE_FOLDER;
 
     return unlinkat(parent, name, folder ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT ? 0 : -1;
 }
@@ -185,6 +224,8 @@ static int write_one(const struct applying *applying, const struct change *chang
 
     if (parent < 0)
         return removing && errno == ENOTDIR ? 0 : -1;
+    if (check_stood(change, removing, parent, name) < 0)
+        return -1;
     if (removing)
         return remove_path(change, parent, name);
     switch (change->after->type) {
@@ -193,7 +234,7 @@ static int write_one(const struct applying *applying, const struct change *chang
     case NODE_LINK:
         return write_link(change, parent, name);
     default:
-        return change->kind == SANDLOT_CHANGE_MODE && !change->conflict ? change_mode(change, parent, name)
+        return change->kind == SANDLOT_CHANGE_MODE && !change->conflict ? change_mode(applying, change, parent, name)
                                                                         : write_file(applying, change, parent, name);
     }
 }
@@ -216,23 +257,29 @@ static const char *reason_of(const struct applying *applying, const struct chang
 {
     if (change->never)
         return change->problem ? change->problem : change->risk;
-    return change->risk && !applying->results->request.allow_risky ? change->risk : NULL;
+    if (applying->results->request.allow_risky)
+        return NULL;
+    return change->risk ? change->risk : change->together ? "it goes with a path above it that is left out" : NULL;
+}
+
+static void tell_left_out(struct applying *applying, const struct change *change, const char *reason, const char *more)
+{
+    struct sandlot_error problem = {0};
+
+    error_set(&problem, SANDLOT_CODE_PERMISSION_DENIED, "%s%s", reason, more);
+    tell(applying, change, &problem);
+    sandlot_error_clear(&problem);
+    if (applying->left_out++ < 3)
+        text_append(&applying->names, "%s%s", applying->names ? ", " : "", change->path);
 }
 
 static bool leave_out(struct applying *applying, const struct change *change)
 {
     const char *reason = reason_of(applying, change);
-    struct sandlot_error problem = {0};
 
-    if (!reason)
-        return false;
-    error_set(&problem, SANDLOT_CODE_PERMISSION_DENIED, "%s%s", reason,
-              change->never ? "; it is never taken over" : "; --risky takes it over");
-    tell(applying, change, &problem);
-    sandlot_error_clear(&problem);
-    if (applying->left_out++ < 3)
-        text_append(&applying->names, "%s%s", applying->names ? ", " : "", change->path);
-    return true;
+    if (reason)
+        tell_left_out(applying, change, reason, change->never ? "; it is never taken over" : "; --risky takes it over");
+    return reason;
 }
 
 /* Nothing is written if there is one. */
@@ -276,10 +323,13 @@ static int failed_at(const struct applying *applying, const struct change *chang
                      struct sandlot_error *error)
 {
     bool full = reason == ENOSPC || reason == EDQUOT;
-    const char *why = reason == ELOOP ? "a link of this machine leads there" : strerror(reason);
+    const char *why = reason == ELOOP               ? "a link of this machine leads there"
+                      : reason == CHANGED_MEANWHILE ? "it was changed on this machine meanwhile"
+                                                    : strerror(reason);
 
     return error_set(error,
                      full                                  ? SANDLOT_CODE_NO_SPACE
+                     : reason == CHANGED_MEANWHILE         ? SANDLOT_CODE_CONFLICT
                      : reason == EACCES || reason == EPERM ? SANDLOT_CODE_PERMISSION_DENIED
                                                            : SANDLOT_CODE_INTERNAL_ERROR,
                      "'%s' could not be written: %s; %zu %s before it and are whole, the others are as they were",
@@ -287,10 +337,16 @@ static int failed_at(const struct applying *applying, const struct change *chang
                      applying->count == 1 ? "path was written" : "paths were written");
 }
 
+static bool was_folder(const struct change *change)
+{
+    return change->before && change->before->type == NODE_FOLDER;
+}
+
 /* A folder that still holds something of this machine's stays. */
 static bool is_harmless(const struct change *change, int reason)
 {
-    return change->before && change->before->type == NODE_FOLDER && (reason == ENOTEMPTY || reason == EEXIST);
+    return (was_folder(change) || change->stood.type == NODE_FOLDER) &&
+           (reason == ENOTEMPTY || reason == EEXIST || reason == EISDIR);
 }
 
 static int do_one(struct applying *applying, const struct change *change, bool removing, struct sandlot_error *error)
@@ -300,9 +356,11 @@ static int do_one(struct applying *applying, const struct change *change, bool r
     if (!dry && !change->there && write_one(applying, change, removing) < 0) {
         int reason = errno;
 
-        if (removing && is_harmless(change, reason))
-            return 0;
-        return failed_at(applying, change, reason, error);
+        if (!is_harmless(change, reason))
+            return failed_at(applying, change, reason, error);
+        if (!removing || !was_folder(change))
+            tell_left_out(applying, change, "its folder on this machine still holds something", "");
+        return 0;
     }
     /* What is replaced by something of another kind is told, and remembered, when that stands there. */
     if (removing && change->after)
@@ -310,15 +368,6 @@ static int do_one(struct applying *applying, const struct change *change, bool r
     applying->count++;
     tell(applying, change, NULL);
     return dry ? 0 : remember_one(applying, change, error);
-}
-
-/* What stands in the way of another kind must go before: a folder for a file, a file for a folder. */
-static bool is_removal(const struct change *change)
-{
-    if (!change->after)
-        return true;
-    return change->before && change->before->type != change->after->type &&
-           (change->before->type == NODE_FOLDER || change->after->type == NODE_FOLDER);
 }
 
 static int backwards(const void *left, const void *right)

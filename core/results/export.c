@@ -89,11 +89,16 @@ static int patch_sides(struct writing *writing, struct change *change, const str
                    writing->module->patch(change->path, &sides[0], &sides[1], writing->sink, writing->context), error);
 }
 
+/* A patch is for the folder as it is now: what has gone there too is nothing that it could begin with, and what it has
+ * already needs none. */
 static int patch_one(struct writing *writing, struct change *change, struct sandlot_error *error)
 {
-    const struct node *before = in_patch(change->before) ? change->before : NULL;
+    const bool stands = in_patch(change->before) && change->stood.type == change->before->type;
+    const struct node *before = stands ? change->before : NULL;
     const struct node *after = in_patch(change->after) ? change->after : NULL;
 
+    if (change->there)
+        return 0;
     /* git has no patch that turns a file into a link: one goes, the other comes. */
     if (before && after && before->type != after->type)
         return patch_sides(writing, change, before, NULL, error) < 0 ? -1

@@ -8,6 +8,7 @@
 #include "operations/sandbox_path.h"
 #include "results/beneath.h"
 #include "results/risk.h"
+#include "results/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -417,6 +418,13 @@ static bool was_applied(const struct results *results, const struct node *now)
     return applied && node_same(applied, now);
 }
 
+/* Was room made already for what the sandbox put in place of something of another kind? An apply that was ended there
+ * goes on; and where it was not one, nothing of anybody's is lost. */
+static bool has_room(const struct change *change, const struct node *now)
+{
+    return now->type == NODE_NONE && change->before && change->after && change->before->type != change->after->type;
+}
+
 /* Is what stands in the folder somebody else's work? */
 static bool is_conflict(const struct results *results, const struct change *change, const struct node *now)
 {
@@ -426,6 +434,8 @@ static bool is_conflict(const struct results *results, const struct change *chan
     if (results->base.told && results->own_folder)
         return now->type != NODE_NONE && now->type != NODE_FOLDER && now->changed_ms > results->base.since_ms &&
                !was_applied(results, now);
+    if (has_room(change, now))
+        return false;
     return before->type != now->type || (now->type != NODE_NONE && !node_same(before, now));
 }
 
@@ -437,6 +447,28 @@ static int note(struct change *change, const char *text, struct sandlot_error *e
     return change->problem ? 0 : error_no_memory(error);
 }
 
+/* Why nothing can be written at CHANGE's path, whose folder cannot be opened; NULL: it is not there, or something of
+ * another kind, which the work itself replaces. */
+static const char *barrier_of(const struct results *results, const struct change *change, int reason)
+{
+    const struct change *maker = reason == ELOOP || reason == ENOTDIR ? room_maker(results, change->path) : NULL;
+
+    if (reason == ENOENT || (maker && maker->after->type == NODE_FOLDER && !maker->never))
+        return NULL;
+    if (reason == ELOOP)
+        return "a link of this machine leads there";
+    if (reason == ENOTDIR)
+        return change->after ? "on this machine its folder is none" : NULL;
+    return strerror(reason);
+}
+
+/* Does a link stand where a folder is to be, other than that which the sandbox began with? */
+static bool bars_folder(const struct change *change, const struct node *now)
+{
+    return now->type == NODE_LINK && change->after && change->after->type == NODE_FOLDER &&
+           (change->conflict || !change->before || change->before->type != NODE_LINK);
+}
+
 /* What stands at CHANGE's path in the folder, against what is to stand there. */
 static int judge_folder(struct results *results, struct change *change, struct sandlot_error *error)
 {
@@ -445,14 +477,13 @@ static int judge_folder(struct results *results, struct change *change, struct s
     AUTO_CLOSE int parent = beneath_open_parent(results->folder_fd, change->path, &name);
     const struct node nothing = {0};
 
-    if (parent < 0 && errno == ELOOP)
-        return note(change, "a link of this machine leads there", error);
-    if (parent < 0 && errno != ENOENT && errno != ENOTDIR)
-        return note(change, strerror(errno), error);
+    const char *barrier = parent < 0 ? barrier_of(results, change, errno) : NULL;
+
+    if (barrier)
+        return note(change, barrier, error);
     if (parent >= 0 && node_look(parent, name, &now) < 0)
         return note(change, strerror(errno), error);
-    if (now.type == NODE_LINK && change->after && change->after->type == NODE_FOLDER)
-        return note(change, "on this machine it is a link", error);
+    change->stood = (struct stood){now.type, now.bytes, now.modified_ns};
     now.path = strdup(change->path);
     if (!now.path)
         return error_no_memory(error);
@@ -465,7 +496,10 @@ static int judge_folder(struct results *results, struct change *change, struct s
 
     change->there = after->type == now.type && (now.type == NODE_NONE || node_same(after, &now));
     change->conflict = !change->there && is_conflict(results, change, &now);
-    return 0;
+    if (!bars_folder(change, &now))
+        return 0;
+    change->conflict = false;
+    return note(change, "on this machine it is a link", error);
 }
 
 static bool same_folder(int left, int right)
@@ -495,7 +529,7 @@ static int judge_all(struct results *results, struct sandlot_error *error)
             return -1;
         judge_risk(results, &results->changes[i]);
     }
-    if (judge_case(results, error) < 0)
+    if (room_judge(results, error) < 0 || judge_case(results, error) < 0)
         return -1;
     if (results->count)
         qsort(results->changes, results->count, sizeof(*results->changes), risky_first);

@@ -19,7 +19,13 @@ struct change {
     bool binary;
     bool conflict; /* the folder has neither what the base had nor what the sandbox has */
     bool there;    /* the folder has it already */
-    size_t index;  /* of what was fetched */
+    bool together; /* it goes with a path above it that has a risk */
+    struct stood { /* in the folder at its path, when that was looked at */
+        enum node_type type;
+        uint64_t bytes;
+        int64_t modified_ns;
+    } stood;
+    size_t index; /* of what was fetched */
     bool fetched;
 };
 

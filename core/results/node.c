@@ -155,6 +155,7 @@ int node_look(int folder_fd, const char *name, struct node *node)
     node->executable = node->type == NODE_FILE && status.st_mode & S_IXUSR;
     node->bytes = node->type == NODE_FILE || node->type == NODE_LINK ? (uint64_t)status.st_size : 0;
     node->changed_ms = (int64_t)status.st_ctim.tv_sec * 1000 + status.st_ctim.tv_nsec / 1000000;
+    node->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if (node->type != NODE_LINK)
         return 0;
     node->target = read_target(folder_fd, name);

@@ -36,6 +36,7 @@ struct node {
     unsigned char digest[NODE_DIGEST]; /* SHA-256 of a file */
     char *target;                      /* of a link */
     int64_t changed_ms;                /* when its inode last changed, UTC; 0: unknown */
+    int64_t modified_ns;               /* when its bytes did */
 };
 
 struct nodes {

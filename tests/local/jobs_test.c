@@ -228,6 +228,53 @@ static void test_changes(void **state)
     close(patch);
 }
 
+static void write_here(const char *folder, const char *name, const char *text)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool edit_meanwhile(void *folder, const struct sandlot_change *change, const struct sandlot_error *problem)
+{
+    assert_null(problem);
+    if (strcmp(change->path, "first") == 0)
+        write_here(folder, "second", "somebody's work\n");
+    return true;
+}
+
+/* What somebody writes into the folder while the paths before are applied is not overwritten. */
+static void test_changed_while_it_is_applied(void **state)
+{
+    static const char *const names[] = {"first", "second"};
+    static const off_t lengths[] = {sizeof("box\n") - 1, sizeof("somebody's work\n") - 1};
+    char folder[] = "/tmp/sandlot-jobs-XXXXXX";
+    const struct sandlot_changes_request request = {.size = sizeof(request)};
+    const struct sandlot_execution work = {.size = sizeof(work), .command = "echo box >first; echo box >second"};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    write_here(folder, "second", "");
+    ends(sandlot_submit_import(session, folder, NULL, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_execute(session, &work, NULL), SANDLOT_CODE_OK);
+    ends(sandlot_submit_apply_changes(session, &request, edit_meanwhile, folder, NULL), SANDLOT_CODE_CONFLICT);
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        struct stat status;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(status.st_size, lengths[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 /* ---- the end of a job ---- */
 
 /* Before its thread has left it, as a rule: neither may use what the other has freed. Nobody waits for it any other
@@ -257,6 +304,7 @@ int main(void)
         BOX_TEST(test_input_and_signals),
         BOX_TEST(test_network),
         BOX_TEST(test_changes),
+        BOX_TEST(test_changed_while_it_is_applied),
         BOX_TEST(test_freed_once_its_descriptor_tells),
     };
 

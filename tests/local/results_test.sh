@@ -6,7 +6,7 @@
 need_local
 command -v git >/dev/null || { echo "git is not installed"; exit 77; }
 
-# begin: a folder and a box over it; sets $base and $id
+# begin NAME [COMMAND]: a folder, in which COMMAND is run, and a box over it; sets $base and $id
 begin() {
     base=$scratch/base.$1
     mkdir -p "$base/src/deep" "$base/gone/sub" "$base/half"
@@ -21,6 +21,7 @@ begin() {
     printf 'a\0b' >"$base/binary"
     printf '{"scripts":{"a":"b"},"dependencies":{}}' >"$base/package.json"
     chmod -R u=rwX,go=rX "$base"
+    (cd "$base" && eval "${2:-}")
     id=$("$SANDLOT" -q create --param "workspace=$base") || exit 2
 }
 in_box() { "$SANDLOT" -q exec --sandbox-id "$id" -- "$1" </dev/null >"$scratch/in_box" 2>&1 || not_ok "a script in the box: $1" "$(cat "$scratch/in_box")"; }
@@ -59,6 +60,12 @@ in_box 'echo more >>moved/c.txt'
 json "ruling 2: work goes on, and applies again" 0 '.applied == [] or (.applied | length == 1)' apply "$id"
 in_box 'echo more >>moved/c.txt'
 json "ruling 2: and again, without a conflict" 0 '.applied | map(.path) == ["moved/c.txt"]' apply "$id"
+in_box 'mkdir -p made/deep && echo 1 >made/deep/1 && echo 2 >made/2'
+json "a folder of the box's own is applied" 0 '.applied | length == 4' apply "$id"
+in_box 'rm -r made/deep made/2 && echo 3 >made/3'
+json "what was removed of it since is told" 0 '.changes | map([.path, .kind]) == [["made/2","removed"],["made/3","added"],["made/deep","removed"],["made/deep/1","removed"]]' diff "$id"
+json "and applied" 0 '.applied | length == 4' apply "$id"
+check "the folder has what the box has" test "$(ls -A "$base/made")" = 3
 end
 
 # ---- C4, C5, C8, C9, C10 ----
@@ -130,6 +137,25 @@ json "C13: all of them" 0 '.applied | map(.path) | index("half/1") != null' appl
 check "C13: written" grep -qx again "$base/a.txt"
 end
 
+# ---- what stands or falls together ----
+begin together 'ln a.txt twin; ln -s src way; chmod +x tool'
+in_box 'chmod +x a.txt'
+json "a mode is applied" 0 '.applied | map(.path) == ["a.txt"]' apply "$id" --risky
+check "and the file's other name, which the box left alone, keeps its own" test -x "$base/a.txt" -a ! -x "$base/twin"
+in_box 'rm way && mkdir way && echo 1 >way/1'
+json "a link that became a folder" 0 '.applied | map([.path, .kind]) == [["way","type"],["way/1","added"]]' apply "$id"
+check "stands there" test ! -L "$base/way" -a -e "$base/way/1" -a ! -e "$base/src/1"
+in_box 'rm -r half gone && ln -s src half && ln -s / gone && rm tool && mkdir tool && echo 1 >tool/1 && echo new >src/b.txt'
+json "what came or went only with a risk is left out with it, the others go on" 1 \
+    '(.left_out | map(.path) | sort == ["gone","gone/1","gone/sub","gone/sub/2","half","half/1","half/2","tool","tool/1"]) and (.applied | map(.path) == ["src/b.txt"])' apply "$id"
+check "and all of it is as it was" test -f "$base/half/1" -a -f "$base/gone/sub/2" -a -x "$base/tool"
+json "so is what is named alone" 1 '.applied == [] and (.left_out | map(.path) == ["tool/1"])' apply "$id" "$base" tool/1
+json "--risky takes it, but not what goes with a link that leads out" 1 \
+    '(.left_out | map(.path) | sort == ["gone","gone/1","gone/sub","gone/sub/2"]) and (.applied | length == 5)' apply "$id" --risky
+check "the rest is there" test -L "$base/half" -a -e "$base/tool/1" -a -f "$base/gone/1"
+expect "nor has a patch the half of it" 0 "" "*" export "$id"
+end
+
 # ---- C7 ----
 begin names
 odd=$(printf 'od\377')
@@ -156,7 +182,7 @@ end
 
 # ---- C11, C12 ----
 begin patches
-in_box 'printf "a\0c" >binary; echo three >>src/b.txt; rm gone/1; printf "no end" >src/deep/c.txt; : >empty; chmod +x tool; mkdir -p new && echo n >new/n
+in_box 'mkdir "sp " && : >"sp /empty"; printf "a\0c" >binary; echo three >>src/b.txt; rm gone/1; printf "no end" >src/deep/c.txt; : >empty; chmod +x tool; mkdir -p new && echo n >new/n
     rm -r half && echo file >half; rm a.txt && mkdir a.txt && echo in >a.txt/in'
 mkdir "$scratch/git" && cp -R "$base/." "$scratch/git"
 expect "C11: a patch, with what is binary" 0 "*" "*" export "$id" --output "$scratch/work.patch"

@@ -52,6 +52,15 @@ results_rows() {
     json "what was applied differs no more" 0 '.changes == []' diff "${provider[@]}" "$id"
     results_in_box 'echo again >>a.txt'
     json "work goes on, and applies again without a conflict" 0 '.applied | map(.path) == ["a.txt"]' apply "${provider[@]}" "$id"
+    results_in_box 'rm binary; echo box >"src/b c.txt"'
+    rm "$base/binary" "$base/src/b c.txt"
+    expect "a patch of what went here" 0 "*" "*" export "${provider[@]}" "$id"
+    check "brings that back, and has nothing of what went on both sides" test "$(grep -E '^(diff|new|\+box)' "$scratch/out")" = "$(printf '%s\n' 'diff --git a/src/b c.txt b/src/b c.txt' 'new file mode 100644' +box)"
+    results_in_box 'echo box >a.txt; rm "src/n w.txt" && mkdir "src/n w.txt" && echo >"src/n w.txt/1"'
+    rm "$base/a.txt" "$base/src/n w.txt" && mkdir -p "$base/a.txt/kept"
+    json "a folder of this machine that stands in the way stays, also with --force; where nothing stands nothing is in the way" 1 \
+        '(.left_out | map(.path) == ["a.txt"]) and (.applied | map(.path) == ["binary","src/b c.txt","src/n w.txt","src/n w.txt/1"])' \
+        apply "${provider[@]}" "$id" --risky --force a.txt --force "src/b c.txt"
     run -q delete "${provider[@]}" "$id"
     check "what was remembered goes with the sandbox" test -z "$(find "$XDG_STATE_HOME/sandlot/ledger" -name '*.base')"
 }

@@ -27,7 +27,8 @@ static void put_text(struct target *target, const char *text)
 /* PREFIX and PATH as git writes names: in quotes where something in it needs that. */
 static void put_name(struct target *target, const char *prefix, const char *path)
 {
-    bool plain = true;
+    /* Of a name with a space before "/" git finds no end. */
+    bool plain = !strstr(path, " /");
 
     for (const unsigned char *at = (const unsigned char *)path; *at; at++)
         plain = plain && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\';

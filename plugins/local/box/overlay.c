@@ -57,10 +57,12 @@ int overlay_new(const struct lowers *lowers, int storage, const char *upper, con
     snprintf(paths[1], sizeof paths[1], "%d/%s", storage, work);
     /* Without userxattr an overlay of a user namespace cannot note what was removed. Without volatile the end of a box
      * would wait until all that it wrote is on the disk, and then remove it: no box outlives the machine's power.
-     * Without an index what was an upper folder can become a lower one while the box stands (keeper/turn.h). */
-    const struct option options[] = {{"lowerdir", lower}, {"upperdir", paths[0]}, {"workdir", paths[1]},
-                                     {"index", "off"},    {"userxattr", NULL},    {"volatile", NULL},
-                                     {NULL, NULL}};
+     * Without an index what was an upper folder can become a lower one while the box stands (keeper/turn.h). With xino
+     * a folder that is made in the box is marked as one that hides what lies below: else what `apply` writes below it
+     * would come up again when the box removes it, and nothing would tell that it was removed (Linux since 5.14). */
+    const struct option options[] = {
+        {"lowerdir", lower}, {"upperdir", paths[0]}, {"workdir", paths[1]}, {"index", "off"},
+        {"userxattr", NULL}, {"volatile", NULL},     {"xino", "on"},        {NULL, NULL}};
 
     return file_system_new("overlay", options, MOUNT_HARMLESS);
 }
