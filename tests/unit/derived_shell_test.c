@@ -646,16 +646,14 @@ static void test_edits_take_turns(void **state)
     }
 }
 
-/* A program that never gives its lock back keeps nobody from its file. */
-static void test_an_edit_does_not_wait_for_ever(void **state)
+/* A program that never gives its lock back keeps nobody from its file, nor does a file system that has no locks. */
+static void check_wait(const char *flock_tool, const char *sleep_tool)
 {
     struct seen seen = {0};
 
-    (void)state;
-    use_tools(NULL);
     channel.shell = shells[0];
-    replace_tool("flock", "#!/bin/sh\nexec /usr/bin/flock \"$@\"\n");
-    replace_tool("sleep", "#!/bin/sh\n");
+    replace_tool("flock", flock_tool);
+    replace_tool("sleep", sleep_tool);
     support_write("box/shared", "old\n");
     AUTO_CLOSE int other = open(support_path("box/shared"), O_RDONLY | O_CLOEXEC);
 
@@ -663,6 +661,14 @@ static void test_an_edit_does_not_wait_for_ever(void **state)
     assert_int_equal(edit("shared", "old", "ours"), 0);
     see_file(&seen, "box/shared");
     assert_string_equal(seen.text, "ours\n");
+}
+
+static void test_an_edit_does_not_wait_for_ever(void **state)
+{
+    (void)state;
+    use_tools(NULL);
+    check_wait("#!/bin/sh\nexec /usr/bin/flock \"$@\"\n", "#!/bin/sh\n");
+    check_wait("#!/bin/sh\necho flock: No locks available >&2; exit 1\n", "#!/bin/sh\nkill -9 $PPID\n");
 }
 
 /* A link to what is not there yet, also in a folder that is not there yet, and not where the shell is. */

@@ -54,13 +54,14 @@ s_create() {
     s_reason "$s_m"
 }
 # Who changes a file waits for its turn, where there is flock(1): fd 5 is the file. Between a look at it and the new content, and while
-# its old content is written over, it is nobody else's. After ten seconds it is a program's own lock, which keeps nobody from its file.
+# its old content is written over, it is nobody else's. After ten seconds it is a program's own lock, which keeps nobody from its file;
+# and where flock(1) says anything, the file system has no locks.
 s_turn() {
     s_left=100
     command -v flock >/dev/null || return 0
-    until flock -n 5; do
+    until s_m=$(flock -n 5 2>&1); do
         s_left=$((s_left - 1))
-        [ "$s_left" -gt 0 ] || return 0
+        [ "$s_left" -gt 0 ] && [ -z "$s_m" ] || return 0
         sleep 0.1
     done
 }
