@@ -54,7 +54,7 @@ while IFS= read -r row; do
 done < <(providers)
 
 # The pictures are what their texts say, and the recording of the tour is sound and shows the commands of its page.
-drawn=$(mktemp -d)
+drawn=$(mktemp -d) || exit 2
 trap 'rm -rf "$drawn"' EXIT
 docs/pictures/draw.py "$drawn" || failed=1
 for picture in docs/pictures/*.txt; do

@@ -746,8 +746,12 @@ static void test_full_disk_in_place(void **state)
         assert_both_hold("short");
         assert_int_equal(write_linked(""), 0);
         assert_both_hold("");
+        use_tools("dd");
         assert_int_equal(write_linked("anew"), 0);
         assert_both_hold("anew");
+        use_tools("tail");
+        assert_int_equal(write_linked("again"), 0);
+        assert_both_hold("again");
     }
 }
 

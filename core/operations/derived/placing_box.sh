@@ -83,12 +83,13 @@ s_replace() {
 
 #= placing_box_over s_over
 # Over the old content, which stays whole where there is no room for the new one: what is more than that comes first, and goes again.
-# What has another length than it says, as under /proc, is for the kernel and comes in one piece. It is parsed when it is needed.
-s_need dd tail wc
-s_old=$(wc -c <"$s_g")
+# What has another length than it says, as under /proc, is for the kernel and comes in one piece, and so does all where a tool is missing.
+# It is parsed when it is needed.
+s_old=
+if command -v dd && command -v tail; then s_old=$(wc -c <"$s_g"); fi >/dev/null
 s_old=$((${s_old:-0}))
-s_new=$(($(wc -c <"$t")))
 if [ "$s_old" -gt 0 ] && [ "$(stat -L -c %s "$s_g")" = "$s_old" ]; then
+    s_new=$(($(wc -c <"$t")))
     if [ "$s_new" -gt "$s_old" ]; then
         s_m=$(tail -c "+$((s_old + 1))" "$t" 2>&1 >>"$s_g") || { dd if=/dev/null of="$s_g" bs=1 seek="$s_old" count=0; s_reason "$s_m"; }
     fi

@@ -39,8 +39,8 @@ bool replacement_same(const struct statx *status, const struct statx *before);
 int replacement_begin(int root_fd, const char *path, mode_t mode, struct replacement *replacement);
 
 /* Puts the new content, all that is in replacement->fd, into the file's place. EXPECTED (NULL: anything): ESTALE if
- * there is another file by now. Of several who rewrite a file in place each waits for its turn, as long as CALL may. 0
- * or -1 with errno. */
+ * there is another file by now. Of several who rewrite a file in place each waits for its turn, ten seconds at most,
+ * and no longer than CALL may. 0 or -1 with errno. */
 int replacement_commit(const struct file_call *call, struct replacement *replacement, const struct statx *expected);
 
 /* Replaces the file at call->path by LENGTH bytes of CONTENT. EXPECTED as for replacement_commit. 0 or -1 with errno.
