@@ -577,13 +577,16 @@ static void test_killed_delete(void **state)
         sandlot_delete(sandlot, &target, id, NULL);
         _exit(1);
     }
-    for (int i = 0; i < 6000 && access(in_folder("vendor/.failed_deletes"), F_OK) < 0; i++)
+    char *failed = strdup(in_folder("vendor/.failed_deletes"));
+
+    for (int i = 0; i < 6000 && access(failed, F_OK) < 0; i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(vendor_count(), 1);
     assert_int_equal(ledger_count(false), 1);
-    unlink(in_folder("vendor/.failed_deletes"));
+    unlink(failed);
+    free(failed);
     wanted.parameters[2] = NULL;
     target.parameters = wanted.parameters;
     assert_int_equal(sandlot_delete(sandlot, &target, id, NULL), 0);
