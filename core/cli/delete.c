@@ -221,7 +221,7 @@ static bool print_json(const struct options *options, struct deletion *deletion)
     bool one = !(options->given & OPTION_ALL) && json_object_array_length(deletion->results) == 1;
 
     if (error_is_set(&deletion->worst))
-        json_add_error(object, &deletion->worst);
+        report_error_in(object, &deletion->worst);
     if (!one)
         json_object_object_add(object, "results", json_object_get(deletion->results));
     else if (!error_is_set(&deletion->worst))

@@ -63,7 +63,7 @@ static int delete_all(const struct context *context, const struct deletion *dele
         struct json_object *object = json_object_new_object();
 
         if (error_is_set(&worst))
-            json_add_error(object, &worst);
+            report_error_in(object, &worst);
         json_object_object_add(object, "results", json_object_get(results));
         output_json(object);
     }

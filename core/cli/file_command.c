@@ -44,7 +44,7 @@ static int print_answer(const struct options *options, struct answer *answer, co
     if (!options->json || !answer->object) /* all of it was printed as it came */
         return 0;
     if (error_is_set(error))
-        json_add_error(answer->object, error);
+        report_error_in(answer->object, error);
     output_json(json_object_get(answer->object));
     return error_is_set(error) ? error_exit_status(error->code) : 0;
 }

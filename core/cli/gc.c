@@ -112,7 +112,7 @@ static int collect(const struct context *context)
         struct json_object *object = json_object_new_object();
 
         if (outcome < 0)
-            json_add_error(object, &error);
+            report_error_in(object, &error);
         json_object_object_add(object, "results", json_object_get(collection.results));
         output_json(object);
     } else if (outcome < 0) {

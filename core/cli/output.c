@@ -21,23 +21,23 @@ enum { POLL_MS = 100, USAGE_STATUS = 2, DEFAULT_COLUMNS = 80, LEAST_COLUMNS = 20
 
 static int write_error; /* the errno of the first write that failed */
 
-/* Waits until standard output takes bytes. False after a signal: a reader that reads no more must not hold up the
- * cleaning up. */
+/* Waits until standard output takes bytes. False after a signal, unless it does at once: a reader that reads no more
+ * must not hold up the cleaning up, and one that reads is told what came of it. */
 static bool wait_writable(void)
 {
     for (;;) {
         struct pollfd output = {STDOUT_FILENO, POLLOUT, 0};
-
-        if (signals_received()) {
-            errno = EINTR;
-            return false;
-        }
-        int ready = poll(&output, 1, POLL_MS);
+        bool interrupted = signals_received();
+        int ready = poll(&output, 1, interrupted ? 0 : POLL_MS);
 
         if (ready > 0)
             return true;
         if (ready < 0 && errno != EINTR)
             return false;
+        if (interrupted) {
+            errno = EINTR;
+            return false;
+        }
     }
 }
 
@@ -139,9 +139,15 @@ int report_error(const struct options *options, const struct sandlot_error *erro
     }
     struct json_object *object = json_object_new_object();
 
-    json_add_error(object, error);
+    report_error_in(object, error);
     output_json(object);
     return output_status(status);
+}
+
+void report_error_in(struct json_object *object, const struct sandlot_error *error)
+{
+    progress_line("sandlot: %s", error->message);
+    json_add_error(object, error);
 }
 
 void json_add_error(struct json_object *object, const struct sandlot_error *error)

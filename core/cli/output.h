@@ -32,7 +32,10 @@ bool output_failed(void);
 /* Prints an error as the command line's contract has it, and returns its exit status. */
 int report_error(const struct options *options, const struct sandlot_error *error);
 
-/* "error" and "message" into OBJECT. */
+/* The same for an OBJECT that holds more: the line for people, and "error" and "message" into OBJECT. */
+void report_error_in(struct json_object *object, const struct sandlot_error *error);
+
+/* "error" and "message" into OBJECT, where people have been told already. */
 void json_add_error(struct json_object *object, const struct sandlot_error *error);
 
 /* A string that is valid UTF-8 whatever BYTES hold; null for NULL. */

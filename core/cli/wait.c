@@ -38,7 +38,7 @@ static int report(const struct options *options, const struct sandlot_process *p
     struct json_object *object = process_object(process);
 
     if (error_is_set(error))
-        json_add_error(object, error);
+        report_error_in(object, error);
     output_json(object);
     return error_is_set(error) ? error_exit_status(error->code) : 0;
 }

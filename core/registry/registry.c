@@ -409,12 +409,13 @@ static bool read_class_path(const struct registry *registry, struct registry_ent
     if (entry->path && access(entry->path, F_OK) == 0)
         return read_own_library(entry);
     AUTO_FREE char *folders = entry->path ? NULL : joined_folders(registry);
+    const char *package = entry->config->package && *entry->config->package ? entry->config->package : NULL;
 
     return set_problem(entry,
                        "the library %s, which class_path of [sandboxes.providers.%s] in %s names, does not exist%s%s: "
-                       "install it or correct class_path",
+                       "install %s%s or correct class_path",
                        entry->path ? entry->path : library, entry->name, file, entry->path ? "" : " in any of ",
-                       folders ? folders : "");
+                       folders ? folders : "", package ? "the package " : "it", package ? package : "");
 }
 
 static bool add_config_entries(struct registry *registry)
@@ -691,11 +692,18 @@ static void tell_duplicate(const struct offer *first, const struct offer *second
 /* Two plugin files for one name: said once, when the name is asked for or listed, not with every command. */
 static void tell_duplicates(struct offer *winner)
 {
+    const struct offer *first = NULL; /* of those that are tried out, or of those that are installed */
+
     if (atomic_exchange(&winner->told, true))
         return;
-    for (const struct offer *offer = winner; offer->base; offer = offer->base)
-        if (offer->entry.source == REGISTRY_PLUGIN && offer->base->entry.source == REGISTRY_PLUGIN)
-            tell_duplicate(offer, offer->base);
+    for (const struct offer *offer = winner; offer; offer = offer->base) {
+        if (offer->entry.source != REGISTRY_PLUGIN)
+            continue;
+        if (first)
+            tell_duplicate(first, offer);
+        if (!first || (first->tried_out && !offer->tried_out))
+            first = offer;
+    }
 }
 
 const struct registry_entry *const *registry_entries(const struct registry *registry, size_t *count)

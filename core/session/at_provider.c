@@ -1,6 +1,7 @@
 /* Calls to a provider that need no session: delete with patience, list over all pages, find by label. */
 #include "session/session.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "session/paging.h"
 
@@ -9,6 +10,16 @@
 #include <string.h>
 
 enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6 };
+
+int session_check_credentials(const struct provider *provider, struct sandlot_error *error)
+{
+    AUTO_FREE char *missing = registry_missing_credentials(provider->entry, provider->environment);
+
+    if (missing)
+        return error_set(error, SANDLOT_CODE_AUTH, "%s: credentials are missing: set %s", provider->entry->name,
+                         missing);
+    return 0;
+}
 
 static enum sandlot_status delete_once(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
                                        struct sandlot_error *error)
@@ -96,7 +107,8 @@ int session_list_at_provider(struct provider *provider,
     struct listing listing = {{.what = "sandboxes", .page = list_page}, provider->table.list, each, context};
 
     if (!provider->table.list)
-        return error_set(error, SANDLOT_CODE_NOT_SUPPORTED, "%s: this provider cannot list its sandboxes",
+        return error_set(error, SANDLOT_CODE_NOT_SUPPORTED,
+                         "%s: this provider cannot list its sandboxes; 'sandlot list --all' prints those that you made",
                          provider->entry->name);
     return paging_run(&listing.paging, provider, deadline_ms, cancel_fd, error);
 }

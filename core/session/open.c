@@ -123,16 +123,6 @@ static int find_volumes(const struct sandlot *sandlot, const struct registry_ent
     return options->sandbox_id ? 0 : volumes_find(sandlot, entry, options->volumes, volumes, error);
 }
 
-static int check_credentials(const struct registry_entry *entry, const struct environment *environment,
-                             struct sandlot_error *error)
-{
-    AUTO_FREE char *missing = registry_missing_credentials(entry, environment);
-
-    if (missing)
-        return error_set(error, SANDLOT_CODE_AUTH, "%s: credentials are missing: set %s", entry->name, missing);
-    return 0;
-}
-
 /* ---- talking to the provider ---- */
 
 static void on_created(void *context, const char *id, const char *working_dir)
@@ -605,8 +595,7 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
         find_policy(sandlot, entry, options, &policy, error) == 0 &&
         find_volumes(sandlot, entry, options, &volumes, error) == 0 &&
         (!options->setup_file || (setup = setup_script_read(options->setup_file, sandlot->environment, error))) &&
-        (session = new_session(sandlot, options, error)) &&
-        check_credentials(entry, sandlot->environment, error) == 0) {
+        (session = new_session(sandlot, options, error)) && session_check_credentials(session->provider, error) == 0) {
         struct opening opening = {.session = session,
                                   .options = options,
                                   .deadline_ms =

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "loader/host.h"
+#include "session/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,8 @@ int paging_run(struct paging *paging, struct provider *provider, int64_t deadlin
     int result = 0;
     int page = 0;
 
+    if (session_check_credentials(provider, error) < 0)
+        return -1;
     do
         result = one_page(paging, provider, deadline_ms, cancel_fd, error);
     while (result == 0 && !paging->stopped && paging->cursor && ++page < MOST_PAGES);

@@ -124,8 +124,10 @@ int sandlot_delete(struct sandlot *sandlot, const struct sandlot_target *target,
     if (for_each_record(provider, id, note_intent, &no_intent) < 0)
         log_warning("%s", no_intent.message);
     sandlot_error_clear(&no_intent);
-    int result = session_delete_at_provider(provider, id, sandlot_now_ms() + DELETE_MS, cancel_fd, error);
+    int result = session_check_credentials(provider, error);
 
+    if (result == 0)
+        result = session_delete_at_provider(provider, id, sandlot_now_ms() + DELETE_MS, cancel_fd, error);
     if (result == 0)
         result = for_each_record(provider, id, forget, error);
     provider_unload(provider);

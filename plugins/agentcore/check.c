@@ -82,8 +82,9 @@ enum sandlot_status check_credentials(struct sandlot_call *call, void *provider)
 
     if (status == SANDLOT_OK && !may_be_found(call, &profile))
         status = sandlot_fail(call, SANDLOT_AUTH,
-                              "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a "
-                              "profile that has some by AWS_PROFILE, or run `aws configure`");
+                              "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or "
+                              "SANDLOT_AWS_ACCESS_KEY_ID and SANDLOT_AWS_SECRET_ACCESS_KEY), name a profile that has "
+                              "some by AWS_PROFILE, or run `aws configure`");
     aws_profile_clear(&profile);
     return status;
 }

@@ -129,8 +129,9 @@ static enum sandlot_status pair_tokens(struct sandlot_call *call, struct setting
     if (!parameter_is_said(settings->token_id) || !parameter_is_said(settings->token_secret))
         return sandlot_fail(
             call, SANDLOT_AUTH,
-            "Modal needs a token and there is none%s; set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, or run "
-            "modal token new, or name a profile that has one with MODAL_PROFILE",
+            "Modal needs a token and there is none%s; set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET (or "
+            "SANDLOT_MODAL_TOKEN_ID and SANDLOT_MODAL_TOKEN_SECRET), or run modal token new, or name a profile that "
+            "has one with MODAL_PROFILE",
             settings->profile.name ? " in the profile of ~/.modal.toml" : "");
     for (const char *at = settings->token_id; *at; at++)
         if (!isgraph((unsigned char)*at))

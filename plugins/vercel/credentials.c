@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define OIDC_TOKEN "VERCEL_OIDC_TOKEN"
+#define OR_PREFIXED " (each may have SANDLOT_ before its name, as SANDLOT_VERCEL_TOKEN; the first three then together)"
 
 /* The three parts of an access token, which count together or not at all. */
 enum { TOKEN, TEAM, PROJECT, PARTS };
@@ -129,10 +130,10 @@ static enum sandlot_status fail_without(struct sandlot_call *call, const char *c
     if (count_parts(values) == 0)
         return sandlot_fail(call, SANDLOT_AUTH,
                             "there are no credentials for Vercel; set VERCEL_TOKEN, VERCEL_TEAM_ID and "
-                            "VERCEL_PROJECT_ID, or " OIDC_TOKEN);
+                            "VERCEL_PROJECT_ID, or " OIDC_TOKEN OR_PREFIXED);
     return sandlot_fail(call, SANDLOT_AUTH,
                         "Vercel's credentials are incomplete: %s is missing; set VERCEL_TOKEN, VERCEL_TEAM_ID and "
-                        "VERCEL_PROJECT_ID, all three, or " OIDC_TOKEN,
+                        "VERCEL_PROJECT_ID, all three, or " OIDC_TOKEN OR_PREFIXED,
                         missing);
 }
 

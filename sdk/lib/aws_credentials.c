@@ -159,7 +159,7 @@ enum sandlot_status aws_credentials_find(struct sandlot_call *call, const struct
     if (status != SANDLOT_NOT_FOUND)
         return status;
     return sandlot_fail(call, SANDLOT_AUTH,
-                        "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and "
-                        "AWS_SESSION_TOKEN, if they are temporary), name a profile by AWS_PROFILE, or run `aws "
-                        "configure`");
+                        "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or "
+                        "SANDLOT_AWS_ACCESS_KEY_ID and SANDLOT_AWS_SECRET_ACCESS_KEY; and AWS_SESSION_TOKEN, if they "
+                        "are temporary), name a profile by AWS_PROFILE, or run `aws configure`");
 }

@@ -33,15 +33,15 @@ char *credential_source(struct sandlot_call *call, const char *names)
     return own;
 }
 
-/* "A", "A or B", "A, B or C" into TEXT of CAPACITY bytes. */
-static void spell(char *text, size_t capacity, const char *names)
+/* "A", "A or B", "A, B or C", each behind PREFIX, into TEXT of CAPACITY bytes. */
+static void spell(char *text, size_t capacity, const char *prefix, const char *names)
 {
     size_t used = 0;
 
     for (const char *name = names; *name;) {
         size_t length = strcspn(name, "|");
         const char *joint = name == names ? "" : strchr(name, '|') ? ", " : " or ";
-        int written = snprintf(text + used, capacity - used, "%s%.*s", joint, (int)length, name);
+        int written = snprintf(text + used, capacity - used, "%s%s%.*s", joint, prefix, (int)length, name);
 
         if (written < 0 || (size_t)written >= capacity - used)
             return;
@@ -55,12 +55,15 @@ enum sandlot_status credential_require(struct sandlot_call *call, const char *se
 {
     const char *found;
     const char *key = credential_find(call, names, &found);
-    char spelled[256] = "";
+    char plain[256] = "";
+    char prefixed[256] = "";
 
-    spell(spelled, sizeof(spelled), names);
+    spell(plain, sizeof(plain), "", names);
+    spell(prefixed, sizeof(prefixed), "SANDLOT_", names);
     if (!key)
-        return sandlot_fail(call, SANDLOT_AUTH, "there is no key for %s; set %s in the environment or in a .env file",
-                            service, spelled);
+        return sandlot_fail(call, SANDLOT_AUTH,
+                            "there is no key for %s; set %s (or %s) in the environment or in a .env file", service,
+                            plain, prefixed);
     for (const char *at = key; *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
             return sandlot_fail(call, SANDLOT_AUTH,

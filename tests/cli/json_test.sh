@@ -52,6 +52,20 @@ json "every parameter is described" 0 '.providers[0].parameters | length > 3 and
     (.secret | type == "boolean") and (.help | length > 0))' providers local
 json "defaults have the type" 0 '.providers[0].parameters | map(select(.name == "ttl_s" or .name == "memory_mb")) |
     length == 2 and all(.default | type == "number")' providers local
+# Whatever is asked of a provider without credentials: all that would do is named, with the prefixed forms.
+while read -ra words; do
+    json "without credentials: ${words[*]}" 3 '.error == "auth" and (.message | contains("set DAYTONA_API_KEY") and
+        contains("SANDLOT_DAYTONA_API_KEY"))' "${words[@]}" --sandbox daytona
+done <<END
+create
+list
+delete x
+pause x
+snapshots
+END
+check "that stands on standard error too" grep -q "^sandlot: daytona: .*SANDLOT_DAYTONA_API_KEY" "$scratch/err"
+json "where a provider alone knows of keys" 3 '.error == "auth" and (.message | contains("SANDLOT_MODAL_TOKEN_ID"))' list --sandbox modal
+json "and of several names" 3 '.error == "auth" and (.message | contains("SANDLOT_AWS_ACCESS_KEY_ID"))' list --sandbox agentcore
 printf '[sandboxes.providers.nobody]\n' >"$scratch/broken.toml"
 json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --config "$scratch/broken.toml" --sandbox nobody list
 json "gc without leftovers" 0 '. == {"results": []}' gc

@@ -39,7 +39,8 @@ expect "a time limit ends it" 124 "*" "*" exec --sandbox minimal --timeout 1 'sl
 expect "a background child holds nothing up" 0 "done" "*" exec --sandbox minimal 'sleep 70 & echo done'
 usage "an unknown parameter" "no parameter .color.*its parameters are: start_timeout_s" \
     exec --sandbox minimal --param color=red -- true
-json "it cannot list" 1 '.error == "not_supported"' list --sandbox minimal
+json "it cannot list" 1 '.error == "not_supported" and (.message | contains("sandlot list --all"))' list --sandbox minimal
+check "which stands on standard error too" grep -q "^sandlot: minimal: this provider cannot list" "$scratch/err"
 
 run create --sandbox minimal
 check "create" test "$status" = 0

@@ -10,9 +10,11 @@ fake=(--sandbox fake --param "folder=$vendor" --param "journal=$journal")
 numbers=([1]=HUP [2]=INT [15]=TERM)
 
 # start ARGUMENT...: the command in the background; its pid is in $pid. Job control off: the shell lets it ignore SIGINT.
-start() {
-    ran="sandlot $*"
-    "$SANDLOT" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
+start() { start_into "$scratch/out" "$@"; }
+# start_into FILE ARGUMENT...: the same with another file than $scratch/out
+start_into() {
+    ran="sandlot ${*:2}"
+    "$SANDLOT" "${@:2}" >"$1" 2>"$scratch/err" </dev/null &
     pid=$!
     # Until then it is a copy of this shell.
     until [ "$(readlink "/proc/$pid/exe")" != "$(readlink "/proc/$$/exe")" ]; do :; done
@@ -89,6 +91,19 @@ for number in "${!numbers[@]}"; do
     kill "-$signal" "$pid"
     ended "$signal with --json" $((128 + number))
     all_gone "$signal with --json"
+
+    rm -f "$journal" "$scratch/pipe"
+    mkfifo "$scratch/pipe"
+    cat "$scratch/pipe" >"$scratch/read" &
+    reader=$!
+    start_into "$scratch/pipe" --json exec "${fake[@]}" -- sh -c 'echo begun; sleep 62'
+    until_true 10 journal_has ^execute
+    kill "-$signal" "$pid"
+    ended "$signal with --json and a reader" $((128 + number))
+    wait "$reader"
+    check "$signal with --json: a reader is told" grep -q '^{"error":"cancelled","message":"fake: ' "$scratch/read"
+    check "$signal with --json: so are people" grep -q '^sandlot: fake: ' "$scratch/err"
+    all_gone "$signal with --json and a reader"
 
     id=$("$SANDLOT" create "${fake[@]}")
     rm -f "$journal"

@@ -296,6 +296,7 @@ static void test_duplicates(void **state)
     assert_contains(support_logged(), "p1/b.so comes first, ");
     assert_contains(support_logged(), "p1/z.so is not used");
     assert_contains(support_logged(), "p2/a.so is not used");
+    assert_lacks(support_logged(), "p1/z.so comes first");
     support_forget();
     find(&world, "note_two");
     assert_string_equal(support_logged(), "");
@@ -443,11 +444,14 @@ static void test_class_path(void **state)
         demolish(&world);
     }
     AUTO_FREE char *absolute =
-        text_format("[sandboxes.providers.acme]\nclass_path = '%s:note_two'\n", support_path("lib/a:b.so"));
+        text_format("[sandboxes.providers.acme]\nclass_path = '%s:note_two'\n"
+                    "[sandboxes.providers.packed]\nclass_path = 'missing.so:x'\npackage = 'acme-sandbox'\n",
+                    support_path("lib/a:b.so"));
     struct world world = build(absolute);
 
     assert_string_equal(find(&world, "acme")->path, support_path("lib/a:b.so"));
     assert_null(find(&world, "acme")->problem);
+    assert_contains(find(&world, "packed")->problem, ": install the package acme-sandbox or correct class_path");
     demolish(&world);
 }
 

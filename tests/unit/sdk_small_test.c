@@ -81,7 +81,9 @@ static void test_credentials(void **state)
     assert_int_equal(credential_require(&call.call, "Acme", "EMPTY|SECOND", &value), SANDLOT_OK);
     assert_string_equal(value, "two");
     assert_int_equal(credential_require(&call.call, "Acme", "A|B|C", &value), SANDLOT_AUTH);
-    assert_string_equal(call.message, "there is no key for Acme; set A, B or C in the environment or in a .env file");
+    assert_string_equal(call.message,
+                        "there is no key for Acme; set A, B or C (or SANDLOT_A, SANDLOT_B or SANDLOT_C) in "
+                        "the environment or in a .env file");
     call.status = SANDLOT_OK;
     assert_int_equal(credential_require(&call.call, "Acme", "NONE|BROKEN", &value), SANDLOT_AUTH);
     assert_non_null(strstr(call.message, "value of BROKEN holds"));
