@@ -38,7 +38,7 @@ static char *make_token(void)
     return token;
 }
 
-/* Can TOKEN be sent in a header field, and is it worth it? WHERE is what it was read from. */
+/* Can TOKEN be sent in a header field? WHERE is what it was read from. */
 static int check_token(const char *token, const char *where, struct sandlot_error *error)
 {
     size_t length = strlen(token);
@@ -50,11 +50,10 @@ static int check_token(const char *token, const char *where, struct sandlot_erro
                 "the token in %s holds a blank or a character that is not ASCII; write letters, digits and "
                 "punctuation on one line",
                 where);
-    if (length < SHORTEST_TOKEN || length > LONGEST_TOKEN)
+    if (length == 0 || length > LONGEST_TOKEN)
         return error_set(error, SANDLOT_CODE_USAGE,
-                         "the token in %s has %zu characters and needs %d to %d, or it can be guessed; make one with: "
-                         "openssl rand -hex 32",
-                         where, length, SHORTEST_TOKEN, LONGEST_TOKEN);
+                         "the token in %s has %zu characters and needs 1 to %d; make one with: openssl rand -hex 32",
+                         where, length, LONGEST_TOKEN);
     return 0;
 }
 
@@ -92,6 +91,22 @@ static int choose_token(struct mcp_http *http, const struct context *context, bo
     return check_token(http->token, file ? file : TOKEN_VARIABLE, error);
 }
 
+static bool is_guessable(const char *token)
+{
+    return token && strlen(token) < SHORTEST_TOKEN;
+}
+
+/* A token that can be guessed is the operator's own affair where only users of this machine can try, and no further. */
+static int check_reach(const struct mcp_http *http, struct sandlot_error *error)
+{
+    if (!is_guessable(http->token) || http_is_loopback(http->name))
+        return 0;
+    return error_set(error, SANDLOT_CODE_USAGE,
+                     "a token of %zu characters can be guessed, and every machine may try at %s: it needs %d at least; "
+                     "make one with: openssl rand -hex 32",
+                     strlen(http->token), http->name, SHORTEST_TOKEN);
+}
+
 /* ---- opening and serving ----------------------------------------------------------------------------------------- */
 
 static void say_where(const struct mcp_http *http, bool made)
@@ -99,6 +114,9 @@ static void say_where(const struct mcp_http *http, bool made)
     progress_line("sandlot: MCP server at http://%s/mcp", http->name);
     if (made)
         progress_line("sandlot: clients must send the header: Authorization: Bearer %s", http->token);
+    if (is_guessable(http->token))
+        progress_line("sandlot: the token is so short that users of this machine can guess it; make a longer one with: "
+                      "openssl rand -hex 32");
     if (!http->token)
         progress_line("sandlot: without a token: %s that can reach the port can run commands in the sandbox",
                       http_is_loopback(http->name) ? "every user of this machine" : "every machine");
@@ -113,7 +131,7 @@ int mcp_http_open(struct mcp_http *http, const struct context *context)
     *http = (struct mcp_http){.module = http_load(&error), .listen_fd = -1};
     if (http->module && choose_token(http, context, &made, &error) == 0)
         http->listen_fd = http_listen(context->options->http, &http->name, &error);
-    if (http->listen_fd < 0)
+    if (http->listen_fd < 0 || check_reach(http, &error) < 0)
         status = report_error(context->options, &error);
     else
         say_where(http, made);

@@ -48,29 +48,35 @@ struct building {
     struct json_object *sets; /* once one was asked for */
 };
 
-static int add_entry(struct building *building, const char *written, const char *in, struct sandlot_error *error)
+static int read_entry(const struct building *building, const char *written, const char *in, struct network_entry *entry,
+                      struct sandlot_error *error)
 {
-    struct network_policy *policy = building->policy;
-    struct network_entry entry;
     AUTO_FREE char *problem = NULL;
 
-    if (!network_entry_parse(written, &entry, &problem))
-        return problem ? error_set(error, SANDLOT_CODE_USAGE, "%s%s: the entry \"%s\" %s", building->where, in, written,
-                                   problem)
-                       : error_no_memory(error);
+    if (network_entry_parse(written, entry, &problem))
+        return 0;
+    return problem ? error_set(error, SANDLOT_CODE_USAGE, "%s%s: the entry \"%s\" %s", building->where, in, written,
+                               problem)
+                   : error_no_memory(error);
+}
+
+/* Takes ENTRY over, whatever comes of it. */
+static int add_entry(struct building *building, struct network_entry *entry, struct sandlot_error *error)
+{
+    struct network_policy *policy = building->policy;
     bool known = policy->entry_count == MOST_ENTRIES;
 
     for (size_t i = 0; i < policy->entry_count && !known; i++)
-        known = network_entry_equal(&policy->entries[i], &entry);
+        known = network_entry_equal(&policy->entries[i], entry);
     struct network_entry *grown =
         known ? NULL : realloc(policy->entries, (policy->entry_count + 1) * sizeof(*policy->entries));
 
     if (grown) {
         policy->entries = grown;
-        policy->entries[policy->entry_count++] = entry;
+        policy->entries[policy->entry_count++] = *entry;
         return 0;
     }
-    network_entry_clear(&entry);
+    network_entry_clear(entry);
     if (policy->entry_count == MOST_ENTRIES)
         return error_set(error, SANDLOT_CODE_USAGE,
                          "%s: there are more than %d entries; a network (10.0.0.0/8) or a "
@@ -109,29 +115,48 @@ static int add_set(struct building *building, const char *name, struct sandlot_e
         return unknown_set(building, name, error);
     AUTO_FREE char *in = text_format(": the set @%s", name);
 
-    for (size_t i = 0; i < json_object_array_length(set); i++)
-        if (add_entry(building, json_object_get_string(json_object_array_get_idx(set, i)), in ? in : "", error) < 0)
+    for (size_t i = 0; i < json_object_array_length(set); i++) {
+        struct network_entry entry;
+
+        if (read_entry(building, json_object_get_string(json_object_array_get_idx(set, i)), in ? in : "", &entry,
+                       error) < 0 ||
+            add_entry(building, &entry, error) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/* Takes TEXT over, NULL when there was no memory for it. What is there already stays there once. */
+static int add_text(struct network_policy *policy, char *text, struct sandlot_error *error)
+{
+    AUTO_FREE char *own = text;
+
+    for (size_t i = 0; own && i < policy->written_count; i++)
+        if (strcmp(policy->written[i], own) == 0)
+            return 0;
+    char **grown = own ? realloc(policy->written, (policy->written_count + 1) * sizeof(*policy->written)) : NULL;
+
+    if (!grown)
+        return error_no_memory(error);
+    policy->written = grown;
+    policy->written[policy->written_count++] = TAKE(own);
     return 0;
 }
 
 static int add_written(struct building *building, const char *written, struct sandlot_error *error)
 {
-    struct network_policy *policy = building->policy;
-    int failed = *written == '@' ? add_set(building, written + 1, error) : add_entry(building, written, "", error);
+    struct network_entry entry;
 
-    if (failed)
+    if (*written == '@')
+        return add_set(building, written + 1, error) < 0 ? -1 : add_text(building->policy, strdup(written), error);
+    if (read_entry(building, written, "", &entry, error) < 0)
         return -1;
-    char **grown = realloc(policy->written, (policy->written_count + 1) * sizeof(*policy->written));
+    char *text = network_entry_text(entry.kind, entry.text, entry.port);
 
-    if (grown)
-        policy->written = grown;
-    char *copy = grown ? strdup(written) : NULL;
-
-    if (!copy)
-        return error_no_memory(error);
-    policy->written[policy->written_count++] = copy;
-    return 0;
+    if (add_entry(building, &entry, error) == 0)
+        return add_text(building->policy, text, error);
+    free(text);
+    return -1;
 }
 
 struct json_object *network_policy_sets(const struct config *config, struct sandlot_error *error)

@@ -17,7 +17,7 @@
 
 struct network_policy {
     enum sandlot_network_mode mode; /* 0: nothing was asked */
-    char **written;                 /* the entries as they were asked for, sets by their names */
+    char **written;                 /* the entries that were asked for, canonical and each once, sets by their names */
     size_t written_count;
     struct network_entry *entries; /* the same without sets, each once */
     size_t entry_count;

@@ -152,7 +152,7 @@ char *text_of_matches(struct text_matches *matches, bool truncated, const char *
         buffer_add_text(&matches->lines, "No matches found");
         if (looks_like_expression(pattern))
             buffer_add_text(&matches->lines, ". The pattern was taken literally; to search with a regular expression "
-                                             "run grep -rnE with execute.");
+                                             "run grep -E with execute, as in grep -rnE 'a|b' src.");
         buffer_add(&matches->lines, "\n", 1);
     }
     end_file(matches);

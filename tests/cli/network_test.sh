@@ -270,6 +270,9 @@ usage "deny what only a set allows" "@pypi" network deny "$id" pypi.org
 usage "deny what is not there" "not on the list" network deny "$id" nowhere.example.com
 usage "deny a host with a credential" "credential" network deny "$id" git.example.com
 json "deny" 0 '.allow == ["@pypi"]' network deny "$id" x.example.com
+json "entries are kept canonical, each once" 0 '.allow == ["@pypi", "y.example.com", "xn--mnchen-3ya.example", "*.z.example.com",
+    "10.0.0.5:5432"]' network allow "$id" Y.Example.com. y.example.com münchen.example '*.Z.example.com' 10.0.0.5:5432 @pypi
+json "and denied in any spelling" 0 '.allow == ["@pypi"]' network deny "$id" y.EXAMPLE.com münchen.example. '*.z.example.com' 10.0.0.5:5432
 run network allow "$id" @one
 usage "deny all that a set allows is not to deny the set" "is allowed by @one" network deny "$id" one.example.com
 json "deny a set; the host with the credential stays allowed" 0 '.mode == "allow" and .allow == ["@one"]' network deny "$id" @pypi

@@ -9,7 +9,9 @@ usage "--port-file without --http" "goes with --http" mcp --port-file "$scratch/
 usage "an address that is none" "ADDRESS:PORT" mcp --http nowhere:1
 usage "an origin that is none" "--allow-origin takes" mcp --http --allow-origin agent.example
 printf 'short\n' >"$scratch/token"
-usage "a token that can be guessed" "at least|needs 16" mcp --http --token-file "$scratch/token"
+usage "a token that can be guessed, by other machines" "needs 16 at least" mcp --http 0.0.0.0:0 --token-file "$scratch/token"
+: >"$scratch/empty"
+usage "an empty token" "needs 1 to" mcp --http --token-file "$scratch/empty"
 
 token=0123456789abcdef-of-the-test
 printf '%s\n' "$token" >"$scratch/token"
@@ -33,6 +35,11 @@ SANDLOT_MCP_TOKEN=$token serve
 check "the token of the environment is wanted" test "$(ask) $(ask "$token")" = "401 200"
 check "and not printed" test -z "$(grep -F "$token" "$scratch/server.err")"
 stop_server "SIGTERM ends it"
+
+SANDLOT_MCP_TOKEN=short serve
+check "a short one is wanted where only this machine can try" test "$(ask) $(ask short)" = "401 200"
+check "with a warning" grep -q "can guess it" "$scratch/server.err"
+stop_server "SIGTERM ends that too"
 
 serve --no-auth --idle-timeout 8 # what the first request takes at most on a busy machine
 check "without --no-auth there is a token, with it there is none" test "$(ask)" = 200

@@ -254,6 +254,7 @@ static void test_no_matches(void **state)
         AUTO_FREE char *text = text_of_matches(&matches, false, expressions[i], 40000, NULL, NULL);
 
         assert_contains(text, "No matches found. The pattern was taken literally");
+        assert_contains(text, "grep -E with execute");
         text_matches_clear(&matches);
     }
     AUTO_FREE char *early = text_of_matches(&matches, true, "x", 40000, NULL, NULL);
