@@ -563,6 +563,14 @@ rows_delete() {
     error_row invalid_path "" "D08 the root, spelt otherwise" rm /./
     error_row invalid_path "" "D08 .." rm x/../x
     error_row invalid_path "" "the working directory" rm /workspace
+    in_box 'ln -s kept/file x/linked && ln -s /workspace x/here && ln -s "$(dirname /workspace)" x/above'
+    error_row invalid_path "working directory" "the working directory, by way of a link" rm "x/above/${workspace##*/}"
+    op 0 '[.matches[].path] == ["/workspace/x/above/'"${workspace##*/}"'/x/linked"]' "a link inside what is searched by way of a link" \
+        glob linked "x/above/${workspace##*/}/x"
+    in_box_is "all that is in it is still there" '[ -e x/kept/file ]'
+    [ "$way" = cloud ] || error_row permission_denied "" "a mount, by way of a link" rm x/above/tmp
+    op 0 '.path == "x/here"' "a link to it" rm x/here
+    op 0 '.path == "x/above"' "a link to what holds it" rm x/above
     [ "$way" = cloud ] || error_row permission_denied "" "a mount" rm /tmp
     in_box_is "which is still there" '[ -d /tmp ] && [ -d /workspace ]'
     # A box that shows this machine's system: its "/" takes new entries, and keeps those of the system.
