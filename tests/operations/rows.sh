@@ -581,6 +581,7 @@ rows_delete() {
     op 0 '[.entries[].path] | contains(["/at_the_top", "/large_tool_results", "/usr"])' "it lists the new and the old" ls /
     for each in /large_tool_results /at_the_top; do op 0 true "$each can be removed" rm "$each"; done
     for each in /bin /etc /proc; do error_row permission_denied "" "$each cannot" rm "$each"; done
+    in_box_is "what lists it takes no link of the system for a file" '[ -z "$(find / -maxdepth 1 -type f)" ]'
     in_box_is "and all that is the system's is there" '[ -L /bin ] && [ -f /etc/passwd ] && [ -L /var/tmp ] && [ -d /mnt ] && [ -d /proc/self ] && [ ! -e /at_the_top ]'
     for each in /etc/new /bin/new; do op 1 '.error == "permission_denied"' "nothing new in ${each%/new}" upload "$scratch/put" "$each"; done
 }
