@@ -240,6 +240,18 @@ int file_error_errno(struct sandlot_error *error, const struct file_call *call, 
     }
 }
 
+int file_error_working_dir(struct sandlot_error *error, const struct file_call *call)
+{
+    AUTO_FREE char *shown = excerpt_path(call->shown);
+    AUTO_FREE char *working_dir = excerpt_path(call->session->working_dir);
+
+    if (!shown || !working_dir)
+        return error_no_memory(error);
+    return error_set(error, SANDLOT_CODE_INVALID_PATH,
+                     "'%s' is or holds the working directory %s and cannot be removed; name what is to go inside it",
+                     shown, working_dir);
+}
+
 int file_error_kind(struct sandlot_error *error, const struct file_call *call)
 {
     AUTO_FREE char *shown = excerpt_path(call->shown);

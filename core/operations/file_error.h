@@ -24,6 +24,9 @@ int file_error_missing(struct sandlot_error *error, const struct file_call *call
  * not_a_directory. */
 int file_error_kind(struct sandlot_error *error, const struct file_call *call);
 
+/* What is to be removed is the working directory, or holds it: invalid_path. */
+int file_error_working_dir(struct sandlot_error *error, const struct file_call *call);
+
 /* The sandbox lacks TOOL: missing_tool. */
 int file_error_tool(struct sandlot_error *error, const struct file_call *call, const char *tool);
 

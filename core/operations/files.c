@@ -182,12 +182,8 @@ static int check_removable(const struct file_call *call, struct sandlot_error *e
     if (strcmp(call->path, "/") == 0)
         return error_set(error, SANDLOT_CODE_INVALID_PATH,
                          "the root directory '/' cannot be removed; name what is to go inside it");
-    if (sandbox_path_holds(call->path, working_dir))
-        return error_set(
-            error, SANDLOT_CODE_INVALID_PATH,
-            "'%s' is or holds the working directory %s and cannot be removed; name what is to go inside it",
-            call->shown, working_dir);
-    return 0;
+    /* This is how they are written; a route looks where links lead. */
+    return sandbox_path_holds(call->path, working_dir) ? file_error_working_dir(error, call) : 0;
 }
 
 int sandlot_remove_file(struct sandlot_session *session, const struct sandlot_remove *request,

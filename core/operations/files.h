@@ -82,6 +82,7 @@ struct file_route {
     /* Sorted, at most search->maximum. *TRUNCATED: there is or may be more. */
     int (*search)(const struct file_call *call, const struct search *search, struct matches *found, bool *truncated,
                   struct sandlot_error *error);
+    /* Leaves the working directory and what holds it alone, by whatever links the path leads there. */
     int (*remove)(const struct file_call *call, struct sandlot_error *error);
 
     /* Moves one file: all that SOURCE_FD holds, replacing the file as a whole; parents are made. MODE: permission bits

@@ -388,7 +388,9 @@ static bool is_empty_place(const struct tree *tree, int from, const char *name, 
 {
     if (depth > 0 || !tree->copy->is_place || !tree->copy->is_place(name))
         return false;
-    return S_ISDIR(entry->st_mode) ? walk_is_empty(from, name) : S_ISREG(entry->st_mode) && entry->st_size == 0;
+    return S_ISDIR(entry->st_mode)   ? walk_is_empty(from, name)
+           : S_ISREG(entry->st_mode) ? entry->st_size == 0
+                                     : S_ISLNK(entry->st_mode);
 }
 
 static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const char *name, int depth)

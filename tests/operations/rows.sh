@@ -563,6 +563,14 @@ rows_delete() {
     error_row invalid_path "" "D08 the root, spelt otherwise" rm /./
     error_row invalid_path "" "D08 .." rm x/../x
     error_row invalid_path "" "the working directory" rm /workspace
+    in_box 'ln -s kept/file x/linked && ln -s /workspace x/here && ln -s "$(dirname /workspace)" x/above'
+    error_row invalid_path "working directory" "the working directory, by way of a link" rm "x/above/${workspace##*/}"
+    op 0 '[.matches[].path] == ["/workspace/x/above/'"${workspace##*/}"'/x/linked"]' "a link inside what is searched by way of a link" \
+        glob linked "x/above/${workspace##*/}/x"
+    in_box_is "all that is in it is still there" '[ -e x/kept/file ]'
+    [ "$way" = cloud ] || error_row permission_denied "" "a mount, by way of a link" rm x/above/tmp
+    op 0 '.path == "x/here"' "a link to it" rm x/here
+    op 0 '.path == "x/above"' "a link to what holds it" rm x/above
     [ "$way" = cloud ] || error_row permission_denied "" "a mount" rm /tmp
     in_box_is "which is still there" '[ -d /tmp ] && [ -d /workspace ]'
     # A box that shows this machine's system: its "/" takes new entries, and keeps those of the system.
@@ -573,6 +581,7 @@ rows_delete() {
     op 0 '[.entries[].path] | contains(["/at_the_top", "/large_tool_results", "/usr"])' "it lists the new and the old" ls /
     for each in /large_tool_results /at_the_top; do op 0 true "$each can be removed" rm "$each"; done
     for each in /bin /etc /proc; do error_row permission_denied "" "$each cannot" rm "$each"; done
+    in_box_is "what lists it takes no link of the system for a file" '[ -z "$(find / -maxdepth 1 -type f)" ]'
     in_box_is "and all that is the system's is there" '[ -L /bin ] && [ -f /etc/passwd ] && [ -L /var/tmp ] && [ -d /mnt ] && [ -d /proc/self ] && [ ! -e /at_the_top ]'
     for each in /etc/new /bin/new; do op 1 '.error == "permission_denied"' "nothing new in ${each%/new}" upload "$scratch/put" "$each"; done
 }

@@ -438,6 +438,8 @@ static int failure_error(const struct file_call *call, const struct parser *pars
         return missing_error(call, parser, error);
     if (strcmp(parser->failure, "kind") == 0)
         return file_error_kind(error, call);
+    if (strcmp(parser->failure, "working") == 0)
+        return file_error_working_dir(error, call);
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
         if (strcmp(reasons[i].word, parser->failure) == 0)
             return file_error_errno(error, call, reasons[i].reason);

@@ -25,7 +25,9 @@ static const char begin_script[] =
     "[ -e \"$f\" ] || s_gone\n"
     "[ -d \"$f\" ] || s_fail kind\n"
     "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" || s_fail eacces\n"
+    /* Behind a link to "/" bash begins what it says with two slashes. */
     "b=${PWD%/}\n"
+    "case $b in //*) b=${b#/};; esac\n"
     "s_word begun 1\n"
     "s_code\n"
     "export b\n"

@@ -4,11 +4,13 @@
  * However deep the tree, three descriptors are open at most.
  */
 #include "base/cleanup.h"
+#include "operations/file_error.h"
 #include "operations/native/native.h"
 #include "operations/native/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 enum { RESTARTS = 100 /* when folders are moved meanwhile */ };
@@ -189,6 +191,36 @@ static bool is_passing(int reason)
     return reason == ESTALE || reason == ENOTEMPTY || reason == EISDIR || reason == ENOTDIR || reason == ELOOP;
 }
 
+static bool is_same(const struct statx *a, const struct statx *b)
+{
+    return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
+/* Is the working directory, wherever its path and that of the call lead, NAME in FOLDER_FD or somewhere below it? */
+static bool holds_working_dir(const struct file_call *call, int root_fd, int folder_fd, const char *name)
+{
+    struct statx wanted;
+    struct statx root;
+    struct statx status;
+
+    if (native_status(folder_fd, name, &wanted) < 0 || !S_ISDIR(wanted.stx_mode) ||
+        native_status(root_fd, "", &root) < 0)
+        return false;
+    AUTO_CLOSE int fd = native_open(root_fd, call->session->working_dir, O_PATH | O_DIRECTORY);
+
+    for (int left = PATH_MAX; fd >= 0 && left > 0 && native_status(fd, "", &status) == 0; left--) {
+        if (is_same(&status, &wanted))
+            return true;
+        if (is_same(&status, &root))
+            return false;
+        int above = openat(fd, "..", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        close(fd);
+        fd = above;
+    }
+    return false;
+}
+
 int native_remove(const struct file_call *call, struct sandlot_error *error)
 {
     AUTO_ROOT struct native_root root = NATIVE_NO_ROOT;
@@ -200,6 +232,8 @@ int native_remove(const struct file_call *call, struct sandlot_error *error)
 
     if (folder < 0)
         return native_failed(call, root.fd, errno, error);
+    if (holds_working_dir(call, root.fd, folder, name))
+        return file_error_working_dir(error, call);
     struct removal removal = {.call = call, .top_fd = folder};
     int removed = -1;
     int reason = 0;

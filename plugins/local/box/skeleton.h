@@ -14,9 +14,6 @@
 /* An empty folder of it: what folders of /proc are covered by. */
 #define SKELETON_EMPTY "mnt"
 
-/* An empty file of it. */
-#define SKELETON_FILE "dev/null"
-
 /*
  * Opens (O_PATH) the skeleton in the folder VIEWS_FD that fits this host as it is now, and the COUNT places of MOUNTS,
  * and makes it where there is none. Its name is a digest of all that is in it, so one that boxes live on never changes.

@@ -283,8 +283,8 @@ static int leave_host(const struct view *view)
 /* ---- ahead of the box ---- */
 
 /*
- * The place in ROOT_FD for what the skeleton has as NAME, if it has it. That for a link is a file, an empty one that
- * the skeleton has anyway: another name of it costs a fraction of a file that is made, and later removed.
+ * The place in ROOT_FD for what the skeleton has as NAME, if it has it. That for a link is the same link: another name
+ * of it costs a fraction of one that is made, and later removed.
  */
 static int make_place_ahead(int root_fd, int skeleton_fd, int places_fd, const char *name)
 {
@@ -293,7 +293,7 @@ static int make_place_ahead(int root_fd, int skeleton_fd, int places_fd, const c
     if (fstatat(skeleton_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
     if (!S_ISDIR(status.st_mode))
-        return linkat(skeleton_fd, SKELETON_FILE, root_fd, name, 0);
+        return linkat(skeleton_fd, name, root_fd, name, 0);
     return renameat(places_fd, name, root_fd, name) == 0 ? 0 : mkdirat(root_fd, name, 0755);
 }
 

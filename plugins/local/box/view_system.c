@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,33 @@ static int show(const struct view *view, const char *path)
 }
 
 /*
+ * The place in "/" for the link NAME, which is the same link: a listing of a folder tells what lies below a mount, and
+ * of a file there every program that lists "/" would believe that it is one.
+ */
+static int make_link_place(const struct view *view, const char *name)
+{
+    char target[PATH_MAX];
+    int place = view_open(view, name, O_PATH | O_NOFOLLOW, 0);
+
+    if (place >= 0 || errno != ENOENT)
+        return place;
+    const ssize_t length = readlinkat(view->folders->skeleton, name, target, sizeof target - 1);
+
+    if (length < 0)
+        return -1;
+    target[length] = '\0';
+    return symlinkat(target, view->root, name) < 0 ? -1 : view_open(view, name, O_PATH | O_NOFOLLOW, 0);
+}
+
+static int show_link(const struct view *view, const char *name)
+{
+    AUTO_CLOSE int tree = view_clone_tree(view->folders->skeleton, name, MOUNT_SYSTEM);
+    AUTO_CLOSE int place = make_link_place(view, name);
+
+    return view_put(tree, place) == 0 ? 0 : reason_mount(view->reason, "bind", name, errno);
+}
+
+/*
  * What the skeleton has for "/", read-only. The folder that is "/" belongs to the box, and takes new entries: so each
  * of these is a mount, for the kernel neither removes, renames nor replaces one, be it a link.
  */
@@ -80,7 +108,7 @@ static int show_skeleton(const struct view *view)
             return -1;
     for (const char *const *name = places_system; *name; name++)
         if (fstatat(skeleton, *name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
-            view_place(view, "bind", view_clone_tree(skeleton, *name, MOUNT_SYSTEM), *name, false) < 0)
+            show_link(view, *name) < 0)
             return -1;
     return 0;
 }
