@@ -25,6 +25,7 @@ enum {
 
 static const char service[] = "bedrock-agentcore";
 static const char standard_region[] = "us-west-2";
+static const char request_id[] = "x-amzn-RequestId";
 
 void api_init(struct agentcore *agentcore, const struct parameters *parameters)
 {
@@ -117,7 +118,8 @@ static enum sandlot_status open_client(struct sandlot_call *call, struct agentco
     if (status != SANDLOT_OK)
         return status;
     static const int repeated[] = {500, 0}; /* as AWS's own clients do */
-    const struct http_options options = {.service = AGENTCORE_SERVICE, .base_url = url, .repeated = repeated};
+    const struct http_options options = {
+        .service = AGENTCORE_SERVICE, .base_url = url, .repeated = repeated, .id_header = request_id};
 
     status = http_client_open(call, &options, &agentcore->client);
     if (status != SANDLOT_OK)
@@ -230,23 +232,11 @@ static void name_credentials(struct sandlot_call *call, struct agentcore *agentc
     pthread_mutex_unlock(&agentcore->lock);
 }
 
-/* What AWS wants to know of a request that it is asked about, where the sentence of the error has no place for it. */
-static void log_request_id(struct sandlot_call *call, const struct http_response *response)
-{
-    const char *id = response->status >= 300 ? http_header(response, "x-amzn-RequestId") : NULL;
-    char line[128];
-
-    if (!id)
-        return;
-    snprintf(line, sizeof(line), "AgentCore's id of the request that failed: %.64s", id);
-    call->host->log(call, SANDLOT_LOG_INFO, line);
-}
-
 static enum sandlot_status fail(struct sandlot_call *call, struct agentcore *agentcore,
                                 const struct api_request *request, struct http_response *response)
 {
     const struct http_request sent = {.method = request->method, .target = request->operation};
-    const char *id = http_header(response, "x-amzn-RequestId");
+    const char *id = http_header(response, request_id);
     char name[NAME_SIZE];
     char note[KEY_NOTE_SIZE] = "";
     char said[400];
@@ -254,10 +244,8 @@ static enum sandlot_status fail(struct sandlot_call *call, struct agentcore *age
     read_name(response, name);
     enum sandlot_status status = api_status_of(name);
 
-    if (status == SANDLOT_INTERNAL) { /* a name of AWS's own gates, or none: the number says what it means */
-        log_request_id(call, response);
+    if (status == SANDLOT_INTERNAL) /* a name of AWS's own gates, or none: the number says what it means */
         return http_response_fail(call, agentcore->client, &sent, response);
-    }
     http_error_text(response->body, response->length, said, sizeof(said));
     if (status == SANDLOT_AUTH)
         name_credentials(call, agentcore, note);
@@ -437,7 +425,6 @@ enum sandlot_status api_send(struct sandlot_call *call, struct agentcore *agentc
         return SANDLOT_OK;
     if (status == SANDLOT_OK || (response->status >= 400 && is_accepted(refusals, response->status)))
         return fail(call, agentcore, request, response);
-    log_request_id(call, response);
     return *attempt.reason ? attempt_fail(&attempt, status) : status; /* a sink's own refusal was told where it is */
 }
 

@@ -45,7 +45,7 @@ static enum sandlot_status attach(struct sandlot_call *call, struct agentcore *a
         .method = "GET", .operation = "/sessions/get", .session = id, .accepted = missing};
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
-    const char *state = NULL;
+    const char *state = "READY"; /* where none is told: its first use tells */
     struct json_error error;
     enum sandlot_status status = SANDLOT_OK;
 
@@ -53,7 +53,7 @@ static enum sandlot_status attach(struct sandlot_call *call, struct agentcore *a
         status = api_ask(call, agentcore, &request, &response, &answer);
     if (status != SANDLOT_OK)
         return status;
-    if (answer && !json_read_string(answer, "status", &state, &error))
+    if (answer && !json_find_string(answer, "status", &state, &error))
         return json_fail(call, "AgentCore's answer about a session", &error);
     if (!answer || strcmp(state, "READY") != 0)
         return sandlot_fail(call, SANDLOT_NOT_FOUND,

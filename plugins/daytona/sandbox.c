@@ -85,7 +85,19 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
     }
 }
 
-bool sandbox_trouble(const struct http_response *response)
+/* The daemon in the sandbox says so of itself, and so it runs; the path that it names may have any word in it. */
+static bool is_of_daemon(const struct http_response *response)
+{
+    AUTO_DOCUMENT struct json_object *document =
+        response->body ? json_read_document(response->body, response->length, NULL) : NULL;
+    const char *code = NULL;
+
+    if (document)
+        json_find_string(document, "code", &code, NULL);
+    return json_says(document, "source", "DAYTONA_DAEMON") || (code && strncmp(code, "FILE_", 5) == 0);
+}
+
+static bool speaks_of_sandbox(const struct http_response *response)
 {
     switch (response->status) {
     case 401: /* said of sandboxes that are not there, and now and then of good keys */
@@ -101,6 +113,11 @@ bool sandbox_trouble(const struct http_response *response)
     default:
         return false;
     }
+}
+
+bool sandbox_trouble(const struct http_response *response)
+{
+    return speaks_of_sandbox(response) && !is_of_daemon(response);
 }
 
 /* ---- handles -------------------------------------------------------------------------------------------------- */

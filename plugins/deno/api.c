@@ -41,8 +41,12 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *deno, co
         return http_no_memory(call);
     AUTO_FREE char *key_from = credential_source(call, DENO_CREDENTIALS);
     const char *const headers[] = {header, NULL};
-    const struct http_options options = {
-        .service = DENO_SERVICE, .base_url = url, .bearer = token, .headers = headers, .key_from = key_from};
+    const struct http_options options = {.service = DENO_SERVICE,
+                                         .base_url = url,
+                                         .bearer = token,
+                                         .headers = headers,
+                                         .key_from = key_from,
+                                         .id_header = "x-deno-trace-id"};
 
     status = http_client_open(call, &options, &made);
     *client = made;
@@ -80,6 +84,7 @@ static char *region_url(struct sandlot_call *call, const struct deno *deno, cons
     return text_format("https://%s.%s", region, domain ? domain : "sandbox-api.deno.net");
 }
 
+/* What is said of the console itself goes before the address of sandboxes, which is a guess for it. */
 static char *console_url(struct sandlot_call *call, const struct deno *deno)
 {
     const struct parameters *parameters = &deno->parameters;
@@ -87,7 +92,7 @@ static char *console_url(struct sandlot_call *call, const struct deno *deno)
 
     if (parameters->console_url)
         return strdup(parameters->console_url);
-    if (parameters->base_url)
+    if (!variable && parameters->base_url)
         return fill_in(parameters->base_url, parameters->region);
     return strdup(variable ? variable : "https://console.deno.com");
 }

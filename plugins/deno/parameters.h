@@ -16,7 +16,7 @@
     P(boolean, public_ports, "false", optional, "ports may get URLs, which are public while the sandbox lives")      \
     P(string, org, "", optional, "organization, for a personal token; default: DENO_DEPLOY_ORG")                     \
     P(string, base_url, "", optional, "address of sandboxes, may hold {region}; default: DENO_SANDBOX_ENDPOINT")     \
-    P(string, console_url, "", optional, "address of lists and volumes; default: base_url, DENO_DEPLOY_ENDPOINT")
+    P(string, console_url, "", optional, "address of lists and volumes; default: DENO_DEPLOY_ENDPOINT, base_url")
 
 struct parameters {
     DENO_PARAMETERS(PARAMETER_FIELD)

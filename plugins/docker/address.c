@@ -136,6 +136,17 @@ static bool wants_tls(struct sandlot_call *call)
     return variable(call, "DOCKER_TLS_VERIFY") || variable(call, "DOCKER_TLS") || variable(call, "DOCKER_CERT_PATH");
 }
 
+/* The port that docker uses where none is said in AUTHORITY, of LENGTH bytes, with its colon. */
+static const char *usual_port(const struct address *address, const char *authority, size_t length, bool tls)
+{
+    const char *bracket = memrchr(authority, ']', length);
+    const char *host = bracket ? bracket : authority;
+
+    if (strncmp(address->said, "tcp://", 6) != 0 || memchr(host, ':', length - (size_t)(host - authority)))
+        return "";
+    return tls ? ":2376" : ":2375";
+}
+
 /* FOLDER: of the files for TLS; NULL: the usual one, if TLS is wanted. */
 static enum sandlot_status use_tcp(struct sandlot_call *call, struct address *address, const char *rest, bool tls,
                                    const char *folder)
@@ -148,7 +159,8 @@ static enum sandlot_status use_tcp(struct sandlot_call *call, struct address *ad
     if (authority == 0 || memchr(rest, '@', authority))
         return bad_address(call, address->said);
     folder = folder ? folder : said ? said : usual;
-    address->base_url = text("%s://%s", tls ? "https" : "http", rest);
+    address->base_url = text("%s://%.*s%s%s", tls ? "https" : "http", (int)authority, rest,
+                             usual_port(address, rest, authority, tls), rest + authority);
     if (tls && folder) {
         address->ca = content_of(folder, "ca.pem");
         address->certificate = content_of(folder, "cert.pem");

@@ -135,8 +135,10 @@ bool api_is_id(const char *id)
            (id[first] == '\0' || *rest);
 }
 
+/* Who does not know it may name its path, which has "sandboxes" in it. */
 bool api_is_unknown_request(const struct http_response *response)
 {
     return response->status == 405 ||
-           (response->status == 404 && !http_mentions(response, "sandbox") && !http_mentions(response, "template"));
+           (response->status == 404 && (http_mentions(response, "/v2/") ||
+                                        (!http_mentions(response, "sandbox") && !http_mentions(response, "template"))));
 }

@@ -27,8 +27,10 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context)
     if (parameter_is_said(parameters->team_id) && asprintf(&team, "X-Team-ID: %s", parameters->team_id) < 0)
         return http_no_memory(call);
     const char *const headers[] = {team, NULL};
-    const struct http_options options = {
-        .service = SERVICE, .base_url = url ? url : "https://api.sandbox0.ai", .headers = headers};
+    const struct http_options options = {.service = SERVICE,
+                                         .base_url = url ? url : "https://api.sandbox0.ai",
+                                         .headers = headers,
+                                         .id_header = "X-Request-Id"};
 
     return credential_open_client(call, KEYS, options, &sandbox0->client);
 }

@@ -50,7 +50,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 typedef enum sandlot_status (*add_row)(struct sandlot_call *call, struct sandbox0 *sandbox0,
                                        const struct sandlot_listing *listing, const struct record *record, size_t rank);
 
-/* A row has no label, so those that may be asked for by it are asked for one by one: the newest. */
+/* A row mostly has no label, so those that may be asked for by it are asked for one by one: the newest. */
 static enum sandlot_status add_sandbox(struct sandlot_call *call, struct sandbox0 *sandbox0,
                                        const struct sandlot_listing *listing, const struct record *record, size_t rank)
 {
@@ -58,13 +58,13 @@ static enum sandlot_status add_sandbox(struct sandlot_call *call, struct sandbox
     struct attempt attempt;
 
     attempt_begin(&attempt, call, LABEL_MS);
-    if (rank < LABELS)
+    if (rank < LABELS && !record->labelled)
         record_get(&attempt.call, sandbox0, record->id, &whole);
     const struct sandlot_listed listed = {.size = sizeof(listed),
                                           .id = record->id,
                                           .state = record->phase == PHASE_PAUSED ? "paused" : record->state,
                                           .created_at_ms = record->created_at_ms,
-                                          .run_label = whole.label};
+                                          .run_label = record->labelled ? record->label : whole.label};
 
     return listing->add(listing, &listed);
 }

@@ -38,6 +38,7 @@ bool record_read(struct json_object *document, struct record *record, struct jso
         return false;
     record->phase = phase_of(record->state, paused);
     record->label = label_read(document);
+    record->labelled = json_object_object_get_ex(document, "services", NULL);
     record->created_at_ms = timestamp_read(created);
     return true;
 }

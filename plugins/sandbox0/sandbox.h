@@ -29,6 +29,7 @@ struct record {
     const char *id;
     const char *state; /* in Sandbox0's words, never NULL */
     const char *label; /* NULL: it is not of our making, or this is a row of a list */
+    bool labelled;     /* that it has none is told: rows leave out more than others do, mostly this too */
     enum phase phase;
     int64_t created_at_ms;
 };

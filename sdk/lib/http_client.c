@@ -351,6 +351,7 @@ static struct http_client *make_client(struct sandlot_call *call, const struct h
     client->repeated = copy_statuses(options->repeated, &failed);
     client->repeat_header = copy(options->repeat_header, &failed);
     client->key_from = copy(options->key_from, &failed);
+    client->id_header = copy(options->id_header, &failed);
     client->unix_socket = copy(options->unix_socket, &failed);
     client->dial = options->dial;
     client->hang_up = options->hang_up;
@@ -434,6 +435,7 @@ void http_client_close(struct http_client *client)
     free(client->authorities);
     curl_slist_free_all(client->connect_to);
     free(client->key_from);
+    free(client->id_header);
     free(client->unix_socket);
     free(client->repeat_header);
     free(client->repeated);

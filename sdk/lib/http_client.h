@@ -50,6 +50,7 @@ struct http_client {
     int *repeated; /* ended by 0 */
     char *repeat_header;
     char *key_from;
+    char *id_header;
     char *unix_socket;
     int (*dial)(void *context, struct sockaddr_un *address);
     void (*hang_up)(void *context, int fd);

@@ -192,7 +192,9 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
     char said[HTTP_LONGEST_MESSAGE + 1] = "";
     char tries[64] = "";
     char wait[96] = "";
+    char number[128] = "";
     char about_key[HTTP_KEY_HINT];
+    const char *id = client->id_header ? http_header(response, client->id_header) : NULL;
 
     request = request ? request : &same;
     http_key_hint(about_key, sizeof(about_key), client->key_from);
@@ -205,9 +207,11 @@ enum sandlot_status http_response_fail(struct sandlot_call *call, struct http_cl
     if (response->retry_ms > 0)
         snprintf(wait, sizeof(wait), "; it wants to be left alone for %lld s",
                  (long long)(response->retry_ms + 999) / 1000);
-    return http_fail(call, client, http_status_of(response->status), "%s answered %s %s with status %d%s%s%s%s%s; %s",
+    if (id && *id)
+        snprintf(number, sizeof(number), "; it calls the request %.100s", id);
+    return http_fail(call, client, http_status_of(response->status), "%s answered %s %s with status %d%s%s%s%s%s%s; %s",
                      client->service, request->method, url ? url : "?", response->status, *said ? ": \"" : "", said,
-                     *said ? "\"" : "", tries, wait, hint(client, request, response->status, about_key));
+                     *said ? "\"" : "", tries, wait, number, hint(client, request, response->status, about_key));
 }
 
 enum sandlot_status http_no_memory(struct sandlot_call *call)

@@ -121,7 +121,7 @@ static void handle(struct peer *peer)
     } else if (strncmp(peer->target, "/status/", 8) == 0) {
         tries++;
         peer_body(peer, body, sizeof(body), NULL);
-        peer_answer(peer, atoi(peer->target + 8), "Content-Type: application/json\r\n",
+        peer_answer(peer, atoi(peer->target + 8), "Content-Type: application/json\r\nX-Trace: trace-1\r\n",
                     "{\"detail\":[{\"msg\":\"bad \\u0007 token " KEY " given\\nsecond line\"}]}");
     } else if (strcmp(peer->target, "/away") == 0) {
         char to[128];
@@ -428,6 +428,24 @@ static void test_key_is_named(void **state)
     assert_int_equal(http_client_open(&call.call, &options, &own), SANDLOT_OK);
     assert_int_equal(http_send(&call.call, own, &request, NULL), SANDLOT_AUTH);
     assert_has(call.message, "check that the key in ACME_API_KEY is right");
+    http_client_close(own);
+}
+
+/* What a service's support asks for. */
+static void test_request_is_named(void **state)
+{
+    const struct http_options options = {.base_url = server.url, .id_header = "X-Trace"};
+    const struct http_request request = {.method = "POST", .target = "/status/422"};
+    const struct http_request nameless = {.method = "POST", .target = "/refuse"};
+    struct http_client *own;
+
+    (void)state;
+    assert_int_equal(http_client_open(&call.call, &options, &own), SANDLOT_OK);
+    assert_int_equal(http_send(&call.call, own, &request, NULL), SANDLOT_INVALID_ARGUMENT);
+    assert_has(call.message, "second line\"; it calls the request trace-1; check the parameters");
+    call.status = SANDLOT_OK;
+    assert_int_equal(http_send(&call.call, own, &nameless, NULL), SANDLOT_INVALID_ARGUMENT);
+    assert_null(strstr(call.message, "calls the request"));
     http_client_close(own);
 }
 
@@ -986,6 +1004,7 @@ int main(void)
         EACH(test_never_repeats),
         EACH(test_repeats_as_the_service_does),
         EACH(test_key_is_named),
+        EACH(test_request_is_named),
         EACH(test_keyed),
         EACH(test_gives_up),
         EACH(test_pause_beyond_deadline),

@@ -176,6 +176,13 @@ strange_ids() {
     json "an id that no session can have" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id ../x -- true
     json "is deleted already" 0 .deleted delete "${provider[@]}" -- ../x
     check "without a request" test "$(requests_count)" = 0
+    made || return
+    faults '[{"method":"GET","path":"sessions/get","times":1,"action":{"replace":"{\"sessionId\":\"'"$id"'\",\"createdAt\":\"2026-01-02T03:04:05.678Z\"}"}}]'
+    expect "a session without a status is tried" 0 yes "*" -q exec "${provider[@]}" --sandbox-id "$id" -- echo yes
+    gone "$id"
+    faults '[{"path":"sessions/list","times":-1,"action":{"status":418,"headers":{"x-amzn-requestid":"request-5e1f"},"body":{"message":"no"}}}]'
+    json "an error has the number that AWS gave the request" 3 '.message | contains("calls the request request-5e1f")' list "${provider[@]}"
+    faults '[]'
 }
 
 ends() {

@@ -223,6 +223,8 @@ places() {
     faults '[{"path":"/files/bulk-download","action":{"replace":"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nno length\r\n--B--\r\n"}}]'
     json "a form that makes no sense" 0 '[.results[].error] | all(. == null)' download "${provider[@]}" --sandbox-id "$id" \
         $workspace/trap.json "$scratch/back/trap" $workspace/plain "$scratch/back/plain"
+    json "a missing file whose path speaks of sandboxes" 1 '.results[0].error == "file_not_found"' download "${provider[@]}" --sandbox-id "$id" \
+        $workspace/sandbox/missing "$scratch/x"
     head -c 20000000 /dev/urandom >"$scratch/large"
     up "$scratch/large" $workspace/large
     "$SANDLOT" -q download "${provider[@]}" --sandbox-id "$id" $workspace/large "$scratch/back/large" 2>"$scratch/err"

@@ -54,6 +54,7 @@ tokens_and_addresses() {
     DENO_DEPLOY_TOKEN=$personal DENO_DEPLOY_ORG=other json "that counts less than the parameter" 0 .sandboxes list "${provider[@]}" --param org=emulated
     DENO_DEPLOY_TOKEN=$personal json "another's organization" 3 '.error == "auth"' create "${provider[@]}" --param org=other
     DENO_DEPLOY_ENDPOINT=$url json "the console by DENO_DEPLOY_ENDPOINT" 0 .sandboxes list --sandbox deno
+    DENO_DEPLOY_ENDPOINT=$url json "which says more of it than base_url" 0 .sandboxes list --sandbox deno --param base_url=http://127.0.0.1:1
     json "the console by console_url" 0 .sandboxes list --sandbox deno --param base_url=http://127.0.0.1:1 --param "console_url=$url"
     DENO_SANDBOX_ENDPOINT=$url DENO_DEPLOY_ENDPOINT=$url expect "both by variables" 0 hello "*" -q exec --sandbox deno -- echo hello
     DENO_SANDBOX_BASE_DOMAIN=localhost:$port json "regions below a domain of one's own, with TLS" 3 \
@@ -63,7 +64,7 @@ tokens_and_addresses() {
         unset SANDLOT_NO_ENV_FILE
         SANDLOT=$(realpath "$SANDLOT")
         cd "$scratch/work" || exit 1
-        run -vv exec "${provider[@]}" --param "console_url=$url" -- true
+        run -vv list "${provider[@]}"
         check "no address from a project's .env" test "$status" = 0
         exit "$failures"
     )
@@ -194,6 +195,7 @@ quota() {
     first=$id
     requests_reset
     json "as many sandboxes as there may be" 3 '.error == "quota" and (.message | contains("as many sandboxes"))' create "${provider[@]}"
+    check "Deno's support can find the request" grep -Eq 'calls the request [0-9a-f]{16}; ' "$scratch/out"
     check "is not asked again" test "$(sent ' 429$')" = 1
     gone "$first"
     service_empty "nothing is left after: a quota"

@@ -296,6 +296,8 @@ addresses() {
     expect "a socket that is not there" 3 "*" "no container engine at /nowhere/docker.sock" -q list --sandbox docker --param base_url=unix:///nowhere/docker.sock
     expect "tcp is http" 0 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
+    expect "without a port it is docker's" 3 "*" 127.0.0.77:2375/ -q list --sandbox docker --param base_url=tcp://127.0.0.77
+    DOCKER_TLS_VERIFY=1 expect "another one for TLS" 3 "*" "::1]:2376/" -q list --sandbox docker --param "base_url=tcp://[::1]"
 }
 
 for step in vendor_many streams versions pulls terminals made_by_hand parameters users working_folders addresses connections volumes; do part "$step"; done

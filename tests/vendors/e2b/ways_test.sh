@@ -376,6 +376,9 @@ old_server() {
     expect "what is paused is woken" 0 yes "*" -q exec "${provider[@]}" --sandbox-id "$id" -- echo yes
     json "what is not there" 3 '.error == "sandbox_not_found"' exec "${provider[@]}" --sandbox-id "$unknown_id" -- true
     gone "$id"
+    faults '[{"method":"POST","path":"/v2/sandboxes$","times":1,"action":{"status":404,"body":{"code":404,"message":"Cannot POST /v2/sandboxes"}}}]'
+    json "one that names the path that it does not know" 0 .id create "${provider[@]}"
+    gone "$(jq -r .id <"$scratch/out")"
 }
 
 vendor_use e2b

@@ -3,7 +3,7 @@
 // EMULATOR_PAGE: longest page of a list. EMULATOR_START_MS: how long a new sandbox is "starting". EMULATOR_CHANGE_MS: how long a
 // pause takes. EMULATOR_WAKE=later: what wakes a sandbox is refused until it is awake. EMULATOR_SECOND_MS: of a lifetime.
 // EMULATOR_KEPT: bytes kept of a stream. EMULATOR_LONGEST: of a file that is uploaded. EMULATOR_OLD=1: a server that only has
-// `output_raw`. EMULATOR_BASH=none: an image without bash and /workspace.
+// `output_raw`. EMULATOR_ROWS=services: rows of lists have the services too. EMULATOR_BASH=none: an image without bash and /workspace.
 
 import { createHash } from 'node:crypto';
 import { createEdge } from '../common/ports.mjs';
@@ -67,7 +67,7 @@ function list(request) {
     const limit = Number(query.get('limit') ?? 50), offset = Number(query.get('offset') ?? 0);
     if (!(Number.isInteger(limit) && limit >= 1 && limit <= 200 && Number.isInteger(offset) && offset >= 0)) throw invalid('limit and offset');
     const rows = [...all.byId.values()].filter((one) => (query.get('status') ?? one.status) === one.status && (query.get('template_id') ?? one.template) === one.template)
-        .map((one) => one.row()).reverse();
+        .map((one) => one.listed()).reverse();
     const shown = rows.slice(offset, offset + Math.min(limit, PAGE));
     return good({ sandboxes: shown, count: rows.length, has_more: offset + shown.length < rows.length });
 }

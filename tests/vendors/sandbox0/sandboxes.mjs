@@ -8,6 +8,7 @@ import { wall } from './network.mjs';
 
 const CHANGE_MS = Number(process.env.EMULATOR_CHANGE_MS ?? 150); // a pause is accepted at once and takes so long
 const START_MS = Number(process.env.EMULATOR_START_MS ?? 0); // how long a new one is "starting"
+const ROWS_HAVE_SERVICES = process.env.EMULATOR_ROWS === 'services';
 const SECOND_MS = Number(process.env.EMULATOR_SECOND_MS ?? 1000);
 const WAKES_LATER = process.env.EMULATOR_WAKE === 'later'; // what wakes a sandbox is refused until it is awake
 
@@ -120,6 +121,10 @@ class Sandbox {
     row() {
         return { id: this.id, template_id: this.template, status: this.status, paused: this.status === 'paused', runtime_generation: this.generation, cluster_id: null,
             created_at: new Date(this.createdAt).toISOString(), updated_at: new Date(this.createdAt).toISOString(), expires_at: this.expiresAt, hard_expires_at: this.hardExpiresAt };
+    }
+
+    listed() {
+        return ROWS_HAVE_SERVICES ? { ...this.row(), services: this.config.services ?? null } : this.row();
     }
 
     shown() {

@@ -303,6 +303,18 @@ second"
     service_empty "nothing is left of the contexts"
 }
 
+rows_with_services() {
+    service EMULATOR_ROWS=services
+    made || return
+    requests_reset
+    json "a list that has the services tells whose a sandbox is" 0 '.sandboxes[0].mine' list "${provider[@]}"
+    check "in one request" test "$(requests_count)" = 1
+    faults '[{"method":"GET","times":-1,"action":{"status":400,"headers":{"x-request-id":"req-5e1f"},"body":{"success":false,"error":{"code":"bad_request","message":"no"}}}}]'
+    json "an error has the number that Sandbox0 gave the request" 3 '.message | contains("calls the request req-5e1f")' list "${provider[@]}"
+    faults '[]'
+    gone "$id"
+}
+
 old_server() {
     service EMULATOR_OLD=1
     made || return
@@ -357,7 +369,7 @@ files() {
 vendor_use sandbox0
 prepare=(service)
 many_more=8 # a command is two requests, for its context is deleted: the list, the batch, and the list again where it is slow
-parts sleepers claims contexts files declared parameters slow_start is_a_plugin keys lifetimes lists old_server without_bash vendor_many
+parts sleepers claims contexts files declared parameters slow_start is_a_plugin keys lifetimes lists rows_with_services old_server without_bash vendor_many
 [ -z "${SANDLOT_TEST_SLOW:-}" ] || parts pieces
 parts_run
 vendor_sound

@@ -120,6 +120,8 @@ struct http_options {
     const char *proxy;          /* this one, whatever the variables say: http://, https://, socks5:// or socks5h:// */
     const char *connect_to; /* "host:port" to which every connection goes, though names and certificates are those of
                                base_url: for a service that is reached by another address; default: base_url's */
+    const char *id_header; /* a header with the number that the service gives a request, "X-Request-Id": errors tell it,
+                              for the service's support; default: none */
 };
 
 /*
