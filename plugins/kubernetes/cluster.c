@@ -131,11 +131,21 @@ static enum sandlot_status read_part(struct sandlot_call *call, struct configura
     return status;
 }
 
-/* PATHS has ":" between them. Files that are not there are passed over if they are several. */
-static enum sandlot_status read_list(struct sandlot_call *call, struct configuration *configuration, const char *paths)
+static bool is_in_cluster(struct sandlot_call *call)
+{
+    return call->host->environment(call, "KUBERNETES_SERVICE_HOST") &&
+           call->host->environment(call, "KUBERNETES_SERVICE_PORT");
+}
+
+/*
+ * PATHS has ":" between them. Files that are not there are passed over, as kubectl does, but for one that a parameter
+ * names, ASKED; in a cluster the variable may even name none that is there.
+ */
+static enum sandlot_status read_list(struct sandlot_call *call, struct configuration *configuration, const char *paths,
+                                     bool asked)
 {
     AUTO_FREE char *list = strdup(paths);
-    bool single = !strchr(paths, ':');
+    bool single = asked && !strchr(paths, ':');
     char *rest = NULL;
 
     if (!list)
@@ -149,22 +159,23 @@ static enum sandlot_status read_list(struct sandlot_call *call, struct configura
         if (status != SANDLOT_OK)
             return status;
     }
-    return configuration->count > 0
+    return configuration->count > 0 || (!asked && is_in_cluster(call))
                ? SANDLOT_OK
-               : sandlot_fail(call, SANDLOT_AUTH, "none of the files of KUBECONFIG (%.200s) is there; set it anew",
-                              paths);
+               : sandlot_fail(call, SANDLOT_AUTH, "none of the files of %s (%.200s) is there; set it anew",
+                              asked ? "the parameter kubeconfig" : "KUBECONFIG", paths);
 }
 
 static enum sandlot_status read_all(struct sandlot_call *call, const struct cluster_wish *wish,
                                     struct configuration *configuration)
 {
-    const char *paths = wish->kubeconfig && *wish->kubeconfig ? wish->kubeconfig : NULL;
+    const char *variable = call->host->environment(call, "KUBECONFIG");
     const char *home = call->host->environment(call, "HOME");
     AUTO_FREE char *usual = NULL;
 
-    paths = paths ? paths : call->host->environment(call, "KUBECONFIG");
-    if (paths)
-        return read_list(call, configuration, paths);
+    if (wish->kubeconfig && *wish->kubeconfig)
+        return read_list(call, configuration, wish->kubeconfig, true);
+    if (variable)
+        return read_list(call, configuration, variable, false);
     if (!home || *home != '/')
         return SANDLOT_OK;
     if (asprintf(&usual, "%s/.kube/config", home) < 0) {

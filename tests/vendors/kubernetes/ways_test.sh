@@ -111,6 +111,8 @@ by_account() { # PORT FOLDER: as in a pod
         unset KUBECONFIG
         export KUBERNETES_SERVICE_HOST=localhost KUBERNETES_SERVICE_PORT=$1 KUBERNETES_SERVICE_ACCOUNT_FOLDER=$folder
         json "in a pod: its service account" 0 .sandboxes list "${secure[@]}"
+        KUBECONFIG=$scratch/none.yaml json "also where KUBECONFIG names a file that is not there" 0 .sandboxes list "${secure[@]}"
+        json "but not where the parameter does" 3 '.error == "auth" and (.message | contains("none.yaml"))' list "${secure[@]}" --param "kubeconfig=$scratch/none.yaml"
         echo stale >"$folder/token"
         json "a token that has expired" 3 '.error == "auth"' list "${secure[@]}"
         exit "$failures"
