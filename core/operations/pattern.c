@@ -547,3 +547,29 @@ char *pattern_directory(const struct pattern *pattern)
     directory[length] = '\0';
     return directory;
 }
+
+/* 0: any number. */
+static size_t depth_of(const struct alternative *alternative)
+{
+    if (alternative->bare)
+        return 0;
+    for (size_t i = 0; i < alternative->count; i++)
+        if (alternative->components[i].kind == KIND_DEEP)
+            return 0;
+    return alternative->count;
+}
+
+size_t pattern_depth(const struct pattern *pattern)
+{
+    size_t deepest = 0;
+
+    for (size_t i = 0; i < pattern->count; i++) {
+        size_t depth = depth_of(&pattern->alternatives[i]);
+
+        if (depth == 0)
+            return 0;
+        if (depth > deepest)
+            deepest = depth;
+    }
+    return deepest;
+}

@@ -29,4 +29,7 @@ bool pattern_may_enter(const struct pattern *pattern, const char *relative);
  * To be freed; NULL without memory. */
 char *pattern_directory(const struct pattern *pattern);
 
+/* How many components what matches has at most; 0: any number. */
+size_t pattern_depth(const struct pattern *pattern);
+
 #endif

@@ -526,6 +526,7 @@ line.o" && : >"grüße.o" && : >locked/x.o && chmod 000 locked && cd many && seq
     op 0 '[.matches[].path] | index("/workspace/b/a.py") != null' "B36 no path" glob a.py
     op 0 '[.matches[].path] == ["/workspace/b/readme.md"]' "B37 from the root" glob '/workspace/**/readme.md' /
     op 0 '.matches == []' "B37 what the system shows of itself is not entered" glob '/{proc,sys,dev}/{version,kernel/*,null}' /
+    op 0 '[.matches[].path] | index("/proc") != null and index("/tmp") != null and all(test("^/[^/]*$"))' "B37 but told" glob '/*' / --dirs
     op 0 '[.matches[].path] | index("/proc/version") != null' "B37 unless the search starts there" glob 'version' /proc
     op 0 '(.matches | length) == 10000 and .truncated == true' "B38 10,050 files" glob '*.m' d/many
     op 0 '.matches == []' "B39 case" glob 'upper.q' c

@@ -421,6 +421,24 @@ static void test_directory(void **state)
     }
 }
 
+static void test_depth(void **state)
+{
+    static const struct {
+        const char *pattern;
+        size_t depth;
+    } rows[] = {{"*.c", 0},    {"/*", 1},          {"src/*.c", 2},    {"./a//b/?/c", 4}, {"a/**", 0},
+                {"a/**/b", 0}, {"a/{b,b/c}/*", 4}, {"{a/b,**/c}", 0}, {"{a,b/c}", 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pattern *pattern = pattern_compile(rows[i].pattern, NULL);
+
+        assert_non_null(pattern);
+        assert_int_equal(pattern_depth(pattern), rows[i].depth);
+        pattern_free(pattern);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -428,7 +446,7 @@ int main(void)
         cmocka_unit_test(test_characters),  cmocka_unit_test(test_case_b39),       cmocka_unit_test(test_names_b40),
         cmocka_unit_test(test_refused_b30), cmocka_unit_test(test_too_broad_b31),  cmocka_unit_test(test_time_b32),
         cmocka_unit_test(test_may_enter),   cmocka_unit_test(test_against_simple), cmocka_unit_test(test_many_paths),
-        cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_directory),   cmocka_unit_test(test_depth),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,8 @@ int derived_find(const struct file_call *call, const struct pattern *pattern, bo
 {
     struct finding finding = {.call = call, .pattern = pattern, .directories = directories, .found = found};
     AUTO_FREE char *directory = pattern_directory(pattern);
-    struct walk walk = {.links = true, .directory = directory, .each = take, .context = &finding};
+    struct walk walk = {
+        .links = true, .directory = directory, .depth = pattern_depth(pattern), .each = take, .context = &finding};
 
     if (!directory)
         return error_no_memory(error);

@@ -54,7 +54,10 @@ static const char begin_script[] =
     "while set -- \"$@\" -o -path \"./$d\"; do case $d in */*) d=${d%/*};; *) break;; esac; done\n"
     "set -- ! '(' \"$@\" ')' -prune -o\n"
     "fi\n"
-    "[ \"$b\" ] || set -- \"$@\" '(' -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ')' -prune -o\n"
+    /* Told, but not entered: what is as deep as anything that matters, and the kernel's own trees and devices. */
+    "[ ! \"$m\" ] || set -- \"$@\" '(' ! -path \"$m\" -o -prune ')'\n"
+    "[ \"$b\" ] || set -- \"$@\" '(' ! '(' -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ')' -o -prune "
+    "')'\n"
     "echo \"paths=-$s_k\"\n"
     "{\n"
     "w=$(find . \"$@\" ";
@@ -254,6 +257,22 @@ static void set_directory(struct script *script, const char *directory)
     script_set(script, "d", escaped);
 }
 
+/* What has DEPTH components or more, as -path has it: its "*" matches "/" too. */
+static void set_depth(struct script *script, size_t depth)
+{
+    AUTO_FREE char *text = malloc(2 * depth + 2);
+
+    if (!text) {
+        script_clear(script);
+        return;
+    }
+    text[0] = depth > 0 ? '.' : '\0';
+    for (size_t i = 0; i < depth; i++)
+        memcpy(text + 1 + 2 * i, "/*", 2);
+    text[depth > 0 ? 1 + 2 * depth : 0] = '\0';
+    script_set(script, "m", text);
+}
+
 /* The walk with find's TESTS. Fails also with what ends it early. */
 static int walk_with(const struct file_call *call, struct reader *reader, const char *tests,
                      struct sandlot_error *error)
@@ -265,6 +284,7 @@ static int walk_with(const struct file_call *call, struct reader *reader, const 
     script_init(&script);
     script_set(&script, "f", call->path);
     set_directory(&script, walk->directory ? walk->directory : "");
+    set_depth(&script, walk->depth);
     if (walk->links)
         script_add(&script, "s_need readlink xargs\n");
     script_add(&script, begin_script);

@@ -17,6 +17,7 @@ enum walk_kind {
 struct walk {
     bool links;            /* are links looked at? */
     const char *directory; /* below the other, the only one that matters; NULL or "": there is none */
+    size_t depth;          /* how many components paths have at most that matter; 0: any number */
     /* Takes one path below the directory. 0, 1 to end the walk, or -1 with the error. */
     int (*each)(void *context, const char *relative, size_t length, enum walk_kind kind, struct sandlot_error *error);
     void *context;
