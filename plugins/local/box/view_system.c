@@ -89,7 +89,7 @@ static int make_link_place(const struct view *view, const char *name)
 static int show_link(const struct view *view, const char *name)
 {
     AUTO_CLOSE int tree = view_clone_tree(view->folders->skeleton, name, MOUNT_SYSTEM);
-    AUTO_CLOSE int place = make_link_place(view, name);
+    AUTO_CLOSE int place = tree >= 0 ? make_link_place(view, name) : -1;
 
     return view_put(tree, place) == 0 ? 0 : reason_mount(view->reason, "bind", name, errno);
 }
