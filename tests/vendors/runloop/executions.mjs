@@ -6,6 +6,7 @@ import { checkQuery, failure, isFlag, isText, isTextList, isWhole, oneOf, read }
 
 const CAP = Number(process.env.EMULATOR_CAP ?? 4 << 20); // of what one answer holds of a stream, in bytes
 const IDLE_MS = Number(process.env.EMULATOR_IDLE_MS ?? 10000); // after which a silent stream is ended
+const HELD_S = Number(process.env.EMULATOR_HELD_S ?? 0); // execute waits so long at least, whatever the client says
 const PIECE = Number(process.env.EMULATOR_PIECE ?? 32768);
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -126,7 +127,7 @@ async function execute(devboxes, request) {
         shell_name: isText }, ['command', 'command_id']);
     const known = devboxes.get(request.params.id).executions.get(body.command_id);
     const execution = known ?? (await begin(devboxes, request, body.command_id, body));
-    await execution.wait(body.optimistic_timeout ?? 25);
+    await execution.wait(Math.max(body.optimistic_timeout ?? 25, HELD_S));
     if (body.optimistic_timeout === 0) throw failure(408, 'Request timed out');
     return { json: execution.show(last) };
 }

@@ -71,7 +71,14 @@ open_tunnel() {
 part_once open_tunnel
 vendor_ports
 vendor_lifecycle
+# What ends while the first request waits needs no second one: on a busy machine that takes more than the two seconds asked for.
+patient() {
+    export EMULATOR_HELD_S=15
+    vendor_again
+}
+prepare=(patient)
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
+prepare=(vendor_again)
 vendor_network runloop_network
 vendor_faults
 vendor_starved
