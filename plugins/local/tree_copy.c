@@ -383,14 +383,27 @@ static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const 
     return SANDLOT_OK;
 }
 
+/* A place for a link of the host is that link; another one of that name is the box's own. */
+static bool is_link_of_host(int from, const char *name)
+{
+    char path[NAME_MAX + 2];
+    char here[PATH_MAX];
+    char there[PATH_MAX];
+
+    snprintf(path, sizeof(path), "/%s", name);
+    const ssize_t length = readlinkat(from, name, here, sizeof(here));
+
+    return length > 0 && readlink(path, there, sizeof(there)) == length && memcmp(here, there, (size_t)length) == 0;
+}
+
 /* A place for a mount, in which there never was anything. */
 static bool is_empty_place(const struct tree *tree, int from, const char *name, const struct stat *entry, int depth)
 {
     if (depth > 0 || !tree->copy->is_place || !tree->copy->is_place(name))
         return false;
-    return S_ISDIR(entry->st_mode)   ? walk_is_empty(from, name)
-           : S_ISREG(entry->st_mode) ? entry->st_size == 0
-                                     : S_ISLNK(entry->st_mode);
+    if (S_ISDIR(entry->st_mode))
+        return walk_is_empty(from, name);
+    return S_ISLNK(entry->st_mode) ? is_link_of_host(from, name) : S_ISREG(entry->st_mode) && entry->st_size == 0;
 }
 
 static enum sandlot_status copy_entry(struct tree *tree, int from, int to, const char *name, int depth)

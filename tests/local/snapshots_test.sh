@@ -18,7 +18,8 @@ fails() { json "$1" "$2" ".error == \"$3\" and (.message | test(\"$4\"))" "${@:5
 # ---- what is kept ----
 id=$(create) || exit 2
 box "$id" 'echo one >f; ln f same; ln -s f link; mkfifo pipe; mkdir -p closed/in; echo z >closed/in/z; echo s >secret
-    chmod 0 closed/in/z secret closed/in closed; truncate -s 100M hole; echo h >~/h; echo t >/tmp/t; mkdir /data; echo r >/data/r; chmod 750 /data' || exit 2
+    chmod 0 closed/in/z secret closed/in closed; truncate -s 100M hole; echo h >~/h; echo t >/tmp/t; mkdir /data; echo r >/data/r; chmod 750 /data
+    [ -L /libx32 ] || ln -s workspace /libx32' || exit 2
 stopping='for p in /proc/[0-9]*; do grep -lxz 7000.25 $p/cmdline >/dev/null 2>&1 && '
 box "$id" 'for i in 1 2; do sleep 7000.25 & done'
 box "$id" "$stopping"'kill -STOP ${p#/proc/} && break; done' || exit 2
@@ -40,6 +41,8 @@ end "$id"
 first=$(create --sandbox-snapshot-name one) || not_ok "a box from the snapshot" "none"
 check "L4: its files are there" is "$(box "$first" 'cat f same link ~/h /tmp/t /data/r; stat -c "%h %i" f same | uniq | cut -d" " -f1; stat -c "%A %F" /data; stat -c "%A %s" hole; [ -p pipe ] && echo pipe')" \
     "$(printf 'one\none\none\nh\nt\nr\n2\ndrwxr-x--- directory\n-rw-r--r-- 104857600\npipe')"
+check "a link of its own in / too, named as one of a system that has more" is "$(box "$first" 'readlink /libx32')" "$(readlink /libx32 || echo workspace)"
+check "none of the system's" is "$(find "$state/layers" -path '*/root/*' -prune -type l ! -name libx32)" ""
 difference=$(box "$first" 'echo $(($(cat /tmp/first) - $(cat second)))')
 check "of one moment" test "${difference#-}" -le 1
 box "$first" 'rm -f second one.new'

@@ -260,16 +260,16 @@ static void set_directory(struct script *script, const char *directory)
 /* What has DEPTH components or more, as -path has it: its "*" matches "/" too. */
 static void set_depth(struct script *script, size_t depth)
 {
-    AUTO_FREE char *text = malloc(2 * depth + 2);
+    AUTO_FREE char *text = calloc(1, 2 * depth + 2);
 
     if (!text) {
         script_clear(script);
         return;
     }
-    text[0] = depth > 0 ? '.' : '\0';
     for (size_t i = 0; i < depth; i++)
         memcpy(text + 1 + 2 * i, "/*", 2);
-    text[depth > 0 ? 1 + 2 * depth : 0] = '\0';
+    if (depth > 0)
+        text[0] = '.';
     script_set(script, "m", text);
 }
 
