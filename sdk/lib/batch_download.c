@@ -39,12 +39,7 @@ static char *make_script(const struct batch *batch)
     FILE *stream = open_memstream(&script, &size);
     bool whole = stream && write_chunks(batch, stream);
 
-    if (stream && fclose(stream) != 0)
-        whole = false;
-    if (whole)
-        return script;
-    free(script);
-    return NULL;
+    return sdk_text_end(stream, &script, whole);
 }
 
 /* ---- its output -------------------------------------------------------------------------------------------------- */

@@ -182,12 +182,7 @@ static char *make_script(const struct archive *archive, size_t *length)
     FILE *stream = open_memstream(&script, length);
     bool whole = stream && write_script(archive, stream);
 
-    if (stream && fclose(stream) != 0)
-        whole = false;
-    if (whole)
-        return script;
-    free(script);
-    return NULL;
+    return sdk_text_end(stream, &script, whole);
 }
 
 static enum sandlot_status add_bytes(struct tar_writer *writer, const char *path, uint32_t mode, const char *bytes,

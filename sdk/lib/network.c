@@ -1,3 +1,5 @@
+#include "text.h"
+
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/network.h>
 
@@ -79,10 +81,7 @@ char *network_join(const struct sandlot_network *network, int which, char separa
         fprintf(stream, "%s%s", entry->kind == SANDLOT_NETWORK_BELOW ? "*." : "", entry->text);
         begun = true;
     }
-    if (fclose(stream) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return sdk_text_end(stream, &text, true);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -116,10 +115,7 @@ static char *name_all(const struct sandlot_network *network, bool (*cannot)(cons
     }
     if (count > MOST_NAMED)
         fprintf(stream, " and %zu more", count - MOST_NAMED);
-    if (fclose(stream) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return sdk_text_end(stream, &text, true);
 }
 
 enum sandlot_status network_refuse(struct sandlot_call *call, const char *service,

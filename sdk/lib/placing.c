@@ -1,4 +1,5 @@
 #include "placing.h"
+#include "text.h"
 
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/placing.h>
@@ -39,12 +40,7 @@ char *placing_script(const char *prefix, const struct placing_file *files, size_
         fprintf(stream, "s=%s\n%s", word, placing_script_text);
     for (size_t i = 0; i < count && whole; i++)
         whole = !files[i].target || write_file(stream, i, &files[i]);
-    if (stream && fclose(stream) != 0)
-        whole = false;
-    if (whole)
-        return script;
-    free(script);
-    return NULL;
+    return sdk_text_end(stream, &script, whole);
 }
 
 void placing_read(char *output, size_t count, placing_tell tell, void *context)

@@ -1,5 +1,6 @@
 #include "printed_download.h"
 #include "printed_reader.h"
+#include "text.h"
 
 #include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
@@ -62,12 +63,7 @@ static char *make_script(const struct printed_download_vendor *vendor, const str
     FILE *stream = open_memstream(&script, &size);
     bool whole = stream && write_script(stream, vendor, files, count);
 
-    if (stream && fclose(stream) != 0)
-        whole = false;
-    if (whole)
-        return script;
-    free(script);
-    return NULL;
+    return sdk_text_end(stream, &script, whole);
 }
 
 /* ---- its output -------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* The script that puts staged files into their places. */
 #include "staged_upload.h"
+#include "text.h"
 
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
@@ -62,8 +63,5 @@ char *staged_upload_write(const struct staged_upload *upload, bool carried)
 
     fprintf(stream, "%s%s\n) | { fates=$(cat); printf '%%s\\n' \"$fates\"; }\n", upload->first ? upload->first : "",
             placing);
-    if (fclose(stream) == 0 && whole)
-        return script;
-    free(script);
-    return NULL;
+    return sdk_text_end(stream, &script, whole);
 }

@@ -48,6 +48,15 @@ char *sdk_buffer_take(struct sdk_buffer *buffer)
     return bytes;
 }
 
+char *sdk_text_end(FILE *stream, char **text, bool whole)
+{
+    if (stream && fclose(stream) == 0 && whole)
+        return *text;
+    free(*text);
+    *text = NULL;
+    return NULL;
+}
+
 char *sdk_format(const char *format, ...)
 {
     va_list arguments;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Bytes that grow up to a limit. Zero at the beginning but for the limit. After the first byte there is always a NUL
  * behind. */
@@ -23,6 +24,10 @@ void sdk_buffer_clear(struct sdk_buffer *buffer);
 char *sdk_buffer_take(struct sdk_buffer *buffer);
 
 char *sdk_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Closes a STREAM of open_memstream(), or NULL: the TEXT it wrote, handed over if it is WHOLE; else, and when out of
+ * memory, NULL. */
+char *sdk_text_end(FILE *stream, char **text, bool whole);
 
 /* Copies TEXT as one line: control characters become blanks, what is not UTF-8 becomes "?", runs of blanks one; cut at
  * CAPACITY with
