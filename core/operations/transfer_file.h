@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TRANSFER_BATCH = 512 }; /* files that may wait to be moved together, or that a vendor is given at once */
+/* Files that may wait to be moved together, or that a vendor is given at once. Where a service needs five requests to
+ * give a command its input, fewer would be more than one request for each hundred files. */
+enum { TRANSFER_BATCH = 1024 };
 
 /* One file on its way. */
 struct moving {

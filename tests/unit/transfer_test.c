@@ -797,6 +797,36 @@ static void test_vendor(void **state)
         free(to[i]);
 }
 
+static enum sandlot_status vendor_takes_all(struct sandlot_call *call, void *instance, void *sandbox,
+                                            const struct sandlot_file *files, size_t count,
+                                            const struct sandlot_transfer *transfer)
+{
+    (void)call, (void)instance, (void)sandbox;
+    vendor_batches++;
+    for (size_t i = 0; i < count; i++)
+        transfer->done(transfer, i, NULL, files[i].length);
+    return SANDLOT_OK;
+}
+
+/* A service asks for some requests for each batch, so a thousand files are one. */
+static void test_thousand_at_once(void **state)
+{
+    enum { THOUSAND = 1000 };
+    AUTO_FREE char *local = strdup(support_write("from", ""));
+    AUTO_FREE struct sandlot_transfer_item *items = calloc(THOUSAND, sizeof(*items));
+
+    (void)state;
+    for (size_t i = 0; i < THOUSAND; i++)
+        items[i] = item_of(text_format("/box/%zu", i), local);
+    provider.table.upload = vendor_takes_all;
+    vendor_batches = 0;
+    assert_int_equal(move(true, items, THOUSAND, false, NULL, NULL), 0);
+    provider.table.upload = NULL;
+    assert_int_equal(vendor_batches, 1);
+    for (size_t i = 0; i < THOUSAND; i++)
+        free((char *)(uintptr_t)items[i].path);
+}
+
 /* ---- no more than was allowed ---- */
 
 /* Downloads ITEMS, to be at most MAX_BYTES. */
@@ -1050,6 +1080,7 @@ int main(void)
         TEST(test_descriptors),
         TEST(test_cancelled),
         TEST(test_vendor),
+        TEST(test_thousand_at_once),
         TEST(test_bound),
         TEST(test_bound_and_a_lie),
         TEST(test_bound_of_a_vendor),
