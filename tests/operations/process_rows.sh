@@ -144,6 +144,18 @@ rows_input() {
     on 0 "" "*" "P15 its end ends cat" wait "$p"
     run logs "${provider[@]}" --sandbox-id "$id" "$p"
     check "$way: P15 byte for byte" test "$(od -An -tx1 "$scratch/out" | tr -d ' \n')" = 6f6e650a0074776f6f6e650a0074776f6f7665720a
+    begin --stdin-open -- 'wc -c'
+    local feeders=()
+    for i in 1 2 3 4; do
+        head -c 20000 /dev/zero | tr '\000' "$i" >"$scratch/typed$i"
+        "$SANDLOT" -q --json input "${provider[@]}" --sandbox-id "$id" "$p" <"$scratch/typed$i" >"$scratch/took$i" 2>&1 &
+        feeders+=("$!")
+    done
+    wait "${feeders[@]}"
+    check "$way: P15 several at once, each of all its bytes" test "$(cat "$scratch"/took[1-4] | "$fast_jq" -s 'map(.bytes) | add')" = 80000
+    on 0 "" "*" "P15 their end" input "$p" --close
+    on 0 "" "*" "P15 is the program's" wait "$p"
+    on 0 "80000" "*" "P15 which has got all of them" logs "$p"
     begin --stdin-open -- 'sleep 3004'
     head -c 200000 /dev/zero >"$scratch/much"
     input=$scratch/much on_json 1 '.error == "no_space" and .bytes >= 4096 and .bytes < 200000' "P15 it does not read" input "$p"

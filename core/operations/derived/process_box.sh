@@ -692,25 +692,27 @@ s_end
 s_pour() {
     s_i=0
     while [ "$((s_i * 4096))" -lt "$s_length" ]; do
-        dd if="$s_dir/feed" bs=4096 skip="$s_i" count=1 1<>"$s_dir/in" &
-        echo "$!" >"$s_dir/feed.pid"
+        dd if="$s_feed" bs=4096 skip="$s_i" count=1 1<>"$s_dir/in" &
+        echo "$!" >"$s_feed.pid"
         wait "$!" || exit 1
         s_i=$((s_i + 1))
-        echo "$s_i" >"$s_dir/feed.at"
+        echo "$s_i" >"$s_feed.at"
     done
 }
 
 s_count_taken() {
-    s_value "$s_dir/feed.at"
+    s_value "$s_feed.at"
     s_taken=$((${s_value:-0} * 4096))
     [ "$s_taken" -le "$s_length" ] || s_taken=$s_length
 }
 
 s_take() {
-    s_print >"$s_dir/feed" || s_refuse folder
-    s_size_of "$s_dir/feed"
+    # Of this shell alone: others may feed the process at the same time.
+    s_feed=$s_dir/feed.$$
+    s_print >"$s_feed" || s_refuse folder
+    s_size_of "$s_feed"
     s_length=$s_bytes s_taken=0
-    rm -f "$s_dir/feed.at"
+    rm -f "$s_feed.at"
     s_pour </dev/null >/dev/null &
     s_pouring=$!
     s_clock
@@ -721,9 +723,9 @@ s_take() {
         s_clock
     done
     kill "$s_pouring"
-    s_value "$s_dir/feed.pid" && kill "$s_value"
+    s_value "$s_feed.pid" && kill "$s_value"
     s_count_taken
-    rm -f "$s_dir/feed" "$s_dir/feed.at" "$s_dir/feed.pid"
+    rm -f "$s_feed" "$s_feed.at" "$s_feed.pid"
 }
 
 s_find
