@@ -52,7 +52,7 @@ static int look(const struct work *work, const char *id, int64_t from, int64_t w
                                            .cancellation = work->call->cancellation};
     uint64_t next = 0;
 
-    news->next = from > 0 ? (uint64_t)from : 0;
+    news->next = from < 0 ? UINT64_MAX : (uint64_t)from; /* from the end: nothing is missing before it */
     if (sandlot_follow_process(work->session, &request, &next, process, error) < 0)
         return -1;
     news->next = next;

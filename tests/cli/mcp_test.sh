@@ -338,6 +338,9 @@ hear '.id == 34'
 say "$(call 35 process '{"id":"p4","wait":0,"offset":0}')"
 hear '.id == 35'
 said "ends the process" '.[-1].result.content[0].text == "last over\n[p4 succeeded with exit code 0]"'
+say "$(call 135 process '{"id":"p4","wait":0,"offset":-5}')"
+hear '.id == 135'
+said "an offset from the end leaves nothing out" '.[-1].result.content[0].text == "over\n[p4 succeeded with exit code 0]"'
 say "$(call 36 execute '{"command":"sleep 3001","background":true}')"
 hear '.id == 36'
 say "$(call 37 execute '{"command":"read -r super x </tmp/.sandlot-processes/p5/super; kill -9 $super"}')"
