@@ -433,13 +433,16 @@ int sandlot_write_process(struct sandlot_session *session, const char *id, const
         const struct file_call call = call_of(session, FILE_WRITE, id, FILE_CALL_MS, cancellation);
 
         piece = length - (size_t)total;
-        if (cancellation_check(call.cancel_fd, error) < 0 ||
-            process_feed(&call, process_number_of(id), id, length ? (const char *)bytes + total : "", &piece, close,
-                         &got, error) < 0)
-            return -1;
+        got = 0;
+        int failed = cancellation_check(call.cancel_fd, error) < 0 ||
+                     process_feed(&call, process_number_of(id), id, length ? (const char *)bytes + total : "", &piece,
+                                  close, &got, error) < 0;
+
         total += got;
         if (taken)
             *taken = total;
+        if (failed)
+            return -1;
     } while (total < length && got == piece);
     return total == length ? 0 : full_error(error, id, total, length);
 }

@@ -17,6 +17,7 @@ on() { expect "$way: $4" "$1" "$2" "$3" -q "$5" "${provider[@]}" --sandbox-id "$
 on_json() { json "$way: $3" "$1" "$2" "$4" "${provider[@]}" --sandbox-id "$id" "${@:5}"; }
 inside() { "$SANDLOT" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 60 -- "$1" </dev/null; }
 process_is() { [ "$("$SANDLOT" -q --json ps --all "${provider[@]}" --sandbox-id "$id" </dev/null | "$fast_jq" -r ".processes[] | select(.id == \"$1\").state")" = "$2" ]; }
+refuses_signals() { run -q kill "${provider[@]}" --sandbox-id "$id" "$1" --signal HUP && [ "$status" != 0 ]; }
 log_has() { "$SANDLOT" -q logs "${provider[@]}" --sandbox-id "$id" "$1" </dev/null | grep -q "$2"; }
 is_gone() { ! inside "cat /proc/[0-9]*/cmdline | grep -q '[${1:0:1}]${1:1}'" >/dev/null 2>&1; }
 
@@ -132,6 +133,10 @@ rows_input() {
     on 0 "" "*" "P14 kill" kill "$p"
     on_json 1 '.results[0].error == "process_ended"' "P14 kill of what has ended" kill "$p"
     on_json 1 '.error == "process_ended"' "P14 input for what has ended" input "$p"
+    begin -- 'sleep 3003'
+    on 0 "" "*" "P14 a signal ends it" kill "$p" --signal INT
+    until_true 10 refuses_signals "$p"
+    check "$way: P14 one that follows at once is told of its end" grep -q 'ended, with exit code 130' "$scratch/err"
     on_json 1 '.error == "process_not_found" and (.message | contains("p1"))' "P14 nobody of that name" logs p999
     on_json 1 '.results[0].error == "process_not_found"' "P14 nor to be killed" kill nonsense
 
@@ -156,8 +161,10 @@ rows_input() {
     on 0 "" "*" "P15 their end" input "$p" --close
     on 0 "" "*" "P15 is the program's" wait "$p"
     on 0 "80000" "*" "P15 which has got all of them" logs "$p"
-    begin --stdin-open -- 'sleep 3004'
+    begin --stdin-open -- 'sleep 3; exit 5'
     head -c 200000 /dev/zero >"$scratch/much"
+    input=$scratch/much on_json 1 '.error == "process_ended" and .bytes < 200000' "P15 it ends, and has not read all" input "$p"
+    begin --stdin-open -- 'sleep 3004'
     input=$scratch/much on_json 1 '.error == "no_space" and .bytes >= 4096 and .bytes < 200000' "P15 it does not read" input "$p"
     on 0 "" "*" "P15 kill" kill "$p"
 }

@@ -257,6 +257,16 @@ s_look_at_supervisor() {
     [ -e /proc/self/stat ] || { s_value "$s_dir/super"; kill -0 "${s_value%% *}" || s_state=lost; }
 }
 
+# The same, but what has ended is told only once its output is in the log: that is waited for.
+s_look_to_end() {
+    s_look
+    for s_tries in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ "$s_state" = running ] && [ -e "$s_dir/group" ] && [ ! -s "$s_dir/group" ] || return 0
+        sleep 0.1 || sleep 1
+        s_look
+    done
+}
+
 # The bytes of file $1, to s_bytes.
 s_size_of() { s_bytes=$(wc -c <"$1"); s_bytes=$((${s_bytes:-0})); }
 
@@ -680,7 +690,11 @@ elif [ -z "$s_signal" ]; then
     s_await
     s_end_all
 elif [ "$s_signal" = KILL ]; then s_end_all
-else s_group_gets "$s_signal" || s_refuse "ended,$s_state,$s_code"; fi
+elif ! s_group_gets "$s_signal"; then
+    sleep 0.1 || sleep 1
+    s_look_to_end
+    s_refuse "ended,$s_state,$s_code"
+fi
 s_word ok 1
 s_end
 
@@ -728,15 +742,21 @@ s_take() {
     rm -f "$s_feed" "$s_feed.at" "$s_feed.pid"
 }
 
+# Refuses what has ended, also where it still seems to take input.
+s_refuse_ended() {
+    s_look_to_end
+    [ "$s_state" = running ] || s_refuse "ended,$s_state,$s_code"
+}
+
 s_find
-s_look
-[ "$s_state" = running ] || s_refuse "ended,$s_state,$s_code"
+s_refuse_ended
 [ -p "$s_dir/in" ] && [ -p "$s_dir/shut" ] || s_refuse shut
 s_taken=0 s_length=0
 [ -z "$s_feeding" ] || s_take
+s_word taken "$s_taken"
+[ "$s_taken" = "$s_length" ] || s_refuse_ended
 if [ "$s_shut" ] && [ "$s_taken" = "$s_length" ]; then
     # Removed while it is open: who comes later finds none, who waits for it hears of it.
     { rm -f "$s_dir/shut"; echo .; } 1<>"$s_dir/shut"
 fi
-s_word taken "$s_taken"
 s_end
