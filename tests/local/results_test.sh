@@ -182,7 +182,7 @@ end
 
 # ---- C11, C12 ----
 begin patches
-in_box 'mkdir "sp " && : >"sp /empty"; printf "a\0c" >binary; echo three >>src/b.txt; rm gone/1; printf "no end" >src/deep/c.txt; : >empty; chmod +x tool; mkdir -p new && echo n >new/n
+in_box 'mkdir "sp " && : >"sp /empty"; printf "a\0c" >binary; echo three >>src/b.txt; rm gone/1; printf "no end" >src/deep/c.txt; : >empty; chmod +x tool; mkdir -p new && echo n >new/n; echo 2 >"two words"
     rm -r half && echo file >half; rm a.txt && mkdir a.txt && echo in >a.txt/in'
 mkdir "$scratch/git" && cp -R "$base/." "$scratch/git"
 expect "C11: a patch, with what is binary" 0 "*" "*" export "$id" --output "$scratch/work.patch"
@@ -190,6 +190,7 @@ expect "C11: a patch, with what is binary" 0 "*" "*" export "$id" --output "$scr
 box_tree "$files" >"$scratch/box"
 tree_of "$scratch/git" "$files" >"$scratch/folder"
 check "C12: the folder is what the box has, modes too" cmp -s "$scratch/box" "$scratch/folder"
+check "C12: a tab ends a name with a space, for patch(1)" grep -q "^+++ b/two words$(printf '\t')\$" "$scratch/work.patch"
 cp -R "$base/." "$scratch/copy"
 expect "apply to a copy" 0 "*" "*" apply "$id" "$scratch/copy" --risky
 box_tree >"$scratch/box"

@@ -100,20 +100,24 @@ static void put_head(struct target *target, const char *path, const struct write
         put_ids(target, before, after);
 }
 
+/* As git does, a tab ends a name with a space: patch(1) would take the first word for all of it. */
+static void put_line_of_name(struct target *target, const char *prefix, const char *path,
+                             const struct writer_side *side)
+{
+    if (side->mode)
+        put_name(target, prefix, path);
+    else
+        put_text(target, "/dev/null");
+    put_text(target, side->mode && strchr(path, ' ') ? "\t\n" : "\n");
+}
+
 static void put_names(struct target *target, const char *path, const struct writer_side *before,
                       const struct writer_side *after)
 {
     put_text(target, "--- ");
-    if (before->mode)
-        put_name(target, "a/", path);
-    else
-        put_text(target, "/dev/null");
-    put_text(target, "\n+++ ");
-    if (after->mode)
-        put_name(target, "b/", path);
-    else
-        put_text(target, "/dev/null");
-    put_text(target, "\n");
+    put_line_of_name(target, "a/", path, before);
+    put_text(target, "+++ ");
+    put_line_of_name(target, "b/", path, after);
 }
 
 static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line, void *context)
