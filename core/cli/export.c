@@ -12,8 +12,6 @@
 #include "operations/local_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 static enum sandlot_export_format format_of(const struct options *options)
@@ -32,44 +30,36 @@ static bool to_standard_output(void *context, const void *bytes, size_t length)
     return output_write(bytes, length);
 }
 
-/* A file that gets its name when it is whole. */
-struct file {
+struct sink {
     int fd;
     int reason;
 };
 
 static bool to_file(void *context, const void *bytes, size_t length)
 {
-    struct file *file = context;
+    struct sink *sink = context;
 
-    if (local_write(file->fd, bytes, length) < 0)
-        file->reason = errno;
-    return !file->reason;
+    if (local_write(sink->fd, bytes, length) < 0)
+        sink->reason = errno;
+    return !sink->reason;
 }
 
-static int cannot_write(const char *path, int reason, struct sandlot_error *error)
-{
-    return error_set(error, reason == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_PERMISSION_DENIED,
-                     "%s cannot be written: %s", path, strerror(reason));
-}
-
+/* As `download` has it: a file gets its name when it is whole, and keeps its mode; a link, a pipe and a device stay. */
 static int write_named(struct results *results, const struct options *options, struct sandlot_error *error)
 {
-    AUTO_FREE char *temporary = text_format("%s.%ld", options->output, (long)getpid());
-    AUTO_CLOSE int fd = temporary ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
-    struct file file = {.fd = fd};
+    struct local_file file CLEANUP(local_close);
 
-    if (!temporary)
-        return error_no_memory(error);
-    if (fd < 0)
-        return cannot_write(options->output, errno, error);
-    int failed = export_write(results, format_of(options), false, to_file, &file, error);
+    local_init(&file);
+    if (local_open_target(&file, options->output, ".", error) < 0)
+        return -1;
+    struct sink sink = {.fd = file.fd};
 
-    if (!failed && (file.reason || close(take_fd(&fd)) < 0 || rename(temporary, options->output) < 0))
-        failed = cannot_write(options->output, file.reason ? file.reason : errno, error);
-    if (failed)
-        unlink(temporary);
-    return failed;
+    if (export_write(results, format_of(options), false, to_file, &sink, error) < 0)
+        return -1;
+    if (sink.reason)
+        return error_set(error, sink.reason == ENOSPC ? SANDLOT_CODE_NO_SPACE : SANDLOT_CODE_PERMISSION_DENIED,
+                         "%s cannot be written: %s", options->output, strerror(sink.reason));
+    return local_commit(&file, options->output, error);
 }
 
 static int print_warnings(const struct results *results, struct sandlot_error *error)
