@@ -190,6 +190,20 @@ static int settle(struct forking *forking, enum sandlot_status status, struct sa
     return -1;
 }
 
+/* What the original's work is compared with, the copy's is too. Without it there is a fork all the same. */
+static void take_base_over(const struct forking *forking)
+{
+    struct ledger_record *original = ledger_find(forking->provider->entry->name, forking->id);
+    struct sandlot_error problem = {0};
+    size_t length = 0;
+    AUTO_FREE char *text = original ? ledger_read_kept(original->label, &length) : NULL;
+
+    if (text && ledger_write_kept(forking->record->label, text, length, &problem) < 0)
+        log_warning("`diff` and `apply` of the fork will not know what its files were before: %s", problem.message);
+    sandlot_error_clear(&problem);
+    ledger_record_free(original);
+}
+
 /* ---- in one ------------------------------------------------------------------------------------------------------ */
 
 static int fork_it(struct forking *forking, struct sandlot_error *error)
@@ -213,6 +227,8 @@ static int fork_it(struct forking *forking, struct sandlot_error *error)
 
     if (result < 0)
         error_set(error, why.code, "%s", why.message ? why.message : "the fork failed");
+    else
+        take_base_over(forking);
     sandlot_error_clear(&why);
     return result;
 }

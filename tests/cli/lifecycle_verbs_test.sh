@@ -139,6 +139,11 @@ mkdir "$scratch/brought" && echo brought >"$scratch/brought/file"
 json "import does" 0 '.id == "'"$named"'"' import web "$scratch/brought"
 json "export does" 0 '.changes == []' export web --output "$scratch/named.patch"
 json "apply does" 0 '.applied == []' apply web
+expect "a fork of it" 0 "*" "*" -q fork web
+forked=$out
+expect "is worked in" 0 "" "*" -q exec "${fake[@]}" --sandbox-id "$forked" -- 'echo more >>file'
+json "and compared with the same folder" 0 '.changes | map([.path, .kind]) == [["file","modified"]]' diff "${fake[@]}" "$forked"
+expect "then it goes" 0 "$forked" "*" -q delete "${fake[@]}" "$forked"
 json "pause does" 0 '.id == "'"$named"'"' pause web
 json "with the provider too" 0 '.id == "'"$named"'"' resume "${fake[@]}" --sandbox-id web
 json "with another provider it is an id" 3 '.error == "sandbox_not_found"' exec --sandbox local --sandbox-id web -- true

@@ -225,6 +225,10 @@ check "a box from it has what was changed, and what was removed in / is gone" is
 end "$copy"
 expect "apply after that" 0 "*" "*" -q apply "$id"
 check "brings home what the box had" is "$(cat "$base/d/f" "$base/removed" && [ ! -e "$base/kept" ] && echo gone)" "$(printf 'one\nmore\nback\ngone')"
+forked=$("$SANDLOT" -q fork "$id" </dev/null)
+box "$forked" 'echo again >>d/f'
+json "a fork's work on what was applied before is no conflict" 0 '.applied | map(.path) == ["d/f"]' apply "$forked"
+end "$forked"
 check "one of which nothing is new makes the box no deeper" eval 'turned_as "$id" turned && lies_on "$id" 2'
 "$SANDLOT" -q exec --sandbox-id "$id" --detach -- 'exec 3>>~/open; echo begun >&3; while :; do sleep 0.1; done' >/dev/null
 begun() { [ "$(box "$id" 'cat ~/open')" = begun ]; }
