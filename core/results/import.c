@@ -148,7 +148,7 @@ static bool add_words(char **command, const struct node *node)
         return false;
     if (node->type == NODE_FOLDER)
         return text_append(command, "mkdir -p -- %s || exit 1\n", path);
-    return text_append(command, "rm -f -- %s; ln -s -- %s %s || exit 1\n", path, target, path);
+    return text_append(command, "rm -f -- %s && ln -s -- %s %s || exit 1\n", path, target, path);
 }
 
 /* Folders, before the files, or links, behind them. */
@@ -251,9 +251,16 @@ static int add_present(struct importing *importing, struct sandlot_error *error)
     drop_special(&present);
     for (size_t i = 0; i < present.count && !failed; i++) {
         struct box_file file = {.path = present.items[i].path};
+        const struct node *imported = nodes_find(nodes, file.path);
 
-        if (nodes_find(nodes, file.path))
+        if (imported && imported->type == present.items[i].type)
             continue;
+        if (imported) {
+            failed = error_set(error, SANDLOT_CODE_CONFLICT,
+                               "'%s' is something else in the sandbox than in %s; remove it there and import again",
+                               file.path, importing->base.manifest.folder);
+            break;
+        }
         if (box.native && present.items[i].type == NODE_FILE) {
             failed = box_measure(&box, &file, 1, error);
             present.items[i].digested = !file.problem;

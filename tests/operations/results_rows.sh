@@ -61,6 +61,12 @@ results_rows() {
     json "a folder of this machine that stands in the way stays, also with --force; where nothing stands nothing is in the way" 1 \
         '(.left_out | map(.path) == ["a.txt"]) and (.applied | map(.path) == ["binary","src/b c.txt","src/n w.txt","src/n w.txt/1"])' \
         apply "${provider[@]}" "$id" --risky --force a.txt --force "src/b c.txt"
+    results_in_box 'mkdir barred && ln -s barred way'
+    rm -rf "$scratch/again" && mkdir "$scratch/again" && ln -s target "$scratch/again/barred"
+    json "no link is imported into a folder of its name" 3 '.message | contains("barred")' import "${provider[@]}" "$id" "$scratch/again"
+    results_in_box '[ -z "$(ls barred)" ]'
+    rm "$scratch/again/barred" && mkdir "$scratch/again/way" && echo 1 >"$scratch/again/way/1"
+    json "what is imported through a link of the sandbox is not there" 1 '.error == "conflict" and (.message | contains("way"))' import "${provider[@]}" "$id" "$scratch/again"
     run -q delete "${provider[@]}" "$id"
     check "what was remembered goes with the sandbox" test -z "$(find "$XDG_STATE_HOME/sandlot/ledger" -name '*.base')"
 }
