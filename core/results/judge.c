@@ -516,10 +516,11 @@ static int open_target(struct results *results, struct sandlot_error *error)
 
     results->folder_fd =
         folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : fcntl(results->base.fd, F_DUPFD_CLOEXEC, 0);
+    if (results->folder_fd < 0 && folder)
+        return error_set(error, errno == ENOTDIR ? SANDLOT_CODE_NOT_A_DIRECTORY : SANDLOT_CODE_FILE_NOT_FOUND,
+                         "the folder %s cannot be opened: %s", folder, strerror(errno));
     results->own_folder = same_folder(results->folder_fd, results->base.fd);
-    if (results->folder_fd >= 0 || !folder)
-        return 0;
-    return error_set(error, SANDLOT_CODE_FILE_NOT_FOUND, "the folder %s cannot be opened: %s", folder, strerror(errno));
+    return 0;
 }
 
 static int judge_all(struct results *results, struct sandlot_error *error)

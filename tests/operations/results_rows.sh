@@ -43,6 +43,8 @@ results_rows() {
     fi
     expect "a tar" 0 "*" "" export "${provider[@]}" "$id" --output "$scratch/work.tar"
     check "the tar has the bytes" test "$(tar -xOf "$scratch/work.tar" "src/n w.txt")" = new
+    json "no folder to apply to, by its reason" 1 '.error == "file_not_found" and (.message | contains("No such file"))' apply "${provider[@]}" "$id" "$scratch/nowhere"
+    json "nor is a file one" 1 '.error == "not_a_directory"' apply "${provider[@]}" "$id" "$base/a.txt"
     echo host >"$base/a.txt"
     json "a file that was changed here too (C13)" 1 '.error == "conflict" and (.left_out | map(.path) == ["a.txt"])' apply "${provider[@]}" "$id" --risky
     check "nothing was written" test -d "$base/src/deep"
