@@ -145,14 +145,27 @@ static char *basic(const char *user, const char *password)
 
 /* ---- the placeholder --------------------------------------------------------------------------------------------- */
 
-/* A character of the same kind; those that are no letter and no digit stay, for they tell programs what it is. */
-static char same_kind(char character, unsigned char random)
+/* A character of the same kind; with SIGNS those of ASCII that are no letter and no digit stay, for they tell programs
+ * what it is. */
+static char same_kind(char character, unsigned char random, bool signs)
 {
-    if (islower((unsigned char)character))
-        return (char)('a' + random % 26);
     if (isupper((unsigned char)character))
         return (char)('A' + random % 26);
-    return isdigit((unsigned char)character) ? (char)('0' + random % 10) : character;
+    if (isdigit((unsigned char)character))
+        return (char)('0' + random % 10);
+    const bool is_sign = (unsigned char)character < 0x80 && !islower((unsigned char)character);
+
+    return signs && is_sign ? character : (char)('a' + random % 26);
+}
+
+/* Is what VALUE has beside its signs a secret by itself? */
+static bool may_show_signs(const char *value)
+{
+    size_t others = 0;
+
+    for (; *value; value++)
+        others += isalnum((unsigned char)*value) ? 1 : 0;
+    return others >= SHORTEST_PLACEHOLDER;
 }
 
 /* As VALUE is written, with letters and digits of chance, of which there are enough that nobody meets it by accident.
@@ -161,6 +174,7 @@ static char *make_placeholder(const char *value)
 {
     size_t length = strlen(value);
     size_t room = length + SHORTEST_PLACEHOLDER;
+    bool signs = may_show_signs(value);
     AUTO_FREE unsigned char *random = malloc(room);
     char *text = random ? calloc(1, room + 1) : NULL;
     size_t free_ones = 0;
@@ -170,7 +184,7 @@ static char *make_placeholder(const char *value)
         return NULL;
     }
     for (size_t i = 0; i < room && (i < length || free_ones < SHORTEST_PLACEHOLDER); i++) {
-        text[i] = same_kind(i < length ? value[i] : 'x', random[i]);
+        text[i] = same_kind(i < length ? value[i] : 'x', random[i], signs);
         free_ones += isalnum((unsigned char)text[i]) ? 1 : 0;
     }
     return text;

@@ -238,6 +238,12 @@ check "of the same alphabet" test "$(tr a-z a <<<"$placeholder" | tr A-Z A | tr 
 THE_SECRET=short asks
 read -r _ _ _ _ _ placeholder _ < <(grep credential "$policy")
 check "one for a short secret has 16 characters, so that nothing else is taken for it" test "${#placeholder}" = 16
+for shown in 'пароль-ключ-от-дома' '%$&/()=?+*#~;:.!,-_' 'p@$$w0rd!' "${secret}ключ"; do
+    THE_SECRET=$shown asks
+    read -r _ _ _ _ _ placeholder _ < <(grep credential "$policy")
+    check "the placeholder for $shown shows nothing of it but signs between enough letters" \
+        test -n "$placeholder" -a -z "$(tr -d 'a-zA-Z0-9\n-' <<<"$placeholder")"
+done
 while IFS='|' read -r source pattern; do
     configure "$(credential "$source")"
     rm -f "$policy"
