@@ -242,6 +242,7 @@ ROWS = {
     "chunk-sign": lambda: chunked(b"+5\r\nhello\r\n0\r\n\r\n"),
     "chunk-huge": lambda: chunked(b"10000000000000005\r\nhello\r\n0\r\n\r\n"),
     "chunk-no-end": lambda: chunked(b"5\r\nhelloXX0\r\n\r\n"),
+    "trailer-request": lambda: chunked(b"5\r\nhello\r\n0\r\nGET /smuggled HTTP/1.1\r\nHost: denied.example\r\n\r\n"),
     "trailer-nul": lambda: chunked(b"5\r\nhello\r\n0\r\nX: \0\r\n\r\n"),
     "origin-form": lambda: raw(b"GET /smuggled HTTP/1.1\r\nHost: example.com\r\n\r\n"),
     "pipelined": pipelined,

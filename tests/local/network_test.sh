@@ -207,6 +207,7 @@ chunk-sign closed
 chunk-huge closed
 chunk-no-end closed
 trailer-nul closed
+trailer-request closed
 origin-form 400
 pipelined 200 1
 redirect 302

@@ -708,7 +708,13 @@ static void bodies_end_where_they_say(void **state)
                 {"0\r\n\rX", -1, false},
                 {"0;a\tb\r\n\r\n", 9, true},
                 {"0;\x7f\r\n\r\n", -1, false},
-                {"0\r\nT\x01\r\n", -1, false}};
+                {"0\r\nT\x01\r\n", -1, false},
+                {"0\r\nT:\r\nU: v\r\n\r\n", 15, true},
+                {"0\r\nGET / HTTP/1.1\r\n\r\n", -1, false},
+                {"0\r\nT\r\n\r\n", -1, false},
+                {"0\r\n: v\r\n\r\n", -1, false},
+                {"0\r\nT : v\r\n\r\n", -1, false},
+                {"0\r\nT: v\r\n folded\r\n\r\n", -1, false}};
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {

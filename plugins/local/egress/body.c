@@ -13,6 +13,7 @@ enum chunk_state {
     CHUNK_DATA_RETURN,
     CHUNK_DATA_END,
     TRAILER_START,
+    TRAILER_NAME,
     TRAILER,
     TRAILER_END,
     LAST_END
@@ -58,6 +59,13 @@ static bool take_line(struct body *body, char byte, enum chunk_state next)
     return byte == '\r' || (is_text(byte) && ++body->line <= LINE_MOST);
 }
 
+/* A byte of a trailer's name. A line that is no field would be another request to who reads no trailers. */
+static bool take_name(struct body *body, char byte)
+{
+    body->state = byte == ':' ? TRAILER : TRAILER_NAME;
+    return (byte == ':' || head_takes_name_byte((unsigned char)byte)) && ++body->line <= LINE_MOST;
+}
+
 static bool take_exactly(struct body *body, char byte, char wanted, enum chunk_state next)
 {
     body->state = next;
@@ -82,8 +90,9 @@ static bool take_byte(struct body *body, char byte)
     case TRAILER_START:
         if (byte == '\r')
             return take_exactly(body, byte, '\r', LAST_END);
-        body->state = TRAILER;
-        return take_line(body, byte, TRAILER_END);
+        return byte != ':' && take_name(body, byte);
+    case TRAILER_NAME:
+        return take_name(body, byte);
     case TRAILER:
         return take_line(body, byte, TRAILER_END);
     case TRAILER_END:
@@ -112,8 +121,8 @@ static enum body_part part_of(const struct body *body, char byte)
         return BODY_DATA;
     if (byte == '\r')
         return BODY_FRAME;
-    return body->state == CHUNK_EXTENSION                           ? BODY_EXTENSION
-           : body->state == TRAILER_START || body->state == TRAILER ? BODY_TRAILER
+    return body->state == CHUNK_EXTENSION                                  ? BODY_EXTENSION
+           : body->state >= TRAILER_START && body->state <= TRAILER ? BODY_TRAILER
                                                                     : BODY_FRAME;
 }
 

@@ -17,7 +17,7 @@ long head_find_end(const char *bytes, size_t length, size_t *seen)
     return length < HEAD_MOST ? 0 : -1;
 }
 
-static bool is_token_byte(unsigned char byte)
+bool head_takes_name_byte(unsigned char byte)
 {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
            (byte && strchr("!#$%&'*+-.^_`|~", byte));
@@ -26,7 +26,7 @@ static bool is_token_byte(unsigned char byte)
 static bool is_token(struct span span)
 {
     for (size_t i = 0; i < span.length; i++)
-        if (!is_token_byte((unsigned char)span.at[i]))
+        if (!head_takes_name_byte((unsigned char)span.at[i]))
             return false;
     return span.length > 0;
 }

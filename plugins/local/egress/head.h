@@ -41,6 +41,9 @@ long head_find_end(const char *bytes, size_t length, size_t *seen);
 /* Reads a head of LENGTH bytes, its end as head_find_end has it. The spans are of BYTES. */
 bool head_parse(const char *bytes, size_t length, enum head_kind kind, struct head *head);
 
+/* May BYTE be one of a field's name? */
+bool head_takes_name_byte(unsigned char byte);
+
 bool span_is(struct span span, const char *text); /* whatever the case */
 
 /* The only field NAME; NULL if there is none, or if there are several, which *SEVERAL tells. */
