@@ -331,6 +331,28 @@ static void what_a_server_may_send_back_is_known(void **state)
     mask_clear(&mask);
 }
 
+/* Such as those of clouds, which are tokens. */
+static void a_long_password_is_known_too(void **state)
+{
+    char pair[2001];
+    char value[sizeof(pair) * 4 / 3 + 16] = "Basic ";
+    struct credentials credentials = {.count = 1};
+    struct written written = {.count = 0};
+    struct mask mask = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pair) - 1; i++)
+        pair[i] = (char)(i == 1 ? ':' : 'a' + i % 23);
+    pair[sizeof(pair) - 1] = '\0';
+    EVP_EncodeBlock((unsigned char *)value + 6, (const unsigned char *)pair, sizeof(pair) - 1);
+    credentials.list[0] = (struct credential){.header = "A", .placeholder = "", .value = value};
+    assert_true(host_parse("a.example", 9, &credentials.list[0].host));
+    assert_true(intercept_mask(&credentials, &credentials.list[0].host, &written, &mask));
+    mask_text(&mask, pair + 2, sizeof(pair) - 3);
+    assert_int_equal(strspn(pair + 2, "*"), sizeof(pair) - 3);
+    mask_clear(&mask);
+}
+
 /* ---- TLS ---- */
 
 /* A file that holds TEXT and has no place. */
@@ -625,6 +647,7 @@ int main(void)
         cmocka_unit_test(requests_are_changed),
         cmocka_unit_test(a_request_does_not_grow_without_bound),
         cmocka_unit_test(what_a_server_may_send_back_is_known),
+        cmocka_unit_test(a_long_password_is_known_too),
         cmocka_unit_test(certificates_are_complete),
         cmocka_unit_test(both_sides_agree),
         cmocka_unit_test(authorities_of_one_name_are_all_found),

@@ -64,17 +64,19 @@ static bool add_value(struct mask *mask, const char *value)
 /* The pair that "Basic x" stands for, and the password of it. */
 static bool add_pair(struct mask *mask, const char *value)
 {
-    char pair[1024] = "";
     const size_t length = strlen(value);
 
-    if (strncasecmp(value, "Basic ", 6) != 0 || length - 6 > sizeof(pair) || length % 4 != 2)
+    if (strncasecmp(value, "Basic ", 6) != 0 || length % 4 != 2)
         return true;
+    AUTO_FREE char *pair = calloc(1, length);
+
+    if (!pair)
+        return false;
     EVP_DecodeBlock((unsigned char *)pair, (const unsigned char *)value + 6, (int)length - 6);
-    pair[sizeof(pair) - 1] = '\0';
     const char *colon = strchr(pair, ':');
     const bool added = mask_add(mask, pair, strlen(pair)) && (!colon || mask_add(mask, colon + 1, strlen(colon + 1)));
 
-    explicit_bzero(pair, sizeof(pair));
+    explicit_bzero(pair, length);
     return added;
 }
 
