@@ -422,11 +422,28 @@ int network_policy_find(const struct config *config, const char *provider, const
 
 /* ---- what is made of it ------------------------------------------------------------------------------------------ */
 
+/* A variable holds one text, which may stand for secrets of several hosts. False: no memory. */
+static bool share_placeholder(struct network_policy *policy, struct network_credential *credential)
+{
+    for (struct network_credential *one = policy->credentials; one < credential; one++) {
+        if (!credential->placeholder || !one->placeholder ||
+            strcmp(one->placeholder_name, credential->placeholder_name) != 0)
+            continue;
+        free(credential->placeholder);
+        credential->placeholder = strdup(one->placeholder);
+        return credential->placeholder;
+    }
+    return true;
+}
+
 int network_policy_read_secrets(struct network_policy *policy, int cancel_fd, struct sandlot_error *error)
 {
-    for (size_t i = 0; i < policy->credential_count; i++)
+    for (size_t i = 0; i < policy->credential_count; i++) {
         if (network_credential_read(&policy->credentials[i], cancel_fd, error) < 0)
             return -1;
+        if (!share_placeholder(policy, &policy->credentials[i]))
+            return error_no_memory(error);
+    }
     return 0;
 }
 

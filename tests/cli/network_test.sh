@@ -238,6 +238,13 @@ check "of the same alphabet" test "$(tr a-z a <<<"$placeholder" | tr A-Z A | tr 
 THE_SECRET=short asks
 read -r _ _ _ _ _ placeholder _ < <(grep credential "$policy")
 check "one for a short secret has 16 characters, so that nothing else is taken for it" test "${#placeholder}" = 16
+configure "$(credential 'env = "THE_SECRET"
+placeholder = "HUB_TOKEN"')
+$(credential 'env = "THE_SECRET"
+placeholder = "HUB_TOKEN"' | sed s/Git/Api/)"
+THE_SECRET=$secret asks
+check "two of one variable have one placeholder, for it holds one text" test "$(awk '$1 == "credential" { print $6 }' "$policy" | sort | uniq -c |
+    awk '{ print $1, length($2) }')" = "2 ${#secret}"
 for shown in 'пароль-ключ-от-дома' '%$&/()=?+*#~;:.!,-_' 'p@$$w0rd!' "${secret}ключ"; do
     THE_SECRET=$shown asks
     read -r _ _ _ _ _ placeholder _ < <(grep credential "$policy")
