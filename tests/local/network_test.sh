@@ -388,6 +388,7 @@ in_box "$box" "for i in \$(seq 300); do [ -s drip.end ] && break; sleep 0.1; don
 check "and is cut when nothing is allowed any more" is "$out" 18
 drive network-log "$box"
 check "which the log tells" prints "reason=cut: the list was changed"
+check "with what had come by then" grep -qE "reason=cut: the list was changed in=[1-9]" <<<"$out"
 check "nothing is reached after that" is "$(rows "$box" host host-tls address)" "host	403
 host-tls	403
 address	403"

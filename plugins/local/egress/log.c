@@ -23,7 +23,7 @@ void log_decision(struct egress *egress, const struct connection *connection)
     struct network_record record = {
         .at_ms = connection->decided_at_ms ? connection->decided_at_ms : egress_time_ms(),
         .duration_ms = duration_ms,
-        .bytes_in = connection->allowed ? connection->bytes_in : 0,
+        .bytes_in = connection->bytes_in,
         .bytes_out = connection->bytes_out,
         .port = connection->target.port,
         .allowed = connection->allowed,

@@ -96,8 +96,11 @@ static enum side opposite(enum side side)
     return side == SIDE_BOX ? SIDE_OUTSIDE : SIDE_BOX;
 }
 
+/* What this process says itself, that a tunnel is there or why something is refused, is nobody's. */
 static void count_bytes(struct connection *connection, enum side side, size_t count)
 {
+    if (connection->filter != FILTER_COPY)
+        return;
     *(side == SIDE_BOX ? &connection->bytes_out : &connection->bytes_in) += count;
 }
 
