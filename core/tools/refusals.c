@@ -34,9 +34,11 @@ static char *place_of(const char *host, unsigned port, bool with_port)
                      : text_format("%.*s", LONGEST_HOST, host);
 }
 
+/* Of an address also a usual port is named: some are let through with it alone. */
 static void add_entry(struct json_object *entries, const char *host, unsigned port)
 {
-    AUTO_FREE char *entry = place_of(host, port, port && port != 80 && port != 443);
+    bool is_address = strchr(host, ':') || host[strspn(host, "0123456789.")] == '\0';
+    AUTO_FREE char *entry = place_of(host, port, port && (is_address || (port != 80 && port != 443)));
 
     if (entry)
         json_object_object_add(entries, entry, NULL);

@@ -189,6 +189,18 @@ refused="[The network refused: example.com:80 (not on the list). Ask the user to
 run exec --sandbox-id "$box" -- python3 ask.py
 check "what local refuses where nothing was asked is told" grep -qxF "sandlot: $refused" "$scratch/err"
 mcp "also an agent" "$refused" "$(executes 'python3 ask.py')" --sandbox-id "$box"
+"$SANDLOT" -q write --sandbox-id "$box" ask.py <<'END'
+import urllib.request as web
+for url in ("http://[fe80::1]:443/", "http://169.254.169.254/"):
+    try:
+        web.urlopen(url)
+    except web.HTTPError as refusal:
+        print(refusal.read().decode())
+raise SystemExit(1)
+END
+run exec --sandbox-id "$box" -- python3 ask.py
+check "an address is advised with its port, without which some stay closed" grep -qF "sandlot network allow $box 169.254.169.254:80" "$scratch/out"
+check "by the line about refusals too" grep -qF "sandlot network allow $box '[fe80::1]:443' 169.254.169.254:80" "$scratch/err"
 run delete "$box"
 
 # While its setup runs another command may change what the sandbox may reach; neither forgets what the other did.

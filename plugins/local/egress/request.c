@@ -106,10 +106,10 @@ enum verdict filter_request(struct connection *connection)
     return verdict;
 }
 
-/* What the user can do about it: only what a list could hold is advised. */
+/* What the user can do about it: only what a list could hold is advised. Some addresses need their port there. */
 static void advise(const struct egress *egress, const struct target *target, char *advice, size_t size)
 {
-    const bool usual = target->port == PORT_HTTP || target->port == PORT_HTTPS;
+    const bool usual = !target->host.is_address && (target->port == PORT_HTTP || target->port == PORT_HTTPS);
     const bool brackets = !usual && strchr(target->host.name, ':');
     char port[8] = "";
 
