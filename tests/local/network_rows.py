@@ -58,6 +58,16 @@ def tunnel(authority, first=None, host=None):
         return "200+" + (status(data) if data.startswith(b"HTTP/") else data.decode("latin-1") if data else "closed")
 
 
+def early():
+    """An answer that comes while the request is still being sent."""
+    with socket.create_connection(PROXY, 60) as connection:
+        try:
+            connection.sendall(b"POST http://example.com/early HTTP/1.1\r\nHost: example.com\r\nContent-Length: 16000000\r\n\r\n" + bytes(16000000))
+        except OSError:
+            return "broken"
+        return status(all_of(connection))
+
+
 def tls(authority, name):
     context = ssl.create_default_context()
     context.check_hostname = False
@@ -245,6 +255,7 @@ ROWS = {
     "trailer-request": lambda: chunked(b"5\r\nhello\r\n0\r\nGET /smuggled HTTP/1.1\r\nHost: denied.example\r\n\r\n"),
     "trailer-nul": lambda: chunked(b"5\r\nhello\r\n0\r\nX: \0\r\n\r\n"),
     "origin-form": lambda: raw(b"GET /smuggled HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+    "early": early,
     "pipelined": pipelined,
     "redirect": lambda: get("http://example.com/redirect"),
     "chunked": lambda: get("http://example.com/chunked"),

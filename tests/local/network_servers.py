@@ -91,6 +91,11 @@ def serve_http(connection):
             if head is None:
                 return
             seen.write(head + b"\n\n")
+            if b"/early " in head:
+                connection.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+                while connection.recv(65536):
+                    pass
+                return
             sent = body(connection, head, rest)
             answer(connection, head.split(b" ")[1], sent)
             if b"connection: close" in head.lower():

@@ -209,6 +209,7 @@ chunk-no-end closed
 trailer-nul closed
 trailer-request closed
 origin-form 400
+early 413
 pipelined 200 1
 redirect 302
 chunked 200

@@ -87,7 +87,7 @@ enum verdict {
     VERDICT_NEXT,    /* the next filter's turn */
     VERDICT_WAIT,    /* for what it wants of an end, an answer or the deadline */
     VERDICT_AGAIN,   /* for the next request of the same connection */
-    VERDICT_REFUSED, /* refuse() has been called */
+    VERDICT_REFUSED, /* connection_refuse() has been called, or all is answered though more comes */
     VERDICT_END
 };
 

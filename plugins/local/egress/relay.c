@@ -2,6 +2,7 @@
 #include "egress.h"
 #include "interceptor.h"
 
+#include <sandlot/sdk/cleanup.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -133,6 +134,20 @@ static void begin_next(struct connection *connection)
     connection->kept = true;
 }
 
+/* Where the answer is there before the whole request is, the box is still sending: what comes is read for a while, for
+ * to close with something unread would take the answer away. */
+static enum verdict end_all(struct connection *connection)
+{
+    const struct stream *box = &connection->streams[SIDE_BOX];
+
+    connection->whole = connection->answered;
+    if (!connection->answered || box->body.ended || box->ended)
+        return VERDICT_END;
+    close(take_fd(&connection->ends[SIDE_OUTSIDE].fd));
+    connection->streams[SIDE_OUTSIDE].shut = false;
+    return VERDICT_REFUSED;
+}
+
 enum verdict filter_copy(struct connection *connection)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -149,10 +164,8 @@ enum verdict filter_copy(struct connection *connection)
             begin_next(connection);
             return VERDICT_AGAIN;
         }
-        if (is_done(connection)) {
-            connection->whole = connection->answered;
-            return VERDICT_END;
-        }
+        if (is_done(connection))
+            return end_all(connection);
     }
     for (size_t side = 0; side < SIDES; side++) {
         const struct stream *stream = &connection->streams[side];
