@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "config/value.h"
 #include "session/creation.h"
 #include "session/names.h"
 #include "session/network.h"
@@ -103,6 +104,30 @@ static int check_metadata(const struct registry_entry *entry, const struct sandl
     return 0;
 }
 
+/* A limit that stands under a name which no provider has, but which is near to that of ENTRY, was meant for that. */
+static int check_neighbours(const struct sandlot *sandlot, const struct registry_entry *entry,
+                            struct sandlot_error *error)
+{
+    struct json_object *providers = config_member(config_member(sandlot->config->tree, "sandboxes"), "providers");
+    const char *const meant[] = {entry->name};
+
+    if (!json_object_is_type(providers, json_type_object))
+        return 0;
+    json_object_object_foreach(providers, name, table)
+    {
+        if (strcmp(name, entry->name) == 0 || !text_nearest(name, meant, 1) || !config_member(table, "network"))
+            continue;
+        const struct registry_entry *other = registry_find(sandlot->registry, name, NULL);
+
+        if (!other || (other->problem && !other->path && !other->shadows && !config_member(table, "class_path")))
+            return error_set(error, SANDLOT_CODE_USAGE,
+                             "%s: there is no provider %s for [sandboxes.providers.%s.network]; did you mean %s? Nothing "
+                             "is made until that is mended",
+                             sandlot->config->file, name, name, entry->name);
+    }
+    return 0;
+}
+
 /* What a sandbox that is made may reach. An attached one has what it has. */
 static int find_policy(const struct sandlot *sandlot, const struct registry_entry *entry,
                        const struct sandlot_session_options *options, struct network_policy *policy,
@@ -110,7 +135,8 @@ static int find_policy(const struct sandlot *sandlot, const struct registry_entr
 {
     if (options->sandbox_id)
         return 0;
-    if (network_policy_find(sandlot->config, entry->name, options->network, options->allow, policy, error) < 0)
+    if (check_neighbours(sandlot, entry, error) < 0 ||
+        network_policy_find(sandlot->config, entry->name, options->network, options->allow, policy, error) < 0)
         return -1;
     return policy->mode ? session_network_check(entry, policy, error) : 0;
 }

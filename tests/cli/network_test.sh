@@ -160,8 +160,17 @@ network = 5|must be a table
 [sandboxes.network]\nmode = "off"|sandboxes.: by the key .network.
 [[sandboxes]]\n[sandboxes.providers.other.network]\nmode = "off"|top level: by the key .sandboxes.
 [[sandboxes.providers.other]]\nnetwork = {mode = "off"}|sandboxes.providers.: by the key .other.
+[sandboxes.providers.netwrk.network]\nmode = "off"|no provider netwrk for .sandboxes.providers.netwrk.network.; did you mean network
 [network]\nmode = "off|could not be used
 END
+configure '[sandboxes.providers.elsewhere.network]
+mode = "off"
+[sandboxes.providers.nettwork]
+class_path = "'"$plugins"'/elsewhere.so:x"
+[sandboxes.providers.nettwork.network]
+mode = "off"'
+asks
+check "that of a provider which is not here, or has a like name, is no mistake" test "$status" = 0
 printf '[sandboxes.volumes]\nnetwork = "/n"\n[sandboxes.providers.other.params.network]\nmode = "off"\n%s\n' "$base" >"$config"
 asks
 check "what else is called network is no mistake" test "$status" = 0
