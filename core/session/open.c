@@ -120,10 +120,11 @@ static int check_neighbours(const struct sandlot *sandlot, const struct registry
         const struct registry_entry *other = registry_find(sandlot->registry, name, NULL);
 
         if (!other || (other->problem && !other->path && !other->shadows && !config_member(table, "class_path")))
-            return error_set(error, SANDLOT_CODE_USAGE,
-                             "%s: there is no provider %s for [sandboxes.providers.%s.network]; did you mean %s? Nothing "
-                             "is made until that is mended",
-                             sandlot->config->file, name, name, entry->name);
+            return error_set(
+                error, SANDLOT_CODE_USAGE,
+                "%s: there is no provider %s for [sandboxes.providers.%s.network]; did you mean %s? Nothing "
+                "is made until that is mended",
+                sandlot->config->file, name, name, entry->name);
     }
     return 0;
 }

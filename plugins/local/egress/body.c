@@ -121,7 +121,7 @@ static enum body_part part_of(const struct body *body, char byte)
         return BODY_DATA;
     if (byte == '\r')
         return BODY_FRAME;
-    return body->state == CHUNK_EXTENSION                                  ? BODY_EXTENSION
+    return body->state == CHUNK_EXTENSION                           ? BODY_EXTENSION
            : body->state >= TRAILER_START && body->state <= TRAILER ? BODY_TRAILER
                                                                     : BODY_FRAME;
 }
