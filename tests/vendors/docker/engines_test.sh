@@ -75,6 +75,7 @@ lives() {
     check "$engine: leaves nothing" test "$(containers)" = 0
     strangers
     killed
+    unmarked
 }
 
 # P19 of the table of processes: only here a sandbox has more than one user.
@@ -113,6 +114,17 @@ killed() {
     check "$engine: kill -9 leaves its container" test "$(containers)" = 1
     run gc
     check "$engine: until gc" test "$status:$(containers)" = 0:0
+}
+
+# A time limit ends what has given up its variables, its parent or its session too.
+unmarked() {
+    made
+    expect "$engine: a time limit of programs without their variables" 124 "*" "*" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 1 -- \
+        'env -i /bin/sleep 3001 & (env -i /bin/sleep 3002 &); env -i /bin/setsid /bin/sleep 3003 & env -i /bin/sh -c "trap : TERM; while :; do /bin/sleep 3004; done"'
+    # Who asks is not what is looked for.
+    expect "$engine: ends them all" 0 "" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- \
+        'n=0; while s=$(ps | grep "sleep 300[1-4]$") && [ "$n" -lt 300 ]; do n=$((n + 1)); sleep 0.1; done; echo "$s" | grep . || :'
+    gone "$id"
 }
 
 # Snapshots and what is made of them; pausing, by the calls themselves, whose statuses count here.
