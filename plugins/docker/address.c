@@ -142,7 +142,9 @@ static const char *usual_port(const struct address *address, const char *authori
     const char *bracket = memrchr(authority, ']', length);
     const char *host = bracket ? bracket : authority;
 
-    if (strncmp(address->said, "tcp://", 6) != 0 || memchr(host, ':', length - (size_t)(host - authority)))
+    bool http = strncmp(address->said, "http://", 7) == 0 || strncmp(address->said, "https://", 8) == 0;
+
+    if (http || memchr(host, ':', length - (size_t)(host - authority)))
         return "";
     return tls ? ":2376" : ":2375";
 }
@@ -159,8 +161,8 @@ static enum sandlot_status use_tcp(struct sandlot_call *call, struct address *ad
     if (authority == 0 || memchr(rest, '@', authority))
         return bad_address(call, address->said);
     folder = folder ? folder : said ? said : usual;
-    address->base_url = text("%s://%.*s%s%s", tls ? "https" : "http", (int)authority, rest,
-                             usual_port(address, rest, authority, tls), rest + authority);
+    address->base_url = text("%s://%s%.*s%s%s", tls ? "https" : "http", *rest == ':' ? "localhost" : "", (int)authority,
+                             rest, usual_port(address, rest, authority, tls), rest + authority);
     if (tls && folder) {
         address->ca = content_of(folder, "ca.pem");
         address->certificate = content_of(folder, "cert.pem");
@@ -178,7 +180,7 @@ static enum sandlot_status use(struct sandlot_call *call, struct address *addres
     if (!address->said)
         return no_memory(call);
     if (!rest)
-        return *said == '/' ? use_socket(call, address, said) : bad_address(call, said);
+        return *said == '/' ? use_socket(call, address, said) : use_tcp(call, address, said, false, folder);
     rest += 3;
     if (scheme == 4 && strncmp(said, "unix", 4) == 0)
         return use_socket(call, address, rest);
@@ -273,11 +275,11 @@ static enum sandlot_status use_usual(struct sandlot_call *call, struct address *
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-/* What docker's configuration says, and what it does not say. */
-static enum sandlot_status use_configured(struct sandlot_call *call, struct address *address)
+/* What docker's configuration says, and what it does not say. PARAMETER: the context that one names, NULL: none. */
+static enum sandlot_status use_configured(struct sandlot_call *call, const char *parameter, struct address *address)
 {
     AUTO_DOCUMENT struct json_object *config = address_config(call);
-    const char *named = variable(call, "DOCKER_CONTEXT");
+    const char *named = parameter ? parameter : variable(call, "DOCKER_CONTEXT");
     const char *podman = variable(call, "CONTAINER_HOST");
 
     if (!named && config)
@@ -291,16 +293,15 @@ enum sandlot_status address_find(struct sandlot_call *call, const struct paramet
                                  struct address *address)
 {
     const char *host = variable(call, "DOCKER_HOST");
+    const char *context = parameter_is_said(parameters->context) ? parameters->context : NULL;
     const char *folder = parameter_is_said(parameters->cert_path) ? parameters->cert_path : NULL;
 
     *address = (struct address){0};
     if (parameter_is_said(parameters->base_url))
         return use(call, address, parameters->base_url, folder);
-    if (parameter_is_said(parameters->context) && strcmp(parameters->context, "default") != 0)
-        return use_context(call, parameters->context, address);
-    if (host)
+    if (host && (!context || strcmp(context, "default") == 0))
         return use(call, address, host, folder);
-    return use_configured(call, address);
+    return use_configured(call, context, address);
 }
 
 void address_clear(struct address *address)

@@ -340,6 +340,7 @@ elsewhere() {
         DOCKER_CONTEXT=mine expect "$engine: by DOCKER_CONTEXT" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
         printf '{"currentContext":"mine"}' >"$DOCKER_CONFIG/config.json"
         expect "$engine: by the current context" 0 42 "*" -q exec "${provider[@]}" "${making[@]}" -- 'echo $((6 * 7))'
+        CONTAINER_HOST=unix:///nowhere/at/all expect "$engine: but not for the parameter context=default" 3 "*" "no container engine at /nowhere" -q list "${provider[@]}" --param context=default
         DOCKER_HOST=unix:///nowhere/at/all expect "$engine: DOCKER_HOST beats it" 3 "*" "no container engine at /nowhere" -q exec "${provider[@]}" "${making[@]}" -- true
         DOCKER_CONTEXT=other expect "$engine: a context that is not there" 2 "*" 'no context "other"' -q exec "${provider[@]}" "${making[@]}" -- true
         exit "$failures"
