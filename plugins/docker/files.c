@@ -15,7 +15,8 @@
 enum {
     PRINTED = 512 * 1024, /* bytes of several files that a script prints: one command for all */
     LEAST = 16,
-    LONGEST_PATH = 4096
+    LONGEST_PATH = 4096,
+    PLAIN_MODE = 0644
 };
 
 static struct script_place place_of(struct sandbox *sandbox)
@@ -81,8 +82,12 @@ enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void
                                  const struct sandlot_file *files, size_t count,
                                  const struct sandlot_transfer *transfer)
 {
-    const struct staged_upload_vendor vendor = {
-        .scripts = place_of(handle), .clean_up = command_clean_up, .store = store, .carries = true, .least = LEAST};
+    const struct staged_upload_vendor vendor = {.scripts = place_of(handle),
+                                                .clean_up = command_clean_up,
+                                                .store = store,
+                                                .mode = PLAIN_MODE,
+                                                .carries = true,
+                                                .least = LEAST};
     enum sandlot_status status = engine_meet(call, provider);
 
     return status == SANDLOT_OK ? staged_upload(call, &vendor, files, count, transfer) : status;

@@ -57,6 +57,8 @@ lives() {
     head -c 3000000 /dev/urandom >"$scratch/bytes"
     input=$scratch/bytes run -q exec --stdin "${provider[@]}" --sandbox-id "$id" -- cat
     check "$engine: standard input to its end, and as much output" cmp -s "$scratch/bytes" "$scratch/out"
+    run -q upload "${provider[@]}" --sandbox-id "$id" "$scratch/bytes" /workspace/bytes
+    check "$engine: a large file can be read by others, as small ones can" test "$(exec_in "$id" -- 'stat -c %a bytes')" = 644
     long=$(inspect | jq -r .Id)
     check "$engine: the id is what people use" test "${long:0:12}" = "$id"
     expect "$engine: attach by the whole id" 0 "here" "*" -q exec "${provider[@]}" --sandbox-id "$long" -- echo here
