@@ -103,6 +103,11 @@ static enum sandlot_status agree(struct sandlot_call *call, struct docker *docke
                             "what answers at %.200s is no container engine, or does not say which version of the API "
                             "it has; check the address",
                             docker->address.said);
+    if (pinned && minor < OLDEST_MINOR)
+        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                            "DOCKER_API_VERSION asks for version 1.%d of the API, and Sandlot speaks 1.%d and later; "
+                            "raise or unset it",
+                            minor, OLDEST_MINOR);
     if (minor < OLDEST_MINOR)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "the container engine speaks version 1.%d of the API, and Sandlot 1.%d and later; update "

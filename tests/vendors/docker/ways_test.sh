@@ -62,6 +62,7 @@ versions() {
     requests_reset
     DOCKER_API_VERSION=1.40 run list "${provider[@]}"
     check "the version can be pinned" grep -q 'GET /v1.40/containers/json' <(requests_show)
+    DOCKER_API_VERSION=1.24 expect "nor to one that is too old, which is not the engine's doing" 1 "*" "DOCKER_API_VERSION asks for version 1.24" -q list "${provider[@]}"
     DOCKER_API_VERSION=newest expect "to one that is none it cannot" 3 "*" "DOCKER_API_VERSION" -q list "${provider[@]}"
 }
 
@@ -297,6 +298,9 @@ addresses() {
     expect "tcp is http" 0 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
     DOCKER_TLS_VERIFY=1 expect "unless TLS is wanted" 3 "*" "*" -q list --sandbox docker --param "base_url=tcp://${url#http://}"
     expect "without a port it is docker's" 3 "*" 127.0.0.77:2375/ -q list --sandbox docker --param base_url=tcp://127.0.0.77
+    expect "without a scheme it is tcp" 0 "*" "*" -q list --sandbox docker --param "base_url=${url#http://}"
+    expect "nor is a port needed then" 3 "*" 127.0.0.77:2375/ -q list --sandbox docker --param base_url=127.0.0.77
+    expect "without a host it is this machine" 3 "*" localhost:1/ -q list --sandbox docker --param base_url=tcp://:1
     DOCKER_TLS_VERIFY=1 expect "another one for TLS" 3 "*" "::1]:2376/" -q list --sandbox docker --param "base_url=tcp://[::1]"
 }
 
