@@ -218,12 +218,13 @@ static enum sandlot_status follow(struct run *run, bool *late)
 
 static enum sandlot_status time_is_up(struct run *run)
 {
-    program_end(&run->program, true);
+    enum sandlot_status status = program_end_gently(&run->program);
+
     run->end_ms = sandlot_now_ms() + END_MS;
     carry(run, false);
     run->result->exit_code = TIMED_OUT;
     run->result->timed_out = true;
-    return SANDLOT_OK;
+    return run->ended ? SANDLOT_OK : status;
 }
 
 static enum sandlot_status bad_folder(const struct run *run)
@@ -247,7 +248,7 @@ static enum sandlot_status without_word(struct run *run)
     enum sandlot_status status = program_code(&run->program, &running, &code);
 
     if (status != SANDLOT_OK || running) {
-        program_end(&run->program, false);
+        program_end(&run->program);
         return status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT
                    ? status
                    : sandlot_fail(run->program.call, SANDLOT_UNAVAILABLE,
@@ -280,7 +281,7 @@ static enum sandlot_status conclude(struct run *run, enum sandlot_status status,
     if (run->ended)
         run->result->exit_code = run->code;
     if (status != SANDLOT_OK)
-        program_end(&run->program, false);
+        program_end(&run->program);
     return status;
 }
 

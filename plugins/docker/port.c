@@ -69,7 +69,7 @@ static enum sandlot_status conclude(struct relay *relay, enum sandlot_status sta
     bool silent;
 
     if (status != SANDLOT_OK)
-        program_end(&relay->program, false);
+        program_end(&relay->program);
     status = port_program_conclude(relay->program.call, &relay->port, status, "the container", &silent);
     return silent ? without_word(relay) : status;
 }

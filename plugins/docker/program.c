@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { URGENT_MS = 900, FIRST_LOOK_MS = 10, LONGEST_LOOK_MS = 500, LOOKS = 14 };
+enum { URGENT_MS = 900, GENTLE_MS = 10 * 1000, FIRST_LOOK_MS = 10, LONGEST_LOOK_MS = 500, LOOKS = 14 };
 
 /*
  * Whatever carries the mark, has come of that or is in a session of it, for a program may give up its variables: until
@@ -164,22 +164,47 @@ static char *end_body(const struct program *program, bool gently)
     return json_finish(&body, NULL);
 }
 
-void program_end(struct program *program, bool gently)
+static enum sandlot_status order_end(struct sandlot_call *call, const struct program *program, bool gently)
 {
-    struct attempt attempt;
     AUTO_FREE char *exec = NULL;
+    enum sandlot_status status = post_exec(call, program->sandbox, end_body(program, gently), &exec);
 
-    if (!program->exec)
-        return;
-    attempt_begin_urgent(&attempt, program->call, URGENT_MS);
-    if (post_exec(&attempt.call, program->sandbox, end_body(program, gently), &exec) != SANDLOT_OK)
-        return;
+    if (status != SANDLOT_OK)
+        return status;
     const struct engine_order start = {.method = "POST",
                                        .target = http_target("/exec/{}/start", exec),
                                        .body = strdup("{\"Detach\":true,\"Tty\":false}"),
                                        .once = true};
 
-    engine_order(&attempt.call, program->sandbox->docker, &start, NULL, NULL, NULL);
+    return engine_order(call, program->sandbox->docker, &start, NULL, NULL, NULL);
+}
+
+void program_end(const struct program *program)
+{
+    struct attempt attempt;
+
+    if (!program->exec)
+        return;
+    attempt_begin_urgent(&attempt, program->call, URGENT_MS);
+    order_end(&attempt.call, program, false);
+}
+
+enum sandlot_status program_end_gently(const struct program *program)
+{
+    struct attempt attempt;
+
+    attempt_begin(&attempt, program->call, GENTLE_MS);
+    enum sandlot_status status = order_end(&attempt.call, program, true);
+
+    if (status == SANDLOT_OK || status == SANDLOT_NOT_FOUND)
+        return SANDLOT_OK;
+    program_end(program);
+    if (sandlot_cancelled(program->call))
+        return attempt_fail(&attempt, status);
+    return sandlot_fail(program->call, SANDLOT_UNAVAILABLE,
+                        "the command's time is over, and it may still run, for the container engine takes no order to "
+                        "end it: %s; delete the sandbox",
+                        *attempt.reason ? attempt.reason : "it does not say why");
 }
 
 /* ---- its end ----------------------------------------------------------------------------------------------------- */

@@ -26,9 +26,12 @@ enum sandlot_status program_make(struct program *program, const char *const *wor
 /* Starts it. */
 enum sandlot_status program_start(struct program *program);
 
-/* Ends all that carries the mark: at once, or, if GENTLY, by SIGTERM and two seconds later. Also when the call is over.
- * Nobody hears whether it worked. */
-void program_end(struct program *program, bool gently);
+/* Ends at once all that it has started, also when the call is over. Nobody hears whether it worked. */
+void program_end(const struct program *program);
+
+/* Its time is over: ends all that it has started by SIGTERM, and by SIGKILL two seconds later. Fails if the engine does
+ * not take that, for then it may still run. */
+enum sandlot_status program_end_gently(const struct program *program);
 
 /* Looks until it has ended. *RUNNING: it has not. */
 enum sandlot_status program_code(struct program *program, bool *running, int *code);

@@ -63,13 +63,13 @@ static enum sandlot_status conclude(struct session *session, enum sandlot_status
 
     if (status == SANDLOT_OK)
         status = program_code(&session->program, &running, &result->exit_code);
-    if (status != SANDLOT_OK || running)
-        program_end(&session->program, late);
     if (late) {
         result->timed_out = true;
         result->exit_code = TIMED_OUT;
-        return SANDLOT_OK;
+        return program_end_gently(&session->program);
     }
+    if (status != SANDLOT_OK || running)
+        program_end(&session->program);
     if (status == SANDLOT_OK && running)
         return sandlot_fail(call, SANDLOT_UNAVAILABLE,
                             "the connection to the container engine ended before the terminal's program did, which "

@@ -38,6 +38,14 @@ streams() {
     start_rule '{"hang_ms":600000}'
     json "a start that hangs ends with --timeout" 3 '.error == "network" and (.message | contains("did not tell"))' \
         exec "${provider[@]}" --sandbox-id "$id" --timeout 1 -- true
+    end_rule() { faults "[{\"method\":\"POST\",\"path\":\"/containers/[^/]*/exec\$\",\"skip\":1,\"times\":-1,\"action\":$1}]"; }
+    end_rule '{"delay_ms":1500}'
+    expect "an engine that is slow to end a command" 124 "*" "*" -q exec "${provider[@]}" --sandbox-id "$id" --timeout 1 -- 'sleep 707'
+    faults '[]'
+    check "ends it" until_true 10 no_sleeps
+    end_rule '{"status":409,"body":{"message":"it is paused"}}'
+    json "one that does not end it is told" 3 '.error == "network" and (.message | contains("may still run") and contains("it is paused"))' \
+        exec "${provider[@]}" --sandbox-id "$id" --timeout 1 -- 'sleep 708'
     faults '[]'
     head -c 3000000 /dev/urandom >"$scratch/bytes"
     input=$scratch/bytes run -q exec --stdin "${provider[@]}" --sandbox-id "$id" -- cat
