@@ -5,13 +5,16 @@
  */
 #include "command.h"
 
+#include "container.h"
 #include "program.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/frames.h>
+#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/text_sink.h>
 
+#include <signal.h>
 #include <string.h>
 
 enum {
@@ -25,7 +28,10 @@ enum {
     URGENT_MS = 900,
     START_MS = 5000, /* for the engine to start a command, beyond its time limit */
     TIMED_OUT = 124,
-    SIGNALLED = 128
+    SIGNALLED = 128,
+    FIRST_LOOK_MS = 20,
+    LONGEST_LOOK_MS = 250,
+    LOOKS = 10
 };
 
 /* $1 the mark, $2 the folder, $3 a word that puts the rest together, $4 and so on the command. */
@@ -239,18 +245,52 @@ static enum sandlot_status bad_folder(const struct run *run)
                         folder, strcmp(run->folder, "file") == 0 ? "is no directory" : "may not be entered");
 }
 
+/* A container that ends takes the command with it, a moment before the engine says of it that it has ended. */
+static bool container_has_ended(const struct run *run, bool killed)
+{
+    int pause_ms = FIRST_LOOK_MS;
+    struct attempt attempt;
+
+    for (int i = 0; i < (killed ? LOOKS : 1); i++) {
+        AUTO_CONTAINER struct container container = {0};
+
+        attempt_begin(&attempt, run->program.call, 0);
+        enum sandlot_status status =
+            container_find(&attempt.call, run->program.sandbox->docker, run->program.sandbox->id, &container);
+
+        if (status == SANDLOT_OK && (!container.document || !container.running))
+            return true;
+        if (status != SANDLOT_OK) /* Podman says that of one that is just going */
+            return engine_says(attempt.reason, "no such container");
+        if (pause_longer(&attempt.call, "the container engine", &pause_ms, LONGEST_LOOK_MS) != SANDLOT_OK)
+            return false;
+    }
+    return false;
+}
+
 /* The stream has ended without a word of the shell's end: the shell was killed, could not be started, or the stream was
  * cut. */
 static enum sandlot_status without_word(struct run *run)
 {
+    struct sandlot_call *call = run->program.call;
+    struct attempt attempt;
     bool running = true;
     int code = SANDLOT_EXIT_UNKNOWN;
+
+    attempt_begin(&attempt, call, 0);
+    run->program.call = &attempt.call;
     enum sandlot_status status = program_code(&run->program, &running, &code);
 
+    run->program.call = call;
+    if (container_has_ended(run, status == SANDLOT_OK && !running && code == SIGNALLED + SIGKILL))
+        return sandlot_fail(run->program.call, SANDLOT_NOT_FOUND,
+                            "container %s ended or was removed while the command ran; sandlot list shows those that "
+                            "there are",
+                            run->program.sandbox->id);
     if (status != SANDLOT_OK || running) {
         program_end(&run->program);
         return status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT
-                   ? status
+                   ? attempt_fail(&attempt, status)
                    : sandlot_fail(run->program.call, SANDLOT_UNAVAILABLE,
                                   "the connection to the container engine ended before the command did, which was "
                                   "ended too; try again");

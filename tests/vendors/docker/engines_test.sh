@@ -77,6 +77,7 @@ lives() {
     check "$engine: leaves nothing" test "$(containers)" = 0
     strangers
     killed
+    beneath
     unmarked
 }
 
@@ -116,6 +117,19 @@ killed() {
     check "$engine: kill -9 leaves its container" test "$(containers)" = 1
     run gc
     check "$engine: until gc" test "$status:$(containers)" = 0:0
+}
+
+# A command whose container is removed has not been killed by a limit of its own.
+beneath() {
+    local pid
+    made
+    "$SANDLOT" exec "${provider[@]}" --sandbox-id "$id" -- 'echo begun; sleep 1000' >"$scratch/beneath" 2>"$scratch/beneath.err" </dev/null &
+    pid=$!
+    timeout 60 sh -c "until grep -q begun '$scratch/beneath'; do sleep 0.05; done"
+    api DELETE "/containers/$id?force=1" >/dev/null
+    wait "$pid"
+    check "$engine: a container that is removed while a command runs: status 3" test "$?" = 3
+    check "$engine: and is told" grep -q "ended or was removed while the command ran" "$scratch/beneath.err"
 }
 
 # A time limit ends what has given up its variables, its parent or its session too.
