@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 enum { CHUNK = 64 * 1024, SOCKET_LIMIT_MS = 10000, CONNECT_LIMIT_MS = 30000 };
@@ -142,35 +144,65 @@ struct traffic {
     int fd;
     size_t at; /* of the input: LENGTH bytes from AT on are to be sent */
     size_t length;
+    uint64_t handed; /* bytes of the output */
     bool input_ended;
     bool output_ended;
-    bool broken; /* whoever has ended it: there is nobody to tell */
+    bool broken;   /* whoever has ended it: there is nobody to tell */
+    bool threaded; /* the output has a thread of its own */
+    int over_fd;   /* then readable once nobody takes the output any more; else -1 */
+    pthread_t thread;
     char input[CHUNK];
     char output[CHUNK];
 };
 
-static void end_output(struct traffic *traffic)
+/* Hands out what the server has sent. False: no more will come; *ENDED: the server has closed its side, and that is
+ * told. */
+static bool pass_output(struct traffic *traffic, bool *ended)
 {
     const struct sandlot_connection *connection = traffic->connection;
+    const struct sandlot_sink *output = connection->output;
+    ssize_t got = recv(traffic->fd, traffic->output, sizeof(traffic->output), 0);
 
-    traffic->output_ended = true;
-    if (SANDLOT_HAS(connection, closed) && connection->closed)
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR;
+    *ended = got == 0 && SANDLOT_HAS(connection, closed) && connection->closed;
+    if (*ended)
         connection->closed(connection);
-    else
-        traffic->broken = true;
+    traffic->handed += (uint64_t)got;
+    return got > 0 && output->write(output, traffic->output, (size_t)got) == SANDLOT_OK;
+}
+
+static void *carry_output(void *argument)
+{
+    struct traffic *traffic = argument;
+    struct pollfd fds[2] = {{traffic->fd, POLLIN, 0}, {traffic->call->cancel_fd, POLLIN, 0}};
+    bool ended = false;
+
+    do
+        poll(fds, 2, -1);
+    while (!fds[1].revents && pass_output(traffic, &ended));
+    if (!ended)
+        eventfd_write(traffic->over_fd, 1);
+    return NULL;
+}
+
+/* A client may send all that it has before it reads, and whoever writes to it waits until then: where there is more
+ * than it takes unread, that gets a thread, if there is one. */
+static void split(struct traffic *traffic)
+{
+    traffic->over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    traffic->threaded = traffic->over_fd >= 0 && pthread_create(&traffic->thread, NULL, carry_output, traffic) == 0;
 }
 
 static void read_output(struct traffic *traffic)
 {
-    const struct sandlot_sink *output = traffic->connection->output;
-    ssize_t got = recv(traffic->fd, traffic->output, sizeof(traffic->output), 0);
+    bool ended = false;
 
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got == 0)
-        end_output(traffic);
-    else if (got < 0 || output->write(output, traffic->output, (size_t)got) != SANDLOT_OK)
-        traffic->broken = true;
+    if (!pass_output(traffic, &ended)) {
+        traffic->output_ended = ended;
+        traffic->broken = !ended;
+    } else if (traffic->handed >= CHUNK && !traffic->input_ended && traffic->over_fd < 0)
+        split(traffic);
 }
 
 static void read_input(struct traffic *traffic)
@@ -179,9 +211,10 @@ static void read_input(struct traffic *traffic)
 
     traffic->at = 0;
     traffic->length = 0;
-    if (source->read(source, traffic->input, sizeof(traffic->input), &traffic->length) != SANDLOT_OK)
+    if (source->read(source, traffic->input, sizeof(traffic->input), &traffic->length) != SANDLOT_OK) {
         traffic->broken = true;
-    else if (traffic->length == 0) {
+        shutdown(traffic->fd, SHUT_RDWR);
+    } else if (traffic->length == 0) {
         traffic->input_ended = true;
         shutdown(traffic->fd, SHUT_WR);
     }
@@ -199,23 +232,27 @@ static void send_input(struct traffic *traffic)
     traffic->length -= (size_t)sent;
 }
 
-enum { POLL_SERVER, POLL_CANCEL, POLL_INPUT, POLL_COUNT };
+enum { POLL_SERVER, POLL_CANCEL, POLL_OVER, POLL_INPUT, POLL_COUNT };
 
 /* One look at what there is to do. */
 static void turn(struct traffic *traffic)
 {
     const struct sandlot_source *input = traffic->connection->input;
     const bool reads = !traffic->input_ended && traffic->length == 0;
-    const short wanted = (short)((traffic->output_ended ? 0 : POLLIN) | (traffic->length ? POLLOUT : 0));
-    struct pollfd fds[POLL_COUNT] = {
-        {traffic->fd, wanted, 0}, {traffic->call->cancel_fd, POLLIN, 0}, {reads ? input->poll_fd : -1, POLLIN, 0}};
+    const bool sends_only = traffic->output_ended || traffic->threaded;
+    const short wanted = (short)((sends_only ? 0 : POLLIN) | (traffic->length ? POLLOUT : 0));
+    struct pollfd fds[POLL_COUNT] = {{traffic->fd, wanted, 0},
+                                     {traffic->call->cancel_fd, POLLIN, 0},
+                                     {traffic->threaded ? traffic->over_fd : -1, POLLIN, 0},
+                                     {reads ? input->poll_fd : -1, POLLIN, 0}};
 
     if (poll(fds, POLL_COUNT, -1) < 0)
         return;
-    /* When both sides have ended, or it was broken off, there is nothing left to read that would be wanted. */
-    if (fds[POLL_CANCEL].revents || (traffic->output_ended && fds[POLL_SERVER].revents & (POLLHUP | POLLERR)))
+    /* When both sides have ended, or it was broken off, nobody takes the input any more. */
+    if (fds[POLL_CANCEL].revents || fds[POLL_OVER].revents ||
+        (sends_only && fds[POLL_SERVER].revents & (POLLHUP | POLLERR)))
         traffic->broken = true;
-    if (fds[POLL_SERVER].revents & ~POLLOUT && !traffic->output_ended)
+    if (fds[POLL_SERVER].revents & ~POLLOUT && !sends_only)
         read_output(traffic);
     if (fds[POLL_SERVER].revents & POLLOUT && !traffic->broken)
         send_input(traffic);
@@ -232,9 +269,15 @@ static enum sandlot_status carry(struct sandlot_call *call, const struct sandlot
     traffic->connection = connection;
     traffic->call = call;
     traffic->fd = fd;
+    traffic->over_fd = -1;
     connection->opened(connection);
-    while (!traffic->broken && !(traffic->input_ended && traffic->output_ended))
+    while (!traffic->broken && !(traffic->input_ended && (traffic->output_ended || traffic->threaded)))
         turn(traffic);
+    /* What the server sent before it broke off is still handed out. */
+    if (traffic->threaded)
+        pthread_join(traffic->thread, NULL);
+    if (traffic->over_fd >= 0)
+        close(traffic->over_fd);
     return sandlot_cancelled(call) ? sandlot_fail(call, SANDLOT_CANCELLED, "the connection was cancelled") : SANDLOT_OK;
 }
 

@@ -107,6 +107,14 @@ def both(host, port):
         duplex(connection, b"client", b"server")
 
 
+def ahead(host, port):
+    """64 MiB each way, and the client reads nothing before it has sent all."""
+    with dial(host, port) as connection:
+        connection.sendall(b"d")
+        send_many(connection, b"client")
+        assert read_all(connection, MANY) == expected(b"server"), "other bytes than were sent"
+
+
 def through(host, port):
     """64 MiB to an echo and back."""
     with dial(host, port) as connection:

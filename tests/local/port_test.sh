@@ -68,6 +68,7 @@ if [ -e /proc/net/if_inet6 ] && "$python" -c 'import socket; socket.socket(socke
     end "it ends by a signal as everything does" 143
 fi
 rows here
+check "N3 64 MiB each way, for a client that sends before it reads" client ahead 127.0.0.1 "$(local_port here 7001)"
 serve 127.0.0.1 7004
 check "N1: a server that starts later is reached" client echo 127.0.0.1 "$(local_port here 7004)"
 check "N4: 300 connections at a time: 256 are served, the others wait" client many 127.0.0.1 "$(local_port here 7001)"
