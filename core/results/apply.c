@@ -337,6 +337,15 @@ static int failed_at(const struct applying *applying, const struct change *chang
                      applying->count == 1 ? "path was written" : "paths were written");
 }
 
+static int check_wanted(const struct applying *applying, struct sandlot_error *error)
+{
+    if (cancellation_check(applying->results->cancel_fd, NULL) == 0)
+        return 0;
+    return error_set(error, SANDLOT_CODE_CANCELLED,
+                     "cancelled; %zu %s written and whole, the others are as they were; apply again for the rest",
+                     applying->count, applying->count == 1 ? "path is" : "paths are");
+}
+
 static bool was_folder(const struct change *change)
 {
     return change->before && change->before->type == NODE_FOLDER;
@@ -353,6 +362,8 @@ static int do_one(struct applying *applying, const struct change *change, bool r
 {
     bool dry = applying->results->request.dry_run;
 
+    if (check_wanted(applying, error) < 0)
+        return -1;
     if (!dry && !change->there && write_one(applying, change, removing) < 0) {
         int reason = errno;
 

@@ -2,6 +2,7 @@
  * and no link, what a script tells of a sandbox's files. */
 #include "base/path.h"
 #include "operations/derived/contents.h"
+#include "results/apply.h"
 #include "results/beneath.h"
 #include "results/manifest.h"
 #include "results/risk.h"
@@ -419,6 +420,41 @@ static void what_is_cut_or_forged_is_refused(void **state)
             fail_msg("row %zu is taken: %s", i, told);
 }
 
+/* ---- applying ---------------------------------------------------------------------------------------------------- */
+
+static bool cancel(void *context, const struct sandlot_change *change, const struct sandlot_error *problem)
+{
+    (void)change;
+    assert_null(problem);
+    assert_int_equal(write(*(int *)context, "x", 1), 1);
+    return true;
+}
+
+static void what_is_cancelled_stops_after_a_path(void **state)
+{
+    struct node folder = {.type = NODE_FOLDER};
+    struct change changes[] = {{.path = "first", .after = &folder}, {.path = "second", .after = &folder}};
+    struct results results = {.changes = changes, .count = 2};
+    struct sandlot_error error = {0};
+    char path[] = "/tmp/sandlot-results.XXXXXX";
+    int ends[2];
+    (void)state;
+
+    assert_non_null(mkdtemp(path));
+    assert_int_equal(pipe(ends), 0);
+    results.folder_fd = open(path, O_RDONLY | O_DIRECTORY);
+    results.cancel_fd = ends[0];
+    assert_int_equal(apply_write(&results, cancel, &ends[1], &error), -1);
+    assert_int_equal(error.code, SANDLOT_CODE_CANCELLED);
+    assert_non_null(strstr(error.message, "1 path is written"));
+    assert_int_equal(unlinkat(results.folder_fd, "first", AT_REMOVEDIR), 0);
+    assert_int_equal(rmdir(path), 0);
+    sandlot_error_clear(&error);
+    close(results.folder_fd);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +469,7 @@ int main(void)
         cmocka_unit_test(paths_that_are_none_are_told),
         cmocka_unit_test(what_a_script_tells_is_read),
         cmocka_unit_test(what_is_cut_or_forged_is_refused),
+        cmocka_unit_test(what_is_cancelled_stops_after_a_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
