@@ -24,7 +24,15 @@
 
 /* ---- risks ------------------------------------------------------------------------------------------------------- */
 
-static const char *const risky[] = {".git/hooks/pre-commit",
+static const char *const risky[] = {".zlogout",
+                                    "sub/.bash_aliases",
+                                    ".mkshrc",
+                                    ".login",
+                                    ".logout",
+                                    ".inputrc",
+                                    ".gitconfig",
+                                    ".ssh/authorized_keys",
+                                    ".git/hooks/pre-commit",
                                     ".git/config",
                                     "sub/.git/config",
                                     "fixtures/bare.git/config",
