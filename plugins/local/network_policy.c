@@ -326,8 +326,8 @@ enum sandlot_status network_log(const struct sandbox *sandbox, struct sandlot_ca
     uint64_t last = after;
     size_t oldest;
 
-    if (fd < 0)
-        return SANDLOT_OK; /* nobody has asked for anything */
+    if (fd < 0) /* nobody has asked for anything */
+        return sandbox_exists(sandbox->client->state_fd, sandbox->id) ? SANDLOT_OK : sandbox_ended(sandbox, call);
     AUTO_FREE struct network_record *ring = calloc(NETWORK_RECORDS, sizeof(*ring));
 
     if (!ring)

@@ -210,7 +210,13 @@ END
 run exec --sandbox-id "$box" -- python3 ask.py
 check "an address is advised with its port, without which some stay closed" grep -qF "sandlot network allow $box 169.254.169.254:80" "$scratch/out"
 check "by the line about refusals too" grep -qF "sandlot network allow $box '[fe80::1]:443' 169.254.169.254:80" "$scratch/err"
+timeout -k 5 "$LIMIT" "$SANDLOT" network log -f "$box" >"$scratch/followed" 2>"$scratch/follow-err" &
+follower=$!
+check "its log is followed" until_true 60 grep -q 169.254.169.254 "$scratch/followed"
 run delete "$box"
+wait "$follower"
+check "until it is deleted, which is told" test "$?" = 3
+check "by its name" grep -qF "$box was not found" "$scratch/follow-err"
 
 # While its setup runs another command may change what the sandbox may reach; neither forgets what the other did.
 printf 'until [ -e go ]; do sleep 0.05; done\n' >"$scratch/wait.sh"
