@@ -92,6 +92,12 @@ static enum sandlot_status check(struct sandlot_call *call, const struct sandlot
     return SANDLOT_OK;
 }
 
+static enum sandlot_status refuse_landlock(struct sandlot_call *call)
+{
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        "confinement \"landlock\" has no network that could be allowed; use \"full\"");
+}
+
 enum sandlot_status network_ask(struct sandlot_call *call, const struct settings *settings,
                                 const struct sandlot_create *request, struct network_request *asked)
 {
@@ -103,8 +109,7 @@ enum sandlot_status network_ask(struct sandlot_call *call, const struct settings
     const bool some = network->mode != SANDLOT_NETWORK_OFF || network->credential_count > 0;
 
     if (some && settings->confinement == CONFINEMENT_LANDLOCK)
-        return sandlot_fail(call, SANDLOT_UNSUPPORTED,
-                            "confinement \"landlock\" has no network that could be allowed; use \"full\"");
+        return refuse_landlock(call);
     enum sandlot_status status = check(call, network);
 
     if (status == SANDLOT_OK && network->credential_count > 0)
@@ -265,8 +270,8 @@ enum sandlot_status network_change(const struct sandbox *sandbox, struct sandlot
     if (status == SANDLOT_OK && network->credential_count > 0)
         return sandlot_fail(call, SANDLOT_UNSUPPORTED,
                             "credentials cannot be added to a living sandbox; create another one with them");
-    if (status == SANDLOT_OK && sandbox->landlock && network->mode == SANDLOT_NETWORK_OFF)
-        return SANDLOT_OK; /* confinement landlock is always off */
+    if (status == SANDLOT_OK && sandbox->landlock) /* which is always off */
+        return network->mode == SANDLOT_NETWORK_OFF ? SANDLOT_OK : refuse_landlock(call);
     if (status == SANDLOT_OK)
         status = write_change(sandbox, call, network, &text);
     if (status != SANDLOT_OK)

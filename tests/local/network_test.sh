@@ -490,7 +490,12 @@ drive confinement=landlock network=open create
 check "and an open network" says "landlock"
 drive confinement=landlock network= create
 check "and takes none" is "$status" 0
-drive delete "$out"
+box=$out
+drive network "$box" "host example.com 0"
+check "nor one while it lives" says 'confinement "landlock" has no network that could be allowed'
+drive network-show "$box"
+check "which is not told to have one" is "$out" "off"
+drive delete "$box"
 
 # ---- where the kernel gives no gate ----
 
