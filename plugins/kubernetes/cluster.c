@@ -294,12 +294,10 @@ static enum sandlot_status take_pem(struct sandlot_call *call, struct json_objec
 static enum sandlot_status take_cluster(struct sandlot_call *call, struct json_object *found, const char *path,
                                         struct cluster *cluster)
 {
-    struct json_object *unverified = json_object_object_get(found, "insecure-skip-tls-verify");
-
     if (!text_of(found, "server"))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "the cluster of the kubeconfig %.200s has no server; correct it", path);
-    cluster->unverified = unverified && json_object_get_boolean(unverified);
+    cluster->unverified = yaml_is_true(json_object_object_get(found, "insecure-skip-tls-verify"));
     if (!keep(&cluster->server, text_of(found, "server")) || !keep(&cluster->proxy, text_of(found, "proxy-url")) ||
         !keep(&cluster->server_name, text_of(found, "tls-server-name")))
         return no_memory(call);

@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include "yaml_document.h"
+
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/timestamp.h>
@@ -104,13 +106,12 @@ enum sandlot_status program_read(struct sandlot_call *call, const char *name, co
 static char *make_info(const struct cluster *cluster, const char *version)
 {
     struct json_builder info = {0};
-    struct json_object *provide = json_object_object_get(cluster->program, "provideClusterInfo");
     char *made = NULL;
 
     json_set_string(&info, "apiVersion", version);
     json_set_string(&info, "kind", "ExecCredential");
     json_set_boolean(&info, "spec.interactive", false);
-    if (provide && json_object_get_boolean(provide)) {
+    if (yaml_is_true(json_object_object_get(cluster->program, "provideClusterInfo"))) {
         json_set_string(&info, "spec.cluster.server", cluster->server);
         json_set_string(&info, "spec.cluster.tls-server-name", cluster->server_name);
         json_set_string(&info, "spec.cluster.proxy-url", cluster->proxy);

@@ -1,9 +1,9 @@
 /* libyaml reads events; here they become objects. */
 #include "yaml_document.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 enum { DEEPEST = 32, MOST_VALUES = 100000, MOST_ANCHORS = 64 };
@@ -205,4 +205,16 @@ struct json_object *yaml_read(const char *text, size_t length, char *reason, siz
     }
     yaml_parser_delete(&reading.parser);
     return made;
+}
+
+/* json-c itself takes every text that is not empty for true, "False" too. */
+bool yaml_is_true(struct json_object *value)
+{
+    static const char *const words[] = {"true", "yes", "on", "y"};
+    const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+    bool found = json_object_is_type(value, json_type_boolean) && json_object_get_boolean(value);
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !found; i++)
+        found = strcasecmp(text, words[i]) == 0;
+    return found;
 }

@@ -3,6 +3,7 @@
 #define SANDLOT_KUBERNETES_YAML_DOCUMENT_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -11,5 +12,8 @@
  * what stands there, which may be secret.
  */
 struct json_object *yaml_read(const char *text, size_t length, char *reason, size_t capacity);
+
+/* Is VALUE, NULL also, true in any of the words that kubectl knows for it: true, yes, on, y? */
+bool yaml_is_true(struct json_object *value);
 
 #endif

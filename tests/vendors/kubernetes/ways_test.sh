@@ -51,7 +51,7 @@ works_with() { # NAME FILE
 asked_as() { check "$1" state_is ".users | index(\"$2\")"; }
 
 by_tls() {
-    local folder=$scratch/certificates server file=$scratch/tls.yaml secure_port
+    local folder=$scratch/certificates server file=$scratch/tls.yaml secure_port said
     command -v openssl >/dev/null || { ok "TLS # SKIP openssl is not installed"; return; }
     certificates "$folder" || { not_ok "certificates" "$(cat "$folder/log")"; return; }
     service "EMULATOR_TLS=$folder"
@@ -68,6 +68,12 @@ by_tls() {
     KUBECONFIG=$file json "an authority that nobody knows" 3 '.error == "network" and (.message | contains("certificate"))' list "${secure[@]}"
     write_tls "$file" "token: $secret" "$server, insecure-skip-tls-verify: true"
     works_with "unless the kubeconfig does not want to know" "$file"
+    for said in False FALSE no off '"false"' '""'; do
+        write_tls "$file" "token: $secret" "$server, insecure-skip-tls-verify: $said"
+        KUBECONFIG=$file json "which $said does not say" 3 '.error == "network" and (.message | contains("certificate"))' list "${secure[@]}"
+    done
+    write_tls "$file" "token: $secret" "$server, insecure-skip-tls-verify: True"
+    works_with "and True does" "$file"
     write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$secure_port', certificate-authority: '$folder/ca.pem'"
     KUBECONFIG=$file json "a certificate for another name" 3 '.error == "network"' list "${secure[@]}"
     write_tls "$file" "token: $secret" "server: 'https://127.0.0.1:$secure_port', tls-server-name: cluster.example, certificate-authority: '$folder/ca.pem'"
