@@ -2,6 +2,7 @@
 
 #include "yaml_document.h"
 
+#include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/process.h>
 #include <sandlot/sdk/timestamp.h>
@@ -102,6 +103,16 @@ enum sandlot_status program_read(struct sandlot_call *call, const char *name, co
 
 /* ---- running it -------------------------------------------------------------------------------------------------- */
 
+static void set_authorities(struct json_builder *info, const char *authorities)
+{
+    AUTO_FREE char *text = authorities ? calloc(1, strlen(authorities) * 2 + 8) : NULL;
+
+    if (!text)
+        return;
+    base64_write(text, authorities, strlen(authorities));
+    json_set_string(info, "spec.cluster.certificate-authority-data", text);
+}
+
 /* What the program is told of the cluster, to be freed: "KUBERNETES_EXEC_INFO=...". */
 static char *make_info(const struct cluster *cluster, const char *version)
 {
@@ -115,6 +126,7 @@ static char *make_info(const struct cluster *cluster, const char *version)
         json_set_string(&info, "spec.cluster.server", cluster->server);
         json_set_string(&info, "spec.cluster.tls-server-name", cluster->server_name);
         json_set_string(&info, "spec.cluster.proxy-url", cluster->proxy);
+        set_authorities(&info, cluster->authorities);
         if (cluster->unverified)
             json_set_boolean(&info, "spec.cluster.insecure-skip-tls-verify", true);
     }
