@@ -115,6 +115,8 @@ static enum sandlot_status read_part(struct sandlot_call *call, struct configura
         return sandlot_fail(call, SANDLOT_AUTH,
                             "the kubeconfig %.200s cannot be read: %s; check the parameter kubeconfig, or KUBECONFIG",
                             path, strerror(errno));
+    if (!required && text[strspn(text, " \t\r\n")] == '\0') /* as /dev/null is: nothing is said in it */
+        return SANDLOT_OK;
     struct part part = {strdup(path), yaml_read(text, strlen(text), reason, sizeof(reason))};
 
     explicit_bzero(text, strlen(text));
@@ -138,8 +140,8 @@ static bool is_in_cluster(struct sandlot_call *call)
 }
 
 /*
- * PATHS has ":" between them. Files that are not there are passed over, as kubectl does, but for one that a parameter
- * names, ASKED; in a cluster the variable may even name none that is there.
+ * PATHS has ":" between them. Files that are not there, or are empty, are passed over, as kubectl does, but for one
+ * that a parameter names, ASKED; in a cluster the variable may even name none that is there.
  */
 static enum sandlot_status read_list(struct sandlot_call *call, struct configuration *configuration, const char *paths,
                                      bool asked)
@@ -161,7 +163,8 @@ static enum sandlot_status read_list(struct sandlot_call *call, struct configura
     }
     return configuration->count > 0 || (!asked && is_in_cluster(call))
                ? SANDLOT_OK
-               : sandlot_fail(call, SANDLOT_AUTH, "none of the files of %s (%.200s) is there; set it anew",
+               : sandlot_fail(call, SANDLOT_AUTH,
+                              "none of the files of %s (%.200s) is there and says anything; set it anew",
                               asked ? "the parameter kubeconfig" : "KUBECONFIG", paths);
 }
 
@@ -356,8 +359,14 @@ static enum sandlot_status take_context(struct sandlot_call *call, const struct 
             cluster_name ? cluster_name : "", name);
     enum sandlot_status status = take_cluster(call, found, path, cluster);
 
-    found = user_name ? find_named(configuration, "users", "user", user_name, &path) : NULL;
-    return status == SANDLOT_OK && found ? take_user(call, found, path, cluster) : status;
+    if (status != SANDLOT_OK || !user_name)
+        return status;
+    found = find_named(configuration, "users", "user", user_name, &path);
+    return found ? take_user(call, found, path, cluster)
+                 : sandlot_fail(
+                       call, SANDLOT_INVALID_ARGUMENT,
+                       "the kubeconfig %.200s has no user '%.100s', which its context '%.100s' names; correct it", path,
+                       user_name, name);
 }
 
 static enum sandlot_status take(struct sandlot_call *call, const struct configuration *configuration,

@@ -142,6 +142,11 @@ configurations() {
     KUBECONFIG=$file json "who may not be somebody else" 3 '.error == "auth" and (.message | contains("impersonate users") and contains("ClusterRole") and (contains("namespace") | not))' list "${provider[@]}"
     echo '{contexts: [{name: test, context: {cluster: test, user: test}}], current-context: test}' >"$scratch/first.yaml"
     KUBECONFIG=$scratch/first.yaml:$scratch/none.yaml:$good json "several files, of which one is not there" 0 .sandboxes list "${provider[@]}"
+    printf '\n' >"$scratch/empty.yaml"
+    KUBECONFIG=$scratch/empty.yaml:/dev/null:$good json "and some that are empty" 0 .sandboxes list "${provider[@]}"
+    KUBECONFIG=/dev/null json "none but an empty one" 3 '.error == "auth" and (.message | contains("/dev/null"))' list "${provider[@]}"
+    echo '{contexts: [{name: test, context: {cluster: test, user: nobody}}], current-context: test}' >"$scratch/second.yaml"
+    KUBECONFIG=$scratch/second.yaml:$good json "a user that is not there" 3 '.message | contains("no user '"'nobody'"'")' list "${provider[@]}"
     KUBECONFIG=$scratch/none.yaml json "a file that is not there" 3 '.error == "auth" and (.message | contains("none.yaml"))' list "${provider[@]}"
     json "a context that is not there" 3 '.message | contains("no context '"'nobody'"'")' list "${provider[@]}" --param context=nobody
     usage "a namespace that is not there" "no namespace nowhere: .* parameter namespace" create "${provider[@]}" --param namespace=nowhere
@@ -188,6 +193,9 @@ END
     KUBECONFIG=$file expect "a program that gives a token" 0 yes "*" exec "${provider[@]}" -- 'echo yes'
     check "asked once for all requests" test "$(wc -l <"$scratch/counter")" = 1
     check "and told what it is asked for" jq -e '.kind == "ExecCredential" and .spec.interactive == false' "$scratch/counter.info"
+    sed -i "s|command:|provideClusterInfo: true, command:|; s|server: |certificate-authority-data: $(echo one | base64), server: |" "$file"
+    KUBECONFIG=$file json "one that wants to know the cluster" 0 .sandboxes list "${provider[@]}"
+    check "knows whom it is to trust" jq -e '.spec.cluster["certificate-authority-data"] == "'"$(echo one | base64)"'"' "$scratch/counter.info"
     by_program later $version
     KUBECONFIG=$file json "its token is refused: it is asked once more" 0 .sandboxes list "${provider[@]}"
     check "and not again" test "$(wc -l <"$scratch/counter")" = 2
