@@ -378,6 +378,9 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
     const char *pull = docker->parameters.pull;
     enum sandlot_status status = check_wanted(call, &docker->parameters);
 
+    if (status == SANDLOT_OK && *image == '\0')
+        status = sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                              "the parameter image is empty; name an image, or leave it out");
     snprintf(creation.name, sizeof(creation.name), "sandlot-%.48s", request->run_label);
     if (status == SANDLOT_OK)
         status = engine_meet(call, docker);

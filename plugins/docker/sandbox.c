@@ -42,6 +42,20 @@ static enum sandlot_status attach(struct sandlot_call *call, struct sandbox *san
     return status;
 }
 
+/* One with an init process starts also where the image has not what it is to run, and ends at once. */
+static enum sandlot_status look_at(struct sandlot_call *call, struct docker *docker, const char *image, const char *id,
+                                   struct container *container)
+{
+    enum sandlot_status status = container_find(call, docker, id, container);
+
+    if (status != SANDLOT_OK || (container->document && container->running))
+        return status;
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                        "the container of %.200s ended as soon as it was started; the image needs the programs sh and "
+                        "sleep: choose another one, or look at the engine's log",
+                        image);
+}
+
 static enum sandlot_status create(struct sandlot_call *call, struct sandbox *sandbox,
                                   const struct sandlot_create *request)
 {
@@ -56,7 +70,7 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
     if (status == SANDLOT_OK)
         status = create_container(call, sandbox->docker, request, image ? image : wanted, !request->snapshot, id);
     if (status == SANDLOT_OK)
-        status = container_get(call, sandbox->docker, id, &container);
+        status = look_at(call, sandbox->docker, image ? image : wanted, id, &container);
     if (status == SANDLOT_OK)
         status = create_check_limits(call, sandbox->docker, container.document);
     if (status == SANDLOT_OK)

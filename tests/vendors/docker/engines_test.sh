@@ -77,6 +77,7 @@ lives() {
     check "$engine: leaves nothing" test "$(containers)" = 0
     strangers
     killed
+    empty_image
     beneath
     unmarked
 }
@@ -117,6 +118,17 @@ killed() {
     check "$engine: kill -9 leaves its container" test "$(containers)" = 1
     run gc
     check "$engine: until gc" test "$status:$(containers)" = 0:0
+}
+
+# An init process starts, and has nothing to run.
+empty_image() {
+    : >"$scratch/nothing"
+    tar -C "$scratch" -c nothing | api POST '/images/create?fromSrc=-&repo=localhost/empty&tag=latest' -H 'Content-Type: application/x-tar' --data-binary @- >/dev/null
+    run -q create "${provider[@]}" --param image=localhost/empty:latest --param pull=never
+    check "$engine: an image without programs" grep -q "needs the programs sh and sleep" "$scratch/err"
+    check "$engine: is no sandbox" test "$status:$out" = 3:
+    usage "$engine: nor is no image" "image is empty" create "${provider[@]}" --param image=
+    api DELETE '/images/localhost%2Fempty:latest?force=1' >/dev/null
 }
 
 # A command whose container is removed has not been killed by a limit of its own.
