@@ -139,10 +139,12 @@ static int receive(const struct context *context, struct sandlot_session *sessio
                                            .context = receiver,
                                            .cancellation = context->cancellation};
 
-    if (sandlot_follow_process(session, &request, &receiver->next, process, error) < 0)
+    uint64_t next = 0;
+
+    if (sandlot_follow_process(session, &request, &next, process, error) < 0)
         return -1;
-    if (!receiver->begun)
-        receiver->from = receiver->next;
+    count_skipped(receiver, next);
+    receiver->next = next;
     if (from >= 0 && receiver->from > (uint64_t)from)
         receiver->skipped += receiver->from - (uint64_t)from;
     return receiver->no_memory ? error_no_memory(error) : 0;

@@ -55,6 +55,7 @@ static int look(const struct work *work, const char *id, int64_t from, int64_t w
     news->next = from < 0 ? UINT64_MAX : (uint64_t)from; /* from the end: nothing is missing before it */
     if (sandlot_follow_process(work->session, &request, &next, process, error) < 0)
         return -1;
+    news->skipped += next > news->next ? next - news->next : 0;
     news->next = next;
     return news->no_memory ? error_no_memory(error) : 0;
 }

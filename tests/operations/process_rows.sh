@@ -124,6 +124,12 @@ rows_log() {
     wait "$second"
     check "$way: P11 and so does the other" cmp "$scratch/out" "$scratch/second"
     on_json 0 '.state == "exited" and .exit_code == 0' "P11 the process was left alone" wait "$p"
+    # As a full disk leaves it: what was dropped last ends with an empty part.
+    begin -- 'echo kept'
+    on 0 "" "*" "P18 it ends" wait "$p"
+    check "$way: P18 its last bytes were dropped" inside ": >/tmp/.sandlot-processes/$p/o.100"
+    on_json 0 '.output == "kept\n" and .next == 100 and .skipped == 95' "P18 which is told" logs "$p"
+    on_json 0 '.output == "" and .next == 100 and .skipped == 95' "P18 also from there on" logs "$p" --from 5
 }
 
 rows_input() {

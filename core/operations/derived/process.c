@@ -206,7 +206,7 @@ static void hand_out_pieces(const struct receiving *receiving)
         hand_out(receiving->look, sight, bytes, receiving->pieces[i].length);
         bytes += receiving->pieces[i].length;
     }
-    if (receiving->count == 0)
+    if (!sight->stopped && sight->handed < receiving->look->most)
         sight->next = receiving->at;
 }
 

@@ -582,13 +582,16 @@ s_place() {
         s_is_number "$s_x" && [ -f "$s_file" ] && [ ! -L "$s_file" ] || continue
         if [ "$s_x" -le "$s_at" ]; then
             if [ -z "$s_segment" ] || [ "$s_x" -gt "$s_segment" ]; then s_segment=$s_x; fi
-        elif [ -z "$s_next" ] || [ "$s_x" -lt "$s_next" ]; then s_next=$s_x; fi
+        elif [ -s "$s_file" ] && { [ -z "$s_next" ] || [ "$s_x" -lt "$s_next" ]; }; then s_next=$s_x; fi
     done
     s_have=0
     [ -z "$s_segment" ] || { s_size_of "$s_dir/$s_log.$s_segment"; s_have=$((s_segment + s_bytes - s_at)); }
     [ "$s_have" -le 0 ] || return 0
     s_have=0
-    [ "$s_next" ] || return 0
+    if [ -z "$s_next" ]; then
+        [ "${s_newest:-0}" -le "$s_at" ] || s_at=$s_newest
+        return 0
+    fi
     s_at=$s_next
     s_segment=$s_next
     s_size_of "$s_dir/$s_log.$s_segment"
@@ -604,7 +607,7 @@ s_hand_out() {
     s_left=$s_size
     while [ "$s_left" -gt 0 ] && [ "$s_at" -lt "$s_total" ]; do
         s_place
-        [ "$s_have" -gt 0 ] || return 0
+        [ "$s_have" -gt 0 ] || break
         if [ "$s_left" = "$s_size" ] && [ "$s_have" -gt 1048576 ] && [ "$s_size" -ge 1048576 ] && s_is_whole; then
             s_word segment "$s_segment,$s_at,$s_dir/$s_log.$s_segment"
             return
@@ -615,6 +618,8 @@ s_hand_out() {
         s_at=$((s_at + s_have))
         s_left=$((s_left - s_have))
     done
+    # After a gap at the very end nothing else tells of it.
+    s_word at "$s_at"
 }
 
 s_find

@@ -250,7 +250,7 @@ static int open_at(int folder_fd, char log, uint64_t *at, uint64_t *first)
         AUTO_CLOSE int fd = open_segment(folder_fd, log, segments.first[i], &bytes);
 
         *first = segments.first[i];
-        if (*at < *first && bytes > 0)
+        if (*at < *first)
             *at = *first;
         if (fd >= 0 && *at >= *first && *at - *first < bytes)
             return take_fd(&fd);
