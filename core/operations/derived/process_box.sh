@@ -329,7 +329,7 @@ s_refuse() { s_word refused "$1"; s_end; }
 s_line_end="
 "
 
-# Looks at all processes: how many run, which have ended, the highest number, and whether the token is one of theirs.
+# Looks at all processes: how many run (those before s_mine), which have ended, the highest number, and whether the token is one of theirs.
 s_survey() { s_running=0 s_last=0 s_ended='' s_found=''; s_bases s_survey_base; }
 s_survey_base() {
     s_value "$s_base/last"
@@ -342,7 +342,8 @@ s_survey_base() {
         [ "$s_value" != "$s_token" ] || s_found=$s_x
         s_number=$s_x
         s_look
-        if [ "$s_state" = running ]; then s_running=$((s_running + 1)); else s_ended="$s_ended $s_number:$s_end_time:$s_dir"; fi
+        if [ "$s_state" != running ]; then s_ended="$s_ended $s_number:$s_end_time:$s_dir"
+        elif [ -z "$s_mine" ] || [ "$s_number" -lt "$s_mine" ]; then s_running=$((s_running + 1)); fi
     done
     return 1
 }
@@ -497,7 +498,30 @@ s_begin() {
     return 1
 }
 
+# The first number whose folder nobody else has made, to s_number, and the folder, to s_dir.
+s_take_number() {
+    s_number=$s_last
+    while [ "$s_number" -lt "$((s_last + 1000))" ]; do
+        s_number=$((s_number + 1))
+        s_dir=$s_base/p$s_number
+        [ ! -e "$s_dir" ] || continue
+        if mkdir -m 700 "$s_dir"; then return; fi
+        [ -e "$s_dir" ] || break
+    done
+    s_refuse folder
+}
+
+# Others may have begun since the survey. Those before this one count: of many that come at once the first ones run.
+s_is_too_many() {
+    [ "$((s_running + s_number - s_last))" -gt 64 ] || return
+    s_mine=$s_number s_started=$s_dir
+    s_survey
+    s_number=$s_mine s_dir=$s_started s_base=${s_started%/*}
+    [ "$s_running" -ge 64 ]
+}
+
 s_start() {
+    s_mine=
     s_enter
     [ -z "$s_in" ] || command -v mkfifo >/dev/null || s_need mkfifo
     s_survey
@@ -506,13 +530,11 @@ s_start() {
     s_clean_processes
     s_claim || return 0
     s_has_room || { rm -f "$s_base/t.$s_token"; s_refuse room; }
-    s_number=$s_last
-    for s_tries in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        s_number=$((s_number + 1))
-        s_dir=$s_base/p$s_number
-        mkdir -m 700 "$s_dir" && break
-        [ -e "$s_dir" ] || s_refuse folder
-    done
+    s_take_number
+    if s_is_too_many; then
+        rm -rf "$s_dir" "$s_base/t.$s_token"
+        s_refuse many
+    fi
     s_fill || { rm -rf "$s_dir" "$s_base/t.$s_token"; s_refuse folder; }
     s_found=$s_number s_started=$s_dir
     s_forget
