@@ -295,8 +295,12 @@ static int below_layers(const struct layer_making *making, enum layer_place plac
 
 static enum sandlot_status fail_making(const struct layer_making *making)
 {
-    return sandlot_fail(making->call, SANDLOT_UNAVAILABLE, "the snapshot could not be made: %s; free some disk space",
-                        strerror(errno));
+    const int reason = errno;
+    const bool full = reason == ENOSPC || reason == EDQUOT;
+
+    return sandlot_fail(making->call, full ? SANDLOT_EXHAUSTED : SANDLOT_UNAVAILABLE,
+                        "the snapshot could not be made: %s; %s", strerror(reason),
+                        full ? "free some disk space" : "make sure that the state folder may be written to");
 }
 
 /* The folder of PLACE in the layer, to be closed; made if it is not there. -1 with errno. */

@@ -194,6 +194,23 @@ end "$id" "$small"
 "$SANDLOT" -q snapshots delete --sandbox local large
 check "deleted, it takes no space" until_true 10 layers_are 0
 
+if [ "$(id -u)" = 0 ] && mkdir "$scratch/full" && mount -t tmpfs -o size=16m sandlot "$scratch/full" 2>/dev/null; then
+    export XDG_STATE_HOME=$scratch/full
+    id=$(create) || exit 2
+    head -c 20000000 /dev/zero >"$scratch/full/fill" 2>/dev/null
+    fails "a full disk is told as one, not as a network" 3 quota "No space left.*free some disk space" snapshot "$id" --name none
+    rm "$scratch/full/fill"
+    expect "with room it is made" 0 roomy "*" -q snapshot "$id" --name roomy
+    end "$id"
+    for pid in $(pgrep -f -u 0 sandlot-local-keeper); do
+        [ "$(readlink "/proc/$pid/fd/3")" != "$scratch/full/sandlot/local" ] || kill "$pid"
+    done
+    umount -l "$scratch/full"
+    export XDG_STATE_HOME=$HOME/.local/state
+else
+    ok "a full disk # SKIP no file system of its own can be mounted here"
+fi
+
 # ---- what is turned, because nothing runs, and what is copied ----
 record() { sed -n "s/^$2=//p" "$state/boxes/$1/record"; }
 lies_on() { is "$(record "$1" layers | wc -w)" "$2"; }
