@@ -58,6 +58,8 @@ if command -v zstd >/dev/null; then
     pack zstd.tar.zst --zstd
     archive_expect "zstd.tar.zst is the root file system" 0 "ID=mini" "*" zstd.tar.zst -- cat /etc/os-release
 fi
+# shellcheck disable=SC2016
+archive_expect "SHELL is one that is there" 0 /bin/sh "*" plain.tar -- 'echo $SHELL'
 check "each is kept once" test "$(kept_count)" = "$(find "$scratch" -maxdepth 1 -name '*.tar*' -o -maxdepth 1 -name '*.zip' | wc -l)"
 archive_expect "the root can be written to" 0 "new" "*" plain.tar -- \
     'echo new >/etc/os-release && cat /etc/os-release && rm /etc/same && touch /added'

@@ -269,7 +269,8 @@ static void fill_setup(const struct box_request *request, rlim_t others, struct 
                     .workspace_fd = -1,
                     .environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                                     "HOME=" BOX_HOME, root ? "USER=root" : "USER=sandlot",
-                                    root ? "LOGNAME=root" : "LOGNAME=sandlot", "SHELL=/bin/bash",
+                                    root ? "LOGNAME=root" : "LOGNAME=sandlot",
+                                    access("/bin/bash", X_OK) == 0 ? "SHELL=/bin/bash" : "SHELL=/bin/sh",
                                     /* As good as LANG, and every program opens one file for it, not thirteen. */
                                     "LC_CTYPE=C.UTF-8", "TERM=dumb"},
                     .ruleset = -1,
