@@ -183,7 +183,8 @@ static char *resolve_target(const char *path, const char *remote, struct stat *s
     char *resolved = NULL;
 
     if (stat(path, status) == 0) {
-        resolved = realpath(path, NULL);
+        /* A pipe may have no name of its own, as where /dev/stdout leads. */
+        resolved = S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode) ? strdup(path) : realpath(path, NULL);
         if (resolved && S_ISDIR(status->st_mode)) {
             AUTO_FREE char *folder = resolved;
 

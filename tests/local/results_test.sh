@@ -199,6 +199,7 @@ check "a link stays one, and the file keeps who may read it" test "$(readlink "$
 check "a pipe stays one" test -p "$scratch/pipe"
 dd bs=64k count=1 <&9 >"$scratch/piped" 2>/dev/null
 exec 9<&-
+"$SANDLOT" -q export "$id" --output /dev/stdout 2>/dev/null </dev/null | cmp -s - "$scratch/piped" || not_ok "a pipe without a name" "it got nothing, or other bytes"
 check "and gets the same bytes" cmp -s "$scratch/piped" "$scratch/kept"
 cp -R "$base/." "$scratch/copy"
 expect "apply to a copy" 0 "*" "*" apply "$id" "$scratch/copy" --risky
