@@ -167,6 +167,17 @@ def masked(path, host="api.example", fields=""):
     return f"{status} {shown.replace('*', '')} {stars}"
 
 
+def held():
+    """Much, in small pieces, of which each byte may be the beginning of a secret."""
+    connection, _ = secure("api.example")
+    end = b""
+    with connection:
+        connection.sendall(b"GET /held HTTP/1.1\r\nHost: api.example\r\n\r\n")
+        while not end.endswith(b"\r\n0\r\n\r\n") and (more := receive(connection)):
+            end = (end + more)[-16:]
+    return "whole" if end.endswith(b"\r\n0\r\n\r\n") else "cut"
+
+
 def header_masked():
     _, head, _ = ask("api.example", "/echo")
     return head.split(b"X-Echo: ")[1].split(b"\r\n")[0].decode()
@@ -305,6 +316,7 @@ ROWS = {
     "mask-frames": frames_masked,
     "mask-until-end": lambda: masked("/until-end"),
     "mask-beginnings": lambda: masked("/starts"),
+    "mask-held": held,
     "mask-many": many,
     "mask-hints": hints_masked,
     "mask-basic": lambda: masked("/echo", "basic.example", f"Authorization: {pair('user', TOKEN)}\r\n"),

@@ -191,6 +191,7 @@ mask-chunks-3|200 before  after $long
 mask-chunks-16|200 before  after $long
 mask-until-end|200 value= $long
 mask-beginnings|200 $(printf "${bearer:0:12}%.0s" {1..50})${bearer::-1} $long
+mask-held|whole
 mask-many|$(((997 + long) * 400)) $((long * 400)) 0
 mask-hints|after hints
 mask-basic|200 value= ${#basic}

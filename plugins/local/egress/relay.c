@@ -76,12 +76,15 @@ static bool take(struct connection *connection, enum side side)
     return connection_passes(connection) ? connection_pass(connection, side) : connection_read(connection, side);
 }
 
-/* Is there a place for what SIDE says next? What passes needs none, but goes no further until the other side takes it.
- */
+/* Is there a place for what SIDE says next? What passes needs none, but goes no further until the other side takes it;
+ * else what has gone makes room before the next is read, also where what follows is held. */
 static bool has_place(const struct connection *connection, enum side side)
 {
-    return connection_passes(connection) ? !connection_pending(connection, side)
-                                         : connection->streams[side].length < STREAM_SIZE;
+    const struct stream *stream = &connection->streams[side];
+
+    if (connection_passes(connection))
+        return !connection_pending(connection, side);
+    return stream->length < STREAM_SIZE || (stream->at > 0 && stream->at == stream->cleared);
 }
 
 static bool move(struct connection *connection, enum side side)
