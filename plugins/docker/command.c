@@ -287,14 +287,12 @@ static enum sandlot_status without_word(struct run *run)
                             "container %s ended or was removed while the command ran; sandlot list shows those that "
                             "there are",
                             run->program.sandbox->id);
-    if (status != SANDLOT_OK || running) {
+    if (status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT) {
         program_end(&run->program);
-        return status == SANDLOT_CANCELLED || status == SANDLOT_TIMEOUT
-                   ? attempt_fail(&attempt, status)
-                   : sandlot_fail(run->program.call, SANDLOT_UNAVAILABLE,
-                                  "the connection to the container engine ended before the command did, which was "
-                                  "ended too; try again");
+        return attempt_fail(&attempt, status);
     }
+    if (status != SANDLOT_OK || running)
+        return program_end_cut(&run->program);
     if (code == 126 || code == 127)
         return sandlot_fail(run->program.call, SANDLOT_DEPENDENCY_MISSING,
                             "the container has no shell that runs%s%.120s; use an image with sh",

@@ -179,14 +179,26 @@ static enum sandlot_status order_end(struct sandlot_call *call, const struct pro
     return engine_order(call, program->sandbox->docker, &start, NULL, NULL, NULL);
 }
 
-void program_end(const struct program *program)
+bool program_end(const struct program *program)
 {
     struct attempt attempt;
 
     if (!program->exec)
-        return;
+        return true;
     attempt_begin_urgent(&attempt, program->call, URGENT_MS);
-    order_end(&attempt.call, program, false);
+    enum sandlot_status status = order_end(&attempt.call, program, false);
+
+    return status == SANDLOT_OK || status == SANDLOT_NOT_FOUND;
+}
+
+enum sandlot_status program_end_cut(const struct program *program)
+{
+    bool ended = program_end(program);
+
+    return sandlot_fail(program->call, SANDLOT_UNAVAILABLE,
+                        "the connection to the container engine ended before the command did, which %s",
+                        ended ? "was ended too; try again"
+                              : "may still run; see whether the engine works and what the command did, and try again");
 }
 
 enum sandlot_status program_end_gently(const struct program *program)

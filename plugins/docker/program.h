@@ -26,8 +26,11 @@ enum sandlot_status program_make(struct program *program, const char *const *wor
 /* Starts it. */
 enum sandlot_status program_start(struct program *program);
 
-/* Ends at once all that it has started, also when the call is over. Nobody hears whether it worked. */
-void program_end(const struct program *program);
+/* Ends at once all that it has started, also when the call is over. False: the engine did not take that. */
+bool program_end(const struct program *program);
+
+/* The same for one whose connection was cut, and fails with that. */
+enum sandlot_status program_end_cut(const struct program *program);
 
 /* Its time is over: ends all that it has started by SIGTERM, and by SIGKILL two seconds later. Fails if the engine does
  * not take that, for then it may still run. */

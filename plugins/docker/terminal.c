@@ -68,12 +68,10 @@ static enum sandlot_status conclude(struct session *session, enum sandlot_status
         result->exit_code = TIMED_OUT;
         return program_end_gently(&session->program);
     }
-    if (status != SANDLOT_OK || running)
-        program_end(&session->program);
     if (status == SANDLOT_OK && running)
-        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
-                            "the connection to the container engine ended before the terminal's program did, which "
-                            "was ended too; try again");
+        return program_end_cut(&session->program);
+    if (status != SANDLOT_OK)
+        program_end(&session->program);
     return status;
 }
 

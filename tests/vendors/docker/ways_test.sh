@@ -24,6 +24,9 @@ streams() {
     start_rule '{"truncate_bytes":6}'
     json "a stream that ends before the command" 3 '.error == "network"' exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; sleep 707'
     check "which is ended" until_true 10 no_sleeps
+    faults '[{"method":"POST","path":"/exec/[^/]*/start$","times":1,"action":{"truncate_bytes":6}},{"method":"POST","path":"/containers/[^/]*/exec$","skip":1,"times":-1,"action":{"status":500,"body":{"message":"restarting"}}}]'
+    json "which is not said where the engine does not do it" 3 '.error == "network" and (.message | contains("may still run") and (contains("was ended") | not))' \
+        exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; sleep 709'
     start_rule '{"truncate_bytes":9}'
     json "a stream that ends after it, but too soon" 3 '.error == "network" and (.message | contains("not all"))' \
         exec "${provider[@]}" --sandbox-id "$id" -- 'echo output'
