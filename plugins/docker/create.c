@@ -264,6 +264,19 @@ static enum sandlot_status check_runtime(struct sandlot_call *call, const struct
                         docker->parameters.runtime);
 }
 
+/* dockerd takes any word for a user namespace, and has but its own. */
+static enum sandlot_status check_userns(struct sandlot_call *call, const struct docker *docker)
+{
+    const char *userns = docker->parameters.userns;
+
+    if (docker->podman || !parameter_is_said(userns) || strcmp(userns, "host") == 0)
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_UNSUPPORTED,
+                        "dockerd has no user namespace %.60s for one container, but userns-remap in its own settings; "
+                        "leave the parameter userns out, or say host",
+                        userns);
+}
+
 /* A rootless engine has the ids that /etc/subuid gives its user; others are an invalid argument, or "unmapped". */
 static bool lacks_user(const struct creation *creation, const char *said)
 {
@@ -365,9 +378,11 @@ static enum sandlot_status check_wanted(struct sandlot_call *call, const struct 
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "the parameter working_dir is no absolute path; begin it with \"/\"");
     if (wanted->memory_mb != SANDLOT_ABSENT_INTEGER && (wanted->memory_mb < 6 || wanted->memory_mb > INT32_MAX))
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the parameter memory_mb is at least 6");
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the parameter memory_mb is from 6 to 2147483647");
     if (!isnan(wanted->cpus) && (wanted->cpus < 0.01 || wanted->cpus > 4096))
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the parameter cpus is at least 0.01");
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the parameter cpus is from 0.01 to 4096");
+    if (wanted->processes < 0)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "the parameter processes is at least 1, or 0 for no limit");
     return SANDLOT_OK;
 }
 
@@ -386,6 +401,8 @@ enum sandlot_status create_container(struct sandlot_call *call, struct docker *d
         status = engine_meet(call, docker);
     if (status == SANDLOT_OK)
         status = check_runtime(call, docker);
+    if (status == SANDLOT_OK)
+        status = check_userns(call, docker);
     if (status == SANDLOT_OK)
         status = volumes_prepare(call, docker, request, creation.owner);
     if (status == SANDLOT_OK && pullable && strcmp(pull, "always") == 0)

@@ -149,6 +149,9 @@ parameters() {
     usage "a variable that is none" "environment.A" create "${provider[@]}" --param 'environment={"A":[1]}'
     asked runtime=runsc '.body.HostConfig.Runtime == "runsc"'
     asked disk_gb=3 '.body.HostConfig.StorageOpt.size | tostring | test("^3(G|221225472$)")'
+    json "a user namespace that dockerd passes over" 1 '.error == "not_supported" and (.message | contains("keep-id") and contains("userns"))' create "${provider[@]}" "${making[@]}" --param userns=keep-id
+    usage "less than no processes" "processes is at least" create "${provider[@]}" "${making[@]}" --param processes=-1
+    usage "more processors than there are" "cpus is from" create "${provider[@]}" "${making[@]}" --param cpus=5000
     asked userns=host '.body.HostConfig.UsernsMode == "host"'
     requests_reset
     asked platform=linux/arm64 '.body.HostConfig.Runtime == null'
