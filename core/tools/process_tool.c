@@ -38,26 +38,59 @@ static bool keep(void *context, uint64_t offset, const void *bytes, size_t lengt
     return !news->no_memory;
 }
 
-/* What is new of process ID from byte FROM on. 0 or -1. */
-static int look(const struct work *work, const char *id, int64_t from, int64_t wait_ms, bool first_news,
-                struct news *news, struct sandlot_process *process, struct sandlot_error *error)
+/* How many of the last bytes that came begin a character of UTF-8 whose rest has not come. */
+static size_t begun_character(const struct output *output)
 {
-    const struct sandlot_follow request = {.size = sizeof(request),
-                                           .id = id,
-                                           .from = from,
-                                           .wait_ms = wait_ms,
-                                           .first_news = first_news,
-                                           .output = keep,
-                                           .context = news,
-                                           .cancellation = work->call->cancellation};
+    for (size_t back = 1; back <= 3 && back <= output->total && output->total <= output->limit; back++) {
+        const unsigned char byte = (unsigned char)output->bytes[output->total - back];
+
+        if ((byte & 0xc0) != 0x80)
+            return byte >= (back == 1 ? 0xc0 : back == 2 ? 0xe0 : 0xf0) && byte < 0xf8 ? back : 0;
+    }
+    return 0;
+}
+
+/* One look for what is new from news->next on. 0 or -1. */
+static int look_once(const struct work *work, const struct sandlot_follow *request, struct news *news,
+                     struct sandlot_process *process, struct sandlot_error *error)
+{
     uint64_t next = 0;
 
-    news->next = from < 0 ? UINT64_MAX : (uint64_t)from; /* from the end: nothing is missing before it */
-    if (sandlot_follow_process(work->session, &request, &next, process, error) < 0)
+    sandlot_process_clear(process);
+    if (sandlot_follow_process(work->session, request, &next, process, error) < 0)
         return -1;
     news->skipped += next > news->next ? next - news->next : 0;
     news->next = next;
     return news->no_memory ? error_no_memory(error) : 0;
+}
+
+/* What is new of process ID from byte FROM on. A character that has come in part comes whole, the next time, unless the
+ * process ends with it. 0 or -1. */
+static int look(const struct work *work, const char *id, int64_t from, int64_t wait_ms, bool first_news,
+                struct news *news, struct sandlot_process *process, struct sandlot_error *error)
+{
+    const int64_t until_ms = sandlot_now_ms() + wait_ms;
+    struct sandlot_follow request = {.size = sizeof(request),
+                                     .id = id,
+                                     .from = from,
+                                     .wait_ms = wait_ms,
+                                     .first_news = first_news,
+                                     .output = keep,
+                                     .context = news,
+                                     .cancellation = work->call->cancellation};
+    size_t begun;
+
+    news->next = from < 0 ? UINT64_MAX : (uint64_t)from; /* from the end: nothing is missing before it */
+    do {
+        if (look_once(work, &request, news, process, error) < 0)
+            return -1;
+        begun = process->state == SANDLOT_PROCESS_RUNNING ? begun_character(&news->output) : 0;
+        request.from = (int64_t)news->next;
+        request.wait_ms = until_ms - sandlot_now_ms();
+    } while (begun > 0 && begun == news->output.total && request.wait_ms > 0);
+    news->output.total -= begun;
+    news->next -= begun;
+    return 0;
 }
 
 static char *age_of(const struct sandlot_process *process)

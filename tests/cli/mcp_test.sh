@@ -348,6 +348,19 @@ hear '.id == 37'
 say "$(call 38 process '{"id":"p5","wait":50}')"
 hear '.id == 38'
 said "one whose end nobody saw" '.[-1].result.content[0].text | test("^\\[p5 was lost: .*\\]$")'
+say "$(call 140 execute '{"command":"printf \"caf\\303\"; until [ -e /tmp/go ]; do sleep 0.05; done; printf \"\\251\"; sleep 3001","background":true}')"
+hear '.id == 140'
+in_log='until [ \"$(wc -c </tmp/.sandlot-processes/p6/o.0)\" = '
+say "$(call 141 execute "{\"command\":\"$in_log 4 ]; do sleep 0.05; done\"}")"
+hear '.id == 141'
+say "$(call 142 process '{"id":"p6","wait":0,"offset":0}')"
+hear '.id == 142'
+said "a character that has come in part is not told" '.[-1].result.content[0] | (.text | startswith("caf\n[p6 is running")) and ._meta["sandlot/next_offset"] == 3'
+say "$(call 143 execute "{\"command\":\": >/tmp/go; $in_log 5 ]; do sleep 0.05; done\"}")"
+hear '.id == 143'
+say "$(call 144 process '{"id":"p6","wait":50}')"
+hear '.id == 144'
+said "but whole" '.[-1].result.content[0].text | startswith("é\n[p6 is running")'
 calls=9
 for each in '"input":"x"' '"close_input":true' '"signal":"TERM"' '"offset":0'; do
     calls=$((calls + 1))
