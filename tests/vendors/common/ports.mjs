@@ -7,9 +7,10 @@ import net from 'node:net';
 import http from './http.mjs';
 
 const HEAD_MAXIMUM = 64 << 10;
-// Runs in the box: what comes from standard input goes to the port, and the other way round.
+// Runs in the box: what comes from standard input goes to the port, and the other way round. It ends when all is written: Node does not wait for
+// what a pipe has not taken.
 const BRIDGE = `const socket = require('net').connect({ port: Number(process.argv[1]), host: 'localhost' });
-socket.on('error', () => process.exit(9)).on('connect', () => { process.stdin.pipe(socket); socket.pipe(process.stdout); }).on('close', () => process.exit(0));`;
+socket.on('error', () => process.exit(9)).on('connect', () => { process.stdin.pipe(socket); socket.pipe(process.stdout); }).on('close', () => process.stdout.write('', () => process.exit(0)));`;
 
 function refuse(socket, status, headers, text) {
     const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
