@@ -197,7 +197,7 @@ $(SDK_SCRIPT_OBJECTS:.o=.c) $(CORE_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % shell/
 	$(call quiet,GEN )$(EMBED) $< > $@
 
 $(SDK_SCRIPT_OBJECTS): %.o: %.c $(BUILD)/flags
-	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Isdk/lib -c $< -o $@
+	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) -Wno-overlength-strings -Isdk/lib -Isdk/include/sandlot/sdk -c $< -o $@
 
 $(BUILD)/libsandlot-sdk.a: $(SDK_OBJECTS)
 	@rm -f $@
@@ -521,7 +521,7 @@ $(BUILD)/fuzz/sdk/%.o: sdk/%.c $(BUILD)/flags
 
 $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(SDK_SCRIPT_OBJECTS) $(CORE_SCRIPT_OBJECTS)): $(BUILD)/fuzz/%.o: $(BUILD)/%.c
 	@mkdir -p $(@D)
-	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib -Icore/operations/derived $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+	$(call quiet,CC  )clang -std=c11 $(FUZZ_COMMON) -Isdk/lib -Isdk/include/sandlot/sdk -Icore/operations/derived $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
 $(SDK_FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/targets/%.o $(SDK_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 	$(call quiet,LINK)clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FAST_LINKER) -o $@ $^ $(SDK_LIBRARIES)

@@ -23,18 +23,62 @@ s_alive() {
     [ "$1" != Z ] && [ "$s_line" = "${20}" ]
 }
 
-#= kill_marked
+#= family
 
-# Kills whatever has $1, NAME=VALUE, in its environment, until nothing does. s_hits: how many there were.
-s_kill_marked() {
+# The processes, "PID:START:PARENT:SESSION" each, to s_table; not those that have ended. A program's name may have blanks, brackets and
+# line breaks in it.
+s_processes() {
+    s_table=
+    for s_file in /proc/[0-9]*/stat; do
+        s_line=
+        while read -r s_x; do s_line="$s_line $s_x"; done <"$s_file" || continue
+        set -- ${s_line##*) }
+        s_x=${s_file#/proc/}
+        case $1 in ?) [ "$1" = Z ] || s_table="$s_table ${s_x%/*}:${20}:$2:$4" ;; esac
+    done
+}
+
+# What of s_table belongs to the family, to s_live; s_family has it as "PID.START" for the next time too, for who has lost a parent is
+# nobody's child, and another process may have got its number.
+s_join() {
+    s_live=' ' s_more=1
+    while [ "$s_more" ]; do
+        s_more=
+        for s_x in $s_table; do
+            s_pid=${s_x%%:*} s_x=${s_x#*:}
+            s_self=$s_pid.${s_x%%:*} s_x=${s_x#*:}
+            case $s_live in *" $s_pid "*) continue ;; esac
+            case "$s_family$s_marked$s_live" in
+                *" $s_self "* | *" =$s_pid "* | *" ${s_x%:*} "* | *" ${s_x#*:}."*) s_live="$s_live$s_pid " s_family="$s_family$s_self " s_more=1 ;;
+            esac
+        done
+    done
+}
+
+# Sends signal $1 to a family: the process s_root (if any), whatever has s_mark, NAME=VALUE, in its environment, and, for a program may give
+# up its variables, their children and who is in a session that one of them leads, and theirs. s_hit: how many there were.
+s_family_gets() {
+    s_marked=" =$s_root "
+    for s_file in $(grep -lz "^$s_mark\$" /proc/[0-9]*/environ || grep -l "$s_mark" /proc/[0-9]*/environ); do
+        s_file=${s_file#/proc/}
+        s_marked="$s_marked=${s_file%%/*} "
+    done
+    s_family=${s_family:- }
+    s_processes
+    s_join
+    s_hit=0
+    for s_x in $s_live; do ! kill "-$1" "$s_x" || s_hit=$((s_hit + 1)); done
+}
+
+#= kill_family
+
+# Kills a family, see s_family_gets, until nothing of it is there. s_hits: how many there were.
+s_kill_family() {
     s_hits=0
     for s_round in 1 2 3 4 5 6 7 8 9; do
-        s_rest=
-        for s_file in $(grep -lz "^$1\$" /proc/[0-9]*/environ || grep -l "$1" /proc/[0-9]*/environ); do
-            s_file=${s_file#/proc/}
-            kill -9 "${s_file%%/*}" && s_rest=1 && s_hits=$((s_hits + 1))
-        done
-        [ "$s_rest" ] || break
+        s_family_gets KILL
+        [ "$s_hit" != 0 ] || break
+        s_hits=$((s_hits + s_hit))
     done
 }
 

@@ -2,67 +2,19 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/end_marked.h>
 #include <sandlot/sdk/pause.h>
 
 #include <string.h>
 
-enum { URGENT_MS = 900, GENTLE_MS = 10 * 1000, FIRST_LOOK_MS = 10, LONGEST_LOOK_MS = 500, LOOKS = 14 };
-
-/*
- * Whatever carries the mark, has come of that or is in a session of it, for a program may give up its variables: until
- * nothing of it is left but what its parent does not look at. $1 is the mark, $2 the first signal.
- */
-static const char end_script[] = "known=' '\n"
-                                 "family() {\n"
-                                 "    for f in $(grep -l \"SANDLOT_JOB=$1\" /proc/[0-9]*/environ 2>/dev/null); do\n"
-                                 "        p=${f#/proc/}\n"
-                                 "        p=${p%%/*}\n"
-                                 "        case $known in *\" $p \"*) ;; *) known=\"$known$p \" ;; esac\n"
-                                 "    done\n"
-                                 "    all=$(cat /proc/[0-9]*/stat 2>/dev/null)\n"
-                                 "    more=1\n"
-                                 "    while [ \"$more\" ]; do\n"
-                                 "        more=\n"
-                                 "        while read -r line; do\n"
-                                 "            p=${line%% *}\n"
-                                 "            set -- ${line##*) }\n"
-                                 "            case $known in\n"
-                                 "                *\" $p \"*) ;;\n"
-                                 "                *\" $2 \"* | *\" $4 \"*) known=\"$known$p \" more=1 ;;\n"
-                                 "            esac\n"
-                                 "        done <<END\n"
-                                 "$all\n"
-                                 "END\n"
-                                 "    done\n"
-                                 "}\n"
-                                 "hit() {\n"
-                                 "    found= signal=$2\n"
-                                 "    family \"$1\"\n"
-                                 "    while read -r line; do\n"
-                                 "        p=${line%% *}\n"
-                                 "        case ${line##*) } in Z*) continue ;; esac\n"
-                                 "        case $known in\n"
-                                 "            *\" $p \"*) kill \"-$signal\" \"$p\" 2>/dev/null && found=1 ;;\n"
-                                 "        esac\n"
-                                 "    done <<END\n"
-                                 "$all\n"
-                                 "END\n"
-                                 "}\n"
-                                 "n=0\n"
-                                 "if [ \"$2\" = TERM ]; then\n"
-                                 "    hit \"$1\" TERM\n"
-                                 "    while [ \"$n\" -lt 20 ]; do\n"
-                                 "        hit \"$1\" 0\n"
-                                 "        [ \"$found\" ] || exit 0\n"
-                                 "        n=$((n + 1))\n"
-                                 "        sleep 0.1 || sleep 1\n"
-                                 "    done\n"
-                                 "fi\n"
-                                 "while [ \"$n\" -lt 30 ]; do\n"
-                                 "    hit \"$1\" KILL\n"
-                                 "    [ \"$found\" ] || exit 0\n"
-                                 "    n=$((n + 1))\n"
-                                 "done\n";
+enum {
+    URGENT_MS = 900,
+    GENTLE_MS = 10 * 1000,
+    FIRST_LOOK_MS = 10,
+    LONGEST_LOOK_MS = 500,
+    LOOKS = 14,
+    MARK_SIZE = PROGRAM_MARK + 16
+};
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -96,10 +48,15 @@ static enum sandlot_status post_exec(struct sandlot_call *call, const struct san
     return *exec ? SANDLOT_OK : engine_no_memory(call);
 }
 
+static void mark_of(const struct program *program, char mark[MARK_SIZE])
+{
+    snprintf(mark, MARK_SIZE, "SANDLOT_JOB=%s", program->mark);
+}
+
 static void set_variables(struct json_builder *body, const struct program *program)
 {
     const char *const *variable = program->command->environment;
-    char mark[PROGRAM_MARK + 16];
+    char mark[MARK_SIZE];
     char term[64];
 
     for (; variable && *variable; variable++)
@@ -107,7 +64,7 @@ static void set_variables(struct json_builder *body, const struct program *progr
     snprintf(term, sizeof(term), "TERM=%.50s", program->term ? program->term : "");
     if (program->term)
         json_set_string(body, "Env[]", term);
-    snprintf(mark, sizeof(mark), "SANDLOT_JOB=%s", program->mark);
+    mark_of(program, mark);
     json_set_string(body, "Env[]", mark);
 }
 
@@ -153,13 +110,15 @@ enum sandlot_status program_start(struct program *program)
 static char *end_body(const struct program *program, bool gently)
 {
     struct json_builder body = {0};
+    char mark[MARK_SIZE];
 
+    mark_of(program, mark);
     json_set_string(&body, "WorkingDir", "/");
     json_set_string(&body, "Cmd[]", "sh");
     json_set_string(&body, "Cmd[]", "-c");
-    json_set_string(&body, "Cmd[]", end_script);
+    json_set_string(&body, "Cmd[]", end_marked_script);
     json_set_string(&body, "Cmd[]", "sh");
-    json_set_string(&body, "Cmd[]", program->mark);
+    json_set_string(&body, "Cmd[]", mark);
     json_set_string(&body, "Cmd[]", gently ? "TERM" : "KILL");
     return json_finish(&body, NULL);
 }

@@ -9,6 +9,8 @@
 #include "files.h"
 #include "pod.h"
 
+#include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/end_marked.h>
 #include <sandlot/sdk/remote_command.h>
 
 #include <stdlib.h>
@@ -143,11 +145,11 @@ void command_clean_up(struct sandlot_call *call, void *handle, const char *scrip
 
 void command_kill(struct sandlot_call *call, struct sandbox *sandbox, const char *mark)
 {
-    char script[512];
+    size_t size = strlen(end_marked_script) + strlen(mark) + 64;
+    AUTO_FREE char *script = malloc(size);
 
-    snprintf(script, sizeof(script),
-             "for i in 1 2 3 4 5; do n=; for f in $(grep -lz '^SANDLOT_JOB=%s$' /proc/[0-9]*/environ 2>/dev/null); do "
-             "f=${f#/proc/}; kill -9 \"${f%%%%/*}\" 2>/dev/null && n=1; done; [ \"$n\" ] || break; done",
-             mark);
+    if (!script)
+        return; /* it ends with the pod */
+    snprintf(script, size, "set -- SANDLOT_JOB=%s KILL\n%s", mark, end_marked_script);
     command_clean_up(call, sandbox, script);
 }

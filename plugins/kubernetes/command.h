@@ -11,7 +11,7 @@ FUNCTION_OF(sandlot_provider, execute, command_execute);
 /* See clean_up of staged_upload.h. */
 FUNCTION_OF(staged_upload_vendor, clean_up, command_clean_up);
 
-/* Kills all that has SANDLOT_JOB=MARK among its variables. */
+/* Kills all that has SANDLOT_JOB=MARK among its variables, and what has come of it. */
 void command_kill(struct sandlot_call *call, struct sandbox *sandbox, const char *mark);
 
 /* Fails the call for a program that could not be run. */

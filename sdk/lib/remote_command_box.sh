@@ -66,7 +66,8 @@ eval "$s_tools"
 
 #+ mine
 #+ alive
-#+ kill_marked
+#+ family
+#+ kill_family
 
 # Without a supervisor somebody else has to remove the folder, after a while.
 s_remove() {
@@ -76,10 +77,12 @@ s_remove() {
     $s_setsid sh -c "sleep \$s_linger; rm -rf \"\$s_dir\"" </dev/null >/dev/null 2>&1 &
 }
 
-# Ends the command with all that it started: its group, then whatever carries its mark, until nothing does.
+# Ends the command with all that it started; its group by itself too, for who may not read /proc.
 s_kill() {
-    if read -r s_group <"$s_dir/pid"; then kill -9 "-$s_group" || kill -9 "$s_group"; fi
-    s_kill_marked "SANDLOT_JOB=$s_id"
+    read -r s_root <"$s_dir/pid" || s_root=
+    s_mark=SANDLOT_JOB=$s_id
+    s_kill_family
+    [ -z "$s_root" ] || kill -9 "-$s_root" || kill -9 "$s_root"
 }
 
 #= remote_box_supervisor s_job

@@ -176,7 +176,7 @@ rows_input() {
 }
 
 rows_ends() {
-    begin -- 'setsid sleep 3005 & (setsid sh -c "sleep 3005" &); echo ready; sleep 3005'
+    begin -- 'setsid sleep 3005 & (setsid sh -c "sleep 3005" &); env -i "$(command -v setsid)" "$(command -v sleep)" 3005 & echo ready; sleep 3005'
     until_true 10 log_has "$p" ready
     on 0 "" "*" "P13 kill" kill "$p"
     check "$way: P13 a child with a session of its own too" until_true 10 is_gone 3005
@@ -192,7 +192,7 @@ rows_ends() {
     on 0 "" "*" "SIGINT is not ignored" kill --signal SIGINT "$p"
     on 7 "" "*" "SIGINT ends it" wait "$p"
 
-    begin --timeout 3 -- 'echo before; setsid sleep 3006 & sleep 3006'
+    begin --timeout 3 -- 'echo before; setsid sleep 3006 & env -i "$(command -v setsid)" "$(command -v sleep)" 3006 & sleep 3006'
     on 124 "" "*" "P16 its time limit" wait "$p"
     on_json 0 '.timed_out and .exit_code == 124 and .output_total == 7' "P16 is told" wait "$p"
     check "$way: P16 nothing is left" until_true 10 is_gone 3006

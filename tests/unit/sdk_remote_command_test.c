@@ -662,8 +662,9 @@ static void test_time_limit(void **state)
     (void)state;
     snprintf(marked, sizeof(marked), "1%d", (int)getpid());
     snprintf(text, sizeof(text),
-             "echo begun; setsid sh -c 'trap \"\" 15; sleep %s & sleep %s' & (setsid sleep %s &) & sleep %s", marked,
-             marked, marked, marked);
+             "echo begun; setsid sh -c 'trap \"\" 15; sleep %s & sleep %s' & (setsid sleep %s &) & "
+             "env -i $(command -v setsid) $(command -v sleep) %s & sleep %s",
+             marked, marked, marked, marked, marked);
     command.command = text;
     for (int i = 0; i < 2; i++) {
         int64_t begin = sandlot_now_ms();

@@ -29,17 +29,24 @@
 
 #+ mine
 #+ alive
-#+ kill_marked
+#+ family
+#+ kill_family
 
-# Ends the process with all that it started: its group, then whatever carries its mark. s_ended: there was something.
+# Who belongs to the process, for s_family_gets; false: its record does not tell.
+s_aim() {
+    read -r s_root <"$s_dir/group" || s_root=
+    s_mark=SANDLOT_PROCESS=$s_token
+    case $s_token in "" | *[!0-9a-f]*) return 1 ;; esac
+}
+
+# Ends the process with all that it started; its group by itself too, for who may not read /proc. s_ended: there was something.
 s_kill() {
     s_ended=
-    if read -r s_group <"$s_dir/group" && [ "$s_group" ]; then
-        if kill -9 "-$s_group" || kill -9 "$s_group"; then s_ended=1; fi
+    if s_aim; then
+        s_kill_family
+        [ "$s_hits" = 0 ] || s_ended=1
     fi
-    case $s_token in "" | *[!0-9a-f]*) return ;; esac
-    s_kill_marked "SANDLOT_PROCESS=$s_token"
-    [ "$s_hits" = 0 ] || s_ended=1
+    if [ "$s_root" ] && { kill -9 "-$s_root" || kill -9 "$s_root"; }; then s_ended=1; fi
 }
 
 #= process_box_supervisor s_job
@@ -712,6 +719,8 @@ s_look
 if [ "$s_state" != running ]; then
     case $s_signal in "" | KILL) s_kill; [ "$s_ended" ] || s_refuse "ended,$s_state,$s_code" ;; *) s_refuse "ended,$s_state,$s_code" ;; esac
 elif [ -z "$s_signal" ]; then
+    # Whose parents end by the signal are nobody's children afterwards.
+    ! s_aim || s_family_gets 0
     s_group_gets TERM
     s_group_gets CONT
     s_await
