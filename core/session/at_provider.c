@@ -11,16 +11,6 @@
 
 enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 8000, TRIES = 6 };
 
-int session_check_credentials(const struct provider *provider, struct sandlot_error *error)
-{
-    AUTO_FREE char *missing = registry_missing_credentials(provider->entry, provider->environment);
-
-    if (missing)
-        return error_set(error, SANDLOT_CODE_AUTH, "%s: credentials are missing: set %s", provider->entry->name,
-                         missing);
-    return 0;
-}
-
 static enum sandlot_status delete_once(struct provider *provider, const char *id, int64_t deadline_ms, int cancel_fd,
                                        struct sandlot_error *error)
 {

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "session/readiness.h"
 #include "session/session.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static int call_with_id(struct provider *provider, id_function function, const c
 {
     struct host_call call;
 
-    if (session_check_credentials(provider, error) < 0)
+    if (readiness_check_credentials(provider, error) < 0)
         return -1;
     host_call_init(&call, provider->entry->name, provider->environment, sandlot_now_ms() + LIFECYCLE_MS, cancel_fd);
     int result = host_call_error(&call, function(&call.call, provider->instance, id), what, true, error);

@@ -15,6 +15,7 @@
 #include "session/creation.h"
 #include "session/names.h"
 #include "session/network.h"
+#include "session/readiness.h"
 #include "session/setup_script.h"
 #include "session/volumes.h"
 
@@ -622,7 +623,8 @@ struct sandlot_session *sandlot_session_open(struct sandlot *sandlot, const stru
         find_policy(sandlot, entry, options, &policy, error) == 0 &&
         find_volumes(sandlot, entry, options, &volumes, error) == 0 &&
         (!options->setup_file || (setup = setup_script_read(options->setup_file, sandlot->environment, error))) &&
-        (session = new_session(sandlot, options, error)) && session_check_credentials(session->provider, error) == 0) {
+        (session = new_session(sandlot, options, error)) &&
+        readiness_check_credentials(session->provider, error) == 0) {
         struct opening opening = {.session = session,
                                   .options = options,
                                   .deadline_ms =

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "loader/host.h"
-#include "session/session.h"
+#include "session/readiness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ int paging_run(struct paging *paging, struct provider *provider, int64_t deadlin
     int result = 0;
     int page = 0;
 
-    if (session_check_credentials(provider, error) < 0)
+    if (readiness_check_credentials(provider, error) < 0)
         return -1;
     do
         result = one_page(paging, provider, deadline_ms, cancel_fd, error);

@@ -60,3 +60,13 @@ char *readiness_check(const struct sandlot *sandlot, const struct registry_entry
     sandlot_error_clear(&error);
     return problem;
 }
+
+int readiness_check_credentials(const struct provider *provider, struct sandlot_error *error)
+{
+    AUTO_FREE char *missing = registry_missing_credentials(provider->entry, provider->environment);
+
+    if (missing)
+        return error_set(error, SANDLOT_CODE_AUTH, "%s: credentials are missing: set %s", provider->entry->name,
+                         missing);
+    return 0;
+}

@@ -11,4 +11,7 @@
  */
 char *readiness_check(const struct sandlot *sandlot, const struct registry_entry *entry, bool named);
 
+/* Fails where a variable is not set without which nothing works at PROVIDER, and names all that would do. */
+int readiness_check_credentials(const struct provider *provider, struct sandlot_error *error);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sized.h"
+#include "session/readiness.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,7 @@ int sandlot_delete(struct sandlot *sandlot, const struct sandlot_target *target,
     if (for_each_record(provider, id, note_intent, &no_intent) < 0)
         log_warning("%s", no_intent.message);
     sandlot_error_clear(&no_intent);
-    int result = session_check_credentials(provider, error);
+    int result = readiness_check_credentials(provider, error);
 
     if (result == 0)
         result = session_delete_at_provider(provider, id, sandlot_now_ms() + DELETE_MS, cancel_fd, error);

@@ -108,9 +108,6 @@ int64_t session_command_deadline(int64_t timeout_ms);
 int session_run_setup(struct sandlot_session *session, const char *text, const struct sandlot_session_options *options,
                       struct sandlot_error *error);
 
-/* Fails where a variable is not set without which nothing works at PROVIDER, and names all that would do. */
-int session_check_credentials(const struct provider *provider, struct sandlot_error *error);
-
 /*
  * Deletes sandbox ID at PROVIDER, trying again after what may pass (SANDLOT_UNAVAILABLE), until DEADLINE_MS. 0 or -1
  * with the last error.

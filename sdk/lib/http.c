@@ -319,27 +319,6 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
     return status;
 }
 
-const char *http_header(const struct http_response *response, const char *name)
-{
-    const char *found = NULL;
-    char *line = response->headers;
-
-    /* Lines are ended in place, so that a value is a string: a line break is never looked at a second time. */
-    for (char *end = line ? line + response->headers_length : NULL; line < end;) {
-        size_t length = strcspn(line, "\r\n");
-        char *next = line + length;
-
-        while (next < end && (*next == '\r' || *next == '\n' || *next == '\0'))
-            *next++ = '\0';
-        if (http_is_header(line, name)) {
-            found = line + strlen(name) + 1;
-            found += strspn(found, " \t");
-        }
-        line = next;
-    }
-    return found;
-}
-
 void http_response_clear(struct http_response *response)
 {
     free(response->body);
