@@ -49,6 +49,17 @@ def body(connection, head, rest):
     return rest
 
 
+def swallow(connection, head, got):
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    block = bytearray(1 << 20)
+    while got < length and (more := connection.recv_into(block, min(length - got, len(block)))):
+        got += more
+    text = b"swallowed %d" % got
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+
+
 def answer(connection, path, sent):
     def plain(text, extra=b"", status=b"200 OK"):
         connection.sendall(b"HTTP/1.1 %s\r\nContent-Length: %d\r\n%s\r\n" % (status, len(text), extra) + text)
@@ -96,6 +107,9 @@ def serve_http(connection):
                 while connection.recv(65536):
                     pass
                 return
+            if b"/swallow " in head:
+                swallow(connection, head, len(rest))
+                continue
             sent = body(connection, head, rest)
             answer(connection, head.split(b" ")[1], sent)
             if b"connection: close" in head.lower():

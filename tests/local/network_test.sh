@@ -450,14 +450,8 @@ check "of the log the last thousand are kept" is "$(wc -l <<<"$out")" 1024
 drive network-log "$box" "$(tail -n 1 <<<"$out" | cut -d' ' -f1)"
 check "and read on from a number" is "$out" ""
 
-# ---- a box has its own way and no other's; a proxy that is killed opens nothing ----
+# ---- much ----
 
-drive network="host example.com 0" create
-other=$out
-check "a box is made with a list" is "$(rows "$other" host port)" "host	200
-port	403"
-check "and has both ways from the first" is "$(direct "$other" http port)" "http	200
-port	unknown"
 # What the keeper of this state has started last.
 newest_proxy() {
     local process keeper=
@@ -468,6 +462,43 @@ newest_proxy() {
         awk -v keeper="$keeper" '$2 == "(sandlot-egress)" && $4 == keeper { print $22, $1 }' "$process/stat" 2>/dev/null
     done | sort -n | awk 'END { print $2 }'
 }
+descriptors() { ls "/proc/$proxy/fd" | wc -l; }
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/$proxy/status"; }
+proxy=$(newest_proxy) in_a_row=1000 mebibytes=256
+# What sanitizers keep of memory grows.
+[ -z "${SANDLOT_TEST_SLOW:-}" ] || [ -n "$runtime" ] || in_a_row=10000 mebibytes=10240
+in_box "$box" "cat >row.py <<'END'
+import socket, sys
+fine = 0
+for _ in range(int(sys.argv[1])):
+    with socket.create_connection((\"127.0.0.1\", 3128)) as one:
+        one.sendall(b\"GET http://example.com/row HTTP/1.1\\r\\nHost: example.com\\r\\nConnection: close\\r\\n\\r\\n\")
+        data = b\"\"
+        while more := one.recv(4096): data += more
+        fine += data.startswith(b\"HTTP/1.1 200\")
+print(fine)
+END
+python3 row.py 100"
+check "a hundred connections in a row are all served" is "$out" 100
+few=$(descriptors) small=$(resident)
+as_few() { [ "$(descriptors)" -le "$few" ]; }
+in_box "$box" "python3 row.py $in_a_row"
+check "$in_a_row in a row are all served" is "$out" "$in_a_row"
+check "and leave no descriptor at the proxy" until_true 60 as_few
+in_box "$box" "curl -sS -o /dev/null -w '%{size_download}' http://example.com/big/$((mebibytes << 20))"
+check "$mebibytes MiB come through" is "$out" "$((mebibytes << 20))"
+in_box "$box" "head -c $((256 << 20)) /dev/zero | curl -sS -T - -H 'Expect:' -H 'Transfer-Encoding:' -H 'Content-Length: $((256 << 20))' http://example.com/swallow"
+check "and 256 go out" is "$out" "swallowed $((256 << 20))"
+[ -n "$runtime" ] || check "of all that the proxy keeps nothing in memory" test "$(resident)" -le "$((small + 2048))"
+
+# ---- a box has its own way and no other's; a proxy that is killed opens nothing ----
+
+drive network="host example.com 0" create
+other=$out
+check "a box is made with a list" is "$(rows "$other" host port)" "host	200
+port	403"
+check "and has both ways from the first" is "$(direct "$other" http port)" "http	200
+port	unknown"
 check "its proxy is killed" kill -9 "$(newest_proxy)"
 dead() { in_box "$other" "curl -sS http://example.com/ 2>&1"; prints "Failed to connect to 127.0.0.1"; }
 check "then nothing leaves the box" until_true 60 dead
