@@ -70,6 +70,7 @@ struct calls {
     size_t threads;
     size_t offered; /* threads that will come for a call */
     size_t claimed; /* calls that such threads have not done with */
+    size_t running; /* calls that those and the pool's are at, MOST_THREADS at most */
     bool closed;
     bool ending; /* the threads may go */
     bool has_ticker;
@@ -356,6 +357,12 @@ static void run_call(struct calls *calls, struct call *call)
     free_call(call);
 }
 
+/* With the lock held: may the next call of the queue begin? One that may not is taken by who ends another one. */
+static bool has_turn(const struct calls *calls)
+{
+    return calls->first && calls->running < MOST_THREADS;
+}
+
 /* With the lock held: the next call of the queue, made ready; NULL if there is none, or no descriptor for it. */
 static struct call *take_call(struct calls *calls)
 {
@@ -364,6 +371,7 @@ static struct call *take_call(struct calls *calls)
     calls->first = call->behind;
     if (!calls->first)
         calls->last = &calls->first;
+    calls->running++;
     call->state = CALL_RUNNING;
     call->making = true;
     call->cancellation = sandlot_cancellation_new();
@@ -380,7 +388,7 @@ void calls_offer(struct calls *calls)
 struct call *calls_claim(struct calls *calls)
 {
     pthread_mutex_lock(&calls->lock);
-    struct call *call = calls->first ? take_call(calls) : NULL;
+    struct call *call = has_turn(calls) ? take_call(calls) : NULL;
 
     calls->offered--;
     calls->claimed += call != NULL;
@@ -393,6 +401,9 @@ void calls_run(struct calls *calls, struct call *call)
     run_call(calls, call);
     pthread_mutex_lock(&calls->lock);
     calls->claimed--;
+    calls->running--;
+    if (calls->first)
+        pthread_cond_signal(&calls->work);
     pthread_mutex_unlock(&calls->lock);
 }
 
@@ -402,12 +413,13 @@ static void *work(void *argument)
 
     pthread_mutex_lock(&calls->lock);
     for (;;) {
-        if (calls->first) {
+        if (has_turn(calls)) {
             struct call *call = take_call(calls);
 
             pthread_mutex_unlock(&calls->lock);
             run_call(calls, call);
             pthread_mutex_lock(&calls->lock);
+            calls->running--;
             continue;
         }
         if (calls->ending)

@@ -372,6 +372,16 @@ said "an unknown process" '.[] | select(.id == 9).result | .isError and (.conten
 ended
 nothing_left "nothing is left of the processes"
 
+# ---- more calls than run at a time ----
+
+serve
+mapfile -t many < <(for number in {1..192}; do call "$number" execute '{"command":"sleep 0.5"}' && echo; done)
+say "${many[@]}"
+all_answered() { [ "$(jq -s 'map(select(.id | numbers)) | length' "$scratch/out" 2>/dev/null)" = 192 ]; }
+check "all of 192 calls are answered" until_true 60 all_answered
+said "they wait, and none is refused" 'map(select(.id | numbers)) | all(.result.isError == false)'
+ended
+
 serve --create start
 check "a sandbox is made at the start if wanted" until_true 10 sandbox_is_there
 ended

@@ -155,6 +155,7 @@ static void start(struct fixture *fixture, const char *body, size_t length)
     assert_true(fixture->supervisor >= 0);
     if (fixture->supervisor == 0) {
         struct profile profile = no_profile;
+        atomic_bool answered = false;
         struct received message = {.header = {.kind = MESSAGE_TERMINAL, .length = (uint32_t)length},
                                    .body = (char *)(uintptr_t)body};
         sigset_t signals;
@@ -165,7 +166,7 @@ static void start(struct fixture *fixture, const char *body, size_t length)
         sigprocmask(SIG_BLOCK, &signals, NULL);
         profile.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
         profile.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        supervisor_run(&profile, pair[1], -1, &message);
+        supervisor_run(&profile, pair[1], -1, &message, &answered);
     }
     close(pair[1]);
 }

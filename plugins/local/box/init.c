@@ -10,8 +10,10 @@
 #include <poll.h>
 #include <sandlot/provider.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -58,6 +60,7 @@ struct init {
     int64_t started_ms; /* CLOCK_BOOTTIME, as all of the time to live: it goes on while the machine sleeps */
     int64_t used_ms;
     size_t running;
+    atomic_bool *answered;  /* of each place, shared with its supervisor: it has told the end, and is about to go */
     pid_t lasting[LASTING]; /* supervisors whose commands have ended */
     size_t lasting_count;
     struct client clients[CLIENTS];
@@ -236,9 +239,22 @@ static void accept_client(struct init *init)
         init->clients[i] = (struct client){.fd = fd, .output = -1, .done_fd = -1};
 }
 
+/* How many commands run. A caller may start its next one as soon as it was told the end: the supervisor that told it
+ * does not count, however long it takes to go. */
+static size_t count_commands(const struct init *init)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < CLIENTS; i++)
+        count += init->clients[i].supervisor && !atomic_load(&init->answered[i]);
+    return count;
+}
+
 static void run_command(struct init *init, struct client *client, struct received *message)
 {
-    if (init->running >= COMMANDS) {
+    atomic_bool *answered = &init->answered[client - init->clients];
+
+    if (count_commands(init) >= COMMANDS) {
         answer_failure(client->fd, SANDLOT_EXHAUSTED,
                        "the sandbox runs 64 commands already; wait until one of them has ended");
         return;
@@ -248,10 +264,11 @@ static void run_command(struct init *init, struct client *client, struct receive
     /* Without that pipe it is a command like any other. */
     if (supervisor_stays(message) && pipe2(done, O_CLOEXEC | O_NONBLOCK) < 0)
         done[0] = done[1] = -1;
+    atomic_store(answered, false);
     const pid_t pid = _Fork(); /* not fork(3), which would look for the stacks of the keeper's threads */
 
     if (pid == 0)
-        supervisor_run(&init->setup->profile, client->fd, done[1], message);
+        supervisor_run(&init->setup->profile, client->fd, done[1], message, answered);
     if (done[1] >= 0)
         close(done[1]);
     if (pid < 0) {
@@ -565,7 +582,10 @@ _Noreturn void init_serve(const struct init_setup *setup)
     for (size_t i = 0; i < CLIENTS; i++)
         init.clients[i].fd = -1;
     init.timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (init.timer_fd < 0 || pipe2(init.alive, O_CLOEXEC) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+    init.answered =
+        mmap(NULL, CLIENTS * sizeof *init.answered, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (init.answered == MAP_FAILED || init.timer_fd < 0 || pipe2(init.alive, O_CLOEXEC) < 0 ||
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         _exit(BOX_EXIT_BROKEN);
     set_timer(&init, init.started_ms);
     for (;;)

@@ -515,7 +515,8 @@ static void stay(struct run *run, int done_fd)
     }
 }
 
-_Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message)
+_Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message,
+                              atomic_bool *answered)
 {
     struct run run = {.profile = profile, .connection = connection};
     struct command command = {.output = -1, .controller = -1};
@@ -540,6 +541,7 @@ _Noreturn void supervisor_run(const struct profile *profile, int connection, int
         end_all(&run, outcome == OUTCOME_TIMED_OUT ? TIMEOUT_GRACE_MS : KILL_GRACE_MS);
     const struct run_result result = result_of(&run, outcome, memory_kills(profile->memory_events_fd) > kills);
 
+    atomic_store(answered, true);
     protocol_send(connection, MESSAGE_ENDED, &result, sizeof result, NULL, 0, processes_now_ms() + ANSWER_MS);
     if (done_fd >= 0 && outcome == OUTCOME_ENDED)
         stay(&run, done_fd);

@@ -8,6 +8,8 @@
 #include "../protocol.h"
 #include "walls.h"
 
+#include <stdatomic.h>
+
 enum { PROFILE_VARIABLES = 96 };
 
 /* What all commands of a box have in common. */
@@ -29,9 +31,10 @@ struct profile {
  * Runs the command of a MESSAGE_RUN or MESSAGE_TERMINAL, answers on CONNECTION, and exits. Called in a fork of init.
  * While it runs CONNECTION is its own: MESSAGE_KILL or the end of the connection end the command. With DONE_FD (-1:
  * none) it stays after the command, as long as something lives that this has started: it writes a byte there and leaves
- * CONNECTION to init.
+ * CONNECTION to init. ANSWERED is set just before it tells the end.
  */
-_Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message);
+_Noreturn void supervisor_run(const struct profile *profile, int connection, int done_fd, struct received *message,
+                              atomic_bool *answered);
 
 /* Is the work that the command of MESSAGE leaves meant to go on? */
 bool supervisor_stays(const struct received *message);
