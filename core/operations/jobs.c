@@ -91,6 +91,7 @@ static void run_job(void *argument)
 
     const int failed = job->work(job);
 
+    session_free(job->session); /* which was closed meanwhile, or else stays */
     descriptors_give_back(job->sandlot->descriptors, job->promised - OWN_DESCRIPTORS);
     job->promised = OWN_DESCRIPTORS;
     /* All that the work has made is visible to whoever sees the state. */
@@ -151,10 +152,14 @@ static struct sandlot_job *start(struct sandlot_job *job, int ready, struct sand
         free_job(job);
         return NULL;
     }
+    if (job->session)
+        job->session->jobs++;
     int failed = threads_run(job->sandlot->threads, run_job, job);
 
     if (!failed)
         return job;
+    if (job->session)
+        job->session->jobs--;
     error_set(error, SANDLOT_CODE_INTERNAL_ERROR, "cannot start a job: %s", strerror(failed));
     free_job(job);
     return NULL;

@@ -34,7 +34,7 @@ void session_release_handle(struct sandlot_session *session)
 
 void session_free(struct sandlot_session *session)
 {
-    if (!session)
+    if (!session || atomic_fetch_sub(&session->jobs, 1) > 0)
         return;
     leftovers_sweep_end(session->sweep);
     session_roots_clear(&session->roots);

@@ -13,6 +13,7 @@
 #include "session/runtime.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct leftovers_sweep;
 
@@ -50,6 +51,7 @@ struct sandlot_session {
     struct leftovers_sweep *sweep; /* deletes what dead runs left at this provider, beside our work; or NULL */
     struct session_roots roots;
     struct process_cursors cursors;
+    atomic_int jobs; /* that are at it, each of which has it freed last, as its owner may have closed it */
 };
 
 /*
@@ -156,7 +158,7 @@ void session_release_handle(struct sandlot_session *session);
  * themselves. */
 void session_forget_ended(struct sandlot *sandlot, struct ledger_record **records, size_t count, int cancel_fd);
 
-/* Frees the session without touching sandbox or ledger. */
+/* Frees the session without touching sandbox or ledger, once its jobs have called this too. */
 void session_free(struct sandlot_session *session);
 
 /* Looks for what dead runs left at this provider and deletes it on a thread of its own. NULL: there is nothing (the

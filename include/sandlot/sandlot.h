@@ -223,7 +223,8 @@ SANDLOT_API const char *sandlot_session_working_dir(const struct sandlot_session
 SANDLOT_API int sandlot_session_detach(struct sandlot_session *session, struct sandlot_error *error);
 
 /* Deletes the sandbox if the session owns it, and frees the session in any case. 0, or -1 if the sandbox could not
- * be deleted: it stays in the ledger. NULL is fine. Not cancellable; bounded by a minute. */
+ * be deleted: it stays in the ledger. NULL is fine. Not cancellable; bounded by a minute. Its jobs may still run: those
+ * in a sandbox that was deleted fail. No other call of it may. */
 SANDLOT_API int sandlot_session_close(struct sandlot_session *session, struct sandlot_error *error);
 
 /* ---- execute ----------------------------------------------------------------------------------------------------- */

@@ -296,6 +296,33 @@ static void test_freed_once_its_descriptor_tells(void **state)
     }
 }
 
+static bool close_now(void *context, const void *bytes, size_t length)
+{
+    (void)context, (void)bytes, (void)length;
+    assert_int_equal(sandlot_session_close(session, NULL), 0);
+    session = NULL;
+    return true;
+}
+
+/* The job goes on using what the session has, and names its sandbox. */
+static void test_session_closed_before_its_job_ends(void **state)
+{
+    const struct sandlot_execution request = {
+        .size = sizeof(request), .command = "echo; sleep 3000", .output = close_now};
+    struct sandlot_error error = {0};
+    char expected[128];
+
+    (void)state;
+    snprintf(expected, sizeof(expected), "sandbox %s was not found", sandlot_session_id(session));
+    struct sandlot_job *job = sandlot_submit_execute(session, &request, NULL);
+
+    assert_int_equal(sandlot_job_wait(job, -1, &error), SANDLOT_JOB_FAILED);
+    assert_int_equal(error.code, SANDLOT_CODE_SANDBOX_NOT_FOUND);
+    assert_non_null(strstr(error.message, expected));
+    sandlot_error_clear(&error);
+    sandlot_job_free(job);
+}
+
 int main(void)
 {
 #define BOX_TEST(name) cmocka_unit_test_setup_teardown(name, open_box, close_box)
@@ -306,6 +333,7 @@ int main(void)
         BOX_TEST(test_changes),
         BOX_TEST(test_changed_while_it_is_applied),
         BOX_TEST(test_freed_once_its_descriptor_tells),
+        BOX_TEST(test_session_closed_before_its_job_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
