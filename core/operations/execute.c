@@ -71,7 +71,7 @@ static int check(const struct sandlot_execution *execution, struct sandlot_error
     if (execution->working_dir && execution->working_dir[0] != '/')
         return error_set(error, SANDLOT_CODE_USAGE, "the working directory %s is not an absolute path in the sandbox",
                          execution->working_dir);
-    return 0;
+    return check_variables(execution->environment, error);
 }
 
 static int fill_result(struct receiver *receiver, const struct sandlot_exit *ended, struct sandlot_result *result,

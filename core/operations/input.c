@@ -1,7 +1,11 @@
 #include "operations/input.h"
 
+#include "base/error.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,4 +48,23 @@ void input_init(struct input *input, int fd, int64_t deadline_ms, int cancel_fd)
 {
     *input = (struct input){.fd = fd, .cancel_fd = cancel_fd, .deadline_ms = deadline_ms};
     input->source = (struct sandlot_source){sizeof(input->source), input, read_input, fd};
+}
+
+static bool is_variable(const char *entry)
+{
+    if (!isalpha((unsigned char)*entry) && *entry != '_')
+        return false;
+    while (isalnum((unsigned char)*entry) || *entry == '_')
+        entry++;
+    return *entry == '=';
+}
+
+int check_variables(const char *const *environment, struct sandlot_error *error)
+{
+    for (const char *const *entry = environment; entry && *entry; entry++)
+        if (!is_variable(*entry))
+            return error_set(error, SANDLOT_CODE_USAGE,
+                             "\"%.*s\" is no name for a variable of the command; use letters, digits and \"_\"",
+                             (int)strcspn(*entry, "="), *entry);
+    return 0;
 }

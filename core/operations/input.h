@@ -1,8 +1,9 @@
-/* What a command reads: bytes from a descriptor of the caller, as a source of the ABI. */
+/* What a command gets: variables, and bytes from a descriptor of the caller, as a source of the ABI. */
 #ifndef SANDLOT_OPERATIONS_INPUT_H
 #define SANDLOT_OPERATIONS_INPUT_H
 
 #include <sandlot/provider.h>
+#include <sandlot/sandlot.h>
 
 struct input {
     struct sandlot_source source;
@@ -14,5 +15,8 @@ struct input {
 /* INPUT must stay where it is while its source is used. A read ends when CANCEL_FD (-1: none) becomes readable, and
  * by DEADLINE_MS (0: none). */
 void input_init(struct input *input, int fd, int64_t deadline_ms, int cancel_fd);
+
+/* Are these variables that every shell knows? ENVIRONMENT: "NAME=value", ended by NULL; or NULL. */
+int check_variables(const char *const *environment, struct sandlot_error *error);
 
 #endif

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "operations/input.h"
 #include "operations/process.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,15 +54,6 @@ static const struct process_route *route_of(const struct file_call *call, struct
 
 /* ---- start ---- */
 
-static bool is_variable(const char *entry)
-{
-    if (!isalpha((unsigned char)*entry) && *entry != '_')
-        return false;
-    while (isalnum((unsigned char)*entry) || *entry == '_')
-        entry++;
-    return *entry == '=';
-}
-
 static int check_start(struct sandlot_start *request, struct sandlot_error *error)
 {
     if (!request->command || !request->command[strspn(request->command, " \t\n")])
@@ -72,11 +63,8 @@ static int check_start(struct sandlot_start *request, struct sandlot_error *erro
     if (request->working_dir && request->working_dir[0] != '/')
         return error_set(error, SANDLOT_CODE_USAGE, "the working directory %s is not an absolute path in the sandbox",
                          request->working_dir);
-    for (const char *const *entry = request->environment; entry && *entry; entry++)
-        if (!is_variable(*entry))
-            return error_set(error, SANDLOT_CODE_USAGE,
-                             "\"%.*s\" is no name for a variable of the command; use letters, digits and \"_\"",
-                             (int)strcspn(*entry, "="), *entry);
+    if (check_variables(request->environment, error) < 0)
+        return -1;
     if (request->log_bytes == 0)
         request->log_bytes = SANDLOT_DEFAULT_LOG_BYTES;
     if (request->log_bytes < LEAST_LOG || request->log_bytes > MOST_LOG)

@@ -80,7 +80,7 @@ static int check(const struct sandlot_terminal_request *request, struct sandlot_
     if (request->term && !terminal_name_is_valid(request->term))
         return error_set(error, SANDLOT_CODE_USAGE, "%s is not the name of a kind of terminal, such as xterm",
                          request->term);
-    return 0;
+    return check_variables(request->environment, error);
 }
 
 /* An end that the exit code does not explain, on a line of its own; the caller's terminal may be in raw mode. */

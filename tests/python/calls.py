@@ -44,6 +44,8 @@ def commands(box):
     except ZeroDivisionError:
         check("an exception while it streams ends the command and is raised", True)
     raises("an empty command", "usage", box.execute, "")
+    for name in "", "A B", "1A":
+        raises(f"'{name}' is no variable", "usage", box.execute, "true", environment={name: "x"})
     try:
         check("a NUL", False, box.execute("a\0b"))
     except ValueError:
@@ -84,6 +86,11 @@ def transfers(box):
     check("providers", local.source == "builtin" and "terminal" in local.capabilities and "e2b" in providers, local)
     check("what a provider lacks", "E2B_API_KEY" in providers["e2b"].problem, providers["e2b"])
     check("no bytes", box.download("/workspace/empty") == b"")
+    for call in box.write, box.upload:
+        try:
+            check("a number", False, call("/workspace/empty", 5))
+        except TypeError:
+            check("a number is no content", box.download("/workspace/empty") == b"")
     raises("a download of nothing", "file_not_found", box.download, "/workspace/nope")
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "f").write_bytes(content)

@@ -29,6 +29,11 @@ def encoded(text: Path | None) -> bytes | None:
     return value
 
 
+def octets(content: bytes) -> bytes:
+    """CONTENT, whatever holds bytes; of a number `bytes` would make that many zeros."""
+    return content if isinstance(content, bytes) else bytes(memoryview(content))
+
+
 def strings(words: Sequence[str]) -> Any:
     """An array that ends with NULL."""
     return (ctypes.c_char_p * (len(words) + 1))(*[encoded(word) for word in words], None)
@@ -170,7 +175,7 @@ def read(session: Any, path: Path, offset: int, limit: int | None) -> Call[Page]
 
 
 def write(session: Any, path: Path, content: str | bytes) -> Call[None]:
-    data = content.encode() if isinstance(content, str) else bytes(content)
+    data = content.encode() if isinstance(content, str) else octets(content)
     request = c.Write(path=encoded(path), content=data, content_length=len(data))
     return Call(
         lambda error: library.submit_write_file(session, request, error), nothing, request, data
@@ -273,7 +278,7 @@ def transfer(session: Any, up: bool, path: Path, local: Path, recursive: bool) -
 
 
 def upload(session: Any, path: Path, content: bytes) -> Call[None]:
-    data = bytes(content)
+    data = octets(content)
     request = c.UploadBytes(path=encoded(path), content=data, content_length=len(data))
     return Call(
         lambda error: library.submit_upload_from_memory(session, request, error),

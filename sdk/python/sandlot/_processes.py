@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from sandlot import _library as c
-from sandlot._calls import Path, encoded, pairs
+from sandlot._calls import Path, encoded, octets, pairs
 from sandlot._group import Group
 from sandlot._jobs import Call, listing, nothing
 from sandlot._library import library
@@ -131,7 +131,7 @@ def _signal(session: Any, process: str, name: str | None, grace: float) -> Call[
 
 
 def _write(session: Any, process: str, content: bytes, close: bool) -> Call[int]:
-    data, name = bytes(content), encoded(process)
+    data, name = octets(content), encoded(process)
     taken = ctypes.c_uint64()
     return Call(
         lambda error: library.submit_write_process(session, name, data, len(data), close, taken, error),
