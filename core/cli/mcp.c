@@ -106,10 +106,20 @@ static const char *inside(const struct context *context, const struct registry_e
     return entry->note.inside;
 }
 
+/* The sentence about a policy as it is written down. *OFFLINE: it lets nothing through. */
+static char *tell_policy(struct json_object *state, bool *offline)
+{
+    struct json_object *mode = json_object_object_get(state, "mode");
+
+    *offline = mode && strcmp(json_object_get_string(mode), "off") == 0;
+    return network_sentence(state);
+}
+
 /* What the sandbox that this server makes or attaches to may reach, as an agent is told, to be freed; NULL: it cannot
- * be told. One that lives for the scope has what it was made with, whatever is asked today. STATUS: the exit status
- * after a complaint. */
-static char *reach(const struct context *context, const struct registry_entry *entry, const char *said, int *status)
+ * be told. One that lives for the scope has what it was made with, whatever is asked today. OFFLINE: as in tell_policy.
+ * STATUS: the exit status after a complaint. */
+static char *reach(const struct context *context, const struct registry_entry *entry, const char *said, bool *offline,
+                   int *status)
 {
     const struct options *options = context->options;
     const struct ledger_record *owned = context->owner.record;
@@ -118,7 +128,7 @@ static char *reach(const struct context *context, const struct registry_entry *e
     struct sandlot_error error = {0};
 
     if (!entry || options->sandbox_id)
-        return entry && owned && owned->network ? network_sentence(owned->network) : NULL;
+        return entry && owned && owned->network ? tell_policy(owned->network, offline) : NULL;
     if (network_policy_find(context_sandlot(context)->config, entry->name, options->network, options->allowed, &policy,
                             &error) < 0 ||
         (options->scope && ledger_find_scope(entry->name, options->scope, &living, &error) < 0))
@@ -127,7 +137,7 @@ static char *reach(const struct context *context, const struct registry_entry *e
     struct json_object *state AUTO_JSON = living ? json_object_get(living->network) : network_policy_json(&policy);
 
     ledger_record_free(living);
-    return state                                ? network_sentence(state)
+    return state                                ? tell_policy(state, offline)
            : said && entry->note.inside_network ? strdup(entry->note.inside_network)
                                                 : NULL;
 }
@@ -148,16 +158,16 @@ static int check_volumes(const struct context *context, const struct registry_en
     return status;
 }
 
-/* What no server starts with. EXECUTE as in check_provider; *NETWORK as from reach, to be freed. */
+/* What no server starts with. EXECUTE as in check_provider; *NETWORK and OFFLINE as from reach, to be freed. */
 static int check_start(const struct context *context, const struct registry_entry *entry, const char *said,
-                       bool *execute, char **network)
+                       bool *execute, char **network, bool *offline)
 {
     int status = check_provider(context, execute);
 
     if (status == 0)
         status = check_volumes(context, entry);
     if (status == 0)
-        *network = reach(context, entry, said, &status);
+        *network = reach(context, entry, said, offline, &status);
     return status;
 }
 
@@ -171,7 +181,8 @@ static int print_config(const struct context *context)
 {
     AUTO_FREE char *network = NULL;
     bool execute;
-    int status = check_start(context, entry_of(context), NULL, &execute, &network);
+    bool offline;
+    int status = check_start(context, entry_of(context), NULL, &execute, &network, &offline);
 
     return status ? status : mcp_print_config(context);
 }
@@ -229,7 +240,7 @@ static int serve(const struct context *context, int input, int output)
     struct mcp_http http = {.listen_fd = -1};
     struct sandlot_error error = {0};
     AUTO_FREE char *network = NULL;
-    int status = check_start(context, entry, request.inside, &request.execute, &network);
+    int status = check_start(context, entry, request.inside, &request.execute, &network, &request.offline);
 
     request.network = network;
     if (status == 0 && over_http)

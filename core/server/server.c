@@ -8,6 +8,7 @@
 #include "server/masking.h"
 #include "server/methods.h"
 #include "session/runtime.h"
+#include "tools/schema.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -116,7 +117,7 @@ struct server *server_new(const struct server_options *options, struct sandlot_e
     server->holder = holder_new(&options->sandbox);
     methods->info = strdup(INFO);
     methods->instructions = instructions(options);
-    methods->tools = sandlot_tools(options->execute);
+    methods->tools = schema_of_tools(options->execute, !options->offline);
     methods->tool_names = methods->tools ? names_of(methods->tools) : NULL;
     server->calls_options = (struct calls_options){server->holder, methods->info, options->maximum_result_bytes};
     methods->calls = server->holder ? calls_new(&server->calls_options) : NULL;

@@ -21,6 +21,7 @@ struct server_options {
     const char *inside;          /* who one is in the sandbox, on what system and so on; NULL: nobody says */
     const char *network;         /* a sentence about what it may reach; NULL: it cannot be told */
     bool execute;                /* can the provider run commands? */
+    bool offline;                /* they surely have no network */
     bool create_at_start;        /* else the first call of a tool makes the sandbox */
     size_t maximum_result_bytes; /* of one result's text; 0: the library's limit */
 };

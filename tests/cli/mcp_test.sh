@@ -71,6 +71,10 @@ for each in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
 done
 instructions() { printf '%s\n' "$initialize" | "$SANDLOT" mcp "$@" | jq -r .result.instructions; }
 check "instructions say who, where and what" grep -q "uid 1000.* Linux .*may write in .*no network .*working directory is /workspace" <(instructions)
+for each in off:false open:true; do
+    talk --network "${each%:*}" < <(printf '%s\n' "$initialize" '{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    said "commands without a network reach no world outside, ${each%:*}" '.[1].result.tools | map(select(.name == "execute").annotations.openWorldHint) == ['"${each#*:}]"
+done
 for each in fake_root=true confinement=landlock; do
     check "and with $each how to find out" grep -q "execute tells: id; " <(instructions --param "$each")
 done
