@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/output.h"
 #include "cli/process_command.h"
 #include "cli/progress.h"
@@ -74,8 +75,11 @@ static void hint_at_id(const struct context *context, const struct sandlot_resul
     const char *id = options->arguments[0];
     struct owner owner = {0};
 
-    if (result->exit_code == COMMAND_NOT_FOUND && options->argument_count > 1 && !options->sandbox_id &&
-        owner_find(context->sandlot, options, id, &owner, NULL) > 0)
+    if (result->exit_code != COMMAND_NOT_FOUND || options->argument_count < 2 || options->sandbox_id)
+        return;
+    AUTO_FREE char *named = names_to_id(options, id);
+
+    if (owner_find(context->sandlot, options, named ? named : id, &owner, NULL) > 0)
         progress_line("sandlot: %s is a sandbox; to run a command in it: sandlot exec --sandbox-id %s -- COMMAND", id,
                       id);
     owner_clear(&owner);

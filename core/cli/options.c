@@ -481,6 +481,8 @@ static int parse_option(struct parser *parser, const char *word)
 
     if (!rule)
         return unknown_option(parser, word, length);
+    if (rule->name[1] != '-')
+        parser->options->brief |= rule->option;
     if (rule->value == VALUE_NONE && value)
         return usage_error(parser->options->command, "%s takes no value", rule->name);
     if (rule->value == VALUE_OPTIONAL && !value && following && *following != '-') {
@@ -571,6 +573,15 @@ static const char *option_name(option_set set)
     return "";
 }
 
+/* The same as it was written. */
+static const char *written_name(const struct options *options, option_set set)
+{
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (rules[i].option & set & options->brief && rules[i].name[1] != '-')
+            return rules[i].name;
+    return option_name(set);
+}
+
 /* What means nothing without --http. */
 #define OPTIONS_HTTP (OPTION_PORT_FILE | OPTION_TOKEN_FILE | OPTION_ALLOW_ORIGIN | OPTION_NO_AUTH)
 
@@ -593,7 +604,7 @@ static int check_conflicts(const struct options *options)
     if ((options->given & OPTION_TOKEN_FILE) && (options->given & OPTION_NO_AUTH))
         return usage_error(command, "--token-file and --no-auth contradict each other");
     if (strange)
-        return usage_error(command, "'sandlot %s' takes no %s", command->name, option_name(strange));
+        return usage_error(command, "'sandlot %s' takes no %s", command->name, written_name(options, strange));
     if (options->argument_count < command->minimum && swallowed_command(options))
         return usage_error(command, "%s; the word '%s' after --sandbox was taken as the name of a provider",
                            command->missing, options->sandbox);

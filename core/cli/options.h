@@ -92,6 +92,7 @@ struct command;
 struct options {
     const struct command *command; /* NULL: none was given */
     option_set given;              /* of OPTION_... */
+    option_set brief;              /* of those, what was written as one letter */
     const char *sandbox;           /* NULL with OPTION_SANDBOX given: the bare option */
     const char *sandbox_id;
     const char *snapshot_name;

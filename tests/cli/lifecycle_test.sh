@@ -88,6 +88,9 @@ printf 'some\nbytes' >"$scratch/one"
 printf 'other bytes' >"$scratch/two"
 id=$("$SANDLOT" create)
 expect "exec ID COMMAND is told what it is called" 127 "*" "$id is a sandbox; .*exec --sandbox-id $id -- COMMAND" exec "$id" true
+"$SANDLOT" create --name exec-me >"$scratch/named"
+expect "and exec NAME COMMAND" 127 "*" "exec-me is a sandbox; .*exec --sandbox-id exec-me -- COMMAND" exec exec-me true
+"$SANDLOT" -q delete exec-me >"$scratch/named"
 expect "cp into the working directory" 0 "*" "*" cp "$scratch/one" "$id:"
 expect "under another name" 0 "*" "*" cp "$scratch/one" "$id:folder/name"
 expect "into a folder that is there" 0 "*" "*" cp "$scratch/two" "$id:folder"

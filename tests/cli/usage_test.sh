@@ -30,6 +30,7 @@ done
 usage "options have no abbreviations" "there is no option --sandbox-se" exec --sandbox-se x -- true
 usage "short options are not joined" "there is no option -qv" list -qv
 usage "option of another command" "'sandlot list' takes no --timeout" list --timeout 3
+usage "one of another command, as it was written" "'sandlot rm' takes no -f$" rm -f x
 usage "flag with a value" "--json takes no value" list --json=yes
 usage "argument where none belongs" "takes no argument 'x'" list x
 usage "two arguments for one" "takes no argument 'b'" providers a b
