@@ -165,7 +165,7 @@ static void print_table(const struct options *options, const struct list *list)
     /* The column of the names is there where one has a name. */
     struct table table = {.columns = sizeof(head) / sizeof(head[0]) - !has_names(list)};
 
-    if (list->count == 0 && options->verbosity >= 0)
+    if (list->count == 0 && !error_is_set(&list->error) && options->verbosity >= 0)
         progress_line("sandlot: there are no sandboxes; 'sandlot create' makes one");
     if (list->count == 0)
         return;

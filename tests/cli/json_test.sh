@@ -70,6 +70,10 @@ printf '[sandboxes.providers.nobody]\n' >"$scratch/broken.toml"
 json "a provider that cannot be used" 3 '.error == "provider_unavailable" and (.message | length > 10)' --config "$scratch/broken.toml" --sandbox nobody list
 json "gc without leftovers" 0 '. == {"results": []}' gc
 json "list --all with nothing" 0 '. == {"sandboxes": [], "cursor": null}' list --all
+chmod o+w "$XDG_STATE_HOME/sandlot/ledger"
+expect "one that cannot be told does not say that there is nothing" 1 "" "warning: cannot read the ledger" list --all
+check "indeed" test -z "${err##*warning*}" -a -n "${err##*there are no sandboxes*}"
+chmod o-w "$XDG_STATE_HOME/sandlot/ledger"
 
 # ---- with a sandbox ----
 need_local
