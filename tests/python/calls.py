@@ -59,6 +59,11 @@ def files(box):
     check("a page", (page.text, page.start_line, page.end_line, page.next_offset) == ("one", 1, 1, 1), page)
     check("the next page", box.read("dir/a.txt", offset=page.next_offset).next_offset is None)
     check("edit", box.edit("dir/a.txt", "o", "0", replace_all=True) == 2)
+    for name, call in ("a port", lambda: box.ports.forward(65536 + 80)), ("an offset", lambda: box.read("dir/a.txt", offset=2**64)):
+        try:
+            check(f"{name} out of range", False, call())
+        except ValueError as error:
+            check(f"{name} out of range is refused, not cut", "is out of range: " in str(error), error)
     raises("edit of what is not there", "string_not_found", box.edit, "dir/a.txt", "nope", "x")
     entry, = box.ls("dir")
     check("ls", (entry.path, entry.size, entry.is_dir) == ("/workspace/dir/a.txt", 8, False) and entry.modified_at > 1e9, entry)

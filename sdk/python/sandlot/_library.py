@@ -11,6 +11,9 @@ class Sized(ctypes.Structure):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(ctypes.sizeof(self), **values)
+        for name, value in values.items():  # ctypes takes what fits of a number
+            if isinstance(value, int) and getattr(self, name) != value:
+                raise ValueError(f"{name} is out of range: {value}")
 
 
 class Error(ctypes.Structure):
