@@ -394,11 +394,10 @@ static void find_homes(struct judge *judge)
         judge->homes[judge->homes[0] ? 1 : 0] = found->pw_dir;
 }
 
-static const char *text_of(struct json_object *paths, size_t i)
+/* What is no string as JSON, which is no absolute path. */
+static const char *text_of(struct json_object *path)
 {
-    struct json_object *path = json_object_array_get_idx(paths, i);
-
-    return json_object_is_type(path, json_type_string) ? json_object_get_string(path) : "";
+    return path ? json_object_get_string(path) : "null";
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -406,7 +405,7 @@ static int compare_paths(const void *left, const void *right)
     struct json_object *const *one = left;
     struct json_object *const *other = right;
 
-    return strcmp(json_object_get_string(*one), json_object_get_string(*other));
+    return strcmp(text_of(*one), text_of(*other));
 }
 
 enum sandlot_status show_judge(struct client *client, struct sandlot_call *call, const char *json, char **list)
@@ -425,7 +424,7 @@ enum sandlot_status show_judge(struct client *client, struct sandlot_call *call,
     if (count > 1)
         json_object_array_sort(paths, compare_paths);
     for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
-        status = judge_path(&judge, text_of(paths, i), list);
+        status = judge_path(&judge, text_of(json_object_array_get_idx(paths, i)), list);
     json_object_put(paths);
     return status;
 }

@@ -45,6 +45,9 @@ show = ["$tools"]
 END
 expect "the configuration says it as an array" 0 "tool" "*" -q exec -- "$tools/bin/tool"
 rm -f "$config"
+for each in null 5; do
+    expect "$each is no folder" 2 "" "show: \"$each\" is no absolute path" exec --param "show=[$each,\"$tools\"]" -- true
+done
 expect "with landlock" 0 "tool" "*" -q exec --param confinement=landlock --param "show=$tools" -- "$tools/bin/tool"
 expect "in memory" 0 "tool" "*" -q exec --param storage=memory --param "show=$tools" -- "$tools/bin/tool"
 mkdir -p "$scratch/tree/bin"
