@@ -377,8 +377,11 @@ static enum sandlot_status copy_kind(struct tree *tree, int from, int to, const 
         return copy_file(tree, from, to, name);
     if (S_ISLNK(entry->st_mode))
         return copy_link(tree, from, to, name);
-    if ((S_ISFIFO(entry->st_mode) && !tree->copy->of_host) || (removed && tree->below != TREE_ON_NOTHING))
+    if (S_ISFIFO(entry->st_mode) && !tree->copy->of_host)
         return copy_node(tree, to, name, entry->st_mode);
+    /* What cannot be kept, a socket, hides what had its name before all the same. */
+    if (tree->marked && tree->below != TREE_ON_NOTHING)
+        return copy_node(tree, to, name, S_IFCHR);
     tree->copy->left_out += !removed;
     return SANDLOT_OK;
 }

@@ -338,14 +338,16 @@ check "none of the others is left" until_true 10 named
 json "its changes are those to the folder" 0 '[.changes[].path] | sort == ["again/new","again/old","first","generation","gone","mine","mine/b","only.36","sub/new","sub/old"]' diff "$id"
 check "which is as it was" is "$(cd "$scratch/deep" && cat gone sub/old | tr '\n' ' ')" "gone old "
 end "$copy"
-# One that runs has to be copied; its owner may not read this folder.
+# One that runs has to be copied; its owner may not read this folder, and a socket is left out.
 copy=$(create --param "workspace=$scratch/deep")
-"$SANDLOT" -q exec --sandbox-id "$copy" --detach -- 'rm -r sub; mkdir -m 0 sub; sleep 1000' >/dev/null || exit 2
-until_true 20 box "$copy" '[ "$(stat -c %a sub)" = 0 ]'
+"$SANDLOT" -q exec --sandbox-id "$copy" --detach -- 'rm -r sub gone; mkdir -m 0 sub
+    perl -MSocket -e "socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un(qq(gone))); sleep(1000)"' >/dev/null || exit 2
+until_true 20 box "$copy" '[ "$(stat -c %a sub)" = 0 ] && [ -S gone ]'
 run snapshot "$copy" --name deep --replace
 end "$copy"
 copy=$(create --sandbox-snapshot-name deep)
 check "a closed folder in place of another hides what that had" is "$(box "$copy" 'chmod 700 sub; ls -A sub')" ""
+check "and so does a socket in place of a file" is "$(box "$copy" 'ls -A')" "$(printf 'again\nsub')"
 end "$id" "$copy"
 "$SANDLOT" -q snapshots delete --sandbox local turned deep
 
