@@ -36,7 +36,7 @@ for s_i; do
         s_t=$(readlink "$s_i"; echo x)
         s_t=${s_t%x}
         printf "%s\000%s\000%s\000" "$(stat -c %f,%s "$s_i")" "$s_i" "${s_t%?}"
-    elif [ -d "$s_i" ] && { [ ! -r "$s_i" ] || [ ! -x "$s_i" ]; }; then
+    elif [ -d "$s_i" ] && { [ ! -r "$s_i" ] || [ ! -x "$s_i" ] || ! true <"$s_i"; }; then
         printf "!\000%s\000" "$s_i"
     else
         printf "%s\000%s\000" "$(stat -c %f,%s "$s_i")" "$s_i"
@@ -47,7 +47,7 @@ done
 
 s_need find stat sha256sum cut readlink sh
 [ -d "$f" ] || s_gone
-[ -r "$f" ] && [ -x "$f" ] && cd -P "$f" || s_fail eacces
+[ -r "$f" ] && [ -x "$f" ] && cd -P "$f" && true <. || s_fail eacces
 stat -c %f . >/dev/null || s_need stat_with_-c
 s_code
 echo "contents=-$s_k"

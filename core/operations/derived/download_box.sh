@@ -9,7 +9,7 @@
 [ -e "$f" ] || s_gone
 [ ! -d "$f" ] || s_fail eisdir
 [ -f "$f" ] || s_fail kind
-[ -r "$f" ] || s_fail eacces
+[ -r "$f" ] && true <"$f" || s_fail eacces
 s_need dd wc
 s_look() {
     set -- $(stat -L -c '%s %i.%y' "$f" || wc -c <"$f")
@@ -51,7 +51,7 @@ s_need stat
 i=0 k= l=
 while [ $i -lt $m ]; do
     eval "s_p=\$p$i"
-    [ ! -f "$s_p" ] || [ ! -r "$s_p" ] || k="$k $i" l="$l \"\$p$i\""
+    [ ! -f "$s_p" ] || [ ! -r "$s_p" ] || ! true <"$s_p" || k="$k $i" l="$l \"\$p$i\""
     i=$((i + 1))
 done
 [ "$l" ] || s_end

@@ -17,7 +17,7 @@ enum {
 static const char beginning[] = "[ -e \"$f\" ] || s_gone\n"
                                 "[ ! -d \"$f\" ] || s_fail eisdir\n"
                                 "[ -f \"$f\" ] || s_fail kind\n"
-                                "[ -r \"$f\" ] || s_fail eacces\n";
+                                "[ -r \"$f\" ] && true <\"$f\" || s_fail eacces\n";
 
 struct editing {
     uint64_t count;

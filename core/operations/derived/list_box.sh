@@ -21,7 +21,7 @@ done
 # As it stands stat would take it for its standard input.
 [ -e - ] || [ -L - ] && set -- ./- "$@"
 # A wall that test(1) does not know, such as Landlock, looks like an empty directory.
-[ $# -gt 0 ] || ls -A . >/dev/null 2>&1 || s_fail eacces
+[ $# -gt 0 ] || true <. || s_fail eacces
 s_word count $#
 if [ $# -gt 0 ]; then
     [ $# -lt 2000 ] && [ -z "$s_again" ] || s_need xargs

@@ -41,7 +41,7 @@ fi
 s_code
 if [ -d "$f" ]; then
     s_need find
-    [ -r "$f" ] && [ -x "$f" ] && cd -P "$f" || s_fail eacces
+    [ -r "$f" ] && [ -x "$f" ] && cd -P "$f" && true <. || s_fail eacces
     q=
     [ "$PWD" != / ] || q='( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ) -prune -o'
     s_word begun 1
@@ -55,7 +55,7 @@ if [ -d "$f" ]; then
     s_end
 fi
 [ -f "$f" ] || s_fail kind
-[ -r "$f" ] || s_fail eacces
+[ -r "$f" ] && true <"$f" || s_fail eacces
 s_word begun 1
 echo "lines=-$s_k"
 {

@@ -24,7 +24,7 @@ static const char begin_script[] =
     "s_need find sh\n"
     "[ -e \"$f\" ] || s_gone\n"
     "[ -d \"$f\" ] || s_fail kind\n"
-    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" || s_fail eacces\n"
+    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" && true <. || s_fail eacces\n"
     /* Behind a link to "/" bash begins what it says with two slashes. */
     "b=${PWD%/}\n"
     "case $b in //*) b=${b#/};; esac\n"
@@ -76,7 +76,7 @@ static const char end_script[] =
     "s_x=$?\n"
     "printf '/%d\\000' $s_x\n"
     "[ $s_x = 0 ] || find . \"$@\" -type d -exec sh -c "
-    "'for i; do [ -r \"$i\" ] && [ -x \"$i\" ] || printf \"%s\\000\" \"$i\"; done' x {} +\n"
+    "'for i; do [ -r \"$i\" ] && [ -x \"$i\" ] && true <\"$i\" || printf \"%s\\000\" \"$i\"; done' x {} +\n"
     "printf '//\\000%s\\000' \"$w\"\n"
     "} 4>&1 | $s_c\n"
     "echo ';'\n"
