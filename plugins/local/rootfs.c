@@ -170,8 +170,9 @@ static enum sandlot_status judge(const struct unpacking *unpacking, const struct
                             unpacking->parameter, unpacking->path, result->note);
     if (result->exit_code == 0 || (result->exit_code == 2 && !unpacking->fault[0]))
         return SANDLOT_OK;
-    if (result->exit_code == 128 + SIGXFSZ || strstr(unpacking->fault, "File too large") ||
-        strstr(unpacking->fault, "No space left"))
+    /* Go, in which umoci is written, says it in small letters. */
+    if (result->exit_code == 128 + SIGXFSZ || strcasestr(unpacking->fault, "File too large") ||
+        strcasestr(unpacking->fault, "No space left"))
         return sandlot_fail(unpacking->outer, SANDLOT_EXHAUSTED,
                             "%s: %.400s could not be unpacked: it holds more than disk_mb allows, or than there is "
                             "space on the disk; give it more with disk_mb",

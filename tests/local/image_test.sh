@@ -162,6 +162,9 @@ image_expect "a bomb goes no further than disk_mb" 3 "" "disk_mb" oci:mini:bomb 
 dd if=/dev/urandom of="$scratch/tree/noise" bs=1M count=12 status=none
 umoci new --image mini:large && umoci insert --rootless --image mini:large "$scratch/tree" /
 image_expect "nor does one that is large as it comes" 3 "" "disk_mb" oci:mini:large --param disk_mb=8 -- true
+dd if=/dev/zero of="$scratch/tree/noise" bs=1M count=12 status=none
+umoci new --image mini:zeros && umoci insert --rootless --image mini:zeros "$scratch/tree" /
+image_expect "nor does a single file of it" 3 "" "disk_mb" oci:mini:zeros --param disk_mb=8 -- true
 check "nothing is kept of what failed" test "$(kept_count)" = "$count"
 check "nor of what was fetched" no_downloads
 check "failures leave no box" until_true 5 no_boxes
