@@ -150,6 +150,41 @@ static bool copy_path(const char *text, char **copy)
     return *copy || !text || *text != '/' || !text[1];
 }
 
+/* Without empty names, "." and "..", as container engines understand it: a box can make it where it is not there. */
+static void clean(char *path)
+{
+    char *to = path;
+
+    for (const char *at = path; *at;) {
+        const char *name = at + strspn(at, "/");
+        const size_t length = strcspn(name, "/");
+
+        at = name + length;
+        if (length == 2 && memcmp(name, "..", 2) == 0)
+            while (to > path && *--to != '/')
+                continue;
+        else if (length > 1 || (length == 1 && *name != '.')) {
+            *to++ = '/';
+            memmove(to, name, length);
+            to += length;
+        }
+    }
+    *to = '\0';
+}
+
+static bool read_start_dir(struct json_object *config, struct image *image)
+{
+    if (!copy_path(text_of(config, "WorkingDir"), &image->start_dir))
+        return false;
+    if (image->start_dir)
+        clean(image->start_dir);
+    if (image->start_dir && !*image->start_dir) {
+        free(image->start_dir);
+        image->start_dir = NULL;
+    }
+    return true;
+}
+
 bool image_config_read(const char *text, int root_fd, struct image *image)
 {
     struct json_object *whole = json_tokener_parse(text);
@@ -158,8 +193,7 @@ bool image_config_read(const char *text, int root_fd, struct image *image)
     /* An image without "config" says nothing, which is not wrong. */
     json_object_object_get_ex(whole, "config", &config);
     const bool fine = json_object_is_type(whole, json_type_object) && read_environment(config, image) &&
-                      read_user(config, root_fd, image) &&
-                      copy_path(text_of(config, "WorkingDir"), &image->start_dir) &&
+                      read_user(config, root_fd, image) && read_start_dir(config, image) &&
                       copy_path(shell_of(config), &image->shell);
 
     json_object_put(whole);

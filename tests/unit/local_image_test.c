@@ -126,6 +126,37 @@ static void only_absolute_paths_are_taken(void **state)
     free(image.environment);
 }
 
+static void a_working_directory_is_made_plain(void **state)
+{
+    static const struct {
+        const char *said;
+        const char *is;
+    } cases[] = {{"/app/", "/app"},
+                 {"//a/./b//", "/a/b"},
+                 {"/app/sub/..", "/app"},
+                 {"/../../a/../..b", "/..b"},
+                 {"/.hidden", "/.hidden"},
+                 {"/...", "/..."},
+                 {"/a/..", NULL},
+                 {"//", NULL},
+                 {"/.", NULL}};
+    const struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct image image = {.root = false};
+        char text[128];
+
+        snprintf(text, sizeof(text), "{\"config\":{\"WorkingDir\":\"%s\"}}", cases[i].said);
+        assert_true(image_config_read(text, fixture->fd, &image));
+        if (cases[i].is)
+            assert_string_equal(image.start_dir, cases[i].is);
+        else
+            assert_null(image.start_dir);
+        free(image.start_dir);
+        free(image.environment);
+    }
+}
+
 static void nobody_is_held_up_by_what_lies_in_place_of_the_users(void **state)
 {
     const struct fixture *fixture = *state;
@@ -163,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(users_give_name_and_home, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_variable_is_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_absolute_paths_are_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_working_directory_is_made_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_is_held_up_by_what_lies_in_place_of_the_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_configuration_is_refused, set_up, tear_down),
     };
