@@ -383,6 +383,7 @@ static void tell_ignored(const struct local *local, struct sandlot_call *call, c
     const char *name = differs(given->workspace, basis->workspace) ? "workspace"
                        : differs(given->rootfs, basis->rootfs)     ? "rootfs"
                        : local->image && !basis->archive           ? "image"
+                       : given->fake_root && !basis->fake_root     ? "fake_root"
                                                                    : NULL;
     char text[160];
 

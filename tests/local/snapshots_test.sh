@@ -107,6 +107,7 @@ mv "$base.away" "$base"
 id=$("$SANDLOT" create --sandbox local --sandbox-snapshot-name over --param "workspace=$scratch/work" 2>"$scratch/err" </dev/null)
 check "a parameter that counts for nothing is told of" grep -q "workspace: not used" "$scratch/err"
 check "and does" is "$(box "$id" 'cat generation')" 0
+expect "so is fake_root" 0 1000 "fake_root: not used" exec --sandbox-snapshot-name over --param fake_root=true -- id -u
 end "$id" "${ids[0]}"
 "$SANDLOT" -q snapshots delete --sandbox local over
 
