@@ -560,7 +560,7 @@ static enum sandlot_status local_list(struct sandlot_call *call, void *provider,
     if (state_fd < 0)
         return status;
     /* Where no keeper serves there are no sandboxes; what a killed one left behind, the next one removes. */
-    status = client_ask(&local->client, call, MESSAGE_LIST, "", sandbox_exists_any(state_fd), &reply, &fd);
+    status = client_ask(&local->client, call, MESSAGE_LIST, "", sandbox_leaves_any(state_fd), &reply, &fd);
     AUTO_CLOSE int connection = fd;
 
     while (status == SANDLOT_OK && connection >= 0) {

@@ -42,20 +42,26 @@ bool sandbox_exists(int state_fd, const char *id)
     return fd >= 0;
 }
 
-static int is_box(const struct dirent *entry)
+static int is_visible(const struct dirent *entry)
 {
     return *entry->d_name != '.';
 }
 
-bool sandbox_exists_any(int state_fd)
+bool sandbox_leaves_any(int state_fd)
 {
-    struct dirent **entries = NULL;
-    const int count = scandirat(state_fd, "boxes", &entries, is_box, NULL);
+    static const char *const folders[] = {"boxes", "trash", "downloads"};
+    int found = 0;
 
-    for (int i = 0; i < count; i++)
-        free(entries[i]);
-    free(entries);
-    return count > 0;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        struct dirent **entries = NULL;
+        const int count = scandirat(state_fd, folders[i], &entries, is_visible, NULL);
+
+        for (int entry = 0; entry < count; entry++)
+            free(entries[entry]);
+        free(entries);
+        found += count > 0;
+    }
+    return found > 0;
 }
 
 /* The text of a small file, to be freed. Takes FD. */

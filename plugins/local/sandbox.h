@@ -44,8 +44,8 @@ bool sandbox_id_valid(const char *id);
 /* Is there a folder of box ID? */
 bool sandbox_exists(int state_fd, const char *id);
 
-/* Is there a folder of any box? */
-bool sandbox_exists_any(int state_fd);
+/* Is there a folder of any box, or anything that is to be removed? */
+bool sandbox_leaves_any(int state_fd);
 
 /* The box's record (settings.h has its form), to be freed; NULL: it is gone. */
 char *sandbox_record(const struct sandbox *sandbox);

@@ -191,6 +191,9 @@ wait "$fetching" 2>/dev/null
 gone() { [ -z "$(tr -d '\0' 2>/dev/null <"/proc/$(cat "$scratch/fetching")/cmdline")" ]; }
 check "who is killed takes skopeo along" until_true 10 gone
 check "and leaves a folder" test -n "$(ls -A "$state/downloads")"
+"$SANDLOT" -q list >/dev/null
+check "which goes with the next list" until_true 5 no_downloads
+mkdir "$state/downloads/left"
 touch -d '8 days ago' "$state"/rootfs/*
 image_expect "another image" 0 "*" "*" oci:mini:large -- true
 check "what was not used for a week is gone" until_true 5 sh -c '[ "$(ls "$1/rootfs" | wc -l)" = 1 ]' sh "$state"

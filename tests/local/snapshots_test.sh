@@ -496,3 +496,19 @@ check "and they stay" test "$(layers)" -gt 0
 exec 8<&-
 check "when it is not any more they go, and nothing else is there" until_true 10 layers_are 0
 check "the trash is emptied" until_true 10 no_trash
+# ---- what a killed keeper had not removed yet, or a killed program had not fetched to its end ----
+left_over() {
+    mkdir -p "$state/trash/box-left/d" "$state/downloads/left/blobs" && touch "$state/trash/box-left/d/f" "$state/downloads/left/blobs/x"
+}
+none_left() { no_trash && [ -z "$(ls -A "$state/downloads")" ]; }
+no_boxes() { [ -z "$(ls -A "$state/boxes")" ]; }
+until_true 10 no_boxes && kill_keeper
+left_over
+run list
+check "goes with the next list, where no keeper runs" until_true 10 none_left
+id=$(create)
+left_over
+rm -r "$state/trash/box-left"
+run list
+check "and where one runs" until_true 10 none_left
+end "$id"

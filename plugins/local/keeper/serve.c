@@ -389,6 +389,7 @@ static void handle(struct keeper *keeper, struct connection *connection, struct 
         delete_volume(keeper, connection, message->body);
         break;
     case MESSAGE_LIST:
+        state_sweep_downloads(&keeper->state);
         list(keeper, connection);
         break;
     default:
