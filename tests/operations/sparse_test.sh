@@ -60,6 +60,12 @@ id=$("$SANDLOT" -q create --sandbox local </dev/null)
 holes 80
 expect "up again" 0 "*" "*" upload --sandbox-id "$id" "$scratch/sparse" /workspace/again
 expect "with its hole" 0 "yes" "*" exec --sandbox-id "$id" -- '[ "$(du -k again | cut -f 1)" -lt 2000 ] && cmp sparse again && printf yes'
+rm -f "$scratch/holes"
+echo beginning >"$scratch/holes" && truncate -s 80M "$scratch/holes" && echo end >>"$scratch/holes"
+expect "a file with two names" 0 "" "*" -q exec --sandbox-id "$id" -- 'head -c 3000000 /dev/urandom >one; ln one two'
+expect "is written over" 0 "*" "*" upload --sandbox-id "$id" "$scratch/holes" /workspace/one
+expect "with the holes, as one file" 0 "yes" "*" exec --sandbox-id "$id" -- '[ "$(du -k one | cut -f 1)" -lt 2000 ] && [ one -ef two ] && printf yes'
+expect "and nothing of the old content" 0 "$(sha256sum <"$scratch/holes")" "*" exec --sandbox-id "$id" -- 'sha256sum <two'
 head -c 100 /dev/zero >"$scratch/full"
 expect "to a file that is there" 0 "*" "*" download --sandbox-id "$id" /workspace/sparse "$scratch/full"
 check "which is replaced" cmp "$scratch/sparse" "$scratch/full"

@@ -200,12 +200,21 @@ int replacement_begin(int root_fd, const char *path, mode_t mode, struct replace
 
 /* ---- its place ---- */
 
-static int copy_all(int from, int to, off_t length)
+/* The next bytes of FD from AT on that are no hole, up to LENGTH: *START to *END. Where holes are not known all are. */
+static void find_data(int fd, off_t at, off_t length, off_t *start, off_t *end)
 {
-    AUTO_FREE char *buffer = malloc(COPY_BYTES);
+    *start = lseek(fd, at, SEEK_DATA);
+    if (*start < 0)
+        *start = errno == ENXIO ? length : at;
+    *end = *start < length ? lseek(fd, *start, SEEK_HOLE) : length;
+    if (*end <= *start || *end > length)
+        *end = length;
+}
 
-    for (off_t at = 0; buffer && at < length;) {
-        ssize_t got = pread(from, buffer, COPY_BYTES, at);
+static int copy_range(int from, int to, char *buffer, off_t at, off_t end)
+{
+    while (at < end) {
+        ssize_t got = pread(from, buffer, end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES, at);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -220,7 +229,37 @@ static int copy_all(int from, int to, off_t length)
         }
         at += got;
     }
+    return 0;
+}
+
+/* A hole becomes one, or where the file system knows none, zeros. */
+static int copy_all(int from, int to, off_t length)
+{
+    AUTO_FREE char *buffer = malloc(COPY_BYTES);
+    off_t end = 0;
+
+    for (off_t at = 0, start; buffer && at < length; at = end) {
+        find_data(from, at, length, &start, &end);
+        if (start > at && fallocate(to, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, start - at) < 0)
+            start = at;
+        if (copy_range(from, to, buffer, start, end) < 0)
+            return -1;
+    }
     return buffer ? 0 : -1;
+}
+
+/* Takes the space in FILE for what CONTENT has. */
+static int take_space(int file, int content, off_t length)
+{
+    off_t end = 0;
+
+    for (off_t at = 0, start; at < length; at = end) {
+        find_data(content, at, length, &start, &end);
+        if (end > start && fallocate(file, FALLOC_FL_KEEP_SIZE, start, end - start) < 0 && errno != EOPNOTSUPP &&
+            errno != ENOSYS && errno != EINTR)
+            return -1;
+    }
+    return 0;
 }
 
 /* One at a time, whatever process each is in: of two at once a mixture would be left. 0 or -1 with errno. */
@@ -258,10 +297,7 @@ static int rewrite(const struct file_call *call, const struct replacement *repla
         errno = ESTALE;
         return -1;
     }
-    if (content.st_size > 0 && fallocate(file, FALLOC_FL_KEEP_SIZE, 0, content.st_size) < 0 && errno != EOPNOTSUPP &&
-        errno != ENOSYS && errno != EINTR)
-        return -1;
-    if (copy_all(replacement->fd, file, content.st_size) < 0)
+    if (take_space(file, replacement->fd, content.st_size) < 0 || copy_all(replacement->fd, file, content.st_size) < 0)
         return -1;
     return ftruncate(file, content.st_size);
 }
