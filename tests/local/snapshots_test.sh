@@ -257,6 +257,15 @@ copy=$(create --sandbox-snapshot-name turned)
 check "and has the same" is "$(box "$copy" 'cat d/f ~/open')" "$(printf 'one\nmore\nbegun')"
 end "$id" "$copy"
 
+id=$(create) || exit 2
+box "$id" 'echo one >f; echo h >~/h; echo t >/tmp/t; chmod 555 . ~ /tmp'
+check "a snapshot of folders that their owner may not write to" turned_as "$id" closed
+copy=$(create --sandbox-snapshot-name closed)
+check "the box is as before" is "$(box "$id" 'stat -c %a . ~ /tmp; cat f ~/h /tmp/t' | tr '\n' ' ')" "555 555 555 one h t "
+check "and another one has its files" is "$(box "$copy" 'cat f ~/h /tmp/t' | tr '\n' ' ')" "one h t "
+end "$id" "$copy"
+"$SANDLOT" -q snapshots delete --sandbox local closed
+
 # ---- who has something open meanwhile ----
 id=$(create) || exit 2
 python=/usr/bin/python3

@@ -380,6 +380,9 @@ static int make_folders(const struct turn *turn, size_t place)
 
     if (now < 0 || fstat(now, &status) < 0 || has_attributes(now))
         return -1;
+    /* A folder that its owner may not write to the kernel lets him move into no other one. It is copied. */
+    if (faccessat(turn->storage_fd, layer_places[place], W_OK, AT_EACCESS) < 0)
+        return -1;
     next_name(name, place);
     if (make_folder(turn, turn->storage_fd, name, status.st_mode & 07777) < 0)
         return -1;
