@@ -448,13 +448,19 @@ static enum sandlot_status begin_layer(struct layer_making *making)
     return SANDLOT_OK;
 }
 
-/* A copy into the layer, of which LIMIT bytes may be; TEXT has its messages. */
-static struct tree_copy copy_into(const struct layer_making *making, uint64_t limit, char text[MESSAGE_SIZE])
+/* Into TEXT, for a layer of more than the bytes that are LEFT. */
+static void say_too_large(uint64_t left, char text[MESSAGE_SIZE])
 {
     snprintf(text, MESSAGE_SIZE,
              "the snapshot would be larger than what is left for snapshots and forks, %" PRIu64
              " MiB; delete some ('sandlot snapshots' shows them), or allow more with snapshots_mb",
-             limit >> 20);
+             left >> 20);
+}
+
+/* A copy into the layer, of which LIMIT bytes may be; TEXT has its messages. */
+static struct tree_copy copy_into(const struct layer_making *making, uint64_t limit, char text[MESSAGE_SIZE])
+{
+    say_too_large(limit, text);
     return (struct tree_copy){.call = making->call,
                               .what = "the snapshot",
                               .too_large = text,
@@ -513,8 +519,12 @@ static enum sandlot_status make_within(struct layer_making *making, uint64_t lim
     }
     if (used >= limit)
         return fail_full(making, used, limit);
-    if (!squashes(making) && size.bytes > limit - used)
-        return fail_full(making, used + size.bytes, limit);
+    if (!squashes(making) && size.bytes > limit - used) {
+        char text[MESSAGE_SIZE];
+
+        say_too_large(limit - used, text);
+        return sandlot_fail(making->call, SANDLOT_EXHAUSTED, "%s", text);
+    }
     return make_of_box(making, limit - used, size);
 }
 

@@ -183,7 +183,7 @@ end "$id" "$copy"
 # ---- how much ----
 id=$(create) || exit 2
 box "$id" 'head -c 30000000 /dev/urandom >big'
-fails "more than the budget" 3 quota "snapshots_mb" snapshot "$id" --name large --param snapshots_mb=20
+fails "more than the budget" 3 quota "would be larger than what is left .* 20 MiB.*snapshots_mb" snapshot "$id" --name large --param snapshots_mb=20
 fails "for a fork too" 3 quota "snapshots_mb" fork "$id" --param snapshots_mb=20
 check "nothing is left of either" until_true 10 layers_are 0
 expect "what fits" 0 large "*" -q snapshot "$id" --name large
