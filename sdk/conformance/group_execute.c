@@ -16,8 +16,10 @@ enum {
     WORKING_COMMAND = 120000,
     LONG_COMMAND = 200000,
     LARGE_OUTPUT = 16 << 20,
+    LARGE_INPUT = 1 << 20,
     TIME_LIMIT_MS = 700,
     LATEST_END_MS = 4000,    /* of a command with that time limit: TERM, a grace of 2 s, KILL */
+    LATEST_BUSY_MS = 10000,  /* the same with all that it printed to be brought home */
     LATEST_CANCEL_MS = 2000, /* within a second, and one more for the way there and back */
 };
 
@@ -37,6 +39,12 @@ static void check_exit_codes(struct sandlot_session *session)
     live_expect(session, "a command that is not there", "no-such-command-anywhere", 127, NULL, exit_advice);
     live_expect(session, "ended by SIGKILL", "kill -9 $$", 137, NULL, exit_advice);
     live_expect(session, "ended by SIGTERM", "kill -15 $$", 143, NULL, exit_advice);
+    struct outcome outcome = live_run(session, "exit 124");
+
+    tap_check(outcome_is(&outcome, 124, "", 0) && !outcome.result.timed_out, "exit code 124 of its own",
+              "exit code 124, and not timed out", outcome_shown(&outcome),
+              "result->timed_out says that command->timeout_ms ended it; timeout(1) has that exit code too.");
+    outcome_clear(&outcome);
 }
 
 /* ---- what they print --------------------------------------------------------------------------------------------- */
@@ -164,6 +172,61 @@ static void check_environment(struct sandlot_session *session)
     outcome_clear(&outcome);
 }
 
+static bool has_line(const char *text, const char *line)
+{
+    const size_t length = strlen(line);
+
+    while (text && (strncmp(text, line, length) != 0 || text[length] != '\n'))
+        text = (text = strchr(text, '\n')) ? text + 1 : NULL;
+    return text;
+}
+
+/* The variables that a command has without any that it is given are there still where it is given one. */
+static void check_environment_added(struct sandlot_session *session)
+{
+    static const char name[] = "environment is added, not replaced";
+    static const char *const environment[] = {"KIT_ADDED=1", NULL};
+    /* All names, one a line; "_" is the shell's own, and what a value of several lines looks like does no harm. */
+    static const char command[] = "env | sed -n 's/^\\([A-Za-z][A-Za-z0-9_]*\\)=.*/\\1/p'";
+    struct sandlot_execution execution = {
+        .size = sizeof(execution), .command = command, .timeout_ms = COMMAND_MS, .environment = environment};
+    struct outcome without = live_run(session, command);
+    struct outcome with = live_execute(session, &execution);
+    bool both = outcome_is(&without, 0, NULL, 0) && outcome_is(&with, 0, NULL, 0);
+    const char *lost = NULL;
+
+    for (char *rest = without.result.output, *line; both && !lost && (line = strsep(&rest, "\n"));)
+        if (*line && !has_line(with.result.output, line))
+            lost = line;
+    tap_check(both && !lost, name, "what a command has without it is there still",
+              !both  ? say("%s; %s", outcome_shown(&without), outcome_shown(&with))
+              : lost ? say("%s is not", lost)
+                     : "",
+              "Add command->environment to what commands have anyway.");
+    outcome_clear(&without);
+    outcome_clear(&with);
+}
+
+static void check_odd_working_dir(struct sandlot_session *session)
+{
+    static const char made[] = "mkdir -p \"it's \\$HOME\" && cd \"it's \\$HOME\" && pwd";
+    struct outcome outcome = live_run(session, made);
+    AUTO_FREE char *wanted = outcome_is(&outcome, 0, NULL, 0) ? strdup(outcome.result.output) : NULL;
+    AUTO_FREE char *path = wanted ? strdup(wanted) : NULL;
+
+    outcome_clear(&outcome);
+    if (!path)
+        return;
+    path[strcspn(path, "\n")] = '\0';
+    struct sandlot_execution execution = {
+        .size = sizeof(execution), .command = "pwd", .timeout_ms = COMMAND_MS, .working_dir = path};
+
+    outcome = live_execute(session, &execution);
+    tap_check(outcome_is(&outcome, 0, wanted, strlen(wanted)), "a working directory with an odd name", path,
+              outcome_shown(&outcome), "Quote command->working_dir when you build a command line of it.");
+    outcome_clear(&outcome);
+}
+
 static void check_working_dir(struct sandlot_session *session)
 {
     struct sandlot_execution execution = {
@@ -214,6 +277,35 @@ static void check_text(struct sandlot_session *session)
     outcome_clear(&outcome);
 }
 
+/* More than a pipe holds, to a command that reads all of it and to one that reads nothing. */
+static void check_much_input(struct sandlot_session *session)
+{
+    AUTO_CLOSE int fd = memfd_create("input", MFD_CLOEXEC);
+    AUTO_FREE char *bytes = malloc(LARGE_INPUT);
+    struct sandlot_execution execution = {.size = sizeof(execution),
+                                          .command = "cat",
+                                          .timeout_ms = COMMAND_MS,
+                                          .has_input = true,
+                                          .input_fd = fd,
+                                          .output_limit = 2 * LARGE_INPUT};
+
+    for (size_t i = 0; bytes && i < LARGE_INPUT; i++)
+        bytes[i] = (char)(i * 7 + i / 251);
+    if (fd < 0 || !bytes || write(fd, bytes, LARGE_INPUT) != LARGE_INPUT || lseek(fd, 0, SEEK_SET) != 0)
+        return;
+    struct outcome outcome = live_execute(session, &execution);
+
+    tap_check(outcome_is(&outcome, 0, bytes, LARGE_INPUT), "1 MiB of input", "all of its bytes come back",
+              outcome_shown(&outcome), "Feed command->input to its end, while you take what the command prints.");
+    outcome_clear(&outcome);
+    execution.command = "exit 3";
+    lseek(fd, 0, SEEK_SET);
+    outcome = live_execute(session, &execution);
+    tap_check(outcome_is(&outcome, 3, "", 0), "input that nobody reads", "exit code 3", outcome_shown(&outcome),
+              "A command may end without having read its input; ignore SIGPIPE and EPIPE.");
+    outcome_clear(&outcome);
+}
+
 static void check_input(struct sandlot_session *session)
 {
     AUTO_CLOSE int fd = memfd_create("input", MFD_CLOEXEC);
@@ -224,12 +316,16 @@ static void check_input(struct sandlot_session *session)
         return;
     struct outcome outcome = live_execute(session, &execution);
 
-    if (!outcome.ran && outcome.error.code == SANDLOT_CODE_NOT_SUPPORTED)
+    bool feeds = outcome.ran || outcome.error.code != SANDLOT_CODE_NOT_SUPPORTED;
+
+    if (!feeds)
         tap_skip("input", "the provider says that it cannot feed input, as it may");
     else
         tap_check(outcome_is(&outcome, 0, "typed\0in", 8), "input", "the bytes that were fed, or not_supported",
                   outcome_shown(&outcome), "Feed command->input to its end, or refuse with SANDLOT_UNSUPPORTED.");
     outcome_clear(&outcome);
+    if (feeds)
+        check_much_input(session);
 }
 
 /* ---- how they are ended ------------------------------------------------------------------------------------------ */
@@ -273,6 +369,20 @@ static void check_time_limit(struct sandlot_session *session)
     tap_check(outcome.ran && result->output_length >= 8 && memcmp(result->output, "started\n", 8) == 0,
               "what it printed before is kept", "started", outcome_shown(&outcome),
               "Write output before you look at the clock.");
+    outcome_clear(&outcome);
+}
+
+static void check_busy_limit(struct sandlot_session *session)
+{
+    struct sandlot_execution execution = {.size = sizeof(execution),
+                                          .command = "while :; do echo busy; done",
+                                          .timeout_ms = TIME_LIMIT_MS,
+                                          .output_limit = LARGE_INPUT};
+    struct outcome outcome = live_execute(session, &execution);
+
+    tap_check(outcome.ran && outcome.result.timed_out && outcome.ms < LATEST_BUSY_MS,
+              "a time limit of one that prints all the time", say("timed out before %d ms", LATEST_BUSY_MS),
+              outcome_shown(&outcome), "Look at the clock and at call->cancel_fd also while output comes.");
     outcome_clear(&outcome);
 }
 
@@ -473,10 +583,13 @@ void group_execute(const struct kit *kit)
         check_output(session);
         check_streaming(kit, session);
         check_environment(session);
+        check_environment_added(session);
         check_working_dir(session);
+        check_odd_working_dir(session);
         check_text(session);
         check_input(session);
         check_time_limit(session);
+        check_busy_limit(session);
         check_background(session);
         check_cancelling(session);
         check_no_beats(session);

@@ -18,6 +18,7 @@ enum { LATEST_ANSWER_MS = 1500 };
 struct search {
     const char *id;
     bool found;
+    size_t times;
     size_t count;
     char state[64];
     int64_t created_at_ms;
@@ -30,6 +31,7 @@ static bool look(void *context, const struct sandlot_listed_sandbox *sandbox)
     search->count++;
     if (search->id && strcmp(sandbox->id, search->id) == 0) {
         search->found = true;
+        search->times++;
         search->created_at_ms = sandbox->created_at_ms;
         snprintf(search->state, sizeof(search->state), "%s", sandbox->state);
     }
@@ -67,6 +69,8 @@ static void check_listed(const struct live *live, const char *id)
     tap_check(listed && search.found, "a new sandbox is listed", "list shows its id",
               listed ? say("%zu others, but not %s", search.count, id) : error_shown(&error),
               "Pass all that the vendor shows to listing->add, and its cursor to listing->next.");
+    tap_check(search.times < 2, "it is listed once", "once", say("%zu times", search.times),
+              "Begin a page where the one before it ended.");
     tap_check(search.found && is_word(search.state), "its state is a word in lower case", "such as running",
               search.found ? search.state : "it is not listed", "Set state in what is passed to listing->add.");
     struct timespec now;
@@ -248,8 +252,9 @@ static void check_apart(const struct live *live)
         live_write(one, "a file in the first", "only-here", "first");
         live_reads(two, "is not in the second", "only-here", NULL, "Sandboxes must not share files.");
     }
-    if (two)
-        live_close(two, true, NULL);
+    if (two && live_close(two, true, NULL))
+        live_reads(one, "the first outlives the second", "only-here", "first",
+                   "delete_sandbox ends the one with this id.");
     if (!one)
         return;
     struct sandlot_error error = {0};

@@ -83,7 +83,8 @@ static void check_start(const struct live *live, const char *use)
 
     if (tap_check(session, "a sandbox from the snapshot", "a sandbox", error_shown(&error),
                   "Start from request->snapshot, which is the text that snapshot told.")) {
-        live_reads(session, "it has the files", file, "kept", "Keep the files of the working directory.");
+        live_reads(session, "it has the files", file, "kept",
+                   "Keep the files of the working directory as they are at that moment.");
         live_close(session, true, NULL);
     }
     sandlot_error_clear(&error);
@@ -100,9 +101,10 @@ static void check_snapshot_deleted(const struct live *live, const char *name, co
 }
 
 /* MAKE is sandlot_snapshot, or sandlot_snapshot_with_base: this sandbox began as no folder, so both keep the same. */
-static void check_snapshot(const struct live *live, const char *id, const char *name,
+static void check_snapshot(const struct live *live, struct sandlot_session *session, const char *name,
                            __typeof__(&sandlot_snapshot) make)
 {
+    const char *id = sandlot_session_id(session);
     const struct sandlot_target target = live_target(live);
     struct sandlot_error error = {0};
     char *told = NULL;
@@ -113,7 +115,9 @@ static void check_snapshot(const struct live *live, const char *id, const char *
         tap_check(made, name, "success", error_shown(&error), "Look at the message.") && use) {
         tap_remark("the snapshot %s is made, and deleted in a moment", use);
         check_listed(live, "the snapshot is listed as it was told", use, 1);
+        live_write(session, "the original goes on", file, "changed");
         check_start(live, use);
+        live_write(session, "the original goes back", file, "kept");
         check_snapshot_deleted(live, "the snapshot is deleted", use);
         check_snapshot_deleted(live, "the snapshot is deleted again", use);
         check_listed(live, "the snapshot is not listed any more", use, 0);
@@ -132,6 +136,7 @@ static void check_copy(const struct live *live, const char *id, const char *copy
 
     if (tap_check(session, "the fork can be attached to", "a session", error_shown(&error), "Tell its id.")) {
         live_reads(session, "the fork has the files", file, "kept", "Copy the files of the original.");
+        live_write(session, "the fork goes on", file, "changed"); /* which the original must not notice */
         live_close(session, false, NULL);
     }
     sandlot_error_clear(&error);
@@ -168,9 +173,9 @@ static void check_all(const struct live *live)
         return;
     live_write(session, "a file that is to be kept", file, "kept");
     if (kit_has(kit, "snapshot"))
-        check_snapshot(live, id, "a snapshot", sandlot_snapshot);
+        check_snapshot(live, session, "a snapshot", sandlot_snapshot);
     if (kit_has(kit, "snapshot-base"))
-        check_snapshot(live, id, "a snapshot with its base", sandlot_snapshot_with_base);
+        check_snapshot(live, session, "a snapshot with its base", sandlot_snapshot_with_base);
     if (kit_has(kit, "fork"))
         check_fork(live, id);
     if (kit_has(kit, "pause"))

@@ -4,6 +4,7 @@
 #include "stop.h"
 #include "tap.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,7 +12,7 @@
 static const char advice[] = "Move exact bytes: no text mode, no line ends, and replace a file as a whole.";
 
 /* Piece by piece, in a command each, eight times as much would tell no more and take a while. */
-enum { LARGE = 8 << 20, LARGE_IN_PIECES = 1 << 20 };
+enum { LARGE = 8 << 20, LARGE_IN_PIECES = 1 << 20, MANY = 100, PIPED = 50000 };
 
 /* What became of the files of one call. */
 struct fates {
@@ -159,6 +160,83 @@ static void check_fates(struct sandlot_session *session)
     items[0].fd = first;
     fates = move(session, sandlot_upload, items, 1);
     expect_fates("upload: onto a directory", &fates, "is_directory");
+    lseek(first, 0, SEEK_SET);
+    items[0].path = in_sandbox(session, "t/deep/er/one/below");
+    fates = move(session, sandlot_upload, items, 1);
+    tap_check(strcmp(fates.text, "ok") != 0, "upload: below a file", "an error", fates.text,
+              "Tell a file that was not written by transfer->done.");
+}
+
+/* Fewer bytes in the place of more. */
+static void check_replaced(struct sandlot_session *session)
+{
+    AUTO_CLOSE int more = made_up(70000);
+    AUTO_CLOSE int fewer = made_up(7);
+    AUTO_CLOSE int received = memfd_create("download", MFD_CLOEXEC);
+    struct sandlot_transfer_item item = {.size = sizeof(item), .path = in_sandbox(session, "t/replaced"), .fd = more};
+    struct fates fates = move(session, sandlot_upload, &item, 1);
+
+    item.fd = fewer;
+    if (strcmp(fates.text, "ok") == 0)
+        fates = move(session, sandlot_upload, &item, 1);
+    item.fd = received;
+    if (strcmp(fates.text, "ok") == 0)
+        fates = move(session, sandlot_download, &item, 1);
+    tap_check(strcmp(fates.text, "ok") == 0 && same(fewer, received), "upload: over a longer file",
+              "the 7 bytes that were sent", say("%s, %llu bytes", fates.text, (unsigned long long)fates.bytes), advice);
+}
+
+/* What is sent has no length that is known before. */
+static void check_piped(struct sandlot_session *session)
+{
+    AUTO_CLOSE int sent = made_up(PIPED);
+    AUTO_CLOSE int received = memfd_create("download", MFD_CLOEXEC);
+    char bytes[PIPED];
+    int pipe[2];
+
+    if (pread(sent, bytes, sizeof(bytes), 0) != PIPED || pipe2(pipe, O_CLOEXEC) < 0)
+        return;
+    bool written = write(pipe[1], bytes, sizeof(bytes)) == PIPED; /* fewer than a pipe holds */
+
+    close(pipe[1]);
+    struct sandlot_transfer_item item = {.size = sizeof(item), .path = in_sandbox(session, "t/piped"), .fd = pipe[0]};
+    struct fates fates = move(session, sandlot_upload, &item, 1);
+
+    close(pipe[0]);
+    item.fd = received;
+    if (strcmp(fates.text, "ok") == 0)
+        fates = move(session, sandlot_download, &item, 1);
+    tap_check(written && strcmp(fates.text, "ok") == 0 && same(sent, received), "upload: from a pipe",
+              say("the %d bytes that were sent", PIPED),
+              say("%s, %llu bytes", fates.text, (unsigned long long)fates.bytes),
+              "A length of UINT64_MAX is one that nobody knows yet: read to the end.");
+}
+
+static void check_many(struct sandlot_session *session)
+{
+    char paths[MANY][512];
+    int received[MANY];
+    struct sandlot_transfer_item items[MANY];
+    size_t right = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%.480s/%d", in_sandbox(session, "t/many"), i);
+        received[i] = made_up((size_t)i);
+        items[i] = (struct sandlot_transfer_item){.size = sizeof(items[i]), .path = paths[i], .fd = received[i]};
+    }
+    struct fates fates = move(session, sandlot_upload, items, MANY);
+
+    for (int i = 0; i < MANY; i++)
+        items[i].fd = memfd_create("download", MFD_CLOEXEC);
+    struct fates back = move(session, sandlot_download, items, MANY);
+
+    for (int i = 0; i < MANY; i++) {
+        right += same(received[i], items[i].fd);
+        close(received[i]);
+        close(items[i].fd);
+    }
+    tap_check(right == MANY && fates.bytes == back.bytes, say("%d files at once, and back", MANY),
+              "all with their own bytes", say("%zu; up: %.60s, down: %.60s", right, fates.text, back.text), advice);
 }
 
 static void check_modes(struct sandlot_session *session)
@@ -206,6 +284,9 @@ void transfers_check(const struct kit *kit, struct sandlot_session *session)
         check_size(session, in_sandbox(session, say("t/size-%zu", sizes[i])), sizes[i], false);
     check_size(session, in_sandbox(session, "t/large"), large, true);
     check_fates(session);
+    check_replaced(session);
+    check_piped(session);
+    check_many(session);
     if (sandlot_session_can_execute(session))
         check_modes(session);
 }

@@ -129,10 +129,12 @@ fault "deleting twice fails" "lifecycle: the provider itself: delete again|lifec
 fault "an unknown id makes one" "lifecycle: attach to a deleted sandbox|lifecycle: attach to an unknown id|lifecycle: attach to an id of another shape|lifecycle: closing deletes what the session made" makes_unknown lifecycle
 fault "listings without label" "lifecycle: the run label is listed" unlabelled lifecycle
 fault "any cursor is served" "lifecycle: an unknown cursor" any_cursor lifecycle
-fault "another working directory" "lifecycle: the working directory|lifecycle: a command runs|lifecycle: a file is made|lifecycle: the file is still there|lifecycle: a file in the first|lifecycle: a setup script that fails" other_folder lifecycle
+fault "another working directory" "lifecycle: the working directory|lifecycle: a command runs|lifecycle: a file is made|lifecycle: the file is still there|lifecycle: a file in the first|lifecycle: the first outlives the second|lifecycle: a setup script that fails" other_folder lifecycle
 fault "creating takes its time" "lifecycle: the provider itself: create with a deadline at once|lifecycle: the provider itself: create, cancelled" late lifecycle
-fault "all sandboxes are one" "lifecycle: two sandboxes at once" shares lifecycle
+fault "all sandboxes are one" "lifecycle: two sandboxes at once|lifecycle: the first outlives the second" shares lifecycle
 fault "deleting does nothing" "lifecycle: attach to a deleted sandbox|lifecycle: closing deletes what the session made|lifecycle: its sandbox is deleted|leftovers: the vendor lists none of them any more" never_deletes lifecycle
+fault "deleting one deletes all" "lifecycle: the first outlives the second" deletes_all lifecycle
+fault "a page comes twice" "lifecycle: it is listed once" lists_twice lifecycle
 fault "listings without sandboxes" "lifecycle: a new sandbox is listed|lifecycle: its state is a word in lower case|lifecycle: the run label is listed" uncounted lifecycle
 
 # ---- what a sandbox reaches ----
@@ -186,7 +188,13 @@ check "what it prints is told as such" grep -qxF '# secrets printed: ok - forged
 
 # ---- commands ----
 fault "NUL is dropped" "execute: all 256 bytes|execute: NUL inside" drops_nul execute
-fault "wrong exit codes" "execute: exit code 1|execute: exit code 2|execute: exit code 42|execute: exit code 126|execute: exit code 127|execute: exit code 255|execute: a command that is not there|execute: ended by SIGKILL|execute: ended by SIGTERM|execute: a time limit|execute: calls at once in one sandbox|execute: calls at once in three sandboxes" adds_one execute
+fault "wrong exit codes" "execute: exit code 1|execute: exit code 2|execute: exit code 42|execute: exit code 126|execute: exit code 127|execute: exit code 255|execute: a command that is not there|execute: ended by SIGKILL|execute: ended by SIGTERM|execute: exit code 124 of its own|execute: a time limit|execute: calls at once in one sandbox|execute: calls at once in three sandboxes" adds_one execute
+passes "one that feeds commands" --only execute --param folder="$scratch/boxes" --param fault=feeds "$faulty"
+fault "input is cut" "execute: 1 MiB of input" short_input execute
+fault "the environment is replaced" "execute: environment is added, not replaced" replaces execute
+fault "a working directory ends at a blank" "execute: a working directory with an odd name" cuts_folder execute
+fault "nobody looks at the clock while output comes" "execute: a time limit of one that prints all the time" busy execute
+fault "an exit code is taken for the time limit" "execute: exit code 124 of its own" says_timeout execute
 fault "output at the end" "execute: output as it appears" at_the_end execute
 fault "children survive" "execute: a time limit: all processes are ended|execute: cancelling: all processes are ended" leaves_child execute
 fault "a deaf one" "execute: cancelling|execute: cancelling: all processes are ended" deaf execute
@@ -202,6 +210,18 @@ check "a failed result has what was expected, what came, and advice" test "$(gre
 fault "a crash in a call of many is told, and ends the group" "robustness: 8 threads in one sandbox" crash robustness --cycles 9
 check "with what became of the call" grep -q "came: '0, and one that was not: provider_crashed: " "$scratch/tap"
 fault "a crash in this process" "robustness: ran to its end" crash robustness --cycles 9 --in-process
+
+# ---- files ----
+copies=$BUILD/tests/plugins/conformance_copies.so
+copies() { finds "$1" "$2" --only "$4" --param folder="$scratch/boxes" --param fault="$3" "$copies"; }
+for group in lifecycle snapshots operations; do passes "files without a fault: $group" --only "$group" --param folder="$scratch/boxes" "$copies"; done
+copies "a longer file keeps its end" "operations: upload: over a longer file" appends operations
+copies "files beyond the 16th are lost" "operations: 100 files at once, and back" most operations
+copies "a file of unknown length stays empty" "operations: upload: from a pipe" needs_length operations
+copies "a file makes way for a folder" "operations: upload: below a file" makes_way operations
+copies "a snapshot goes on" "snapshots: it has the files" live_snapshot snapshots
+copies "a fork shares its files" "snapshots: the original has its files still" shared_fork snapshots
+copies "a pause costs the files" "snapshots: the original has its files still" forgets_paused snapshots
 
 # ---- many uses ----
 fault "a descriptor is left" "robustness: attach, execute, close: descriptors|robustness: create, execute, delete: descriptors" descriptor robustness --cycles 60

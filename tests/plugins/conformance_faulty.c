@@ -11,6 +11,8 @@
  *   key_in_box                   commands have the key in their environment
  *   prints                       standard output is written to
  *   deletes_once                 deleting what is not there fails
+ *   deletes_all                  deleting one deletes all
+ *   lists_twice                  the second page of a listing is the first again
  *   never_deletes                deleting does nothing
  *   makes_unknown                attaching to an unknown id makes a sandbox
  *   unlabelled, uncounted        a listing lacks run labels, or sandboxes
@@ -24,6 +26,12 @@
  *   shares                       all sandboxes are one
  *   drops_nul                    NUL is left out of the output
  *   adds_one                     exit codes are one too high
+ *   feeds                        none: commands are fed input, which they are not else
+ *   short_input                  the same, up to 64 KiB
+ *   replaces                     an environment that is given is all that a command has
+ *   cuts_folder                  the path of a working directory ends at its first blank
+ *   busy                         nobody looks at the clock while output comes, for 12 s
+ *   says_timeout                 every exit code 124 counts as the time limit's
  *   at_the_end                   output comes after the end of the command only
  *   leaves_child                 a command that is ended leaves its children
  *   deaf                         a cancellation is not noticed
@@ -41,6 +49,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -52,7 +61,7 @@
     P(array, words, "a, \"b\"", optional, "a list, which is JSON when it comes")
 SANDLOT_PARAMETERS(conformance_faulty, CONFORMANCE_FAULTY_PARAMETERS)
 
-enum { PATH_SIZE = 1024, LEAK = 4096 };
+enum { PATH_SIZE = 1024, LEAK = 4096, MOST_VARIABLES = 64 };
 
 struct faulty {
     const char *folder;
@@ -271,6 +280,20 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return remove(path);
 }
 
+static void delete_others(const struct faulty *faulty, const char *id)
+{
+    char path[PATH_SIZE];
+    DIR *directory = opendir(faulty->folder);
+
+    for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        path_of(faulty, entry->d_name, path);
+        if (is_sandbox(faulty, entry->d_name) && strcmp(entry->d_name, id) != 0)
+            nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+    if (directory)
+        closedir(directory);
+}
+
 static enum sandlot_status faulty_delete(struct sandlot_call *call, void *provider, const char *id)
 {
     const struct faulty *faulty = provider;
@@ -281,6 +304,8 @@ static enum sandlot_status faulty_delete(struct sandlot_call *call, void *provid
         return SANDLOT_OK;
     if (is(faulty, "hangs"))
         return hang(call);
+    if (is(faulty, "deletes_all"))
+        delete_others(faulty, id);
     if (!is_sandbox(faulty, id))
         return is(faulty, "deletes_once") ? sandlot_fail(call, SANDLOT_NOT_FOUND, "there is no sandbox %s", id)
                                           : SANDLOT_OK;
@@ -327,7 +352,9 @@ static enum sandlot_status faulty_list(struct sandlot_call *call, void *provider
         listing->next(listing, next);
         return SANDLOT_OK;
     }
-    if (cursor && !is(faulty, "any_cursor"))
+    if (is(faulty, "lists_twice") && !cursor)
+        listing->next(listing, "again");
+    if (cursor && !is(faulty, "any_cursor") && !(is(faulty, "lists_twice") && strcmp(cursor, "again") == 0))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is no such page; begin again");
     DIR *directory = opendir(faulty->folder);
 
@@ -434,12 +461,13 @@ static enum sandlot_status watch(struct run *run, bool *timed_out)
     int cancel = is(run->faulty, "deaf") ? -1 : run->call->cancel_fd;
     struct pollfd watched[] = {{run->exited, POLLIN, 0}, {run->pipe, POLLIN, 0}, {cancel, POLLIN, 0}};
     char buffer[65536];
+    int64_t heard_ms = 0;
 
     for (;;) {
         int64_t left = run->end_ms - sandlot_now_ms();
 
         *timed_out = left <= 0;
-        if (*timed_out)
+        if (*timed_out && !(is(run->faulty, "busy") && sandlot_now_ms() - heard_ms < 500 && left > -12000))
             return SANDLOT_OK;
         if (poll(watched, 3, left < 1000 ? (int)left : 1000) <= 0)
             continue;
@@ -454,6 +482,7 @@ static enum sandlot_status watch(struct run *run, bool *timed_out)
             return status;
         if (watched[1].revents && length <= 0)
             watched[1].fd = -1;
+        heard_ms = length > 0 ? sandlot_now_ms() : heard_ms;
     }
 }
 
@@ -467,19 +496,43 @@ static const char *key_variable(struct sandlot_call *call)
     return variable;
 }
 
-static void become_command(const char *folder, const struct sandlot_command *command, int output, const char *key)
+/* Reads all of the input; -1: that cannot be done. */
+static int keep_input(const struct faulty *faulty, const struct sandlot_source *input)
 {
-    const char *const nothing[] = {key, NULL};
+    char buffer[4096];
+    size_t length = 0;
+    size_t left = is(faulty, "short_input") ? 65536 : SIZE_MAX;
+    int kept = memfd_create("input", MFD_CLOEXEC);
+
+    while (kept >= 0 && left > 0 && input->read(input, buffer, sizeof(buffer), &length) == SANDLOT_OK && length > 0) {
+        if (write(kept, buffer, length) != (ssize_t)length)
+            break;
+        left -= left < length ? left : length;
+    }
+    if (kept >= 0)
+        lseek(kept, 0, SEEK_SET);
+    return kept;
+}
+
+static void become_command(const struct faulty *faulty, const char *folder, const struct sandlot_command *command,
+                           int input, int output, const char *key)
+{
+    const char *variables[MOST_VARIABLES + 3] = {"KIT_ALWAYS=1", key, NULL};
+    size_t count = is(faulty, "replaces") && command->environment ? 0 : key ? 2 : 1;
     sigset_t none;
+
+    for (size_t i = 0; command->environment && command->environment[i] && i < MOST_VARIABLES; i++)
+        variables[count++] = command->environment[i];
+    variables[count] = NULL;
+    if (command->working_dir)
+        folder = is(faulty, "cuts_folder") ? strndup(command->working_dir, strcspn(command->working_dir, " "))
+                                           : command->working_dir;
 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
-    close(0);
-    if (open("/dev/null", O_RDONLY) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
-        chdir(command->working_dir ? command->working_dir : folder) == 0)
-        execle("/bin/sh", "sh", "-c", "--", command->command, (char *)NULL,
-               command->environment ? command->environment : nothing);
+    if (dup2(input, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 && chdir(folder) == 0)
+        execle("/bin/sh", "sh", "-c", "--", command->command, (char *)NULL, variables);
     _exit(126);
 }
 
@@ -493,6 +546,8 @@ static enum sandlot_status finish(struct run *run, pid_t child, struct sandlot_e
     while (waitpid(child, &how, 0) < 0 && errno == EINTR)
         continue;
     result->exit_code = result->timed_out ? 124 : WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+    if (is(run->faulty, "says_timeout") && result->exit_code == 124)
+        result->timed_out = true;
     if (is(run->faulty, "adds_one") && result->exit_code > 0)
         result->exit_code++;
     if (status == SANDLOT_OK && run->kept_length > 0)
@@ -508,7 +563,7 @@ static enum sandlot_status faulty_execute(struct sandlot_call *call, void *provi
     int pipe[2];
     struct stat folder;
 
-    if (command->input)
+    if (command->input && !is(provider, "feeds") && !is(provider, "short_input"))
         return sandlot_fail(call, SANDLOT_UNSUPPORTED, "commands here cannot be fed input");
     if (command->working_dir && stat(command->working_dir, &folder) < 0)
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "there is no folder %s", command->working_dir);
@@ -519,10 +574,13 @@ static enum sandlot_status faulty_execute(struct sandlot_call *call, void *provi
         return hang(call);
     if (pipe2(pipe, O_CLOEXEC) < 0)
         return sandlot_fail(call, SANDLOT_EXHAUSTED, "cannot make a pipe: %s", strerror(errno));
+    int input = command->input ? keep_input(provider, command->input) : open("/dev/null", O_RDONLY | O_CLOEXEC);
     pid_t child = fork();
 
     if (child == 0)
-        become_command(sandbox, command, pipe[1], is(provider, "key_in_box") ? key_variable(call) : NULL);
+        become_command(provider, sandbox, command, input, pipe[1],
+                       is(provider, "key_in_box") ? key_variable(call) : NULL);
+    close(input);
     close(pipe[1]);
     setpgid(child, child);
     struct run run = {.call = call,
