@@ -7,6 +7,7 @@
  *   read PATH, write PATH, connect PATH: what becomes of it, "yes" or the error; /proc/host: the host's
  *   reach PID   the same for signal, memory and trace of a process, 0: the host
  *   flood       prints for ever
+ *   talk        logs and fails with messages of 2 MiB
  *   crash, abort, exit, quit (with handlers), overflow (of the stack), memory (all that there is), loop (for ever)
  *   deaf        waits for ever, whatever the call says
  *   stop        stops its process
@@ -162,6 +163,16 @@ static void plug(int fd)
         return;
     if (write(fd, &most, sizeof(most)) < 0) /* it is no eventfd(2) */
         return;
+}
+
+static enum sandlot_status talk(struct sandlot_call *call)
+{
+    static char text[(2 << 20) + 1];
+
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, "blah blah ", 10);
+    call->host->log(call, SANDLOT_LOG_WARNING, text);
+    return (call->host->fail)(call, SANDLOT_AUTH, text);
 }
 
 static void misbehave(const char *how)
@@ -501,6 +512,8 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
         return status;
     if (strcmp(how, "lookup") == 0)
         return look_up(call, output);
+    if (strcmp(how, "talk") == 0)
+        return talk(call);
     if (strcmp(how, "tier") == 0) {
         const char *tier = call->host->environment(call, "MISBEHAVES_TIER");
 

@@ -830,6 +830,23 @@ static void hears_no_more_than_it_wants(void **state)
     assert_non_null(strstr(scene.transcript, "misbehaves: the provider prints too much; the rest is left out"));
 }
 
+/* A vendor's whole answer, say. */
+static void cuts_long_messages(void **state)
+{
+    struct provider *provider = load("misbehaves", "process", NULL);
+    void *sandbox = create(provider, NULL, NULL, NULL);
+    static struct output output;
+    struct sandlot_error error = {0};
+
+    (void)state;
+    assert_int_equal(execute(provider, sandbox, "talk", &output, 60000, -1, &error), SANDLOT_AUTH);
+    assert_int_equal(error.code, SANDLOT_CODE_AUTH);
+    assert_non_null(strstr(error.message, "blah blah ... (it goes on)"));
+    assert_non_null(strstr(scene.transcript, ": blah blah ... (it goes on)"));
+    sandlot_error_clear(&error);
+    end(provider, sandbox);
+}
+
 static void keeps_its_manners_to_itself(void **state)
 {
     struct provider *provider = load("misbehaves", "process", NULL);
@@ -1075,6 +1092,7 @@ int main(void)
         TEST(starts_again_who_was_killed_between_calls),
         TEST(takes_its_children_with_it),
         TEST(hears_no_more_than_it_wants),
+        TEST(cuts_long_messages),
         TEST(keeps_its_manners_to_itself),
         TEST(outlives_threads_that_linger),
         TEST(refuses_what_cannot_be_loaded),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONGEST_MESSAGE = 65536 };
+
 /* What the context of a struct with functions points to in this process. */
 struct object {
     struct service *service;
@@ -192,6 +194,26 @@ static void run_of_object(const struct callback *callback, void *self, void *res
     ask_if_served(callback, object->service->connection, object->number, result, arguments);
 }
 
+/* What stands in the place of a message that is longer than people read and a message to the host may be; NULL: it is
+ * not. Cut at a blank, lest half a secret is left that the host does not recognize. To be freed. */
+static char *shortened(const struct wire_function *function, void *const *arguments)
+{
+    const bool is_message = function == &wire_host.functions[WIRE_HOST_FAIL] ||
+                            function == &wire_host.functions[WIRE_HOST_LOG] ||
+                            function == &wire_host.functions[WIRE_HOST_PROGRESS];
+    const char *text = is_message ? pointer_at(arguments[index_of(function, WIRE_TEXT)]) : NULL;
+    size_t length = text ? strnlen(text, LONGEST_MESSAGE + 1) : 0;
+    char *cut = NULL;
+
+    if (length <= LONGEST_MESSAGE)
+        return NULL;
+    while (length > 0 && text[length] != ' ' && text[length] != '\n')
+        length--;
+    if (asprintf(&cut, "%.*s ... (it goes on)", (int)length, text) < 0)
+        worker_give_up("out of memory");
+    return cut;
+}
+
 /* Behind every function that the provider is lent. */
 static void run(ffi_cif *cif, void *result, void **arguments, void *data)
 {
@@ -204,8 +226,12 @@ static void run(ffi_cif *cif, void *result, void **arguments, void *data)
         return;
     }
     const struct service *service = (const struct service *)((char *)self - offsetof(struct service, call));
+    char *cut = shortened(callback->function, arguments);
 
+    if (cut)
+        memcpy(arguments[index_of(callback->function, WIRE_TEXT)], &cut, sizeof(cut));
     ask_if_served(callback, service->connection, 0, result, arguments);
+    free(cut);
 }
 
 /* ---- making them ------------------------------------------------------------------------------------------------- */
