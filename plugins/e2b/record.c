@@ -23,13 +23,17 @@ bool record_has_rules(struct json_object *network)
     return proxy || (rules && json_object_object_length(rules) > 0);
 }
 
+static bool is_token(const char *token)
+{
+    return !token || (strlen(token) <= RECORD_LONGEST_TOKEN && !token[strcspn(token, " \t\r\n")]);
+}
+
 /* The token becomes a header and the domain a host: neither may hold anything that would make more of it. */
 static bool is_sound(const struct record *record)
 {
     static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:";
 
-    return api_is_id(record->id) && (!record->token || !record->token[strcspn(record->token, " \t\r\n")]) &&
-           (!record->traffic_token || !record->traffic_token[strcspn(record->traffic_token, " \t\r\n")]) &&
+    return api_is_id(record->id) && is_token(record->token) && is_token(record->traffic_token) &&
            (!record->domain || record->domain[strspn(record->domain, host)] == '\0');
 }
 

@@ -12,6 +12,8 @@
 #define KEY_UNTIL "sandlot-until"             /* milliseconds since 1970: it is not made to live longer */
 #define KEY_CREDENTIALS "sandlot-credentials" /* how many are added to its requests; absent: none */
 
+enum { RECORD_LONGEST_TOKEN = 2048 };
+
 /* A sandbox as it stood in an answer. All strings are DOCUMENT's. */
 struct record {
     struct json_object *document; /* NULL: there is no such sandbox */

@@ -8,7 +8,7 @@
 
 #define WORKING_DIR "/home/user"
 
-enum { SANDBOX_HEADERS = 6, SANDBOX_HEADER = 512 };
+enum { SANDBOX_HEADERS = 6, SANDBOX_HEADER = 64 + RECORD_LONGEST_TOKEN };
 
 /* What the host holds of a sandbox. Calls for one sandbox may overlap. */
 struct sandbox {

@@ -12,7 +12,8 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export const HOME = '/home/user';
 
 const newId = (length) => Array.from(randomBytes(length), (byte) => LETTERS[byte % LETTERS.length]).join('');
-const token = (prefix) => `${prefix}${randomBytes(24).toString('hex')}`;
+/** As long as tokens that say something of themselves. */
+const token = (prefix) => `${prefix}${randomBytes(600).toString('hex')}`;
 
 export function checkTimeout(seconds) {
     if (seconds <= 0) throw apiError(400, 'Timeout must be greater than 0');
