@@ -12,12 +12,25 @@ static enum sandlot_status no_memory(struct sandlot_call *call)
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the parameters; free some");
 }
 
+/* The text of JSON of which something would be cut off: names, paths and variables end at a NUL. */
+static bool has_nul(const char *text)
+{
+    for (; (text = strchr(text, '\\')) && text[1]; text += 2)
+        if (strncmp(text, "\\u0000", 6) == 0)
+            return true;
+    return false;
+}
+
 /* NULL in *DOCUMENT: nothing was said. */
 static enum sandlot_status read_said(struct sandlot_call *call, const char *name, const char *text, enum json_type type,
                                      struct json_object **document)
 {
     struct json_error error = {""};
 
+    *document = NULL;
+    if (parameter_is_said(text) && has_nul(text))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "%s holds a NUL (\\u0000), with which a text would end; leave it out", name);
     *document = parameter_is_said(text) ? json_read_document(text, strlen(text), &error) : NULL;
     if (!parameter_is_said(text) || json_object_is_type(*document, type))
         return SANDLOT_OK;

@@ -53,6 +53,11 @@ static void test_texts(void **state)
     check(parameter_texts, "{}", SANDLOT_OK, "{}");
     check(parameter_texts, "{\"a\":[1]}", SANDLOT_INVALID_ARGUMENT, "it.a must be a text, a number or a boolean");
     check(parameter_texts, "{\"a\":null}", SANDLOT_INVALID_ARGUMENT, "it.a must be a text, a number or a boolean");
+    check(parameter_texts, "{\"a\":\"x\\u0000y\"}", SANDLOT_INVALID_ARGUMENT,
+          "it holds a NUL (\\u0000), with which a text would end; leave it out");
+    check(parameter_texts, "{\"a\\u0000b\":\"x\"}", SANDLOT_INVALID_ARGUMENT,
+          "it holds a NUL (\\u0000), with which a text would end; leave it out");
+    check(parameter_texts, "{\"a\":\"\\\\u0000\"}", SANDLOT_OK, "{\"a\":\"\\\\u0000\"}");
     check(parameter_texts, "[1]", SANDLOT_INVALID_ARGUMENT, "it is no table such as {\"A\": \"1\"}");
 }
 
