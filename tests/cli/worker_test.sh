@@ -38,6 +38,10 @@ kill_workers() {
 # ---- an ordinary day ----
 misbehaving=(--sandbox misbehaves)
 expect "a command" 0 "*" "*" exec "${misbehaving[@]}" -- pid
+for number in 8 10 12; do
+    check "$number open files are too few for a worker" grep -q "raise the limit (ulimit -n)" \
+        <<<"$(ulimit -n "$number" && "$SANDLOT" exec "${misbehaving[@]}" -- pid 2>&1)"
+done
 lacks() { ! grep -q "$1" "$2"; }
 for provider in misbehaves other; do
     run exec --sandbox "$provider" -- environ

@@ -282,8 +282,10 @@ static int move_up(int fd)
     if (fd < 0 || fd >= FIRST_FREE)
         return fd;
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+    int error = moved < 0 && errno == EINVAL ? EMFILE : errno; /* no number so high may be open */
 
     close(fd);
+    errno = error;
     return moved;
 }
 
