@@ -37,6 +37,15 @@ mv "$tree/stage/usr" "$prefix"
 # PREFIX itself is fixed when it is installed; here the whole tree is moved, and its files say so.
 sed -i 's|^prefix=.*|prefix=${pcfiledir}/../..|' "$prefix"/lib/pkgconfig/*.pc
 
+# What the guide shows of a provider over HTTP, in its order, is one file that compiles, but for what it is about.
+{
+    printf '#include <sandlot/sdk/%s.h>\n' attempt cleanup credentials function_of http rest remote_command staged_upload
+    printf '#include <%s.h>\n' stdlib string
+    echo 'struct sandbox { struct http_client *client; char *id; };'
+    sed -n '/^## 11/,/^## 12/{/^```c/,/^```$/{/^```/!p}}' sdk/README.md | sed 's/^    struct attempt stop;/#if 0\n&/; s/&kill_request, NULL);$/&\n#endif/'
+} >"$tree/guide.c"
+check "the guide's provider over HTTP compiles" "${CC:-gcc}" -std=c11 -D_GNU_SOURCE -fsyntax-only -Werror=implicit -Iinclude -Isdk/include "$tree/guide.c"
+
 # is_made LABEL COMMAND NAME LANGUAGE: begun and built, in a folder of its own, which is the current one then
 is_made() {
     local what="$1, $4" command=$2 name=$3 home="$tree/$1 projects"
