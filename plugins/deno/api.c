@@ -78,9 +78,13 @@ static char *region_url(struct sandlot_call *call, const struct deno *deno, cons
 {
     const char *domain = call->host->environment(call, "DENO_SANDBOX_BASE_DOMAIN");
     const char *whole = parameter_or_variable(call, deno->parameters.base_url, "DENO_SANDBOX_ENDPOINT");
+    char *url = whole ? fill_in(whole, region) : NULL;
+    char *host = url && whole != deno->parameters.base_url ? strstr(url, "://") : NULL;
 
+    if (host)
+        host[3 + strcspn(host + 3, "/?#")] = '\0'; /* Deno's SDK replaces the path of that variable by its own */
     if (whole)
-        return fill_in(whole, region);
+        return url;
     return text_format("https://%s.%s", region, domain ? domain : "sandbox-api.deno.net");
 }
 

@@ -56,6 +56,7 @@ tokens_and_addresses() {
     DENO_DEPLOY_ENDPOINT=$url json "the console by DENO_DEPLOY_ENDPOINT" 0 .sandboxes list --sandbox deno
     DENO_DEPLOY_ENDPOINT=$url json "which says more of it than base_url" 0 .sandboxes list --sandbox deno --param base_url=http://127.0.0.1:1
     json "the console by console_url" 0 .sandboxes list --sandbox deno --param base_url=http://127.0.0.1:1 --param "console_url=$url"
+    DENO_SANDBOX_ENDPOINT=$url/old/path/ DENO_DEPLOY_ENDPOINT=$url expect "the path of that address is not Deno's" 0 hello "*" -q exec --sandbox deno -- echo hello
     DENO_SANDBOX_ENDPOINT=$url DENO_DEPLOY_ENDPOINT=$url expect "both by variables" 0 hello "*" -q exec --sandbox deno -- echo hello
     DENO_SANDBOX_BASE_DOMAIN=localhost:$port json "regions below a domain of one's own, with TLS" 3 \
         '.error == "network" and (.message | contains("ams.localhost:'"$port"'"))' exec --sandbox deno --sandbox-id sbx_ams_00000000000000000000 -- true
