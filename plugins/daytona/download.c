@@ -7,6 +7,8 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/printed_download.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <string.h>
 
@@ -205,13 +207,26 @@ static enum sandlot_status download_some(struct sandlot_call *call, struct sandb
     return status;
 }
 
+/* The toolbox knows names in UTF-8 alone, a shell any. */
+static bool has_other_names(const struct sandlot_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!text_is_utf8(files[i].path))
+            return true;
+    return false;
+}
+
 static enum sandlot_status download_some_files(struct sandlot_call *call, void *provider, void *sandbox,
                                                const struct sandlot_file *files, size_t count,
                                                const struct sandlot_transfer *transfer)
 {
-    (void)provider;
+    const struct printed_download_vendor printing = {
+        .scripts = {.provider = provider, .sandbox = sandbox, .execute = command_execute}};
+
     if (count == 0)
         return SANDLOT_OK;
+    if (has_other_names(files, count))
+        return printed_download(call, &printing, files, count, transfer);
     if (count == 1)
         return download_one(call, sandbox, files, transfer);
     AUTO_FREE struct download *download = calloc(1, sizeof(*download));

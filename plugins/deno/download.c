@@ -249,4 +249,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox
     return SANDLOT_OK;
 }
 
-PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = LEAST_TOGETHER)
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = LEAST_TOGETHER, .utf8 = true)

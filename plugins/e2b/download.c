@@ -124,4 +124,4 @@ static enum sandlot_status download_either_way(struct sandlot_call *call, void *
                                     : download_one(call, sandbox, file, index, transfer);
 }
 
-PRINTED_DOWNLOAD(download_files, command_execute, .one = download_either_way, .least = 16)
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_either_way, .least = 16, .utf8 = true)

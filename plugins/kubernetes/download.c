@@ -143,4 +143,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
     return SANDLOT_OK;
 }
 
-PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = 16)
+PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = 16, .utf8 = true)

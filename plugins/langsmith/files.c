@@ -18,7 +18,8 @@
 enum {
     LEAST_TOGETHER = 16, /* files that are moved by one command */
     SMALL = 1024 * 1024, /* a file of so many bytes is held in memory, and can be sent again */
-    DOWNLOADS = 4        /* attempts to get the rest of a file whose download broke */
+    PLAIN_MODE = 0644,
+    DOWNLOADS = 4 /* attempts to get the rest of a file whose download broke */
 };
 
 /* What is told of one file: one of the host's words, or a sentence. */
@@ -175,13 +176,16 @@ static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *
     return SANDLOT_OK;
 }
 
-/* Where a file is sent whose mode is to be set: beside its place, so that it gets there in one step. To be freed. */
+/* Where a file is sent whose mode is to be set, or whose name is none in a query: beside its place, so that it gets
+ * there in one step, unless its folder has such a name. To be freed. */
 static char *path_beside(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char digits[17];
 
     random_digits(digits, sizeof(digits) - 1);
+    if (!text_is_utf8(path))
+        return text_format("/tmp/.sandlot-%s", digits);
     return text_format("%.*s/.sandlot-%s", (int)(slash ? slash - path : 0), path, digits);
 }
 
@@ -201,12 +205,13 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
         asprintf(&script,
                  "f=%s t=%s\n"
                  "exec 2>/dev/null\n"
+                 "mkdir -p \"${t%%/*}/\"\n"
                  "if [ -d \"$t\" ]; then echo is_directory\n"
                  "elif [ -e \"$t\" ] && cat \"$f\" >\"$t\"; then echo placed\n"
                  "elif [ ! -e \"$t\" ] && chmod %o \"$f\" && mv -f \"$f\" \"$t\"; then echo placed\n"
                  "else echo permission_denied; fi\n"
                  "rm -f \"$f\"\n",
-                 from, to, mode & 07777) < 0)
+                 from, to, mode ? mode & 07777 : PLAIN_MODE) < 0)
         script = NULL;
     if (!script)
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
@@ -222,9 +227,10 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
 static enum sandlot_status upload_one(struct sandlot_call *call, struct sandbox *sandbox,
                                       const struct sandlot_file *file, struct fate *fate, uint64_t *bytes)
 {
-    AUTO_FREE char *beside = file->mode != 0 ? path_beside(file->path) : NULL;
+    const bool as_it_is = file->mode == 0 && text_is_utf8(file->path);
+    AUTO_FREE char *beside = as_it_is ? NULL : path_beside(file->path);
 
-    if (file->mode == 0)
+    if (as_it_is)
         return send_file(call, sandbox, file->path, file->source, file->length, fate, bytes);
     if (!beside)
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
@@ -367,4 +373,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox
     return status == SANDLOT_OK || arriving.status != SANDLOT_OK ? status : attempt_fail(&attempt, status);
 }
 
-PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = LEAST_TOGETHER)
+PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = LEAST_TOGETHER, .utf8 = true)

@@ -138,4 +138,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
     return SANDLOT_OK;
 }
 
-PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = 16)
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = 16, .utf8 = true)

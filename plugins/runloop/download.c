@@ -84,4 +84,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
     return sandbox_is_refusal(response.status) ? after_refusal(call, sandbox, index, &response, transfer) : status;
 }
 
-PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .printed = PRINTED, .least = 16)
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .printed = PRINTED, .least = 16, .utf8 = true)

@@ -150,4 +150,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox
     return SANDLOT_OK;
 }
 
-PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = BATCH_LEAST)
+PRINTED_DOWNLOAD(files_download, command_execute, .one = download_one, .least = BATCH_LEAST, .utf8 = true)

@@ -48,10 +48,7 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
                                          .repeatable = true,
                                          .sink = file->sink};
 
-    if (!text)
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "Vercel takes paths in UTF-8 only; rename the file, unless memory is short");
-    if (!target)
+    if (!text || !target)
         return http_no_memory(call);
     enum sandlot_status status = http_send(call, sandbox->vercel->client, &request, response);
 
@@ -105,4 +102,4 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *sandbox
     }
 }
 
-PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = 16)
+PRINTED_DOWNLOAD(download_files, command_execute, .one = download_one, .least = 16, .utf8 = true)

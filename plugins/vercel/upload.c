@@ -12,6 +12,7 @@
 #include <sandlot/sdk/batch.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/staged_upload.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 enum {
@@ -135,7 +136,7 @@ static enum sandlot_status carry(struct sandlot_call *call, struct sandbox *sand
     AUTO_FREE char *first = words ? words[0] : NULL;
 
     *done = false;
-    if (!first)
+    if (!first || (placing && !text_is_utf8(placing))) /* the words of a command are JSON */
         return SANDLOT_OK;
     if (!text || !placing ||
         asprintf(&script, unpacking, (int)(strrchr(first_name, '/') - first_name), first_name, placing) < 0)

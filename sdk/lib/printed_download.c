@@ -6,6 +6,7 @@
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/printed_download.h>
 #include <sandlot/sdk/quoting.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,16 +38,19 @@ static enum sandlot_status no_memory(struct sandlot_call *call)
 
 /* ---- the script -------------------------------------------------------------------------------------------------- */
 
-static bool write_script(FILE *stream, const struct printed_download_vendor *vendor, const struct sandlot_file *files,
-                         size_t count)
+/* Has the vendor a way of its own for FILE? */
+static bool has_own_way(const struct printed_download_vendor *vendor, const struct sandlot_file *file)
 {
-    fputs(printed_download_why_script, stream);
-    fputs(printed_download_get_script, stream);
-    if (vendor->one)
-        fprintf(stream, "picky=picky most=%" PRIu64 "\n", vendor->printed);
-    else
-        fputs("picky= most=\n", stream);
+    return vendor->one && (!vendor->utf8 || text_is_utf8(file->path));
+}
+
+/* Prints the files that have a way of the vendor's, or those that have none. */
+static bool write_files(FILE *stream, const struct printed_download_vendor *vendor, const struct sandlot_file *files,
+                        size_t count, bool own)
+{
     for (size_t i = 0; i < count; i++) {
+        if (has_own_way(vendor, &files[i]) != own)
+            continue;
         AUTO_FREE char *path = shell_word(files[i].path);
 
         if (!path)
@@ -54,6 +58,18 @@ static bool write_script(FILE *stream, const struct printed_download_vendor *ven
         fprintf(stream, "get %zu %s\n", i, path);
     }
     return true;
+}
+
+static bool write_script(FILE *stream, const struct printed_download_vendor *vendor, const struct sandlot_file *files,
+                         size_t count)
+{
+    fputs(printed_download_why_script, stream);
+    fputs(printed_download_get_script, stream);
+    fprintf(stream, "picky=picky most=%" PRIu64 "\n", vendor->printed);
+    if (count > 1 && vendor->printed > 0 && !write_files(stream, vendor, files, count, true))
+        return false;
+    fputs("picky= most=\n", stream);
+    return write_files(stream, vendor, files, count, false);
 }
 
 static char *make_script(const struct printed_download_vendor *vendor, const struct sandlot_file *files, size_t count)
@@ -146,15 +162,17 @@ static enum sandlot_status download_some(struct sandlot_call *call, void *provid
     const struct printed_download_vendor *vendor = provider;
     AUTO_FREE enum fate *fates = calloc(count + 1, sizeof(*fates));
     struct reading reading = {.call = call, .files = files, .count = count, .transfer = transfer, .fates = fates};
-    bool prints = !vendor->one || (count > 1 && vendor->printed > 0);
+    bool prints = count > 1 && vendor->printed > 0;
     enum sandlot_status status = SANDLOT_OK;
 
     if (!fates)
         return no_memory(call);
-    if (prints && count > 0)
+    for (size_t i = 0; i < count; i++)
+        prints = prints || !has_own_way(vendor, &files[i]);
+    if (prints)
         status = print_files(&reading, vendor);
-    for (size_t i = 0; vendor->one && i < count && status == SANDLOT_OK; i++)
-        if (fates[i] == FATE_NONE)
+    for (size_t i = 0; i < count && status == SANDLOT_OK; i++)
+        if (fates[i] == FATE_NONE && has_own_way(vendor, &files[i]))
             status = vendor->one(call, sandbox, &files[i], i, transfer);
     return status;
 }

@@ -1,7 +1,10 @@
 #include <sandlot/sdk/staged_words.h>
 
+#include "staged_upload.h"
+
 #include <sandlot/sdk/base64.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <stdlib.h>
 
@@ -14,6 +17,9 @@ bool staged_words_fit(const struct staged_files *staged)
             return false;
         all += staged->files[i].length;
     }
+    for (size_t i = 0; staged->upload && i < staged->upload->count; i++)
+        if (!text_is_utf8(staged->upload->files[i].file->path))
+            return false;
     return staged->count <= STAGED_WORDS_FILES;
 }
 

@@ -1,7 +1,10 @@
 #include <sandlot/sdk/text_format.h>
 
+#include "text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 char *text_format(const char *format, ...)
 {
@@ -13,4 +16,9 @@ char *text_format(const char *format, ...)
 
     va_end(arguments);
     return length < 0 ? NULL : text;
+}
+
+bool text_is_utf8(const char *text)
+{
+    return sdk_utf8_valid(text, strlen(text));
 }

@@ -630,6 +630,9 @@ rows_transfer() {
     op 0 '(.results | length) == 2' "T13 the same path twice" upload "$scratch/t/one" /workspace/t/twice "$scratch/t/two" /workspace/t/twice
     same "T13 the last one wins" /workspace/t/twice two
     transfer_row T14 one "/workspace/t/grüße und 'so' \"x\""
+    op 0 '.results[0].error == null' "T15 a name that is not UTF-8" upload "$scratch/t/one" $'/workspace/t/odd\377/odd\376'
+    in_box_is "T15 the file has that name" '[ "$(cat "$(printf "t/odd\377/odd\376")")" = one ]'
+    same_file "T15 down" $'/workspace/t/odd\377/odd\376' "$scratch/t/one"
     op 0 true "an existing file" upload "$scratch/t/two" /workspace/t/kept
     in_box_is "it keeps its mode" '[ "$(stat -c %a t/kept)" = 750 ] && [ "$(cat t/kept)" = two ]'
     in_box_is "a new file has the usual one" '[ "$(stat -c %a t/1)" = 644 ]'

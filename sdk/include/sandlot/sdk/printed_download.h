@@ -28,6 +28,7 @@ struct printed_download_vendor {
     uint64_t printed; /* so many bytes of several files a script may print; 0: all go by `one`; without `one` it is not
                          looked at */
     size_t least;     /* from so many files on, small ones go as batch.h has it; 0: never */
+    bool utf8;        /* `one` takes paths in UTF-8 only: a script prints the others */
 };
 
 /* download of the table. */

@@ -49,7 +49,7 @@ struct staged_words {
     FILE *lines;
 };
 
-/* Do the files fit into a command line? */
+/* Do the files fit into a command line, and are their paths UTF-8, which most services want of one? */
 bool staged_words_fit(const struct staged_files *staged);
 
 /* Reads the files, which must fit. WORDS is to be cleared in any case. */

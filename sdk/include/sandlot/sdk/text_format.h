@@ -2,6 +2,8 @@
 #ifndef SANDLOT_SDK_TEXT_FORMAT_H
 #define SANDLOT_SDK_TEXT_FORMAT_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -13,6 +15,9 @@ extern "C" {
  *   return place->header ? SANDLOT_OK : http_no_memory(call);
  */
 __attribute__((format(printf, 1, 2))) char *text_format(const char *format, ...);
+
+/* Is TEXT UTF-8, as JSON, protobuf and many a query want it? The names of files need not be. */
+bool text_is_utf8(const char *text);
 
 #ifdef __cplusplus
 }
