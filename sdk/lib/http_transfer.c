@@ -32,6 +32,7 @@ struct transfer {
     char reason[CURL_ERROR_SIZE]; /* libcurl's, for a failure of its own */
     bool enough;                  /* the caller has had enough, or an error has been read in full */
     bool begun;                   /* libcurl has begun to send it */
+    bool headed;                  /* the empty line behind the headers of the answer has come */
 };
 
 static size_t fault(struct transfer *transfer, enum sandlot_status status, const char *text)
@@ -61,8 +62,11 @@ static size_t on_header(char *line, size_t one, size_t length, void *context)
     struct http_attempt *attempt = transfer->attempt;
 
     (void)one;
-    if (length >= 5 && memcmp(line, "HTTP/", 5) == 0)
+    if (length >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         attempt->headers.length = 0; /* the last answer counts, not a 100 Continue before it */
+        transfer->headed = false;
+    }
+    transfer->headed = transfer->headed || *line == '\r' || *line == '\n';
     enum sdk_growth growth = sdk_buffer_add(&attempt->headers, line, length);
 
     if (growth == SDK_TOO_LONG)
@@ -292,8 +296,8 @@ static bool set_up(struct transfer *transfer)
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, transfer);
     SET(CURLOPT_ERRORBUFFER, transfer->reason);
-    if (!attempt->request->sink)
-        SET(CURLOPT_ACCEPT_ENCODING, "gzip");
+    /* What a sink gets has its own form; where it comes compressed all the same, libcurl undoes that. */
+    SET(CURLOPT_ACCEPT_ENCODING, attempt->request->sink ? "identity" : "gzip");
     if (!failed && set_body(transfer, easy))
         return true;
     fault(transfer, SANDLOT_INTERNAL, "there is not enough memory for a request");
@@ -434,7 +438,13 @@ static void conclude(struct transfer *transfer, CURLcode code)
 {
     struct http_attempt *attempt = transfer->attempt;
 
-    if (attempt->outcome != SANDLOT_OK || code == CURLE_OK || transfer->enough)
+    if (attempt->outcome != SANDLOT_OK || transfer->enough)
+        return;
+    if (code == CURLE_OK && !transfer->headed) { /* to libcurl that is an answer without a body */
+        attempt->broken = true;
+        fault(transfer, SANDLOT_UNAVAILABLE, "the connection ended inside the headers of the answer");
+    }
+    if (code == CURLE_OK)
         return;
     attempt->broken = is_broken(code);
     attempt->outcome = status_of_code(code);

@@ -49,6 +49,20 @@ static void send_events(struct peer *peer)
     peer_sleep(peer, 10000); /* a stream that does not end by itself */
 }
 
+/* The target says how many bytes of the headers are sent. */
+static void cut_head(struct peer *peer)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nX-One: 1\r\n\r\n";
+    size_t length = strtoul(peer->target + strlen("/head/"), NULL, 10);
+
+    peer->close = true;
+    peer_write(peer, head, length < sizeof(head) - 1 ? length : sizeof(head) - 1);
+}
+
+static const unsigned char compressed[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
+                                           0x4b, 0x2c, 0x56, 0xc8, 0x2c, 0x51, 0xc8, 0x2c, 0x06, 0x00,
+                                           0xb3, 0x24, 0x4e, 0x96, 0x08, 0x00, 0x00, 0x00}; /* "as it is" */
+
 static void handle(struct peer *peer)
 {
     peer_keep_head(peer, received_head, sizeof(received_head));
@@ -57,6 +71,12 @@ static void handle(struct peer *peer)
     } else if (strcmp(peer->target, "/cut") == 0) {
         peer->close = true;
         peer_print(peer, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbeginning");
+    } else if (strncmp(peer->target, "/head/", strlen("/head/")) == 0) {
+        cut_head(peer);
+    } else if (strcmp(peer->target, "/compressed") == 0) {
+        peer_print(peer, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n",
+                   sizeof(compressed));
+        peer_write(peer, compressed, sizeof(compressed));
     } else if (strcmp(peer->target, "/events") == 0) {
         peer->close = true;
         send_events(peer);
@@ -306,6 +326,42 @@ static void test_cut_download(void **state)
     test_sink_close(&sink);
 }
 
+/* Headers without an end are no answer, wherever they were cut; libcurl takes them for one without a body. */
+static void test_cut_head(void **state)
+{
+    (void)state;
+    for (int length = 1; length < 29; length++) {
+        char target[24];
+        struct test_sink sink;
+
+        snprintf(target, sizeof(target), "/head/%d", length);
+        const struct http_request request = {.method = "POST", .target = target, .sink = &sink.sink};
+
+        test_sink_open(&sink, true);
+        enum sandlot_status status = http_send(&call.call, client, &request, NULL);
+
+        if (length < 5)
+            assert_int_not_equal(status, SANDLOT_OK); /* not HTTP as yet */
+        else
+            assert_int_equal(status, SANDLOT_UNAVAILABLE);
+        test_sink_close(&sink);
+    }
+}
+
+/* A file is what it is, also where a gateway compresses it unasked. */
+static void test_compressed(void **state)
+{
+    struct test_sink sink;
+    const struct http_request request = {.method = "GET", .target = "/compressed", .sink = &sink.sink};
+
+    (void)state;
+    test_sink_open(&sink, true);
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    assert_string_equal(sink.bytes, "as it is");
+    assert_non_null(strstr(received_head, "Accept-Encoding: identity\r\n"));
+    test_sink_close(&sink);
+}
+
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
 static void test_form(void **state)
@@ -421,6 +477,8 @@ int main(void)
         EACH(test_cancel_while_source_waits),
         EACH(test_sink_that_stops),
         EACH(test_cut_download),
+        EACH(test_cut_head),
+        EACH(test_compressed),
         EACH(test_form),
         EACH(test_form_again),
         EACH(test_events),
