@@ -12,7 +12,7 @@ no_key() { unset ACME_API_KEY; }
 unknown_id=sbx_0000000000000000
 cp "$BUILD/tests/plugins/acme.so" "$plugins/" || exit 2
 aside=$SANDLOT
-provider=(--sandbox acme --param "base_url=$url")
+provider=(--sandbox acme --param "base_url=$url") utf8_names=true
 workspace=/home/acme
 requests_of=(
     [create]='POST /v1/sandboxes$'

@@ -17,7 +17,7 @@ export DOCKER_CONFIG=$scratch/docker
 mkdir -p "$DOCKER_CONFIG"
 vendor_use docker
 [ "${1:-}" = no-sdk ] || part vendor_script sdk "$url"
-provider=(--sandbox docker --param "base_url=$url" --param image=debian:stable) workspace=/workspace as_root=true
+provider=(--sandbox docker --param "base_url=$url" --param image=debian:stable) workspace=/workspace as_root=true utf8_names=true
 
 # Another network than none, by the parameter too.
 docker_network() {

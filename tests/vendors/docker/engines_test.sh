@@ -7,7 +7,7 @@
 unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION CONTAINER_HOST
 engines_owner=$BASHPID
 
-vendor=docker calls_program=$scratch/engine-calls way=cloud as_root=true workspace=/workspace
+vendor=docker calls_program=$scratch/engine-calls way=cloud as_root=true workspace=/workspace utf8_names=true
 image=localhost/sandlot-test:one
 # What the first engine that there is tells for all: where an engine is found, which is ours alone to know, and what wants no more of one than the
 # rows and the kit that are asked of each.
