@@ -20,9 +20,20 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     static const int ended[] = {404, 409, 0};
     const struct api_request request = {
         .method = "PUT", .operation = "/sessions/stop", .session = id, .body = "{}", .length = 2, .accepted = ended};
-    AUTO_RESPONSE struct http_response response = {0};
+    enum sandlot_status status = SANDLOT_OK;
 
-    return api_is_session(id) ? api_send(call, provider, &request, &response) : SANDLOT_OK;
+    if (!api_is_session(id))
+        return SANDLOT_OK;
+    /* Where the answer makes no sense, it may be that of somebody on the way; to stop it once more does no harm. */
+    for (int attempt = 1; attempt <= 2; attempt++) {
+        AUTO_RESPONSE struct http_response response = {0};
+        AUTO_DOCUMENT struct json_object *answer = NULL;
+
+        status = api_ask(call, provider, &request, &response, &answer);
+        if (status != SANDLOT_INTERNAL || response.status >= 300)
+            return status;
+    }
+    return status;
 }
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */

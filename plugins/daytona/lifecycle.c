@@ -16,7 +16,7 @@ enum {
 
 /* ---- deleting ------------------------------------------------------------------------------------------------- */
 
-/* The answer to DELETE was that another change is under way. SANDLOT_UNAVAILABLE: to be tried again. */
+/* The answer to DELETE was that another change is under way, or none. SANDLOT_UNAVAILABLE: to be tried again. */
 static enum sandlot_status is_going(struct sandlot_call *call, struct daytona *daytona, const char *id)
 {
     AUTO_RECORD struct record record = {0};
@@ -32,12 +32,14 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
 
     for (;;) {
         int code = 0;
+        AUTO_DOCUMENT struct json_object *document = NULL;
         enum sandlot_status status =
-            api_order(call, provider, "DELETE", http_target("/sandbox/{}", id), answers, &code, NULL);
+            api_order(call, provider, "DELETE", http_target("/sandbox/{}", id), answers, &code, &document);
 
-        if (status == SANDLOT_OK && code == 409)
-            status = is_going(call, provider, id);
-        if (status != SANDLOT_UNAVAILABLE || code != 409)
+        if (status != SANDLOT_OK || code == 404 || (code < 300 && document))
+            return status;
+        status = is_going(call, provider, id);
+        if (status != SANDLOT_UNAVAILABLE)
             return status;
         if (!pause_again(call, &pause, &status))
             return status != SANDLOT_UNAVAILABLE

@@ -170,6 +170,8 @@ static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *
     sandbox_seen_awake(sandbox);
     if (answer.status >= 300)
         return judge(call, sandbox, &answer, fate);
+    if (!answer.document)
+        return api_want_document(call, &answer, "LangSmith's answer to an upload");
     if (!is_whole(&answer, counted.bytes))
         fail_file(fate, "LangSmith wrote only a part of the file; try again");
     fate->known = true;
@@ -345,6 +347,8 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
     sandbox_seen_awake(sandbox);
     if (answer.status >= 300)
         return judge(call, sandbox, &answer, fate);
+    if (answer.status == 204) /* an empty file comes as 200 */
+        return sandlot_fail(call, SANDLOT_INTERNAL, "LangSmith's answer to a download is no file (204); try again");
     if (had > 0 && !continues(&answer, had))
         fail_file(fate, "the file changed while it was downloaded; try again");
     fate->known = true;

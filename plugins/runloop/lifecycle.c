@@ -41,7 +41,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
             json_find_string(ended, "launch_parameters.network_policy_id", &policy, NULL);
         if (status == SANDLOT_OK && policy)
             policy_collect(call, provider, policy);
-        if (status != SANDLOT_OK || code < 300 || code == 404)
+        if (status != SANDLOT_OK || code == 404 || (code < 300 && ended)) /* without a body it is nobody's word */
             return status;
         status = still_lives(call, provider, id);
         if (status != SANDLOT_UNAVAILABLE)

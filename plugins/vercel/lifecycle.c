@@ -18,6 +18,7 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
     struct vercel *vercel = provider;
     struct pause pause = {.service = VERCEL_SERVICE, .limit_ms = CHANGE_MS};
     enum sandlot_status status = api_open(call, vercel);
+    bool doubted = false;
 
     while (status == SANDLOT_OK) {
         AUTO_RESPONSE struct http_response response = {0};
@@ -28,9 +29,14 @@ enum sandlot_status lifecycle_delete(struct sandlot_call *call, void *provider, 
         if (request.target && vercel->parameters.delete_snapshots)
             http_target_add(&request.target, "deleteOrphanSnapshots", "true");
         status = api_send(call, vercel, API_NAME, &request, &response, &answer);
-        /* What the answer says does not matter, if only it is one of success. */
-        if (response.status >= 200 && response.status < 300)
-            return SANDLOT_OK;
+        /* What makes no sense may be of somebody on the way; if it is not, then the sandbox is not there any more. */
+        if (status == SANDLOT_INTERNAL && response.status >= 200 && response.status < 300 && !doubted) {
+            doubted = true;
+            status = SANDLOT_OK;
+            continue;
+        }
+        if (status == SANDLOT_OK && response.status < 300)
+            return status;
         if (status != SANDLOT_OK || response.status == 404)
             return status;
         if (!pause_again(call, &pause, &status) && status == SANDLOT_OK)

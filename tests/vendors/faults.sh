@@ -13,8 +13,10 @@
 # worked   it must work in spite of the fault
 # fails    it must say that it failed, and leave things as they were
 # either   one of both, but consistently
+# -        nobody can tell: it is left out
 declare -A requests_of=() expected_of=()
 
+pages= # true: what somebody on the way answers is tried too, where the service's own answers can be told from it
 act=run # how the operations are done: `run` waits, `started` of lifecycle.sh does not
 
 # The faults: name | action | times | what must come of it | operations that it is for, "" for all
@@ -33,6 +35,8 @@ cut always|{"drop":"before"}|-1|fails|
 short body|{"truncate_bytes":7}|1|either|create attach exec list delete
 garbage|{"garbage":true}|1|either|create attach exec list delete
 wrong types|{"wrong_types":true}|1|either|create attach exec list
+a page|{"status":200,"body":"<html>sign in</html>","headers":{"content-type":"text/html"}}|1|either|attach exec upload download list delete
+no body|{"status":204}|1|either|attach exec upload download list delete
 slow|{"slow_ms":20}|-1|worked|
 hanging|{"hang_ms":600000}|-1|interrupted|
 TABLE
@@ -52,7 +56,7 @@ vendor_faults() {
         done
         part faults_of "503 always|cut always" create attach list
         for operation in create attach exec upload download list delete; do
-            part faults_of "429*|* once|cut before|cut after|cut in the middle|short body|garbage|wrong types|slow|hanging" "$operation"
+            part faults_of "429*|* once|cut before|cut after|cut in the middle|short body|garbage|wrong types|slow|hanging${pages:+|a page|no body}" "$operation"
         done
     fi
     part_once runs_once
@@ -72,6 +76,7 @@ faults_of() {
         for operation; do
             [ -n "${requests_of[$operation]:-}" ] || continue
             [ -z "$only" ] || [[ " $only " = *" $operation "* ]] || continue
+            [ "${expected_of[$operation.$name]:-}" != - ] || continue
             fault "$operation" "$name" "$action" "$times" "${expected_of[$operation.$name]:-$expectation}"
         done
     done 3< <(fault_table)

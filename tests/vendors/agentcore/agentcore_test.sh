@@ -20,6 +20,7 @@ provider=(--sandbox agentcore --param "base_url=$url") workspace=/tmp
 vendor_lifecycle
 vendor_counts 1 2 3 4 3 3 3 22 1 1 4
 vendor_network
+pages=true
 vendor_faults
 vendor_starved
 vendor_rows

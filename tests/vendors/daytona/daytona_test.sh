@@ -55,6 +55,7 @@ vendor_rows
 fork_request='/fork$' making_forkable=(--param snapshot=daytona-vm)
 vendor_lifecycle
 vendor_network daytona_network
+pages=true
 vendor_faults
 starved_there() { calls_url=$url/api starved; }
 part starved_there

@@ -24,6 +24,8 @@ requests_of=(
     [list]='GET /v2/sandboxes/boxes[?]'
     [delete]='DELETE /v2/sandboxes/boxes/'
 )
+# A file may be a page, of any type; and success of a deletion has no body.
+expected_of=(["download.a page"]=- ["delete.no body"]=-)
 
 # Its own limits, and the form that it wants.
 langsmith_network() {
@@ -51,6 +53,7 @@ prepare=(vendor_again)
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 21 21 1 1 4
 vendor_network langsmith_network
+pages=true
 vendor_faults
 vendor_starved
 vendor_rows

@@ -80,6 +80,7 @@ prepare=(patient)
 vendor_counts 1 2 2 4 3 2 41 21 1 1 4
 prepare=(vendor_again)
 vendor_network runloop_network
+pages=true
 vendor_faults
 vendor_starved
 vendor_rows

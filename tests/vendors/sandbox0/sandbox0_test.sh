@@ -116,6 +116,7 @@ vendor_lifecycle
 # file is written where nobody looks, and put into its place by a command; a list tells whose a sandbox is only if that is asked for.
 vendor_counts 1 3 3 5 4 2 22 21 2 1 4
 part network_of_team
+pages=true
 vendor_faults
 vendor_starved
 vendor_rows

@@ -51,6 +51,7 @@ vendor_ports
 vendor_lifecycle
 vendor_counts 1 2 2 3 2 2 2 21 1 2 5
 vendor_network vercel_network
+pages=true
 vendor_faults
 starved_there() { # at the API's own address
     url=$url/api
