@@ -357,6 +357,16 @@ static enum sandlot_status define(struct sandlot_call *call, struct modal *modal
 
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
 
+/* An id that nobody could ask for is none: what it was to be is not told, or is damaged. */
+static bool is_id(const char *text)
+{
+    const char *at = text;
+
+    while (isgraph((unsigned char)*at))
+        at++;
+    return at != text && !*at;
+}
+
 /*
  * The sandbox may be there although we were not told so: it is then ours all the same, to be used or to be deleted.
  * *ID, to be freed, stays NULL if it is not.
@@ -380,7 +390,7 @@ static enum sandlot_status look_up(struct sandlot_call *call, struct modal *moda
     request.app_name = (char *)modal->parameters.app;
     request.environment_name = (char *)settings->environment;
     status = api_call(call, modal, &rpc, &code, &answer);
-    if (status != SANDLOT_OK || code != GRPC_OK || !*answer->sandbox_id)
+    if (status != SANDLOT_OK || code != GRPC_OK || !is_id(answer->sandbox_id))
         return status;
     *id = strdup(answer->sandbox_id);
     return *id ? SANDLOT_OK : api_no_memory(call);
@@ -415,7 +425,7 @@ static enum sandlot_status make(struct sandlot_call *call, struct modal *modal, 
         older = true; /* a server from before the newer kind */
         status = send(call, modal, definition, older, &code, answer);
     }
-    if (status == SANDLOT_OK && code == GRPC_OK && *(*answer)->sandbox_id) {
+    if (status == SANDLOT_OK && code == GRPC_OK && is_id((*answer)->sandbox_id)) {
         *id = strdup((*answer)->sandbox_id);
         status = *id ? SANDLOT_OK : api_no_memory(call);
     } else if (status != SANDLOT_AUTH && status != SANDLOT_INVALID_ARGUMENT && status != SANDLOT_CANCELLED) {
@@ -458,9 +468,10 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct modal *moda
                   &answer, &id);
     if (status != SANDLOT_OK || !sandbox)
         return status;
-    const Modal__CommandRouterAccess *access = answer ? answer->command_router_access : NULL;
+    bool told = answer && strcmp(answer->sandbox_id, id) == 0; /* else it was looked up */
+    const Modal__CommandRouterAccess *access = told ? answer->command_router_access : NULL;
 
-    status = sandbox_open(call, modal, id, answer ? answer->task_id : NULL, access ? access->url : NULL,
+    status = sandbox_open(call, modal, id, told ? answer->task_id : NULL, access ? access->url : NULL,
                           access ? access->jwt : NULL, sandbox);
     if (status == SANDLOT_OK)
         (*sandbox)->made_here = true;

@@ -162,6 +162,12 @@ generations() {
     faults '[]'
     gone "$id"
     service
+    faults '[{"path":"/SandboxCreateV2$","action":{"replace":"\u0000\u0000\u0000\u0000\u0003\n\u0001\u0001"}}]'
+    made
+    faults '[]'
+    check "an id that is none: the sandbox is found by its name" state_is "[.sandboxes[].id] == [\"$id\"]"
+    gone "$id"
+    service_empty "an id that is none: nothing is left"
 }
 
 # ---- images and snapshots --------------------------------------------------------------------------------------------
