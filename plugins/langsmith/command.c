@@ -422,3 +422,11 @@ enum sandlot_status command_execute(struct sandlot_call *call, void *provider, v
     (void)provider;
     return remote_command_run(call, &channel, command, output, result);
 }
+
+void command_clean_up(struct sandlot_call *call, struct sandbox *sandbox, const char *script)
+{
+    struct course course = {.sandbox = sandbox};
+    const struct remote_channel channel = {.context = &course, .run = run};
+
+    remote_clean_up(call, &channel, script);
+}

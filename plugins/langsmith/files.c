@@ -226,6 +226,16 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
     return status;
 }
 
+/* What was sent of a file that comes to nothing. */
+static void remove_beside(struct sandlot_call *call, struct sandbox *sandbox, const char *beside)
+{
+    AUTO_FREE char *word = shell_word(beside);
+    AUTO_FREE char *script = word ? text_format("rm -f %s\n", word) : NULL;
+
+    if (script)
+        command_clean_up(call, sandbox, script);
+}
+
 static enum sandlot_status upload_one(struct sandlot_call *call, struct sandbox *sandbox,
                                       const struct sandlot_file *file, struct fate *fate, uint64_t *bytes)
 {
@@ -240,6 +250,10 @@ static enum sandlot_status upload_one(struct sandlot_call *call, struct sandbox 
 
     if (status == SANDLOT_OK && fate->error[0] == '\0')
         status = put_in_place(call, sandbox, beside, file->path, file->mode, fate);
+    else if (status == SANDLOT_OK)
+        remove_beside(call, sandbox, beside);
+    if (status != SANDLOT_OK && status != SANDLOT_AUTH && status != SANDLOT_NOT_FOUND)
+        remove_beside(call, sandbox, beside);
     return status;
 }
 

@@ -39,6 +39,21 @@ langsmith_network() {
     rm -f "$config"
 }
 
+# What has a mode of its own is sent beside its place first.
+programs_that_fail() {
+    made || return
+    mkdir -p "$scratch/tree"
+    head -c 200000 /dev/urandom >"$scratch/tree/run"
+    chmod 755 "$scratch/tree/run"
+    faults '[{"path":"/upload[?]","times":-1,"action":{"drop":"after"}}]'
+    run -q upload "${provider[@]}" --sandbox-id "$id" -r "$scratch/tree" $workspace/tree
+    faults '[]'
+    check "a program whose upload gets no answer fails" test "$status" = 3
+    expect "and leaves nothing" 0 "" "*" -q exec "${provider[@]}" --sandbox-id "$id" -- "find $workspace -name '.sandlot-*'"
+    gone "$id"
+}
+part programs_that_fail
+
 port_url='^http://3000-[0-9a-f-]{36}[.]localhost:[0-9]+$' port_header=X-Langsmith-Sandbox-Service-Token port_making=() port_prepare='' port_stale=stopped
 port_undeclared=''
 stopped() { "$SANDLOT" -q pause "${provider[@]}" "$1"; } # its tokens are over, and it wakes when it is used
