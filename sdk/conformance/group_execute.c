@@ -19,7 +19,7 @@ enum {
     LARGE_INPUT = 1 << 20,
     TIME_LIMIT_MS = 700,
     LATEST_END_MS = 4000,    /* of a command with that time limit: TERM, a grace of 2 s, KILL */
-    LATEST_BUSY_MS = 30000,  /* the same with all that it printed to be brought home, by a slow line */
+    LATEST_BUSY_MS = 10000,  /* the same with all that it printed to be brought home */
     LATEST_CANCEL_MS = 2000, /* within a second, and one more for the way there and back */
 };
 
