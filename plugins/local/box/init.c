@@ -582,8 +582,9 @@ _Noreturn void init_serve(const struct init_setup *setup)
     for (size_t i = 0; i < CLIENTS; i++)
         init.clients[i].fd = -1;
     init.timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    init.answered =
-        mmap(NULL, CLIENTS * sizeof *init.answered, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const size_t size = CLIENTS * sizeof *init.answered;
+    /* cppcheck-suppress invalidFunctionArg ; -1 is what MAP_ANONYMOUS wants */
+    init.answered = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (init.answered == MAP_FAILED || init.timer_fd < 0 || pipe2(init.alive, O_CLOEXEC) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         _exit(BOX_EXIT_BROKEN);
