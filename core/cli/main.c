@@ -8,12 +8,12 @@
 
 /*
  * A caller may start us with 0, 1 or 2 closed; then the first file that we open would get that number, and results
- * would be written into it. Standard output is held by something that cannot be written to, so that its absence is
- * still noticed.
+ * would be written into it. Input and output are held by something that cannot be read or written to, so that their
+ * absence is still noticed.
  */
 static void hold_standard_descriptors(void)
 {
-    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
 
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)

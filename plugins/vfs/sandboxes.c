@@ -99,39 +99,43 @@ static const char *below_workspace(const char *path)
     return path;
 }
 
-static enum sandlot_status write_file(struct sandlot_call *call, const struct place *place, const char *path,
-                                      struct json_object *text)
+/* The parameter files, whose paths all lead below the working directory; NULL in *FILES: there are none. */
+static enum sandlot_status read_files(struct sandlot_call *call, const struct vfs *vfs, struct json_object **files)
 {
-    const char *below = below_workspace(path);
+    enum sandlot_status status = parameter_texts(call, "files", vfs->parameters.files, files);
 
-    if (!below || path[strlen(path) - 1] == '/')
-        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                            "files: \"%.200s\" is no path of a file below the working directory; write it as "
-                            "\"folder/name\"",
-                            path);
-    if (tree_write(place, below, json_object_get_string(text), (size_t)json_object_get_string_len(text)))
-        return SANDLOT_OK;
-    return store_fail(call, "a file of the parameter files cannot be written");
+    if (status != SANDLOT_OK || !*files)
+        return status;
+    json_object_object_foreach(*files, path, text)
+    {
+        (void)text;
+        if (!below_workspace(path) || path[strlen(path) - 1] == '/')
+            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                                "files: \"%.200s\" is no path of a file below the working directory; write it as "
+                                "\"folder/name\"",
+                                path);
+    }
+    return SANDLOT_OK;
 }
 
-/* Puts the files of the parameter into the new SANDBOX. */
-static enum sandlot_status write_files(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox)
+/* Puts FILES into the new SANDBOX. */
+static enum sandlot_status write_files(struct sandlot_call *call, struct vfs *vfs, struct sandbox *sandbox,
+                                       struct json_object *files)
 {
-    struct json_object *files AUTO_DOCUMENT = NULL;
     struct place place = {.fd = -1};
-    enum sandlot_status status = parameter_texts(call, "files", vfs->parameters.files, &files);
+    enum sandlot_status status = files ? open_workspace(call, vfs, sandbox, &place) : SANDLOT_OK;
+    AUTO_CLOSE int fd = place.fd;
 
     if (status != SANDLOT_OK || !files)
         return status;
-    status = open_workspace(call, vfs, sandbox, &place);
-    AUTO_CLOSE int fd = place.fd;
-
     json_object_object_foreach(files, path, text)
     {
-        if (status == SANDLOT_OK)
-            status = write_file(call, &place, path, text);
+        const size_t length = (size_t)json_object_get_string_len(text);
+
+        if (!tree_write(&place, below_workspace(path), json_object_get_string(text), length))
+            return store_fail(call, "a file of the parameter files cannot be written");
     }
-    return status;
+    return SANDLOT_OK;
 }
 
 /* ---- creating and ending --------------------------------------------------------------------------------------------
@@ -245,11 +249,15 @@ enum sandlot_status sandboxes_get_or_create(struct sandlot_call *call, void *pro
                                             const struct sandlot_create *request, void **result)
 {
     struct vfs *vfs = provider;
-    enum sandlot_status status = open_store(call, vfs, true);
+    struct json_object *files AUTO_DOCUMENT = NULL;
+    enum sandlot_status status = request->sandbox_id ? SANDLOT_OK : read_files(call, vfs, &files);
+
+    if (status == SANDLOT_OK)
+        status = open_store(call, vfs, true);
     struct sandbox *sandbox = status == SANDLOT_OK ? get(call, vfs, request, &status) : NULL;
 
     if (sandbox && !request->sandbox_id)
-        status = write_files(call, vfs, sandbox);
+        status = write_files(call, vfs, sandbox, files);
     if (status == SANDLOT_OK)
         *result = sandbox;
     else

@@ -84,6 +84,15 @@ check "closed standard output: status 1" test "$status" = 1
 "$SANDLOT" providers >/dev/full 2>"$scratch/err"
 status=$?
 check "providers to a full disk: status 1" test "$status" = 1
+id=$("$SANDLOT" -q create)
+input=$scratch/limited expect "a file" 0 "*" "*" -q write --sandbox-id "$id" kept
+size=$("$SANDLOT" -q exec --sandbox-id "$id" -- 'wc -c <kept')
+"$SANDLOT" -q write --sandbox-id "$id" kept <&- 2>"$scratch/err"
+status=$?
+check "closed standard input: status 2" test "$status" = 2
+check "says so" grep -q "standard input cannot be read" "$scratch/err"
+expect "and the file keeps what it had" 0 "$size" "*" -q exec --sandbox-id "$id" -- 'wc -c <kept'
+"$SANDLOT" -q delete "$id" >/dev/null
 timeout "$LIMIT" "$SANDLOT" exec -- yes | head -n 1 >"$scratch/out"
 status=${PIPESTATUS[0]}
 check "reader goes away: 141" test "$status" = 141

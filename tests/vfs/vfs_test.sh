@@ -58,7 +58,7 @@ same_files() { # what holds whatever the walls are
     expect "$1: delete" 0 "*" "*" delete "${vfs[@]}" "$id"
     check "$1: then there is nothing of it in memory either" until_true 10 nowhere
     json "$1: the list is empty" 0 '.sandboxes == []' list "${vfs[@]}"
-    json "$1: a path that leads out" 3 '.message | test("no path of a file")' create "${vfs[@]}" --param 'files={"../x":"1"}'
+    usage "$1: a path that leads out" "no path of a file" create "${vfs[@]}" --param 'files={"../x":"1"}'
     json "$1: an unknown id" 3 '.error == "sandbox_not_found"' read "${vfs[@]}" --sandbox-id mem-0123456789abcdef x
     forks "$1"
 }
