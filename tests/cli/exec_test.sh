@@ -93,6 +93,10 @@ check "closed standard input: status 2" test "$status" = 2
 check "says so" grep -q "standard input cannot be read" "$scratch/err"
 expect "and the file keeps what it had" 0 "$size" "*" -q exec --sandbox-id "$id" -- 'wc -c <kept'
 "$SANDLOT" -q delete "$id" >/dev/null
+# The limit is that of whoever starts the keeper, which is another one for another state.
+mkdir -m 700 "$scratch/limited-files"
+out=$(ulimit -n 96 && XDG_STATE_HOME=$scratch/limited-files "$SANDLOT" -q exec -- echo few 2>&1)
+check "96 open files are enough" test "$out" = few
 timeout "$LIMIT" "$SANDLOT" exec -- yes | head -n 1 >"$scratch/out"
 status=${PIPESTATUS[0]}
 check "reader goes away: 141" test "$status" = 141

@@ -74,9 +74,8 @@ enum {
     SLOT_KEEPER,
     SLOT_SIGNAL,
     SLOT_TIMER,
-    SLOT_CLIENTS,
-    SLOT_DRAINS = SLOT_CLIENTS + CLIENTS, /* as many as there are, and then the uses */
-    SLOTS = SLOT_DRAINS + DRAINS + USES
+    SLOT_DRAINS, /* as many as there are, then the uses, and then the clients */
+    SLOTS = SLOT_DRAINS + DRAINS + USES + CLIENTS
 };
 
 static int64_t boot_ms(void)
@@ -469,8 +468,18 @@ static void reap(struct init *init)
 
 /* ---- the loop ---- */
 
-/* Writes down what to wait for; returns for how long. */
-static int fill_poll(const struct init *init, struct pollfd *fds)
+/* How many places for connections to look at: behind them all are free. */
+static size_t used_places(const struct init *init)
+{
+    size_t count = CLIENTS;
+
+    while (count > 0 && init->clients[count - 1].fd < 0)
+        count--;
+    return count;
+}
+
+/* Writes down what to wait for; returns for how long. CLIENTS_AT: the slots of the connections, COUNT of them. */
+static int fill_poll(const struct init *init, struct pollfd *fds, size_t clients_at, size_t count)
 {
     const int64_t now_ms = processes_now_ms();
     int64_t wait_ms = -1;
@@ -479,8 +488,8 @@ static int fill_poll(const struct init *init, struct pollfd *fds)
     fds[SLOT_KEEPER] = (struct pollfd){init->setup->keeper_fd, POLLIN, 0};
     fds[SLOT_SIGNAL] = (struct pollfd){init->setup->profile.signal_fd, POLLIN, 0};
     fds[SLOT_TIMER] = (struct pollfd){init->timer_fd, POLLIN, 0};
-    for (size_t i = 0; i < CLIENTS; i++)
-        fds[SLOT_CLIENTS + i] =
+    for (size_t i = 0; i < count; i++)
+        fds[clients_at + i] =
             (struct pollfd){init->clients[i].supervisor ? init->clients[i].done_fd : init->clients[i].fd, POLLIN, 0};
     for (size_t i = 0; i < init->drain_count; i++) {
         const struct drain *drain = &init->drains[i];
@@ -534,9 +543,12 @@ static void turn(struct init *init)
     struct pollfd fds[SLOTS];
     const size_t drains = init->drain_count;
     const size_t uses = init->uses.count;
-    const int wait_ms = fill_poll(init, fds);
+    const size_t clients = SLOT_DRAINS + drains + uses;
+    const size_t places = used_places(init);
+    const int wait_ms = fill_poll(init, fds, clients, places);
 
-    if (poll(fds, SLOT_DRAINS + drains + uses, wait_ms) < 0 && errno != EINTR)
+    /* No more slots than are needed: poll(2) refuses more than the limit of open files, whatever is in them. */
+    if (poll(fds, clients + places, wait_ms) < 0 && errno != EINTR)
         end_box(init, BOX_EXIT_BROKEN);
     if (fds[SLOT_KEEPER].revents)
         look_at_keeper(init);
@@ -547,8 +559,8 @@ static void turn(struct init *init)
         init->used_ms = boot_ms();
     if (fds[SLOT_SIGNAL].revents)
         reap(init);
-    for (size_t i = 0; i < CLIENTS; i++)
-        if (fds[SLOT_CLIENTS + i].fd >= 0 && fds[SLOT_CLIENTS + i].revents)
+    for (size_t i = 0; i < places; i++)
+        if (fds[clients + i].fd >= 0 && fds[clients + i].revents)
             serve_place(init, i);
     if (fds[SLOT_LISTENER].revents)
         accept_client(init);
