@@ -27,6 +27,7 @@ struct transfer {
     curl_mime *form;
     struct stream *streams;
     struct stream *paused;        /* waits for its source */
+    bool resumed;                 /* the source has something again, and nobody has asked for it yet */
     int64_t moved_ms;             /* when a byte last went either way */
     curl_off_t moved;             /* how many had until then */
     char reason[CURL_ERROR_SIZE]; /* libcurl's, for a failure of its own */
@@ -158,8 +159,10 @@ static size_t read_source(struct stream *stream, char *buffer, size_t capacity)
 
     if (source->poll_fd >= 0 && poll(&ready, 1, 0) == 0) {
         transfer->paused = stream;
+        transfer->resumed = false;
         return CURL_READFUNC_PAUSE;
     }
+    transfer->resumed = false;
     if (!stream->body->rewind)
         transfer->attempt->source_spent = true;
     enum sandlot_status status = source->read(source, buffer, capacity, &length);
@@ -357,7 +360,9 @@ int64_t http_deadline(const struct sandlot_call *call, const struct http_request
     return call_ms == 0 || (end_ms != 0 && end_ms < call_ms) ? end_ms : call_ms;
 }
 
-/* Waits until there is something to do. False: the transfer is over. */
+/* Waits until there is something to do. False: the transfer is over. In a form libcurl first sends what it has of a
+ * part whose source has nothing; what is resumed before that has gone is paused afterwards all the same, and it does
+ * not ask again whether there is something. */
 static bool wait_on(struct transfer *transfer)
 {
     struct http_attempt *attempt = transfer->attempt;
@@ -365,6 +370,9 @@ static bool wait_on(struct transfer *transfer)
     int64_t left_ms = limit_ms > 0 ? transfer->moved_ms + limit_ms - sandlot_now_ms() : LONGEST_WAIT_MS;
     int source = transfer->paused ? transfer->paused->body->source->poll_fd : -1;
     const struct sandlot_call heard = http_listen(attempt->call, attempt->request);
+
+    if (transfer->resumed)
+        curl_easy_pause(transfer->connection->easy, CURLPAUSE_CONT);
     enum sandlot_status status = http_wait(&heard, transfer->connection->multi, source, CURL_WAIT_POLLIN,
                                            http_deadline(attempt->call, attempt->request, attempt->end_ms),
                                            (int)(left_ms < 1 ? 1 : sooner(left_ms, LONGEST_WAIT_MS)));
@@ -378,6 +386,7 @@ static bool wait_on(struct transfer *transfer)
 
         if (poll(&ready, 1, 0) != 0) {
             transfer->paused = NULL;
+            transfer->resumed = true;
             curl_easy_pause(transfer->connection->easy, CURLPAUSE_CONT);
         }
     }

@@ -8,6 +8,8 @@
 
 #include <json-c/json.h>
 
+#include <dlfcn.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -411,6 +413,43 @@ static void test_form_again(void **state)
     http_response_clear(&response);
 }
 
+static int reluctant = -1; /* a descriptor at which there is nothing when it is looked at for the first time */
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    static int (*next)(struct pollfd *, nfds_t, int);
+
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "poll");
+    if (count != 1 || fds->fd < 0 || fds->fd != reluctant)
+        return next(fds, count, timeout);
+    reluctant = -1;
+    fds->revents = 0;
+    return 0;
+}
+
+/* libcurl remembers that the source had nothing, but sends the head of the part first and is not paused yet, when there
+ * is something already. */
+static void test_form_soon_after(void **state)
+{
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "0123456789", 10), 10);
+    close(ends[1]);
+    const struct sandlot_source source = {.size = sizeof(source), .read = read_pipe, .poll_fd = ends[0]};
+    const struct http_part part = {.name = "file", .file_name = "f", .body = {.source = &source, .length = 10}};
+    const struct http_request request = {
+        .method = "POST", .target = "/take", .parts = &part, .part_count = 1, .silence_ms = 3000};
+
+    reluctant = ends[0];
+    assert_int_equal(http_send(&call.call, client, &request, NULL), SANDLOT_OK);
+    assert_int_equal(reluctant, -1);
+    assert_non_null(strstr(received_text, "\r\n\r\n0123456789\r\n"));
+    close(ends[0]);
+}
+
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 struct counted {
@@ -481,6 +520,7 @@ int main(void)
         EACH(test_compressed),
         EACH(test_form),
         EACH(test_form_again),
+        EACH(test_form_soon_after),
         EACH(test_events),
         EACH(test_lines),
     };
