@@ -54,19 +54,6 @@ static const char *told_error(int status, const char *text, size_t length, char 
 
 /* ---- one file ------------------------------------------------------------------------------------------------- */
 
-/* The type tells a file from what somebody on the way answers, a page to sign in say. */
-static enum sandlot_status check_type(struct sandlot_call *call, const struct http_response *response)
-{
-    static const char wanted[] = "application/octet-stream";
-    const char *type = http_header(response, "Content-Type");
-
-    if (type && strncasecmp(type, wanted, sizeof(wanted) - 1) == 0)
-        return SANDLOT_OK;
-    return sandlot_fail(call, SANDLOT_INTERNAL,
-                        "Daytona's answer to a download is no file (%.100s); try again, or report it to Daytona",
-                        type ? type : "no type");
-}
-
 static enum sandlot_status download_one(struct sandlot_call *call, struct sandbox *sandbox,
                                         const struct sandlot_file *file, const struct sandlot_transfer *transfer)
 {
@@ -79,7 +66,7 @@ static enum sandlot_status download_one(struct sandlot_call *call, struct sandbo
         enum sandlot_status status = http_send(call, sandbox->toolbox, &request, &response);
 
         if (status == SANDLOT_OK) {
-            status = check_type(call, &response);
+            status = http_want_file(call, &response, "Daytona");
             if (status == SANDLOT_OK)
                 transfer->done(transfer, 0, NULL, response.bytes);
             return status;

@@ -56,19 +56,6 @@ static enum sandlot_status after_refusal(struct sandlot_call *call, struct sandb
     return SANDLOT_OK;
 }
 
-/* The type tells a file from what somebody on the way answers, a page to sign in say. */
-static enum sandlot_status check_type(struct sandlot_call *call, const struct http_response *response)
-{
-    static const char wanted[] = "application/octet-stream";
-    const char *type = http_header(response, "Content-Type");
-
-    if (type && strncasecmp(type, wanted, sizeof(wanted) - 1) == 0)
-        return SANDLOT_OK;
-    return sandlot_fail(call, SANDLOT_INTERNAL,
-                        "Runloop's answer to a download is no file (%.100s); try again, or report it to Runloop",
-                        type ? type : "no type");
-}
-
 static enum sandlot_status download_one(struct sandlot_call *call, void *handle, const struct sandlot_file *file,
                                         size_t index, const struct sandlot_transfer *transfer)
 {
@@ -93,7 +80,7 @@ static enum sandlot_status download_one(struct sandlot_call *call, void *handle,
     enum sandlot_status status = api_send(call, sandbox->runloop, &request, NULL, &response, &nothing);
 
     if (status == SANDLOT_OK && response.status < 300)
-        status = check_type(call, &response);
+        status = http_want_file(call, &response, "Runloop");
     if (status == SANDLOT_OK)
         transfer->done(transfer, index, NULL, response.bytes);
     return sandbox_is_refusal(response.status) ? after_refusal(call, sandbox, index, &response, transfer) : status;

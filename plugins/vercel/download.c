@@ -25,14 +25,6 @@ static bool may_be_the_file(int status)
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
 
-/* Vercel's answer has no length, and an empty file no bytes: the type alone tells a file from all else. */
-static bool is_file(const struct http_response *response)
-{
-    const char *type = http_header(response, "Content-Type");
-
-    return type && strncasecmp(type, "application/octet-stream", strlen("application/octet-stream")) == 0;
-}
-
 static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sandbox, const struct sandlot_file *file,
                                  struct http_response *response, char **session)
 {
@@ -52,11 +44,8 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
         return http_no_memory(call);
     enum sandlot_status status = http_send(call, sandbox->vercel->client, &request, response);
 
-    if (status == SANDLOT_OK && !is_file(response))
-        return sandlot_fail(call, SANDLOT_INTERNAL,
-                            "Vercel's answer to a download is no file (%.100s); try again, or report it to Vercel",
-                            http_header(response, "Content-Type") ? http_header(response, "Content-Type") : "no type");
-    return status;
+    /* It has no length, and an empty file no bytes: the type alone tells a file from all else. */
+    return status == SANDLOT_OK ? http_want_file(call, response, "Vercel") : status;
 }
 
 /* Looks for the reason of a refusal in the sandbox. *EXPLAINED: it is the file's, and was told. */

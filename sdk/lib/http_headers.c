@@ -36,6 +36,18 @@ const char *http_header(const struct http_response *response, const char *name)
     return found;
 }
 
+enum sandlot_status http_want_file(struct sandlot_call *call, const struct http_response *response, const char *service)
+{
+    static const char wanted[] = "application/octet-stream";
+    const char *type = http_header(response, "Content-Type");
+
+    if (type && strncasecmp(type, wanted, sizeof(wanted) - 1) == 0)
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_INTERNAL,
+                        "%s's answer to a download is no file (%.100s); try again, or report it to %s", service,
+                        type ? type : "no type", service);
+}
+
 static bool is_secret_header(const char *line)
 {
     static const char *const words[] = {"authorization", "cookie", "key", "token", "secret", "password", "credential"};

@@ -237,6 +237,11 @@ enum sandlot_status http_send(struct sandlot_call *call, struct http_client *cli
  * Valid until the response is cleared. */
 const char *http_header(const struct http_response *response, const char *name);
 
+/* Fails with SANDLOT_INTERNAL unless RESPONSE, the answer of SERVICE to a download, has the type
+ * application/octet-stream: what has another, or none, is no file but of somebody on the way, a page to sign in say. */
+enum sandlot_status http_want_file(struct sandlot_call *call, const struct http_response *response,
+                                   const char *service);
+
 void http_response_clear(struct http_response *response);
 
 /* Fails the call for an answer that was accepted but is of no use after all, just as http_send would have. REQUEST is
