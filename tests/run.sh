@@ -98,14 +98,19 @@ open_account() {
     [ -w "$accounts/tasks" ] && account=$(mktemp -d "$accounts/sandlot-check.XXXXXX" 2>/dev/null) && echo "$BASHPID" >"$account/tasks"
 }
 
-# close_account: sets $used (nanoseconds; empty: nobody has counted) and removes the group; who is still there goes back
+# close_account: sets $used (nanoseconds; empty: nobody has counted) and removes the group; who is still there goes back. What starts
+# another program at that moment leaves that one behind, so it may take more than one round.
 close_account() {
-    local pid
+    local pid round
     used=
     [ -n "$account" ] || return 0
     read -r used <"$account/cpuacct.usage"
-    while read -r pid; do echo "$pid" >"$accounts/tasks"; done <"$account/tasks" 2>/dev/null
-    rmdir "$account"
+    for ((round = 0; round < 50; round++)); do
+        while read -r pid; do echo "$pid" >"$accounts/tasks"; done <"$account/tasks" 2>/dev/null
+        ! rmdir "$account" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    echo "$account could not be removed" >&2
 }
 
 # name_of PROGRAM: unit/text_test, cli/exec_test, install_test: the folder tells programs of one name apart

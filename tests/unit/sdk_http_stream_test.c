@@ -415,14 +415,14 @@ static void test_form_again(void **state)
 
 static int reluctant = -1; /* a descriptor at which there is nothing when it is looked at for the first time */
 
-int poll(struct pollfd *fds, nfds_t count, int timeout)
+int poll(struct pollfd *fds, nfds_t nfds, int timeout)
 {
     static int (*next)(struct pollfd *, nfds_t, int);
 
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "poll");
-    if (count != 1 || fds->fd < 0 || fds->fd != reluctant)
-        return next(fds, count, timeout);
+    if (nfds != 1 || fds->fd < 0 || fds->fd != reluctant)
+        return next(fds, nfds, timeout);
     reluctant = -1;
     fds->revents = 0;
     return 0;
