@@ -64,7 +64,8 @@ finish_part() {
     [ "$BASHPID" = "$part_pid" ] || return
     vendor_end
     "$aside" -q gc >/dev/null 2>&1
-    echo "# $SECONDS s: ${queue[part]#*&& }"
+    times >"$scratch/times" # in a pipe it would be that of another process
+    echo "# $SECONDS s, $(sed 's/[ms]/ /g' "$scratch/times" | awk '{ used += 60 * ($1 + $3) + $2 + $4 } END { printf "%.1f", used }') s of a processor: ${queue[part]#*&& }"
     echo "$failures" >"$scratch/failures"
 }
 
