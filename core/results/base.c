@@ -159,12 +159,34 @@ bool base_covers(const struct base *base, const char *path)
     return base->all;
 }
 
+/* PATH lies in a folder that may not be looked into: that one is told. */
+static int add_closed(const struct node_walk *walk, int folder_fd, const char *path, struct sandlot_error *error)
+{
+    AUTO_FREE char *above = strdup(path);
+    const struct node closed = {.path = above, .type = NODE_FOLDER, .closed = true};
+
+    if (!above)
+        return error_no_memory(error);
+    for (char *end = strrchr(above, '/'); end; end = strrchr(above, '/')) {
+        const char *name;
+
+        *end = '\0';
+        AUTO_CLOSE int parent = beneath_open_parent(folder_fd, above, &name);
+
+        if (parent >= 0 && node_searchable(parent))
+            return nodes_add(walk->nodes, &closed, error);
+    }
+    return error_set(error, SANDLOT_CODE_PERMISSION_DENIED, "'.' cannot be looked at %s; change its mode", walk->where);
+}
+
 static int walk_candidate(const struct node_walk *walk, int folder_fd, const char *path, struct sandlot_error *error)
 {
     const char *name = path;
     AUTO_CLOSE int parent = beneath_open_parent(folder_fd, path, &name);
     const struct node blocked = {.path = (char *)(uintptr_t)path, .type = NODE_BLOCKED};
 
+    if (walk->marks_closed && (parent < 0 ? errno == EACCES : !node_searchable(parent)))
+        return add_closed(walk, folder_fd, path, error);
     if (parent >= 0)
         return node_walk(walk, parent, name, path, error);
     if (errno == ENOENT || errno == ENOTDIR)

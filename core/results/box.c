@@ -103,7 +103,8 @@ static int list_native(const struct box *box, const struct base *base, struct no
                                    .cancel_fd = cancellation_fd(box->cancellation),
                                    .leaves_out = manifest_leaves_out,
                                    .context = &base->manifest,
-                                   .where = "in the sandbox"};
+                                   .where = "in the sandbox",
+                                   .marks_closed = true};
 
     if (enter(box, &inside, error) < 0)
         return -1;
@@ -120,6 +121,7 @@ static int take_content(void *context, const struct content *content, struct san
     const struct listing *listing = context;
     struct node node = {.path = (char *)(uintptr_t)content->path,
                         .type = node_type_of(content->mode),
+                        .closed = content->closed,
                         .bytes = content->bytes,
                         .target = (char *)(uintptr_t)content->target};
 

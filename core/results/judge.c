@@ -62,10 +62,11 @@ static int read_paths(struct results *results, struct sandlot_error *error)
     return 0;
 }
 
-static bool is_wanted(const struct results *results, const char *path)
+/* What was asked for may lie in a folder that is CLOSED. */
+static bool is_wanted(const struct results *results, const char *path, bool closed)
 {
     for (char **wanted = results->paths; wanted && *wanted; wanted++)
-        if (node_path_within(path, *wanted))
+        if (node_path_within(path, *wanted) || (closed && node_path_within(*wanted, path)))
             return true;
     return !results->paths;
 }
@@ -178,10 +179,21 @@ static enum sandlot_change_kind kind_of(const struct node *before, const struct 
     return same_bytes ? SANDLOT_CHANGE_MODE : SANDLOT_CHANGE_MODIFIED;
 }
 
+/* Nothing is exported or applied of CHANGE, for the reason TEXT. */
+static int note(struct change *change, const char *text, struct sandlot_error *error)
+{
+    change->never = true;
+    if (!change->problem)
+        change->problem = strdup(text);
+    return change->problem ? 0 : error_no_memory(error);
+}
+
 static int add_change(struct results *results, const char *path, struct node *before, struct node *after,
                       struct sandlot_error *error)
 {
-    if (!is_wanted(results, path))
+    const bool closed = after && after->closed;
+
+    if (!is_wanted(results, path, closed))
         return 0;
     if (results->count == results->capacity) {
         size_t capacity = results->capacity ? 2 * results->capacity : 64;
@@ -195,7 +207,10 @@ static int add_change(struct results *results, const char *path, struct node *be
     results->changes[results->count] =
         (struct change){.path = path, .before = before, .after = after, .index = results->count};
     results->count++;
-    return 0;
+    if (!closed)
+        return 0;
+    return note(&results->changes[results->count - 1], "it cannot be looked into in the sandbox; change its mode there",
+                error);
 }
 
 /* Of two files of one length the bytes decide, which a native box shows at once and others when they have been fetched.
@@ -205,7 +220,7 @@ static int compare(struct results *results, struct node *before, struct node *af
     if (before->type == NODE_FILE && after->type == NODE_FILE && before->bytes == after->bytes && results->base.told &&
         digest_in_folder(results, results->base.fd, before, error) < 0)
         return -1;
-    if (node_same(before, after))
+    if (!after->closed && node_same(before, after))
         return 0;
     return add_change(results, before->path, before, after, error);
 }
@@ -224,9 +239,9 @@ static int compare_lists(struct results *results, struct sandlot_error *error)
 
         if (order == 0)
             failed = compare(results, &old->items[i], &new->items[j], error);
-        else if (order < 0)
+        else if (order < 0 && !nodes_hide(new, old->items[i].path))
             failed = add_change(results, old->items[i].path, &old->items[i], NULL, error);
-        else
+        else if (order > 0)
             failed = add_change(results, new->items[j].path, NULL, &new->items[j], error);
         i += order <= 0;
         j += order >= 0;
@@ -242,7 +257,8 @@ static int add_missing(struct results *results, struct sandlot_error *error)
     if (results->folder_fd >= 0 || !results->base.told)
         return 0;
     for (size_t i = 0; i < candidates->count; i++) {
-        if (nodes_find(&results->after, candidates->items[i].path))
+        if (nodes_find(&results->after, candidates->items[i].path) ||
+            nodes_hide(&results->after, candidates->items[i].path))
             continue;
         candidates->items[i].type = NODE_FILE;
         if (add_change(results, candidates->items[i].path, &candidates->items[i], NULL, error) < 0)
@@ -439,14 +455,6 @@ static bool is_conflict(const struct results *results, const struct change *chan
     return before->type != now->type || (now->type != NODE_NONE && !node_same(before, now));
 }
 
-static int note(struct change *change, const char *text, struct sandlot_error *error)
-{
-    change->never = true;
-    if (!change->problem)
-        change->problem = strdup(text);
-    return change->problem ? 0 : error_no_memory(error);
-}
-
 /* Why nothing can be written at CHANGE's path, whose folder cannot be opened; NULL: it is not there, or something of
  * another kind, which the work itself replaces. */
 static const char *barrier_of(const struct results *results, const struct change *change, int reason)
@@ -496,6 +504,8 @@ static int judge_folder(struct results *results, struct change *change, struct s
 
     change->there = after->type == now.type && (now.type == NODE_NONE || node_same(after, &now));
     change->conflict = !change->there && is_conflict(results, change, &now);
+    if (change->there && after->closed)
+        change->kind = SANDLOT_CHANGE_MODIFIED; /* its list of what was before begins further below */
     if (!bars_folder(change, &now))
         return 0;
     change->conflict = false;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKED_AT = 8000, BUFFER = 64 * 1024 };
+enum { LOOKED_AT = 8000, BUFFER = 64 * 1024, FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC };
 
 bool node_path_valid(const char *path)
 {
@@ -100,10 +100,12 @@ void nodes_sort(struct nodes *nodes)
     if (nodes->count)
         qsort(nodes->items, nodes->count, sizeof(*nodes->items), by_path);
     for (size_t i = 0; i < nodes->count; i++) {
-        if (kept && strcmp(nodes->items[kept - 1].path, nodes->items[i].path) == 0)
+        if (kept && strcmp(nodes->items[kept - 1].path, nodes->items[i].path) == 0) {
+            nodes->items[kept - 1].closed |= nodes->items[i].closed;
             node_clear(&nodes->items[i]);
-        else
+        } else {
             nodes->items[kept++] = nodes->items[i];
+        }
     }
     nodes->count = kept;
 }
@@ -113,6 +115,20 @@ struct node *nodes_find(const struct nodes *nodes, const char *path)
     const struct node wanted = {.path = (char *)(uintptr_t)path};
 
     return nodes->count ? bsearch(&wanted, nodes->items, nodes->count, sizeof(wanted), by_path) : NULL;
+}
+
+bool nodes_hide(const struct nodes *nodes, const char *path)
+{
+    AUTO_FREE char *above = strdup(path);
+
+    for (char *end = above ? strrchr(above, '/') : NULL; end; end = strrchr(above, '/')) {
+        *end = '\0';
+        const struct node *folder = nodes_find(nodes, above);
+
+        if (folder && folder->closed)
+            return true;
+    }
+    return false;
 }
 
 enum node_type node_type_of(mode_t mode)
@@ -160,6 +176,13 @@ int node_look(int folder_fd, const char *name, struct node *node)
         return 0;
     node->target = read_target(folder_fd, name);
     return node->target ? 0 : -1;
+}
+
+bool node_searchable(int folder_fd)
+{
+    struct stat status;
+
+    return fstatat(folder_fd, ".", &status, 0) == 0 || errno != EACCES;
 }
 
 bool node_same(const struct node *left, const struct node *right)
@@ -228,18 +251,18 @@ static int walk_one(const struct node_walk *walk, int folder_fd, const char *nam
         return walk_failed(walk, path, errno, error);
     if (node.type == NODE_NONE)
         return 0; /* gone meanwhile */
+    AUTO_CLOSE int fd = node.type == NODE_FOLDER ? openat(folder_fd, name, FOLDER_FLAGS | O_NOFOLLOW) : -1;
+    const int reason = node.type != NODE_FOLDER ? 0 : fd < 0 ? errno : node_searchable(fd) ? 0 : EACCES;
+
+    node.closed = walk->marks_closed && reason == EACCES;
     node.path = strdup(path);
     if (!node.path)
         return error_no_memory(error);
     if (nodes_add(walk->nodes, &node, error) < 0)
         return -1;
-    if (node.type != NODE_FOLDER)
+    if (node.type != NODE_FOLDER || node.closed || reason == ENOENT || reason == ENOTDIR || reason == ELOOP)
         return 0;
-    AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-        return 0;
-    return fd < 0 ? walk_failed(walk, path, errno, error) : walk_folder(walk, take_fd(&fd), path, depth + 1, error);
+    return reason ? walk_failed(walk, path, reason, error) : walk_folder(walk, take_fd(&fd), path, depth + 1, error);
 }
 
 /* Takes FD. PATH NULL: that of the start, which has none. */
@@ -271,7 +294,7 @@ int node_walk(const struct node_walk *walk, int folder_fd, const char *name, con
 {
     if (path)
         return walk_one(walk, folder_fd, name, path, 0, error);
-    AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    AUTO_CLOSE int fd = openat(folder_fd, name, FOLDER_FLAGS);
 
     return fd < 0 ? walk_failed(walk, ".", errno, error) : walk_folder(walk, take_fd(&fd), NULL, 0, error);
 }

@@ -32,6 +32,7 @@ struct node {
     enum node_type type;
     bool executable; /* a file's owner may execute it: of a mode no more is compared, as git has it */
     bool digested;   /* digest is there; of a sandbox's list it is only what the sandbox says */
+    bool closed;     /* a folder of the sandbox that its user may not look into */
     uint64_t bytes;
     unsigned char digest[NODE_DIGEST]; /* SHA-256 of a file */
     char *target;                      /* of a link */
@@ -55,7 +56,7 @@ bool node_path_within(const char *path, const char *folder);
 /* Adds what NODE says, with copies of its texts. 0, or -1: too_large (names the path), or no memory. */
 int nodes_add(struct nodes *nodes, const struct node *node, struct sandlot_error *error);
 
-/* In the order of the bytes of their paths, each path once: the first that was added. */
+/* In the order of the bytes of their paths, each path once, and closed where one of that path was. */
 void nodes_sort(struct nodes *nodes);
 
 /* Of a sorted list; NULL: there is none. */
@@ -70,6 +71,12 @@ enum node_type node_type_of(mode_t mode);
  * (also NODE_NONE), or -1 with errno. */
 int node_look(int folder_fd, const char *name, struct node *node);
 
+/* May what lies in the folder FOLDER_FD be looked up? */
+bool node_searchable(int folder_fd);
+
+/* Does PATH lie in a closed folder of a sorted list? */
+bool nodes_hide(const struct nodes *nodes, const char *path);
+
 /* Same kind, bits and, as far as both are known, bytes? Files of the same length without digests are not the same. */
 bool node_same(const struct node *left, const struct node *right);
 
@@ -80,6 +87,7 @@ struct node_walk {
     bool (*leaves_out)(const void *context, const char *path); /* with all that is below; NULL: nothing is */
     const void *context;
     const char *where; /* "in the sandbox", for messages */
+    bool marks_closed; /* what may not be looked into is a closed folder, and no error */
 };
 
 /* Adds NAME of FOLDER_FD under PATH (NULL: NAME is ".", and only what is in it is added), and all below it. 0, or -1

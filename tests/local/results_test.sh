@@ -119,6 +119,20 @@ json "and that one is left out" 1 '(.applied | length == 70) and (.left_out | ma
 check "each of the others has its own bytes" test "$(cd "$base/many" && seq 70 | grep -vx 40 | while read -r i; do [ "$(cat "f$i")" = "$i" ] || echo "$i"; done)" = ""
 end
 
+# ---- a folder that the box closed hides nothing else ----
+begin closed
+in_box 'echo box >a.txt; mkdir new && echo 1 >new/1 && chmod 0 new; echo box >src/b.txt && chmod 444 src; rm gone/1 && chmod 0 gone'
+json "what a folder has that cannot be looked into is not told as removed; all else is" 0 \
+    '.changes | map([.path, .kind, .risk == null]) == [["a.txt","modified",true],["gone","modified",false],["new","added",false],["src","modified",false]]' diff "$id"
+check "it is said" change new '.risk | contains("cannot be looked into")'
+json "also where only what lies in it is asked for" 0 '.changes | map(.path) == ["src"]' diff "$id" src/b.txt
+expect "in a patch it is left out, as is said" 0 "*" "src" export "$id"
+json "and so in the folder" 1 '(.applied | map(.path) == ["a.txt"]) and (.left_out | map(.path) == ["gone","new","src"])' apply "$id"
+check "where it stays as it was" test -e "$base/gone/1" -a ! -e "$base/new"
+in_box 'chmod 755 new src gone'
+json "until it is opened" 0 '.applied | map(.path) | sort == ["gone/1","new","new/1","src/b.txt"]' apply "$id"
+end
+
 # ---- C6, C13 ----
 begin conflicts
 in_box 'echo box >src/b.txt; echo box >a.txt; echo box >half/1; rm half/2'

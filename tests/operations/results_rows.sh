@@ -63,6 +63,10 @@ results_rows() {
     json "a folder of this machine that stands in the way stays, also with --force; where nothing stands nothing is in the way" 1 \
         '(.left_out | map(.path) == ["a.txt"]) and (.applied | map(.path) == ["binary","src/b c.txt","src/n w.txt","src/n w.txt/1"])' \
         apply "${provider[@]}" "$id" --risky --force a.txt --force "src/b c.txt"
+    results_in_box 'mkdir shut && echo 1 >shut/1 && chmod 0 shut && echo new >open.txt'
+    json "a folder that cannot be looked into hides nothing else" 0 \
+        '(.changes | map(.path)) as $paths | ($paths | index("open.txt")) and ($paths | index("shut")) and ($paths | index("shut/1") | not) and (.changes[] | select(.path == "shut") | .risk | contains("cannot be looked into"))' diff "${provider[@]}" "$id"
+    results_in_box 'chmod 755 shut && rm -r shut open.txt'
     results_in_box 'mkdir barred && ln -s barred way'
     rm -rf "$scratch/again" && mkdir "$scratch/again" && ln -s target "$scratch/again/barred"
     json "no link is imported into a folder of its name" 3 '.message | contains("barred")' import "${provider[@]}" "$id" "$scratch/again"

@@ -397,13 +397,15 @@ static int read_contents(const char *text, size_t length, char told[1024])
 
 static void what_a_script_tells_is_read(void **state)
 {
-    static const char good[] = "#2\00081a4,3\00081ed,4\000\\aa\000bb\000./x\000./y z\000"
-                               "41ed,0\000./d\000a1ff,3\000./l\000t\nt\00081a4,1,cc\000./f\000\000./gone\000/0";
+    static const char good[] =
+        "#2\00081a4,3\00081ed,4\000\\aa\000bb\000./x\000./y z\000"
+        "41ed,0\000./d\000a1ff,3\000./l\000t\nt\00081a4,1,cc\000./f\000\000./gone\000!\000./c\000/1";
     char told[1024];
 
     (void)state;
     assert_int_equal(read_contents(good, sizeof(good), told), 0);
-    assert_string_equal(told, "x:100644:3:aa:-;y z:100755:4:bb:-;d:40755:0:-:-;l:120777:3:-:t\nt;f:100644:1:cc:-;");
+    assert_string_equal(
+        told, "x:100644:3:aa:-;y z:100755:4:bb:-;d:40755:0:-:-;l:120777:3:-:t\nt;f:100644:1:cc:-;c:40000:0:-:-;");
 }
 
 static void what_is_cut_or_forged_is_refused(void **state)
@@ -417,7 +419,7 @@ static void what_is_cut_or_forged_is_refused(void **state)
                 ROW("#3\0a"),
                 ROW("#99999999999999999999\0"),
                 ROW("#1\00081a4,3\0aa\0/etc/passwd\0/0"),
-                ROW("!\0./locked\0/0"),
+                ROW("!\0./locked\0/2"),
                 ROW("zz\0./x\0/0"),
                 ROW("a1ff,3\0./l")};
     char told[1024];

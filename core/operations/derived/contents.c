@@ -19,6 +19,7 @@ struct reading {
     const char *end;
     int (*each)(void *context, const struct content *content, struct sandlot_error *error);
     void *context;
+    bool closed; /* there was a directory that cannot be read: find says that too */
 };
 
 static const char *next(struct reading *reading)
@@ -62,9 +63,11 @@ static int read_one(struct reading *reading, const char *facts, struct sandlot_e
 
     if (!path)
         return frame_damaged(error, "the list of contents ends early");
-    if (strcmp(facts, "!") == 0)
-        return error_set(error, SANDLOT_CODE_PERMISSION_DENIED,
-                         "the directory '%.300s' cannot be looked at in the sandbox; change its mode there", path);
+    if (strcmp(facts, "!") == 0) {
+        content = (struct content){.mode = S_IFDIR, .closed = true};
+        reading->closed = true;
+        return hand_on(reading, &content, path, error);
+    }
     /* Gone between find and stat: there is nothing to tell. */
     if (*facts == '\0' || *facts == ',')
         return 0;
@@ -118,14 +121,14 @@ int contents_read(const char *text, size_t length,
                   int (*each)(void *context, const struct content *content, struct sandlot_error *error), void *context,
                   struct sandlot_error *error)
 {
-    struct reading reading = {text, text + length, each, context};
+    struct reading reading = {text, text + length, each, context, false};
 
     for (;;) {
         const char *facts = next(&reading);
 
         if (!facts)
             return frame_damaged(error, "the end of the list of contents is missing");
-        if (strcmp(facts, "/0") == 0)
+        if (strcmp(facts, "/0") == 0 || (strcmp(facts, "/1") == 0 && reading.closed))
             return 0;
         if (*facts == '/')
             return error_set(error, SANDLOT_CODE_PROVIDER_ERROR,

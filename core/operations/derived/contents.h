@@ -13,10 +13,11 @@ struct content {
     uint64_t bytes;
     const char *digest; /* SHA-256 of a file in hex digits, or ""; NULL: it is no file */
     const char *target; /* of a link; else NULL */
+    bool closed;        /* a directory that cannot be read */
 };
 
 /* Calls EACH for everything below call->path, in any order, links not followed. EACH returns 0, or -1 with the error. 0
- * or -1; a directory that cannot be read is permission_denied. */
+ * or -1. */
 int contents_list(const struct file_call *call,
                   int (*each)(void *context, const struct content *content, struct sandlot_error *error), void *context,
                   struct sandlot_error *error);
