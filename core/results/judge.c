@@ -441,6 +441,26 @@ static bool has_room(const struct change *change, const struct node *now)
     return now->type == NODE_NONE && change->before && change->after && change->before->type != change->after->type;
 }
 
+/* Was a folder on the way to PATH put there since the sandbox began? What is in it keeps its times then. A new entry
+ * changes both of a folder's times, a new name (or mode) of its own one alone. */
+static bool way_moved(const struct results *results, const char *path)
+{
+    AUTO_FREE char *above = strdup(path);
+
+    for (char *end = above ? strrchr(above, '/') : NULL; end; end = strrchr(above, '/')) {
+        struct node now CLEANUP(node_clear) = {0};
+        const char *name;
+
+        *end = '\0';
+        AUTO_CLOSE int parent = beneath_open_parent(results->folder_fd, above, &name);
+
+        if (parent >= 0 && node_look(parent, name, &now) == 0 && now.changed_ms > results->base.since_ms &&
+            now.changed_ms > now.modified_ns / 1000000)
+            return true;
+    }
+    return !above;
+}
+
 /* Is what stands in the folder somebody else's work? */
 static bool is_conflict(const struct results *results, const struct change *change, const struct node *now)
 {
@@ -448,8 +468,8 @@ static bool is_conflict(const struct results *results, const struct change *chan
     const struct node *before = change->before ? change->before : &nothing;
 
     if (results->base.told && results->own_folder)
-        return now->type != NODE_NONE && now->type != NODE_FOLDER && now->changed_ms > results->base.since_ms &&
-               !was_applied(results, now);
+        return now->type != NODE_NONE && now->type != NODE_FOLDER && !was_applied(results, now) &&
+               (now->changed_ms > results->base.since_ms || way_moved(results, now->path));
     if (has_room(change, now))
         return false;
     return before->type != now->type || (now->type != NODE_NONE && !node_same(before, now));

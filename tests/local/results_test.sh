@@ -140,7 +140,7 @@ mv "$base/src" "$base/elsewhere" && ln -s "$base/elsewhere" "$base/src"
 json "C6: a path through a link of this machine is refused, the others go on" 1 \
     '(.left_out | map(.path) | index("src/b.txt")) and (.applied | map(.path) | index("a.txt"))' apply "$id" --risky
 check "C6: nothing was written through it" grep -qx two "$base/elsewhere/b.txt"
-rm "$base/src" && mv "$base/elsewhere" "$base/src"
+rm "$base/src" && mv "$base/elsewhere" "$base/src" && touch "$base/src"
 in_box 'echo again >a.txt'
 until_true 60 sh -c 'echo host >"$1/a.txt"; echo host >"$1/half/1"; true' sh "$base"
 json "C13: a conflict" 1 '.error == "conflict" and .applied == [] and (.left_out | map(.path) == ["a.txt","half/1"])' apply "$id"
@@ -149,6 +149,18 @@ json "C13: it is said" 0 '[.changes[] | select(.conflict) | .path] == ["a.txt","
 json "C13: single ones can be forced" 1 '.error == "conflict" and (.left_out | map(.path) == ["half/1"])' apply "$id" --force a.txt
 json "C13: all of them" 0 '.applied | map(.path) | index("half/1") != null' apply "$id" --force a.txt --force half/1
 check "C13: written" grep -qx again "$base/a.txt"
+end
+
+# ---- an older folder in the place of one that the box changed ----
+begin moved 'echo old >half/c.txt'
+in_box 'echo box >src/b.txt; echo box >src/deep/c.txt; echo new >src/deep/new; rm gone/1; echo box >a.txt'
+mv "$base/src" "$base/was" && mkdir "$base/src" && mv "$base/half" "$base/src/deep"
+touch "$base/gone/3" && mv "$base/was/deep" "$scratch/elsewhere"
+expect "applied are: what comes, what lies beside what came in the folder, and no file of another one that lies there now" 1 "*" "c.txt" apply "$id"
+json "that is a conflict" 0 '.changes | map(select(.conflict).path) == ["src/deep/c.txt"]' diff "$id"
+rm -r "$base/src/deep" && mv "$scratch/elsewhere" "$base/src/deep"
+json "also of the folder that was there, put back" 0 '.changes | map(select(.conflict).path) == ["src/deep/c.txt"]' diff "$id"
+json "which can be forced" 0 '.applied | length == 5' apply "$id" --force src/deep/c.txt
 end
 
 # ---- what stands or falls together ----
