@@ -322,6 +322,20 @@ static enum sandlot_status create(struct local *local, struct sandlot_call *call
     return status == SANDLOT_OK ? create_judged(local, call, &settings, request, sandbox) : status;
 }
 
+/* In /proc nothing can be made, and the host's file tools see nothing. */
+static bool starts_in_proc(struct sandlot_call *call, const struct image *image)
+{
+    const char *path = image->start_dir;
+    char text[512];
+
+    if (!path || strncmp(path, "/proc", 5) != 0 || (path[5] && path[5] != '/'))
+        return false;
+    snprintf(text, sizeof(text),
+             "image: its working directory %.300s lies in /proc; commands start in /workspace instead", path);
+    call->host->log(call, SANDLOT_LOG_WARNING, text);
+    return true;
+}
+
 /* With what the image says of who starts in it. */
 static enum sandlot_status create_from_image(struct local *local, struct sandlot_call *call,
                                              const struct settings *wanted, const struct sandlot_create *request,
@@ -332,10 +346,11 @@ static enum sandlot_status create_from_image(struct local *local, struct sandlot
     enum sandlot_status status = image_prepare(&local->client, call, local->image, settings.disk_mb, &image);
 
     settings.archive = image.key;
+    settings.image = (char *)(uintptr_t)local->image;
     settings.fake_root = settings.fake_root || image.root;
     settings.environment = image.environment;
     settings.shell = image.shell;
-    if (!settings.workspace)
+    if (!settings.workspace && !starts_in_proc(call, &image))
         settings.start_dir = image.start_dir;
     if (status == SANDLOT_OK)
         status = create(local, call, &settings, request, sandbox);
@@ -362,6 +377,7 @@ static void take_basis(struct settings *settings, const struct settings *basis)
     settings->workspace = basis->workspace;
     settings->rootfs = basis->rootfs;
     settings->archive = basis->archive;
+    settings->image = basis->image;
     settings->layers = basis->layers;
     settings->root_layers = basis->root_layers;
     settings->start_dir = basis->start_dir;
@@ -376,20 +392,28 @@ static bool differs(const char *given, const char *kept)
     return given && (!kept || strcmp(given, kept) != 0);
 }
 
+/* What the image was called is not known of every snapshot. */
+static bool other_image(const char *given, const struct settings *basis)
+{
+    return given && (!basis->archive || (basis->image && strcmp(given, basis->image) != 0));
+}
+
 /* Says which parameters have no effect. */
 static void tell_ignored(const struct local *local, struct sandlot_call *call, const struct settings *given,
                          const struct settings *basis)
 {
     const char *name = differs(given->workspace, basis->workspace) ? "workspace"
                        : differs(given->rootfs, basis->rootfs)     ? "rootfs"
-                       : local->image && !basis->archive           ? "image"
+                       : other_image(local->image, basis)          ? "image"
                        : given->fake_root && !basis->fake_root     ? "fake_root"
                                                                    : NULL;
-    char text[160];
+    const char *kept = name && strcmp(name, "image") == 0 && basis->image ? basis->image : NULL;
+    char text[512];
 
     if (!name)
         return;
-    snprintf(text, sizeof(text), "%s: not used, because the sandbox begins as its snapshot does; leave it out", name);
+    snprintf(text, sizeof(text), "%s: not used, because the sandbox begins as its snapshot does%s%.300s; leave it out",
+             name, kept ? ", with " : "", kept ? kept : "");
     call->host->log(call, SANDLOT_LOG_WARNING, text);
 }
 

@@ -181,6 +181,8 @@ char *settings_write(const struct settings *settings)
         fine = fine && fields_add(&text, "rootfs", settings->rootfs);
     if (settings->archive)
         fine = fine && fields_add(&text, "archive", settings->archive);
+    if (settings->image)
+        fine = fine && fields_add(&text, "image", settings->image);
     if (settings->layers)
         fine = fine && fields_add(&text, "layers", settings->layers);
     if (settings->root_layers)
@@ -351,6 +353,7 @@ static bool read_words(const char *text, struct settings *settings)
     settings->workspace = fields_get(text, "workspace");
     settings->rootfs = fields_get(text, "rootfs");
     settings->archive = fields_get(text, "archive");
+    settings->image = fields_get(text, "image");
     settings->layers = fields_get(text, "layers");
     settings->root_layers = fields_get(text, "root_layers");
     settings->show = fields_get(text, "show");
@@ -387,6 +390,7 @@ void settings_clear(struct settings *settings)
     free(settings->workspace);
     free(settings->rootfs);
     free(settings->archive);
+    free(settings->image);
     free(settings->layers);
     free(settings->root_layers);
     free(settings->show);

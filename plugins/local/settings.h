@@ -13,6 +13,7 @@ struct settings {
     char *workspace;   /* absolute host folder, NULL: an empty workspace */
     char *rootfs;      /* absolute host folder, NULL: the host's system folders */
     char *archive;     /* key of an unpacked archive (rootfs.h), which is the root file system instead; NULL: none */
+    char *image;       /* what `archive` was called when it was fetched; NULL: unknown, or no image */
     char *layers;      /* ids of layers (layers.h), the newest first, that lie above all these; NULL: none */
     char *root_layers; /* which of them lie below "/" too (layers.h); NULL: all */
     char *show;        /* folders of the host that it sees read-only, as settings_shown reads them; NULL: none */

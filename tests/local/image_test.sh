@@ -169,6 +169,16 @@ check "nothing is kept of what failed" test "$(kept_count)" = "$count"
 check "nor of what was fetched" no_downloads
 check "failures leave no box" until_true 5 no_boxes
 
+# ---- what it says beside a snapshot, and what nobody can start in ----
+
+umoci config --image mini:base --tag proc --config.workingdir /proc/none/such
+expect "a working directory in /proc is none" 0 /workspace "working directory /proc/none/such lies in /proc" exec --param image=oci:mini:proc -- pwd
+id=$("$SANDLOT" -q create --param image=oci:mini:base) && "$SANDLOT" -q snapshot "$id" --name of-base >/dev/null
+expect "a snapshot of an image starts beside another one, with a warning" 0 "" "image: not used.* oci:mini:base;" exec --sandbox-snapshot-name of-base --param image=oci:mini:app -- true
+expect "and beside its own" 0 "" "*" exec --sandbox-snapshot-name of-base --param image=oci:mini:base -- true
+check "without one" test -z "$(grep "not used" "$scratch/err")"
+"$SANDLOT" -q delete "$id" >/dev/null && "$SANDLOT" -q snapshots delete of-base
+
 # ---- what goes ----
 
 # One that is killed while it fetches: its skopeo waits for ever.
