@@ -79,7 +79,7 @@ static int forget(struct collection *collection, const char *id, struct sandlot_
     if (found)
         return result;
     error_set(error, SANDLOT_CODE_SANDBOX_NOT_FOUND, "nothing was forgotten: the ledger knows no sandbox %s", id);
-    owner_advise(id, error);
+    owner_advise_ledger(id, error);
     return -1;
 }
 

@@ -143,7 +143,7 @@ static const char *near_id(const char *id, struct ledger_record *const *records,
     return names ? text_nearest(id, names, used) : NULL;
 }
 
-void owner_advise(const char *id, struct sandlot_error *error)
+static void advise(const char *id, const char *more, struct sandlot_error *error)
 {
     struct ledger_record **records = NULL;
     size_t count = 0;
@@ -155,6 +155,16 @@ void owner_advise(const char *id, struct sandlot_error *error)
     if (near && strcmp(near, id) != 0)
         error_append(error, "; did you mean %s?", near);
     else
-        error_append(error, "; 'sandlot list --all' prints those there are, and --sandbox NAME asks another provider");
+        error_append(error, "; 'sandlot list --all' prints those there are%s", more);
     ledger_free_records(records, count);
+}
+
+void owner_advise(const char *id, struct sandlot_error *error)
+{
+    advise(id, ", and --sandbox NAME asks another provider", error);
+}
+
+void owner_advise_ledger(const char *id, struct sandlot_error *error)
+{
+    advise(id, "", error);
 }

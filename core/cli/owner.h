@@ -31,4 +31,7 @@ void owner_clear(struct owner *owner);
 /* Appends to the message of ERROR that nobody knows ID: which known id is near, and how to name a provider. */
 void owner_advise(const char *id, struct sandlot_error *error);
 
+/* The same for what asks no provider. */
+void owner_advise_ledger(const char *id, struct sandlot_error *error);
+
 #endif

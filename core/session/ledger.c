@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -417,14 +418,35 @@ static const char *last_line(char *text)
     return before ? before + 1 : text;
 }
 
+/* One command reads the ledger several times, and of each file it warns once. */
+static bool is_first_warning(const char *name)
+{
+    static _Atomic uint64_t told[64]; /* digests of names; more files than these are told each time */
+    uint64_t digest = UINT64_C(14695981039346656037);
+
+    for (const char *at = name; *at; at++)
+        digest = (digest ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++) {
+        uint64_t found = 0;
+
+        if (atomic_compare_exchange_strong(&told[i], &found, digest))
+            return true;
+        if (found == digest)
+            return false;
+    }
+    return true;
+}
+
 static struct ledger_record *read_record(int folder, const char *name, const char *label, bool kept)
 {
     AUTO_CLOSE int fd = only_private(path_open_file(folder, name, O_NOFOLLOW));
     AUTO_FREE char *text = fd >= 0 ? path_read_descriptor(fd, RECORD_MAXIMUM, NULL) : NULL;
 
     if (!text) {
-        if (errno != ENOENT) /* gone since the folder was read: somebody cleaned up */
-            log_warning("the ledger's file %s cannot be read: %s", name, fault(errno));
+        const int reason = errno;
+
+        if (reason != ENOENT && is_first_warning(name)) /* gone since the folder was read: somebody cleaned up */
+            log_warning("the ledger's file %s cannot be read: %s", name, fault(reason));
         return NULL;
     }
     if (!*text) {
@@ -439,7 +461,7 @@ static struct ledger_record *read_record(int folder, const char *name, const cha
     json_object_put(object);
     if (record)
         record->kept = kept;
-    else if (errno != ENOMEM)
+    else if (errno != ENOMEM && is_first_warning(name))
         log_warning(
             "the ledger's file %s is damaged; look for a leftover sandbox with the label %s, then delete the file",
             name, label);

@@ -125,6 +125,11 @@ expect "a provider that is gone" 3 "" "not there any more" delete "$id"
 expect "what nobody knows cannot be forgotten" 3 "" "did you mean $id" gc --forget "${id}x"
 expect "what a provider that is gone has left can" 0 "fake $id" "forgotten; if it still runs .* costs" gc --forget "$id"
 check "the ledger has nothing of it" no_ledger
+expect "an option that gc does not heed is not advised" 3 "" "list --all' prints those there are$" gc --forget nobody-knows-it
+echo '{"cut' >"$XDG_STATE_HOME/sandlot/ledger/damaged.kept" && chmod 600 "$XDG_STATE_HOME/sandlot/ledger/damaged.kept"
+run list --all
+check "a command that reads the ledger several times warns once of a damaged file" test "$(grep -c "damaged.kept is damaged" "$scratch/err")" = 1
+rm "$XDG_STATE_HOME/sandlot/ledger/damaged.kept"
 json "twice is an error" 3 '.error == "sandbox_not_found" and .results == []' gc --forget "$id"
 json "forgetting by the label" 3 '.error == "sandbox_not_found"' gc --forget sandlot-abc --forget sandlot-abd
 rm -rf "${vendor:?}"
