@@ -217,6 +217,7 @@ static void destinations_are_decided(void **state)
         {"a.example.com", 443, NULL},
         {"evilexample.com", 443, NULL},
         {"example.com.evil.com", 443, NULL},
+        {"example.co", 443, NULL},
         {"wild.example", 443, NULL},
         {"a.wild.example", 443, "*.wild.example"},
         {"a.b.wild.example", 80, "*.wild.example"},
@@ -281,6 +282,10 @@ static void forbidden_addresses_must_be_listed_themselves(void **state)
         {"127.0.0.1", 9000, ADDRESS_LOOPBACK, false},
         {"127.0.0.3", 80, ADDRESS_LOOPBACK, false},
         {"169.254.169.254", 9000, ADDRESS_METADATA, false},
+        {"169.254.1.1", 9000, ADDRESS_LINK_LOCAL, false},
+        {"0.0.0.1", 9000, ADDRESS_UNSPECIFIED, false},
+        {"224.0.0.1", 9000, ADDRESS_MULTICAST, false},
+        {"240.0.0.1", 9000, ADDRESS_RESERVED, false},
         {"192.168.9.9", 80, ADDRESS_OWN, false},
         {"10.9.9.9", 9000, ADDRESS_PRIVATE, true},
         {"10.9.9.9", 80, ADDRESS_PRIVATE, false},
@@ -474,11 +479,13 @@ static const struct {
      "Cookie: c\r\n\r\n",
      "GET / HTTP/1.1\r\nHost: a.b\r\nX: Accept\r\nAccept: */*\r\nCookie: c\r\nConnection: close\r\n\r\n"},
     {"GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\nProxy-Authorization: x\r\nConnection: keep-alive, X-Y\r\nX-Y: 1\r\n"
-     "Keep-Alive: 5\r\nUpgrade: h2c\r\nTE: gzip\r\nCookie: c\r\n\r\n",
+     "Keep-Alive: 5\r\nUpgrade: h2c\r\nTE: gzip\r\nTrailer: X\r\nCookie: c\r\n\r\n",
      "GET / HTTP/1.1\r\nHost: a.b\r\nCookie: c\r\nConnection: close\r\n\r\n"},
     /* what tells a body's end stays whatever Connection says */
     {"POST http://a.b/ HTTP/1.1\r\nHost: a.b\r\nConnection: content-length\r\nContent-Length: 3\r\n\r\nabc",
      "POST / HTTP/1.1\r\nHost: a.b\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"},
+    {"POST http://a.b/ HTTP/1.1\r\nHost: a.b\r\nConnection: transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n",
+     "POST / HTTP/1.1\r\nHost: a.b\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"},
     {"GET http://a.b/ HTTP/1.1\r\nHost: c.d\r\n\r\n", "bad"},
     {"GET http://a.b/ HTTP/1.1\r\nHost: a.b:81\r\n\r\n", "bad"},
     {"GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\nHost: a.b\r\n\r\n", "bad"},
@@ -487,6 +494,7 @@ static const struct {
     {"GET http://a.b@c.d/ HTTP/1.1\r\nHost: c.d\r\n\r\n", "bad"},
     {"GET https://a.b/ HTTP/1.1\r\nHost: a.b\r\n\r\n", "bad"},
     {"GET ftps://a.b/ HTTP/1.1\r\nHost: a.b\r\n\r\n", "bad"},
+    {"GET httpx//a.b/ HTTP/1.1\r\nHost: a.b\r\n\r\n", "bad"},
     {"GET / HTTP/1.1\r\nHost: a.b\r\n\r\n", "bad"},
     {"GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", "bad"},
     {"GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\nContent-Length: 1, 1\r\n\r\n", "bad"},
@@ -575,12 +583,21 @@ static void a_head_has_an_end(void **state)
 {
     char *large = malloc(HEAD_MOST + 1);
     size_t seen = 0;
+    static const char last[] = "\r\n\r\n";
+    const size_t end_size = sizeof(last) - 1;
 
     (void)state;
     assert_non_null(large);
     memset(large, 'a', HEAD_MOST + 1);
     assert_int_equal(head_find_end(large, HEAD_MOST - 1, &seen), 0);
     assert_int_equal(head_find_end(large, HEAD_MOST, &seen), -1);
+    /* one that comes at once, with its end */
+    memcpy(large + HEAD_MOST + 1 - end_size, last, end_size);
+    seen = 0;
+    assert_int_equal(head_find_end(large, HEAD_MOST + 1, &seen), -1);
+    memcpy(large + HEAD_MOST - end_size, last, end_size);
+    seen = 0;
+    assert_int_equal(head_find_end(large, HEAD_MOST, &seen), HEAD_MOST);
     free(large);
     /* byte by byte as at once */
     static const char request[] = "GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\n\r\nrest";
@@ -708,6 +725,8 @@ static void bodies_end_where_they_say(void **state)
                 {"0\r\n\rX", -1, false},
                 {"0;a\tb\r\n\r\n", 9, true},
                 {"0;\x7f\r\n\r\n", -1, false},
+                {"0;\x01\r\n\r\n", -1, false},
+                {"0\r\nT: \x01\r\n\r\n", -1, false},
                 {"0\r\nT\x01\r\n", -1, false},
                 {"0\r\nT:\r\nU: v\r\n\r\n", 15, true},
                 {"0\r\nGET / HTTP/1.1\r\n\r\n", -1, false},
@@ -772,16 +791,21 @@ static void bodies_have_parts(void **state)
     assert_true(body.ended);
 }
 
+/* An extension, the name of a trailer, its value. */
 static void lines_of_bodies_have_a_bound(void **state)
 {
-    char line[8192] = "0;";
+    static const char *const beginnings[] = {"0;", "0\r\n", "0\r\nT:"};
+    char line[8192];
     struct body body;
 
     (void)state;
-    memset(line + 2, 'x', sizeof(line) - 2);
-    body_begin(&body, FRAMING_CHUNKED, 0);
-    assert_int_equal(body_take(&body, line, 4000), 4000);
-    assert_int_equal(body_take(&body, line + 4000, sizeof(line) - 4000), -1);
+    for (size_t i = 0; i < COUNT(beginnings); i++) {
+        memset(line, 'x', sizeof(line));
+        memcpy(line, beginnings[i], strlen(beginnings[i]));
+        body_begin(&body, FRAMING_CHUNKED, 0);
+        assert_int_equal(body_take(&body, line, 4000), 4000);
+        assert_int_equal(body_take(&body, line + 4000, sizeof(line) - 4000), -1);
+    }
 }
 
 /* ---- the ClientHello ---- */
@@ -919,6 +943,10 @@ static void a_client_hello_is_as_long_as_it_says(void **state)
     record[4] = (unsigned char)(length + 4 - 5);
     record[8] = (unsigned char)(length + 4 - 9);
     assert_int_equal(hello_parse(record, length + 4, name), HELLO_BAD);
+    /* one without extensions, behind which the record has some that are no part of it */
+    make_hello(named, sizeof(named) - 1, record);
+    record[8] = BEFORE_EXTENSIONS - 9;
+    assert_int_equal(hello_parse(record, length, name), HELLO_BAD);
     make_hello(named, sizeof(named) - 1, record);
     record[0] = 0x17; /* application data */
     assert_int_equal(hello_parse(record, length, name), HELLO_BAD);
@@ -940,7 +968,8 @@ static enum hello_result parse_long_name(size_t name_length)
 
 static void a_client_hello_has_a_bound(void **state)
 {
-    unsigned char *record = calloc(1, HELLO_MOST + 64);
+    enum { FIRST = 1000 };
+    unsigned char *record = calloc(1, FIRST + HELLO_MOST + 64);
     char name[HELLO_NAME_SIZE];
 
     (void)state;
@@ -953,6 +982,10 @@ static void a_client_hello_has_a_bound(void **state)
     assert_int_equal(hello_parse(record, 9, name), HELLO_BAD); /* a message that is */
     memcpy(record, "\x16\x03\x01\x40\x00\x01\x00\x3f\xfc", 9);
     assert_int_equal(hello_parse(record, 9, name), HELLO_MORE);
+    /* two records that are fine, and are too large together, though the message is not */
+    memcpy(record, "\x16\x03\x01\x03\xe8\x01\x00\x3f\xf0", 9);
+    memcpy(record + 5 + FIRST, "\x16\x03\x01\x40\x00", 5);
+    assert_int_equal(hello_parse(record, 5 + FIRST + 5 + HELLO_MOST, name), HELLO_BAD);
     free(record);
 }
 
