@@ -314,6 +314,36 @@ static void a_request_does_not_grow_without_bound(void **state)
     free(found);
 }
 
+/* COUNT placeholders in one field, each for a value of 2,000 bytes. */
+static bool takes_placeholders(size_t count)
+{
+    static const char placeholder[] = "placeholder-of-16";
+    char value[2001] = "";
+    char text[2048] = "GET / HTTP/1.1\r\nX: ";
+    struct credentials credentials = {.count = 1};
+    struct written written;
+    struct head head;
+
+    memset(value, 'v', sizeof(value) - 1);
+    credentials.list[0] = (struct credential){.header = "X", .placeholder = placeholder, .value = value};
+    assert_true(host_parse("a.example", 9, &credentials.list[0].host));
+    for (size_t i = 0; i < count; i++)
+        strcat(text, placeholder);
+    strcat(text, "\r\n\r\n");
+    assert_true(head_parse(text, strlen(text), HEAD_REQUEST, &head));
+    const bool taken = credentials_apply(&credentials, &credentials.list[0].host, 443, &head, &written);
+
+    written_clear(&written);
+    return taken;
+}
+
+static void values_do_not_grow_without_bound(void **state)
+{
+    (void)state;
+    assert_true(takes_placeholders(CREDENTIALS_WRITTEN / 2000));
+    assert_false(takes_placeholders(CREDENTIALS_WRITTEN / 2000 + 1));
+}
+
 static void what_a_server_may_send_back_is_known(void **state)
 {
     static const char basic[] = ONE("a.example", "Authorization", "", "", "Basic dTpzZWNyZXQtb2YtYQ==") END;
@@ -539,6 +569,75 @@ static void a_server_must_prove_its_name(void **state)
     clear_sides(&sides);
 }
 
+/* A certificate with KEY that vouches for itself, with SUBJECT for its name and ALTERNATIVE, if any, beside it. */
+static X509 *make_certificate(EVP_PKEY *key, const char *subject, const char *alternative)
+{
+    X509 *made = X509_new();
+    X509_NAME *name = X509_NAME_new();
+
+    assert_true(made && name && X509_set_version(made, X509_VERSION_3) &&
+                X509_gmtime_adj(X509_getm_notBefore(made), -60) && X509_gmtime_adj(X509_getm_notAfter(made), 3600) &&
+                X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)subject, -1, -1, 0) &&
+                X509_set_subject_name(made, name) && X509_set_issuer_name(made, name) && X509_set_pubkey(made, key));
+    if (alternative) {
+        X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, alternative);
+
+        assert_true(extension && X509_add_ext(made, extension, -1));
+        X509_EXTENSION_free(extension);
+    }
+    assert_true(X509_sign(made, key, EVP_sha256()));
+    X509_NAME_free(name);
+    return made;
+}
+
+/* Two sides of which the client trusts the server's certificate, but wants it to be one for WANTED. */
+static void make_named_sides(struct sides *sides, const char *wanted, const char *alternative)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *certificate = make_certificate(key, wanted, alternative);
+    BIO *file = BIO_new(BIO_s_mem());
+    const char *problem;
+    char *text;
+
+    *sides = (struct sides){.sockets = {-1, -1}};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sides->sockets), 0);
+    assert_true(file && PEM_write_bio_X509(file, certificate) && BIO_write(file, "", 1) == 1);
+    BIO_get_mem_data(file, &text);
+    assert_int_equal(tls_open(&sides->tls, text, &problem), 0);
+    sides->server = tls_accept(&sides->tls, sides->sockets[0], certificate, key, "", 0);
+    sides->client = tls_connect(&sides->tls, sides->sockets[1], wanted);
+    assert_true(sides->server && sides->client);
+    BIO_free(file);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+}
+
+static void a_name_is_proven_as_a_whole(void **state)
+{
+    static const struct {
+        const char *wanted;
+        const char *alternative;
+        bool proven;
+    } rows[] = {{"abc.b.example", "DNS:abc.b.example", true},
+                {"abc.b.example", "DNS:*.b.example", true},
+                {"abc.b.example", "DNS:a*.b.example", false},
+                {"abc.b.example", "DNS:*.example", false},
+                {"b.example", "DNS:*.b.example", false},
+                {"abc.b.example", "DNS:other.example", false},
+                {"abc.b.example", NULL, false}}; /* its subject alone */
+    (void)state;
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char reason[TLS_REASON_SIZE] = "";
+        struct sides sides;
+
+        make_named_sides(&sides, rows[i].wanted, rows[i].alternative);
+        if (agree(&sides, reason) != rows[i].proven)
+            fail_msg("%s by %s: %s", rows[i].wanted, rows[i].alternative ? rows[i].alternative : "-", reason);
+        clear_sides(&sides);
+    }
+}
+
 static void authorities_must_be_some(void **state)
 {
     const char *problem = NULL;
@@ -646,6 +745,7 @@ int main(void)
         cmocka_unit_test(credentials_are_read_strictly),
         cmocka_unit_test(requests_are_changed),
         cmocka_unit_test(a_request_does_not_grow_without_bound),
+        cmocka_unit_test(values_do_not_grow_without_bound),
         cmocka_unit_test(what_a_server_may_send_back_is_known),
         cmocka_unit_test(a_long_password_is_known_too),
         cmocka_unit_test(certificates_are_complete),
@@ -654,6 +754,7 @@ int main(void)
         cmocka_unit_test(a_server_without_an_authority_is_not_trusted),
         cmocka_unit_test(a_cut_is_no_end),
         cmocka_unit_test(a_server_must_prove_its_name),
+        cmocka_unit_test(a_name_is_proven_as_a_whole),
         cmocka_unit_test(authorities_must_be_some),
         cmocka_unit_test(java_has_a_file_of_its_own_form),
         cmocka_unit_test(hostile_records_fail),

@@ -90,6 +90,44 @@ static void what_is_no_question_is_refused(void **state)
     }
 }
 
+/* The type and the class of a question: an address of version 4 alone is told. */
+static void other_questions_have_no_address(void **state)
+{
+    static const struct {
+        const char *kind;
+        bool for_address;
+    } rows[] = {{"\0\1\0\1", true},  {"\0\x1c\0\1", false}, {"\0\x10\0\1", false}, {"\0\xff\0\1", false},
+                {"\0\1\0\3", false}, {"\0\1\0\xff", false}, {"\1\1\0\1", false}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        unsigned char message[64] = HEADER "\1a\1b";
+        struct names_question question;
+
+        memcpy(message + 17, rows[i].kind, 4);
+        assert_true(names_read(message, 21, &question));
+        assert_string_equal(question.host.name, "a.b");
+        assert_int_equal(question.for_address, rows[i].for_address);
+    }
+}
+
+/* Of more characters than a name has: it is never written anywhere. */
+static void a_name_has_a_bound(void **state)
+{
+    unsigned char message[512] = HEADER;
+    size_t at = sizeof(HEADER) - 1;
+    struct names_question question;
+
+    (void)state;
+    for (size_t label = 0; label < 6; label++, at += 64) {
+        message[at] = 63;
+        memset(message + at + 1, 'a', 63);
+        memcpy(message + at + 64, "\0\0\1\0\1", 5);
+        assert_true(names_read(message, at + 64 + 5, &question));
+        assert_int_equal(question.refusal, label < 3 ? 0 : 1);
+    }
+}
+
 static void what_is_no_host_has_no_name(void **state)
 {
     static const char *const names[] = {"\0",
@@ -189,6 +227,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_is_read_and_repeated),
         cmocka_unit_test(what_is_no_question_is_refused),
+        cmocka_unit_test(other_questions_have_no_address),
+        cmocka_unit_test(a_name_has_a_bound),
         cmocka_unit_test(what_is_no_host_has_no_name),
         cmocka_unit_test(an_address_stands_for_one_name),
         cmocka_unit_test(addresses_come_round),
