@@ -259,6 +259,11 @@ static void destinations_are_decided(void **state)
             policy_rule(found, rule);
         if (!found != !rows[i].rule || (found && strcmp(rule, rows[i].rule) != 0))
             fail_msg("%s:%u: %s", rows[i].host, rows[i].port, found ? rule : reason);
+        /* of which two entries have other ports */
+        if (!found && strcmp(rows[i].host, "git.example") == 0)
+            assert_ptr_equal(reason, policy_other_port);
+        if (!found && strcmp(rows[i].host, "evilexample.com") == 0)
+            assert_ptr_equal(reason, policy_not_listed);
     }
     policy_clear(&policy);
 }

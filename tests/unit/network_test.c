@@ -1,5 +1,6 @@
 /* What a sandbox may reach: entries as people write them, hostile ones too, what a change makes of a list, commands
  * that give secrets, and all of it without memory. */
+#include "base/redact.h"
 #include "network/change.h"
 #include "network/entry.h"
 #include "network/output_of.h"
@@ -7,6 +8,10 @@
 
 #include "failing_allocator.h"
 #include "support.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <sys/wait.h>
 
 /* An entry, and what it is: "host NAME PORT", "below ...", "cidr ..."; or, behind "!", a part of what is wrong with it.
  */
@@ -29,7 +34,8 @@ static char *describe(const char *written)
     return text;
 }
 
-static void check_rows(const struct row *rows, size_t count)
+/* The first that is not as it is to be, to be freed; NULL: all are. */
+static char *find_wrong(const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         AUTO_FREE char *result = describe(rows[i].written);
@@ -37,8 +43,56 @@ static void check_rows(const struct row *rows, size_t count)
                                             : strcmp(result, rows[i].result) == 0;
 
         if (!right)
-            fail_msg("%s: %s instead of %s", rows[i].written, result, rows[i].result);
+            return text_format("%s: %s instead of %s", rows[i].written, result, rows[i].result);
     }
+    return NULL;
+}
+
+static void check_rows(const struct row *rows, size_t count)
+{
+    AUTO_FREE char *wrong = find_wrong(rows, count);
+
+    if (wrong)
+        fail_msg("%s", wrong);
+}
+
+static bool lacks_libraries;
+
+/* In the place of the C library's: one that finds none of the libraries that know names. */
+void *dlopen(const char *file, int mode)
+{
+    void *(*next)(const char *, int);
+
+    *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    return lacks_libraries && file && (strstr(file, "libidn2") || strstr(file, "libpsl")) ? NULL : next(file, mode);
+}
+
+/* What they would have to judge is refused then. In a process of its own, for they are looked for once. */
+static void test_entries_without_libraries(void **state)
+{
+    static const struct row rows[] = {
+        {"*.com", "!install the package libpsl5"},
+        {"*.example.com", "!install the package libpsl5"},
+        {"m\xc3\xbcnchen.example", "!install the package libidn2-0"},
+        {"example.com", "host example.com 0"},
+        {"xn--mnchen-3ya.example", "host xn--mnchen-3ya.example 0"},
+    };
+    int status = 0;
+
+    (void)state;
+    fflush(NULL);
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        lacks_libraries = true;
+        AUTO_FREE char *wrong = find_wrong(rows, sizeof(rows) / sizeof(rows[0]));
+
+        if (wrong)
+            fprintf(stderr, "%s\n", wrong);
+        _exit(wrong ? 1 : 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void test_entries(void **state)
@@ -417,6 +471,12 @@ static void test_commands(void **state)
     assert_non_null(strstr(why, "longer than"));
     int ends[2];
 
+    /* Whatever either has started ends with it, and with that the last who hold the pipe. */
+    assert_int_equal(pipe(ends), 0);
+    assert_null(output_of("sleep 600 & exec sleep 600", 50, 10, -1, &length, &why));
+    close(ends[1]);
+    assert_int_equal(poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, 60000), 1);
+    close(ends[0]);
     assert_int_equal(pipe(ends), 0);
     close(ends[1]);
     assert_null(output_of("exec sleep 600", 20000, 10, ends[0], &length, &why));
@@ -503,6 +563,24 @@ static void test_names_of_headers_and_variables(void **state)
     assert_string_equal(network_header_problem(""), "is empty");
 }
 
+/* The value, and what stands in the header for it: no message of this process shows either from then on. */
+static void test_values_are_hidden(void **state)
+{
+    struct network_credential credential CLEANUP(network_credential_clear) = {.host = strdup("h.example"),
+                                                                              .source = NETWORK_FROM_COMMAND,
+                                                                              .from = strdup("printf hidden-value"),
+                                                                              .user = strdup("me")};
+
+    (void)state;
+    redact_clear();
+    assert_int_equal(network_credential_read(&credential, -1, NULL), 0);
+    assert_string_equal(credential.value, "Basic bWU6aGlkZGVuLXZhbHVl");
+    AUTO_FREE char *shown = redact("no: Basic bWU6aGlkZGVuLXZhbHVl, hidden-value");
+
+    assert_string_equal(shown, "no: Basic ***, ***");
+    redact_clear();
+}
+
 /* What a source gives, and the value that it becomes; or, behind "!", a part of the reason why not. */
 static void test_values(void **state)
 {
@@ -524,6 +602,7 @@ static void test_values(void **state)
         {NETWORK_FROM_COMMAND, "printf 'x\\0y'", NULL, NULL, "!a NUL character"},
         {NETWORK_FROM_COMMAND, "printf '\\r\\n'", NULL, NULL, "!gives nothing"},
         {NETWORK_FROM_COMMAND, "true", NULL, NULL, "!gives nothing"},
+        {NETWORK_FROM_COMMAND, "printf x; kill -KILL $$", NULL, NULL, "!failed"},
         {NETWORK_FROM_ENVIRONMENT, "NETWORK_TEST_EMPTY", NULL, NULL, "!is not set"},
         {NETWORK_FROM_ENVIRONMENT, "NETWORK_TEST_ABSENT", NULL, NULL, "!is not set"},
         {NETWORK_FROM_FILE, "/nowhere", NULL, NULL, "!is not there"},
@@ -600,6 +679,7 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_entries_without_libraries),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_hostile_entries),
         cmocka_unit_test(test_texts),
@@ -609,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_names_of_headers_and_variables),
+        cmocka_unit_test(test_values_are_hidden),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_without_memory),
     };
