@@ -171,6 +171,19 @@ check "a keeper that hangs is given up" says "status 6"
 check "and ended" is "$out" "no children"
 library=$real
 
+# ---- a keeper that cannot remove what boxes have left: it may open too few files to go through the trash ----
+
+kill_keeper
+mkdir -p "$state"/trash/a/b/c/d/e
+for files in {20..40}; do # the fewest with which one serves
+    no_keeper || break
+    (ulimit -n "$files" && exec "${driver[@]}" "$library" run true >/dev/null 2>&1 </dev/null)
+done
+check "it ends as any other" until_true 60 no_keeper
+drive run 'echo after'
+check "and the next one serves" is "$out" after
+check "and removes it" until_true 10 test ! -e "$state"/trash/a
+
 # ---- a network of its own for every box, also where root's keeper has made it ahead ----
 network=$(readlink /proc/self/ns/net)
 boxes=()

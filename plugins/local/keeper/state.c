@@ -42,6 +42,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool full;         /* the trash */
+    bool stuck;        /* something in it could not be removed when that was tried last */
     bool spare_wanted; /* somebody has asked for a folder made ahead; a failure is not repeated before the next one does
                         */
     int spare_fd;      /* the socket in the folder STATE/spare, which listens already; -1: there is none */
@@ -117,7 +118,7 @@ static void *empty_trash(void *nothing)
         const bool spare_wanted = trash.spare_wanted && trash.spare_fd < 0;
         char ended[sizeof(trash.ended)];
 
-        trash.full = trash.spare_wanted = false;
+        trash.full = trash.spare_wanted = trash.stuck = false;
         if (spare_wanted)
             renew_spare();
         strcpy(ended, trash.ended);
@@ -125,9 +126,10 @@ static void *empty_trash(void *nothing)
         pthread_mutex_unlock(&trash.lock);
         if (*ended)
             keep_places(trash.state, ended);
-        if (full || spare_wanted)
-            walk_empty(trash.fd);
+        const bool stuck = (full || spare_wanted) && !walk_empty(trash.fd);
+
         pthread_mutex_lock(&trash.lock);
+        trash.stuck = stuck;
     }
     return NULL;
 }
@@ -178,7 +180,11 @@ static bool has_entries(int folder_fd)
 
 bool state_is_clean(void)
 {
-    return !has_entries(trash.fd);
+    pthread_mutex_lock(&trash.lock);
+    const bool stuck = trash.stuck && !trash.full;
+
+    pthread_mutex_unlock(&trash.lock);
+    return stuck || !has_entries(trash.fd);
 }
 
 static int open_folder(int parent_fd, const char *name)

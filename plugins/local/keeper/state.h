@@ -80,7 +80,7 @@ void state_sweep_rootfs(const struct state *state, bool (*in_use)(const void *co
 /* Removes what was being fetched for programs that were killed (download.h). */
 void state_sweep_downloads(const struct state *state);
 
-/* Is the trash empty? */
+/* Is the trash empty, or left to the next keeper because what is in it cannot be removed? */
 bool state_is_clean(void);
 
 #endif
