@@ -97,6 +97,10 @@ expect "and the file keeps what it had" 0 "$size" "*" -q exec --sandbox-id "$id"
 mkdir -m 700 "$scratch/limited-files"
 out=$(ulimit -n 96 && XDG_STATE_HOME=$scratch/limited-files "$SANDLOT" -q exec -- echo few 2>&1)
 check "96 open files are enough" test "$out" = few
+mkdir -m 700 "$scratch/limited-time"
+out=$(ulimit -S -t 600 -f 4096 && XDG_STATE_HOME=$scratch/limited-time "$SANDLOT" -q exec -- \
+    'ulimit -t; head -c 5000000 /dev/zero >file; wc -c <file' 2>&1)
+check "time and files of a sandbox have no limit of the program that made it" test "$out" = $'unlimited\n5000000'
 timeout "$LIMIT" "$SANDLOT" exec -- yes | head -n 1 >"$scratch/out"
 status=${PIPESTATUS[0]}
 check "reader goes away: 141" test "$status" = 141
@@ -116,5 +120,8 @@ nothing_left "nothing is left"
 # ---- where a sandbox cannot be had, the reason is the true one ----
 check "too few descriptors for the keeper" grep -q "raise the limit (ulimit -n)" \
     <<<"$(ulimit -n 8 && XDG_STATE_HOME=$scratch/few "$SANDLOT" exec --sandbox local -- true 2>&1)"
+[ "$(id -u)" = 0 ] || # for root that limit does not hold
+    check "too few processes for the keeper" grep -q "(ulimit -u)" \
+        <<<"$(ulimit -u 1 && XDG_STATE_HOME=$scratch/few exec "$SANDLOT" exec --sandbox local -- true 2>&1)"
 check "no state folder can be made" grep -qE "/sys/none/.*: (Operation not permitted|Permission denied|Read-only file system)" \
     <<<"$(XDG_STATE_HOME=/sys/none "$SANDLOT" list 2>&1)"

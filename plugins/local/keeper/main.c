@@ -81,15 +81,25 @@ static int become_the_keeper(void)
     return -1;
 }
 
-/* Every box needs a few descriptors, and there may be a thousand of them. */
-static void allow_many_descriptors(void)
+/*
+ * The limits are those of whoever happened to start this process, and hold for all boxes of the user, whoever makes them:
+ * each of them needs a few descriptors, and how much time and memory it may have its own limits say.
+ */
+static void lift_limits(void)
 {
+    static const __rlimit_resource_t others[] = {RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_AS};
+    const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (setrlimit(others[i], &none) < 0 && getrlimit(others[i], &limit) == 0) {
+            limit.rlim_cur = limit.rlim_max; /* only root may have more than that */
+            setrlimit(others[i], &limit);
+        }
 }
 
 static void watch_signals(void)
@@ -227,7 +237,7 @@ int main(void)
 
     if (child != 0)
         return child < 0;
-    allow_many_descriptors();
+    lift_limits();
     watch_signals();
     int listener = open_keeper(&keeper, reason, sizeof(reason));
 
