@@ -221,6 +221,11 @@ static enum sandlot_status start_keeper(struct sandlot_call *call, int state_fd)
         return sandlot_fail(call, SANDLOT_UNAVAILABLE,
                             "the keeper of local sandboxes could not be started: this process may not open enough "
                             "files; raise the limit (ulimit -n)");
+    if (error == EAGAIN || error == ENOMEM)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE,
+                            "the keeper of local sandboxes could not be started: %s; end processes of this user, or "
+                            "raise the limits of their number (ulimit -u) and memory (ulimit -v, -d)",
+                            strerror(error));
     if (error)
         return sandlot_fail(call, SANDLOT_DEPENDENCY_MISSING,
                             "the keeper of local sandboxes, %.600s, could not be started: %s; install Sandlot anew",

@@ -42,6 +42,9 @@ for number in 8 10 12; do
     check "$number open files are too few for a worker" grep -q "raise the limit (ulimit -n)" \
         <<<"$(ulimit -n "$number" && "$SANDLOT" exec "${misbehaving[@]}" -- pid 2>&1)"
 done
+[ "$(id -u)" = 0 ] || # for root that limit does not hold
+    check "one process is too few for a worker" grep -q "(ulimit -u)" \
+        <<<"$(ulimit -u 1 && exec "$SANDLOT" exec "${misbehaving[@]}" -- pid 2>&1)"
 lacks() { ! grep -q "$1" "$2"; }
 for provider in misbehaves other; do
     run exec --sandbox "$provider" -- environ

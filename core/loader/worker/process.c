@@ -528,6 +528,11 @@ static void tell_failure(const struct worker_settings *settings, int failed, boo
         error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
                   "%s: %s: %s; close what is not needed, or raise the limit (ulimit -n)", settings->provider, what,
                   strerror(failed));
+    else if (failed == EAGAIN || failed == ENOMEM)
+        error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
+                  "%s: %s: %s; end processes of this user, or raise the limits of their number (ulimit -u) and memory "
+                  "(ulimit -v, -d)",
+                  settings->provider, what, strerror(failed));
     else
         error_set(error, SANDLOT_CODE_PROVIDER_UNAVAILABLE,
                   "%s: %s: %s: %s; install Sandlot again, or set isolation = \"none\"", settings->provider, what,
