@@ -54,6 +54,7 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct e2b *e
 
 static enum sandlot_status open_clients(struct sandlot_call *call, void *context)
 {
+    static const int moving[] = {409, 0}; /* the sandbox is being paused or woken, which takes a moment */
     struct e2b *e2b = context;
     const char *domain = parameter_or_variable(call, e2b->parameters.domain, "E2B_DOMAIN");
     const char *address = parameter_or_variable(call, e2b->parameters.base_url, "E2B_API_URL");
@@ -64,7 +65,8 @@ static enum sandlot_status open_clients(struct sandlot_call *call, void *context
     e2b->sandbox_url = parameter_or_variable(call, e2b->parameters.sandbox_url, "E2B_SANDBOX_URL");
     if (!address && asprintf(&made, "https://api.%s", e2b->domain) < 0)
         return http_no_memory(call);
-    const struct http_options options = {.service = "E2B's sandbox", .base_url = address ? address : made};
+    const struct http_options options = {
+        .service = "E2B's sandbox", .base_url = address ? address : made, .repeated = moving};
     enum sandlot_status status = e2b->daemons ? SANDLOT_OK : http_client_open(call, &options, &e2b->daemons);
 
     return status == SANDLOT_OK ? open_control(call, e2b, options.base_url) : status;

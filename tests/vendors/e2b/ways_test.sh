@@ -154,6 +154,8 @@ moods() {
     made || return
     once "a proxy that does not find it" "$(answer 502 '{"message":"The sandbox was not found","code":502}')"
     once "one that is waking" "$(answer 409 '{"message":"still transitioning","code":409}')"
+    faults '[{"path":"/files","times":3,"action":'"$(answer 409 '{"message":"still transitioning","code":409}')"'}]'
+    check "one that takes a while to wake: a file comes down" down $workspace/large "$scratch/down"
     once "a token that is no longer the right one" "$(answer 401 '{"code":401,"message":"unauthorized access"}')"
     on_it 'rm -f ran'
     faults '[{"path":"/process.Process/Start","action":'"$(ends_with '{"error":{"code":"unavailable","message":"not now"}}')"'}]'
