@@ -48,10 +48,11 @@ static void forget(struct sandlot_call *call, struct sandbox *sandbox, const cha
     api_send(&attempt.call, sandbox->sandbox0, order, NULL, NULL);
 }
 
-/* Older services tell of both streams in one. */
+/* Older services tell of both streams in one, and of each alone nothing, or that it is empty. */
 static enum sandlot_status pass_on(struct json_object *data, const struct sandlot_sink *output)
 {
-    const bool older = !json_object_object_get_ex(data, "stdout", NULL);
+    const char *text = NULL;
+    const bool older = json_find_string(data, "stdout", &text, NULL) && (!text || *text == '\0');
 
     return json_write_member(data, older ? "output_raw" : "stdout", output, NULL);
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { apiError, checkQuery, good, invalid, isFlag, isObject, isSeconds, isText, isTexts, read } from './errors.mjs';
 
 const KEPT = Number(process.env.EMULATOR_KEPT ?? 1 << 20);
-const OLD = process.env.EMULATOR_OLD === '1'; // a server that tells of both streams in their order only
+const OLD = { 1: {}, null: { stdout: null, stderr: null }, empty: { stdout: '', stderr: '' } }[process.env.EMULATOR_OLD]; // of both streams only their order
 const NO_BASH = process.env.EMULATOR_BASH === 'none'; // an image without it, and without /workspace
 const SWEEP_MS = 30000, GRACE_MS = 5000;
 
@@ -66,7 +66,7 @@ class Context {
     shown(withRaw = false) {
         const { id, body, createdAt, exitCode, state } = this;
         const some = this.stdout.bytes.length + this.stderr.bytes.length > 0;
-        const texts = OLD ? {} : { stdout: some ? this.stdout.text() : undefined, stderr: some ? this.stderr.text() : undefined };
+        const texts = OLD ?? { stdout: some ? this.stdout.text() : undefined, stderr: some ? this.stderr.text() : undefined };
         return { id, type: 'cmd', alias: '', command: body.cmd.command, cwd: body.cwd ?? '/', env_vars: body.env_vars ?? null, running: exitCode === undefined, paused: false,
             created_at: createdAt, exit_code: exitCode, state, output_raw: withRaw && some ? this.raw.text() : undefined, ...texts };
     }

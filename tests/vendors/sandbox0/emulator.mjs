@@ -2,8 +2,8 @@
 //
 // EMULATOR_PAGE: longest page of a list. EMULATOR_START_MS: how long a new sandbox is "starting". EMULATOR_CHANGE_MS: how long a
 // pause takes. EMULATOR_WAKE=later: what wakes a sandbox is refused until it is awake. EMULATOR_SECOND_MS: of a lifetime.
-// EMULATOR_KEPT: bytes kept of a stream. EMULATOR_LONGEST: of a file that is uploaded. EMULATOR_OLD=1: a server that only has
-// `output_raw`. EMULATOR_ROWS=services: rows of lists have the services too. EMULATOR_BASH=none: an image without bash and /workspace.
+// EMULATOR_KEPT: bytes kept of a stream. EMULATOR_LONGEST: of a file that is uploaded. EMULATOR_OLD=1, null, empty: a server that only
+// has `output_raw`, and what each stream alone is there. EMULATOR_ROWS=services: rows of lists have the services too. EMULATOR_BASH=none: an image without bash and /workspace.
 
 import { createHash } from 'node:crypto';
 import { createEdge } from '../common/ports.mjs';

@@ -316,10 +316,13 @@ rows_with_services() {
 }
 
 old_server() {
-    service EMULATOR_OLD=1
-    made || return
-    check "one stream for both" test "$(on_it 'echo out; seq 50000' | cksum)" = "$({ echo out; seq 50000; } | cksum)"
-    gone "$id"
+    local others
+    for others in 1 null empty; do
+        service EMULATOR_OLD=$others
+        made || return
+        check "one stream for both, the others: $others" test "$(on_it 'echo out; seq 50000' | cksum)" = "$({ echo out; seq 50000; } | cksum)"
+        gone "$id"
+    done
 }
 
 without_bash() {
