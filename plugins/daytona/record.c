@@ -56,6 +56,8 @@ enum sandlot_status record_read(struct sandlot_call *call, struct json_object *d
                                    "Daytona's answer tells of a sandbox without an id; report it to Daytona")
                     : json_fail(call, "Daytona's record of a sandbox", &error);
     }
+    if (record->run_label && !json_object_object_get(document, "autoDeleteInterval"))
+        record->auto_delete = 0; /* not told: as it was created */
     record->phase = phase_of(record->state, desired);
     record->custom = !mark || custom;
     record->document = json_object_get(document);

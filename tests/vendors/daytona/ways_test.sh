@@ -281,6 +281,10 @@ copies() {
     faults '[{"method":"POST","path":"/stop$","action":{"drop":"after"}}]'
     check "pause it, the answer is lost" calls $ok pause "$id"
     check "resume it then" calls $ok resume "$id"
+    faults '[{"method":"GET","path":"/api/sandbox/'"$id"'$","action":{"replace":{"id":"'"$id"'","state":"started","labels":{"sandlot-run":"sandlot-1"}}}}]'
+    check "pause it, and nobody tells that it would be deleted then" calls $ok pause "$id"
+    check "it is not" state_is '.sandboxes[0].state == "stopped"'
+    check "resume it" calls $ok resume "$id"
     faults '[{"method":"POST","path":"/stop$","times":-1,"action":{"status":409,"body":{"message":"Sandbox state change in progress"}}}]'
     check "a pause that is refused" calls 5 pause "$id"
     faults '[]'
