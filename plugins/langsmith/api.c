@@ -247,7 +247,7 @@ enum sandlot_status api_refuse(struct sandlot_call *call, const struct api_answe
 {
     AUTO_FREE char *hint = hint_for(answer);
     /* 422 is for what the request says, in a list, but also for what went wrong later, with a word of its own. */
-    bool later = answer->status == 409 || (answer->status == 422 && answer->error[0]);
+    bool later = answer->status == 408 || answer->status == 409 || (answer->status == 422 && answer->error[0]);
     enum sandlot_status status = strcmp(answer->error, "Unschedulable") == 0 ? SANDLOT_EXHAUSTED
                                  : later                                     ? SANDLOT_UNAVAILABLE
                                                                              : SANDLOT_INVALID_ARGUMENT;

@@ -4,6 +4,7 @@
 #include "policy.h"
 #include "snapshot.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/text_format.h>
@@ -286,9 +287,17 @@ static enum sandlot_status ask(struct sandlot_call *call, struct sandbox *sandbo
     *refused = answer.status == 400 || answer.status == 404;
     if (*refused)
         return SANDLOT_OK;
-    /* An answer that makes no sense comes after the deed. 408: it is not ready yet, but it is there. */
-    if (answer.status >= 300 || !answer.document)
-        return adopt(call, sandbox, creation->request);
+    /* An answer that makes no sense comes after the deed. 408: it is not ready yet, but it is there, mostly. */
+    if (answer.status >= 300 || !answer.document) {
+        struct attempt attempt;
+
+        attempt_begin(&attempt, call, 0);
+        status = adopt(&attempt.call, sandbox, creation->request);
+        if (status != SANDLOT_NOT_FOUND || answer.status < 300)
+            return status == SANDLOT_OK ? status : attempt_fail(&attempt, status);
+        call->host->created(call, sandbox->name, NULL); /* should it show itself later */
+        return api_refuse(call, &answer, "to create the sandbox");
+    }
     call->host->created(call, sandbox->name, NULL);
     return take_sandbox(call, sandbox, answer.document);
 }

@@ -59,6 +59,10 @@ snapshots_by_name() {
     check "without a look" requests_are "POST /boxes"
     gone "$id"
     unset LANGSMITH_SANDBOX_SNAPSHOT_ID LANGSMITH_SANDBOX_SNAPSHOT_NAME
+    for refusal in 408 409; do
+        faults '[{"method":"POST","path":"/boxes$","action":{"status":'$refusal',"body":{"detail":{"error":"SandboxTimeout","message":"not ready in time"}}}}]'
+        json "a creation that is refused ($refusal) and has left nothing tells why" 3 '.message | contains("not ready in time")' create "${provider[@]}"
+    done
     json "an image that cannot be had" 3 '.message | contains("manifest unknown")' create "${provider[@]}" --sandbox-snapshot-name bad --param image=broken:1
     json "a snapshot that failed is not built again" 3 '.message | contains("exists but is not ready: it is failed")' create "${provider[@]}" --sandbox-snapshot-name bad
     check "there is one of it" state_is '[.snapshots[] | select(.name == "bad")] | length == 1'
