@@ -145,6 +145,14 @@ static int64_t claim_time(struct sandbox *sandbox)
     return (end_ms - now_ms) / SECOND_MS;
 }
 
+/* The time that was claimed is not there: a later use asks again, which is well before the end. */
+static void try_again_soon(struct sandbox *sandbox)
+{
+    pthread_mutex_lock(&sandbox->lock);
+    sandbox->ends_ms = sandlot_now_ms() + sandbox->rest_ms / 2 + sandbox->rest_ms / 8;
+    pthread_mutex_unlock(&sandbox->lock);
+}
+
 /* Whatever comes of it, what the sandbox is wanted for is tried. */
 static void live_longer(struct sandlot_call *call, struct sandbox *sandbox, int64_t seconds)
 {
@@ -156,9 +164,14 @@ static void live_longer(struct sandlot_call *call, struct sandbox *sandbox, int6
 
     json_set_integer(&body, "timeout", seconds);
     attempt_begin(&attempt, call, 0);
-    if (api_send(&attempt.call, sandbox->e2b, &request, &response, NULL) != SANDLOT_OK && response.status != 404)
-        call->host->log(call, SANDLOT_LOG_WARNING,
-                        "E2B does not let this sandbox live longer; it will end when its time is up");
+    enum sandlot_status status = api_send(&attempt.call, sandbox->e2b, &request, &response, NULL);
+
+    if (status == SANDLOT_OK || response.status == 404)
+        return;
+    if (status != SANDLOT_INVALID_ARGUMENT && status != SANDLOT_UNSUPPORTED && status != SANDLOT_AUTH)
+        try_again_soon(sandbox);
+    call->host->log(call, SANDLOT_LOG_WARNING,
+                    "E2B does not let this sandbox live longer; it will end when its time is up");
 }
 
 int64_t sandbox_lasts_ms(struct sandbox *sandbox)

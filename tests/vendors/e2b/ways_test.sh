@@ -127,6 +127,16 @@ endings() {
     service_empty "all are gone"
 }
 
+# What is asked for once in a quarter of its life is told a passing no when half of it is over.
+not_now() {
+    made_with --param ttl_s=24 || return
+    faults '[{"method":"POST","path":"/timeout$","action":{"status":408,"body":{"code":408,"message":"not now"}}}]'
+    requests_reset
+    check "a command goes on though its sandbox was not to live longer at first" test "$(on_it 'for n in $(seq 30); do sleep 1; done; echo done')" = "done"
+    check "for it was asked again" test "$(sent '/timeout 408$')" = 1 -a "$(sent '/timeout 204$')" -ge 1
+    gone "$id"
+}
+
 # once NAME ANSWER: the daemon answers one request so, and all works, once
 once() {
     on_it 'rm -f ran'
@@ -385,7 +395,7 @@ old_server() {
 
 vendor_use e2b
 prepare=(service EMULATOR_PAGE=1)
-parts terminals endings moods copies files keys_and_addresses parameters vendor_many pages
+parts terminals not_now endings moods copies files keys_and_addresses parameters vendor_many pages
 prepare=(service EMULATOR_HOURS=1)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
