@@ -2,6 +2,7 @@
 
 #include "create.h"
 
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/timestamp.h>
@@ -205,8 +206,13 @@ static void extend(struct sandlot_call *call, struct sandbox *sandbox, const cha
                                    .body = &body,
                                    .never_repeat = true, /* twice would be too much */
                                    .accepted = refusals};
+    struct attempt attempt;
 
-    if (api_send(call, sandbox->vercel, API_SESSION, &request, &response, &answer) != SANDLOT_OK || answer)
+    attempt_begin(&attempt, call, 0);
+    enum sandlot_status status = api_send(&attempt.call, sandbox->vercel, API_SESSION, &request, &response, &answer);
+    bool not_now = response.status == 429 || response.status == 503; /* a later use asks again */
+
+    if (answer || (status != SANDLOT_OK && !not_now))
         return;
     bool fixed = response.status == 400 || response.status == 402 || response.status == 403;
 

@@ -119,6 +119,16 @@ parameters() {
     service_empty "nothing of all this is left"
 }
 
+# What is asked for once in a quarter of its session is told a passing no when half of it is over.
+not_now() {
+    made_with --param ttl_s=24 || return
+    faults '[{"method":"POST","path":"/extend-timeout","action":{"status":429,"headers":{"retry-after":"1"},"body":{"error":{"code":"rate_limited","message":"not now"}}}}]'
+    requests_reset
+    check "a command goes on though its session was not made longer at first" test "$(on_it 'for n in $(seq 30); do sleep 1; done; echo done')" = "done"
+    check "for it was asked again" test "$(sent 'extend-timeout.* 429$')" = 1 -a "$(sent 'extend-timeout.* 200$')" -ge 1
+    gone "$id"
+}
+
 # ---- the ends of sessions --------------------------------------------------------------------------------------------
 
 endings() {
@@ -377,7 +387,7 @@ passing() {
 
 vendor_use vercel
 prepare=(service EMULATOR_PAGE=2)
-parts endings credentials passing parameters moods files vendor_many pages copies
+parts not_now endings credentials passing parameters moods files vendor_many pages copies
 prepare=(service EMULATOR_PLAN=hobby EMULATOR_PENDING_MS=600)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
