@@ -329,8 +329,8 @@ static int change_list(struct list *list, const struct sandlot_network_change *c
 
     if (mode && strcmp(mode, "open") == 0)
         return error_set(error, SANDLOT_CODE_USAGE,
-                         "the sandbox's network is open: there is no list to change; `network "
-                         "off` closes it first");
+                         "the sandbox's network is open: there is no list to change; `network off` closes it first, "
+                         "where the provider can hold that, or make another sandbox with --allow");
     if (gather(list, change->allow, error) < 0 || !list->items)
         return -1;
     for (const char *const *denied = change->deny; denied && *denied; denied++)

@@ -383,7 +383,8 @@ static void test_changes(void **state)
         {CREDENTIAL_STATE, &off, "off"},
         {CREDENTIAL_STATE, &closed, "!a network is off, allow or open, not \"closed\""},
         {"{\"mode\":\"open\"}", &twice,
-         "!the sandbox's network is open: there is no list to change; `network off` closes it first"},
+         "!the sandbox's network is open: there is no list to change; `network off` closes it first, where the "
+         "provider can hold that, or make another sandbox with --allow"},
     };
     const struct config config = {.file = NULL};
 
