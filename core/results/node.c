@@ -128,7 +128,7 @@ bool nodes_hide(const struct nodes *nodes, const char *path)
         if (folder && folder->closed)
             return true;
     }
-    return false;
+    return !above; /* nobody's file is removed because there was no memory to look */
 }
 
 enum node_type node_type_of(mode_t mode)
