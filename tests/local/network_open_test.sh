@@ -7,6 +7,8 @@ open_lacks() {
         echo "it needs root, for networks of its own; its rows for ordinary users run then, too"
     elif [ ! -x /usr/bin/pasta ]; then
         echo "passt is not installed (make deps)"
+    elif ! command -v ip >/dev/null; then
+        echo "iproute2 is not installed (make deps)"
     elif ! unshare -m -n true 2>/dev/null || ! unshare -U true 2>/dev/null; then
         echo "namespaces cannot be made here"
     elif ! unshare -m sh -c 'mount -t tmpfs none /dev && mknod /dev/tun c 10 200 && : <>/dev/tun' 2>/dev/null; then
