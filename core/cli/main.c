@@ -4,6 +4,7 @@
 #include "loader/worker/process.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -35,6 +36,8 @@ int main(int argc, char **argv)
     struct options options;
 
     hold_standard_descriptors();
+    /* What is made for oneself can be used by oneself. */
+    umask(umask(0) & ~(mode_t)S_IRWXU);
     worker_process_hide_host();
     int status = options_parse(argc, argv, &options);
 
