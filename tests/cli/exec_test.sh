@@ -118,6 +118,10 @@ expect "unknown id" 3 "" "." exec --sandbox-id no-such-sandbox -- true
 nothing_left "nothing is left"
 
 # ---- where a sandbox cannot be had, the reason is the true one ----
+check "too few for a box" grep -q "only 30 files may be open.*raise the limit (ulimit -n)" \
+    <<<"$(ulimit -n 30 && XDG_STATE_HOME=$scratch/fewer "$SANDLOT" exec --sandbox local -- true 2>&1)"
+check "folders of the state can be used whatever the umask" test \
+    "$(umask 0777 && XDG_STATE_HOME=$scratch/masked "$SANDLOT" -q exec -- echo one 2>&1; stat -c %a "$scratch/masked/sandlot/local")" = "$(printf 'one\n700')"
 check "too few descriptors for the keeper" grep -q "raise the limit (ulimit -n)" \
     <<<"$(ulimit -n 8 && XDG_STATE_HOME=$scratch/few "$SANDLOT" exec --sandbox local -- true 2>&1)"
 [ "$(id -u)" = 0 ] || # for root that limit does not hold

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -524,6 +525,20 @@ static int enrol(struct building *building, char *reason, size_t size)
     return 0;
 }
 
+/* What a message brings beyond the limit of open files is just not there. */
+static void explain_enrolment(char *reason, size_t size, int failed)
+{
+    enum { FEW_FILES = 64 };
+    struct rlimit files = {.rlim_cur = RLIM_INFINITY};
+
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur < FEW_FILES || failed == EMFILE)
+        snprintf(reason, size, "only %llu files may be open, which are too few; raise the limit (ulimit -n)",
+                 (unsigned long long)files.rlim_cur);
+    else
+        snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(failed));
+}
+
 static void kill_and_wait(const struct box_process *process)
 {
     siginfo_t info;
@@ -552,7 +567,7 @@ static int build(struct building *building, char *reason, size_t size, uint32_t 
         return 0;
     *status = *reason ? SANDLOT_UNAVAILABLE : SANDLOT_EXHAUSTED;
     if (!*reason)
-        snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(errno));
+        explain_enrolment(reason, size, errno);
     kill_and_wait(&building->box->process);
     return -1;
 }

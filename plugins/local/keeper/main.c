@@ -25,8 +25,9 @@
 enum {
     STATE_FD = 3,
     READY_FD = 4,
-    LINGER_MS = 10000,    /* how long it stays without boxes and clients */
-    LOCK_LIMIT_MS = 5000, /* for another keeper to serve, or to end */
+    FEWEST_DESCRIPTORS = 32, /* with fewer no box comes to be */
+    LINGER_MS = 10000,       /* how long it stays without boxes and clients */
+    LOCK_LIMIT_MS = 5000,    /* for another keeper to serve, or to end */
     LOCK_PAUSE_MS = 2,
     PENDING_PAUSE_MS = 20
 };
@@ -81,24 +82,32 @@ static int become_the_keeper(void)
     return -1;
 }
 
-/*
- * The limits are those of whoever happened to start this process, and hold for all boxes of the user, whoever makes them:
- * each of them needs a few descriptors, and how much time and memory it may have its own limits say.
- */
+/* Every box needs a few descriptors, and there may be a thousand of them. False: there can be none, as REASON says. */
+static bool allow_many_descriptors(char *reason, size_t size)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return true;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(reason, size, "only %llu files may be open, which are too few; raise the limit (ulimit -n)",
+             (unsigned long long)limit.rlim_max);
+    return limit.rlim_max >= FEWEST_DESCRIPTORS;
+}
+
+/* Those of whoever happened to start this process hold for all boxes of the user, whoever makes them: how much time and
+ * memory one may have its own limits say. */
 static void lift_limits(void)
 {
-    static const __rlimit_resource_t others[] = {RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_AS};
+    static const __rlimit_resource_t lifted[] = {RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_AS};
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-        if (setrlimit(others[i], &none) < 0 && getrlimit(others[i], &limit) == 0) {
+    for (size_t i = 0; i < sizeof(lifted) / sizeof(*lifted); i++)
+        if (setrlimit(lifted[i], &none) < 0 && getrlimit(lifted[i], &limit) == 0) {
             limit.rlim_cur = limit.rlim_max; /* only root may have more than that */
-            setrlimit(others[i], &limit);
+            setrlimit(lifted[i], &limit);
         }
 }
 
@@ -239,7 +248,7 @@ int main(void)
         return child < 0;
     lift_limits();
     watch_signals();
-    int listener = open_keeper(&keeper, reason, sizeof(reason));
+    int listener = allow_many_descriptors(reason, sizeof(reason)) ? open_keeper(&keeper, reason, sizeof(reason)) : -1;
 
     report(listener >= 0 ? "+" : reason);
     close(READY_FD);
