@@ -21,6 +21,10 @@ tests['commands: output, exit codes, surroundings, input'] = async (box) => {
     assert.equal((await box.execute('cat', { input: 'given' })).text, 'given');
     assert.equal((await box.execute('sleep 1000', { timeout: 1 })).timedOut, true);
     await assert.rejects(box.execute(''), code('usage'));
+    for (const command of [undefined, null, 5, ['ls', '-l']]) await assert.rejects(box.execute(command), code('usage'));
+    for (const timeout of [0, -1, NaN, '5']) await assert.rejects(box.execute('true', { timeout }), code('usage'));
+    await assert.rejects(box.processes.start(undefined), code('usage'));
+    await assert.rejects(box.processes.start('true', { timeout: 0 }), code('usage'));
 };
 
 tests['a command streams, and what its sink throws ends it'] = async (box) => {

@@ -10,7 +10,7 @@ import { each, needsLibrary, option } from './options.js';
 import { Owner } from './owner.js';
 import { ask, complaint, run } from './program.js';
 import { Page, Result } from './results.js';
-import { pairs } from './words.js';
+import { checkCommand, pairs } from './words.js';
 /**
  * @import { OpenOptions, Provider, Sandbox } from './index.js'
  * @import { RunOptions } from './program.js'
@@ -147,6 +147,7 @@ export class CommandSession {
 
     /** @type {Sandbox['execute']} */
     async execute(command, { timeout = 1800, workingDir, environment, input, output, outputLimit = 0, signal } = {}) {
+        checkCommand(command, timeout);
         if (outputLimit) throw needsLibrary('outputLimit');
         const words = [
             ...option('--timeout', timeout === null ? 0 : `${Math.max(1, Math.ceil(timeout))}`),

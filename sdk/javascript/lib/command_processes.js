@@ -3,7 +3,7 @@ import { SandlotError } from './errors.js';
 import { ask, complaint, run, stream } from './program.js';
 import { each, needsLibrary, option } from './options.js';
 import { Log } from './results.js';
-import { pairs, time } from './words.js';
+import { checkCommand, pairs, time } from './words.js';
 /**
  * @import { Process, Processes } from './index.js'
  * @import { RunOptions } from './program.js'
@@ -34,6 +34,7 @@ export class CommandProcesses {
 
     /** @type {Processes['start']} */
     async start(command, { timeout = null, workingDir, environment, input = false, separateErrors = false, logBytes = 0, signal } = {}) {
+        checkCommand(command, timeout);
         if (separateErrors) throw needsLibrary('separateErrors');
         const words = [
             '--detach',

@@ -44,7 +44,7 @@ export interface OpenOptions extends Cancellable {
 }
 
 export interface ExecuteOptions extends Cancellable {
-    /** Seconds (1800); null: none. */
+    /** Seconds (1800), more than 0; null: none. */
     timeout?: number | null;
     /** Where it starts. */
     workingDir?: string;
@@ -139,7 +139,7 @@ export interface Log {
 }
 
 export interface StartOptions extends Cancellable {
-    /** Seconds; null or without: none. */
+    /** Seconds, more than 0; null or without: none. */
     timeout?: number | null;
     workingDir?: string;
     environment?: Record<string, string>;

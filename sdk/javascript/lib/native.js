@@ -9,7 +9,7 @@ import { NativeNetwork, NativePorts } from './native_network.js';
 import { NativeProcesses } from './native_processes.js';
 import { Page, Result } from './results.js';
 import { runtime } from './runtime.js';
-import { milliseconds, pairs } from './words.js';
+import { checkCommand, milliseconds, pairs } from './words.js';
 import * as shapes from './shapes.js';
 /**
  * @import { OpenOptions, Provider, Sandbox, ToolAnswer } from './index.js'
@@ -180,6 +180,7 @@ export class NativeSession {
 
     /** @type {Sandbox['execute']} */
     async execute(command, { timeout = 1800, workingDir, environment, input, output, outputLimit = 0, signal } = {}) {
+        checkCommand(command, timeout);
         const call = new Call();
         const { memory } = call;
         const fd = input === undefined ? -1 : inputOf(Buffer.from(input));

@@ -3,7 +3,7 @@ import { Call, nothing } from './job.js';
 import { library } from './library.js';
 import { copy, fieldsOf, NULL, textAt } from './memory.js';
 import { Log } from './results.js';
-import { milliseconds, pairs, time } from './words.js';
+import { checkCommand, milliseconds, pairs, time } from './words.js';
 import * as shapes from './shapes.js';
 
 /**
@@ -46,7 +46,8 @@ export class NativeProcesses {
     }
 
     /** @type {Processes['start']} */
-    start(command, { timeout = null, workingDir, environment, input = false, separateErrors = false, logBytes = 0, signal } = {}) {
+    async start(command, { timeout = null, workingDir, environment, input = false, separateErrors = false, logBytes = 0, signal } = {}) {
+        checkCommand(command, timeout);
         const call = new Call();
         const { memory } = call;
         const request = memory.struct(shapes.start, {

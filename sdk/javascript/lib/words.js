@@ -1,4 +1,12 @@
 // Values of JavaScript as the library and the command take them, and theirs as this package hands them out.
+import { SandlotError } from './errors.js';
+
+/** @type {(command: unknown, timeout: unknown) => void} What is no text would be run as its name, 0 seconds be taken for some. */
+export const checkCommand = (command, timeout) => {
+    if (typeof command !== 'string') throw new SandlotError('usage', `the command is to be a text, not ${typeof command}`);
+    if (timeout !== null && !(typeof timeout === 'number' && timeout > 0))
+        throw new SandlotError('usage', `timeout is a number of seconds above 0, or null for none, not ${timeout}`);
+};
 
 /** @type {(values: Record<string, unknown> | undefined) => string[] | undefined} NAME=value for each. */
 export const pairs = (values) => values && Object.entries(values).map(([name, value]) => `${name}=${value}`);
