@@ -85,6 +85,15 @@ def tls(authority, name):
             return "200+closed"
 
 
+def hello(name):
+    """What a client of TLS says first."""
+    outgoing = ssl.MemoryBIO()
+    try:
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError:
+        return outgoing.read()
+
+
 def udp(address):
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     try:
@@ -212,6 +221,7 @@ ROWS = {
     "metadata-name": lambda: get("http://metadata.example/"),
     "mapped-name": lambda: get("http://mapped.example/"),
     "mixed-name": lambda: get("http://mixed.example/mixed"),
+    "mixed-later": lambda: get("http://later.example/"),
     "no-name": lambda: get("http://nowhere.example/"),
     "closed": lambda: get("http://closed.example/"),
     "address": lambda: tunnel("10.0.0.5:5432", b"ping"),
@@ -230,9 +240,10 @@ ROWS = {
     "user": lambda: raw(b"GET http://example.com@denied.example/ HTTP/1.1\r\nHost: denied.example\r\n\r\n"),
     "sni-other": lambda: tls("example.com:443", "denied.example"),
     "sni-none": lambda: tls("example.com:443", None),
-    "no-tls": lambda: tunnel("example.com:443", b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"),
-    "ssh-on-443": lambda: tunnel("example.com:443", b"SSH-2.0-x\r\n"),
+    "no-tls": lambda: tunnel("raw.example:443", b"GET / HTTP/1.1\r\nHost: raw.example\r\n\r\n"),
+    "ssh-on-443": lambda: tunnel("raw.example:443", b"SSH-2.0-x\r\n"),
     "tls-on-80": lambda: tls("example.com:80", "example.com"),
+    "hello-on-80": lambda: tunnel("raw.example:80", hello("raw.example")),
     "http-in-tunnel": lambda: tunnel("example.com:80", b"GET /t HTTP/1.1\r\nHost: example.com\r\n\r\n"),
     "http-in-tunnel-other": lambda: tunnel("example.com:80", b"GET /t HTTP/1.1\r\nHost: denied.example\r\n\r\n"),
     "http-to-443": lambda: get("http://example.com:443/"),

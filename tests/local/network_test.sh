@@ -73,6 +73,8 @@ name private.example 10.0.0.1
 name metadata.example 169.254.169.254
 name mapped.example ::ffff:127.0.0.1
 name mixed.example 10.0.0.1 198.51.100.1
+name later.example 198.51.100.2 10.0.0.2
+name raw.example 198.51.100.3
 name nowhere.example
 name hung.example never
 name closed.example 198.51.100.2
@@ -91,7 +93,10 @@ dial 198.51.100.1:2222 $(port echo)
 dial 198.51.100.2:80 $(port closed)
 dial 10.0.0.5:5432 $(port echo)
 dial 127.0.0.1:80 $(port http)
-dial 10.0.0.1:80 $(port http)
+dial 198.51.100.3:80 $(port echo)
+dial 198.51.100.3:443 $(port echo)
+dial 10.0.0.1:80 $(port echo)
+dial 10.0.0.2:80 $(port http)
 dial 169.254.169.254:80 $(port http)
 dial fd00:5::7:5432 $(port echo)
 dial 2600:5::7:5432 $(port echo)"
@@ -99,9 +104,19 @@ installation usual "$names"
 
 list="host example.com 0,below wild.example 0,host xn--mnchen-3ya.example 0,host tcp.example 2222,host loop.example 0"
 list+=",host private.example 0,host metadata.example 0,host mapped.example 0,host mixed.example 0,host nowhere.example 0,host hung.example 0"
-list+=",host closed.example 0,host nat64.example 0,host 6to4.example 0,host zero.example 0,host link.example 0"
+list+=",host later.example 0,host raw.example 0,host closed.example 0,host nat64.example 0,host 6to4.example 0,host zero.example 0,host link.example 0"
 list+=",cidr fd00:5::/64 5432,cidr 2600:5::7/128 5432,host multicast.example 0,host own.example 0,cidr 10.0.0.5/32 5432,host db.example 5432"
 
+# What the keeper of this state has started last.
+newest_proxy() {
+    local process keeper=
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/fd/3" 2>/dev/null)" = "$XDG_STATE_HOME/sandlot/local" ] && keeper=${process#/proc/}
+    done
+    for process in /proc/[0-9]*; do
+        awk -v keeper="$keeper" '$2 == "(sandlot-egress)" && $4 == keeper { print $22, $1 }' "$process/stat" 2>/dev/null
+    done | sort -n | awk 'END { print $2 }'
+}
 rows() { "${driver[@]}" "$library" exec "$1" "python3 - ${*:2}" <"$here/network_rows.py" 2>"$scratch/err"; }
 
 # ---- nothing asked: everything is refused, and told ----
@@ -135,11 +150,7 @@ drive network "$box" "$list"
 check "a living box is given a list" is "$status $err" "0 "
 drive network-show "$box"
 check "which is told" is "$out" "allow,$list"
-check "the proxy runs confined" is "$(for process in /proc/[0-9]*; do
-    [ "$(cat "$process/comm" 2>/dev/null)" = sandlot-egress ] || continue
-    awk '/^(CapEff|CapBnd|CapPrm|NoNewPrivs|Seccomp):/ { print $1 $2 }' "$process/status" | grep -v CapBnd | tr '\n' ' '
-    break
-done)" "CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2 "
+check "the proxy runs confined" is "$(awk '/^(CapEff|CapPrm|NoNewPrivs|Seccomp):/ { print $1 $2 }' "/proc/$(newest_proxy)/status" | tr '\n' ' ')" "CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2 "
 : >"$servers/seen"
 result=$(rows "$box")
 while read -r name want; do
@@ -166,6 +177,7 @@ private-name 403
 metadata-name 403
 mapped-name 403
 mixed-name 200
+mixed-later 502
 no-name 502
 closed 502
 address 200+ping
@@ -187,6 +199,7 @@ sni-none 200+closed
 no-tls 200+closed
 ssh-on-443 200+closed
 tls-on-80 200+closed
+hello-on-80 200+closed
 http-in-tunnel 200+200
 http-in-tunnel-other 200+closed
 http-to-443 403
@@ -452,16 +465,6 @@ check "and read on from a number" is "$out" ""
 
 # ---- much ----
 
-# What the keeper of this state has started last.
-newest_proxy() {
-    local process keeper=
-    for process in /proc/[0-9]*; do
-        [ "$(readlink "$process/fd/3" 2>/dev/null)" = "$XDG_STATE_HOME/sandlot/local" ] && keeper=${process#/proc/}
-    done
-    for process in /proc/[0-9]*; do
-        awk -v keeper="$keeper" '$2 == "(sandlot-egress)" && $4 == keeper { print $22, $1 }' "$process/stat" 2>/dev/null
-    done | sort -n | awk 'END { print $2 }'
-}
 descriptors() { ls "/proc/$proxy/fd" | wc -l; }
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$proxy/status"; }
 proxy=$(newest_proxy) in_a_row=1000 mebibytes=256
