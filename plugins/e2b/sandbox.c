@@ -114,8 +114,8 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
     sandbox->user = user ? strdup(user) : NULL;
     sandbox->rest_ms = create_seconds(e2b, request) * SECOND_MS;
     sandbox->has_credentials = has_credentials(e2b, network, record);
-    if (record->ends_at_ms == 0) {
-        sandbox->ends_ms = sandlot_now_ms() + sandbox->rest_ms;
+    if (record->ends_at_ms == 0) { /* new, or awake again for as long as it says itself */
+        sandbox->ends_ms = sandlot_now_ms() + (record->rest_ms > 0 ? record->rest_ms : sandbox->rest_ms);
         sandbox->until_ms = request->hard_ttl_ms > 0 ? sandlot_now_ms() + request->hard_ttl_ms : 0;
     }
     enum sandlot_status status =

@@ -137,6 +137,14 @@ not_now() {
     gone "$id"
 }
 
+# Whoever wakes it has another time to rest in mind than it was made with.
+woken() {
+    made_with --param ttl_s=12 || return
+    check "pause" calls $ok pause "$id"
+    check "a command goes on for longer than the sandbox that it has woken was to live" test "$(on_it 'for n in $(seq 18); do sleep 1; done; echo done')" = "done"
+    gone "$id"
+}
+
 # once NAME ANSWER: the daemon answers one request so, and all works, once
 once() {
     on_it 'rm -f ran'
@@ -395,7 +403,7 @@ old_server() {
 
 vendor_use e2b
 prepare=(service EMULATOR_PAGE=1)
-parts terminals not_now endings moods copies files keys_and_addresses parameters vendor_many pages
+parts terminals not_now woken endings moods copies files keys_and_addresses parameters vendor_many pages
 prepare=(service EMULATOR_HOURS=1)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
