@@ -74,6 +74,8 @@ static bool read_session(struct json_object *document, struct record *record, st
     if (begun_ms > 0 && begun_ms < latest_ms && timeout_ms > 0 && timeout_ms < latest_ms) {
         record->begun_at_ms = begun_ms;
         record->ends_at_ms = begun_ms + timeout_ms;
+        if (record->timeout_ms <= 0) /* of the sandbox it need not be told */
+            record->timeout_ms = timeout_ms;
     }
     return well;
 }

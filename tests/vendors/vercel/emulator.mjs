@@ -1,7 +1,8 @@
 // Vercel's API of sandboxes below /api, as its clients use it: strict, with real states, and commands that really run.
 //
 // EMULATOR_PLAN=hobby: the shorter limits of that plan. EMULATOR_PAGE: longest page of a list. EMULATOR_PENDING_MS: how long a
-// new sandbox is pending. EMULATOR_EDGE_MS: after so long streams are cut. EMULATOR_OLD=1: a server without `logs`.
+// new sandbox is pending. EMULATOR_EDGE_MS: after so long streams are cut. EMULATOR_OLD=1: a server without `logs`, whose
+// sandboxes have no `timeout`.
 
 import { createEdge } from '../common/ports.mjs';
 import { createEmulator } from '../common/server.mjs';

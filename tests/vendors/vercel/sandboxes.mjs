@@ -7,6 +7,7 @@ import { apiError } from './errors.mjs';
 import { shown as shownPolicy, wall } from './network.mjs';
 
 const CWD = '/vercel/sandbox';
+const OLD = process.env.EMULATOR_OLD === '1'; // a server that tells no timeout of a sandbox, which it need not
 const END_MS = 250, SNAPSHOT_MS = 300, MONTH_MS = 30 * 24 * 3600 * 1000;
 const newId = (prefix) => `${prefix}_${randomBytes(12).toString('base64url').replace(/[-_]/g, 'x')}`;
 
@@ -147,7 +148,7 @@ class Sandbox {
     shown() {
         const { name, persistent, region, vcpus, runtime, image, timeout, networkPolicy, createdAt, updatedAt, session, currentSnapshotId, tags, snapshotExpiration,
             keepLastSnapshots } = this;
-        return { name, persistent, region, vcpus, memory: vcpus * 2048, runtime, image, timeout, networkPolicy: shownPolicy(networkPolicy),
+        return { name, persistent, region, vcpus, memory: vcpus * 2048, runtime, image, timeout: OLD ? undefined : timeout, networkPolicy: shownPolicy(networkPolicy),
             createdAt, updatedAt, currentSessionId: session.id, currentSnapshotId, status: session.status, statusUpdatedAt: session.updatedAt, cwd: CWD, tags,
             snapshotExpiration, keepLastSnapshots };
     }

@@ -374,6 +374,9 @@ old_server() {
     made || return
     expect "a server without logs" 3 $'out\nerr' "*" -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo out; echo err >&2; exit 3'
     gone "$id"
+    made_with --param ttl_s=12 || return
+    check "one that tells the time of sessions alone" test "$(on_it 'for n in $(seq 18); do sleep 1; done; echo done')" = "done"
+    gone "$id"
 }
 
 # What passes, as Vercel's own client sees it.
