@@ -314,6 +314,37 @@ static void a_request_does_not_grow_without_bound(void **state)
     free(found);
 }
 
+/* How many fields a request to a.example has, to which something is added if it may be. */
+static size_t fields_of_request(uint16_t port, bool secured)
+{
+    static const char text[] = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
+    struct intercept intercept = {.authorities_fd = -1};
+    struct egress egress = {.secrets = &intercept};
+    struct connection connection = {.egress = &egress, .secured = secured};
+    struct target target = {.port = port};
+    struct written *written = NULL;
+    struct head head;
+
+    assert_true(credentials_read(some, sizeof(some) - 1, &intercept.credentials));
+    assert_true(host_parse("a.example", 9, &target.host));
+    assert_true(head_parse(text, sizeof(text) - 1, HEAD_REQUEST, &head));
+    assert_true(interceptor.request(&connection, &target, &head, &written));
+    if (written)
+        interceptor.request_written(written);
+    if (connection.interception)
+        interceptor.clear(&connection);
+    return head.count;
+}
+
+/* In an open network a program may speak HTTP without TLS to port 443: then a secret would be there for all to read. */
+static void nothing_is_added_in_the_clear(void **state)
+{
+    (void)state;
+    assert_int_equal(fields_of_request(443, true), 3);
+    assert_int_equal(fields_of_request(443, false), 1);
+    assert_int_equal(fields_of_request(80, false), 1);
+}
+
 /* COUNT placeholders in one field, each for a value of 2,000 bytes. */
 static bool takes_placeholders(size_t count)
 {
@@ -745,6 +776,7 @@ int main(void)
         cmocka_unit_test(credentials_are_read_strictly),
         cmocka_unit_test(requests_are_changed),
         cmocka_unit_test(a_request_does_not_grow_without_bound),
+        cmocka_unit_test(nothing_is_added_in_the_clear),
         cmocka_unit_test(values_do_not_grow_without_bound),
         cmocka_unit_test(what_a_server_may_send_back_is_known),
         cmocka_unit_test(a_long_password_is_known_too),
