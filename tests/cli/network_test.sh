@@ -287,6 +287,7 @@ while IFS='|' read -r source pattern; do
     check "$source: its output is nowhere" sh -c '! grep -q leaks "$1" "$2"' sh "$scratch/out" "$scratch/err"
 done <<'END'
 command = "printf l; printf eaks; exit 3"|failed
+command = "printf 'l''eaks' >&2; exit 3"|failed
 command = "true"|gives nothing
 command = "printf 'l''eaks\\nx'"|more than one line
 env = "NOT_SET_ANYWHERE"|is not set
@@ -352,6 +353,9 @@ example.com]"
 printf '%s\n' '1 0 a.example.com 443 not on the list' '2 0 a.example.com 80 not on the list' '3 0 b.example.com 8443 port not on the list' >"$folder/log"
 tells "the advice has each entry once, too" "[The network refused: a.example.com:443 (not on the list), a.example.com:80 (not on the list), b.example.com:8443 \
 (port not on the list). Ask the user to allow it: sandlot network allow the-box a.example.com b.example.com:8443]"
+long=$(printf 'a%.0s' {1..60}).$(printf 'b%.0s' {1..60}).example.com
+printf '1 0 %s 443 not on the list\n' "$long" >"$folder/log"
+tells "of a long name a hundred characters, and no advice, which would be another name" "[The network refused: ${long:0:100}:443 (not on the list).]"
 printf '1 0 10.0.0.1 25 private address\n' >"$folder/log"
 tells "and none where it could not" "[The network refused: 10.0.0.1:25 (private address).]"
 printf '1 0 a.example.com 0 not on the list\n' >"$folder/log"

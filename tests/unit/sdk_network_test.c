@@ -127,6 +127,7 @@ static void test_many_names(void **state)
 static void test_credentials(void **state)
 {
     struct sandlot_network network = policy_of(1);
+    const struct sandlot_network below = policy_of(2); /* of which the second entry is *.b.example */
     struct sandlot_network_credential odd[] = {{"a.example", "A", "secret", NULL, NULL, true}};
 
     (void)state;
@@ -134,6 +135,7 @@ static void test_credentials(void **state)
     assert_false(network_begins_host(&network, 2));
     assert_true(network_lists(&network, "a.example"));
     assert_false(network_lists(&network, "d.example"));
+    assert_false(network_lists(&below, "b.example"));
     AUTO_DOCUMENT struct json_object *headers = network_headers(&network, "a.example");
 
     assert_string_equal(json_object_to_json_string_ext(headers, JSON_C_TO_STRING_PLAIN),

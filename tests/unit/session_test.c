@@ -461,6 +461,12 @@ static void test_usage(void **state)
     wanted.options.snapshot_name = NULL;
     wanted.options.scope = "z";
     must_fail(&wanted, SANDLOT_CODE_USAGE, "exclude each other");
+    wanted.options.scope = NULL;
+    wanted.options.network = "off";
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "sandlot network");
+    wanted.options.network = NULL;
+    wanted.options.allow = (const char *const[]){"example.com", NULL};
+    must_fail(&wanted, SANDLOT_CODE_USAGE, "sandlot network");
     wanted = request(NULL);
     wanted.options.setup_file = "/does/not/exist";
     must_fail(&wanted, SANDLOT_CODE_USAGE, "/does/not/exist");
