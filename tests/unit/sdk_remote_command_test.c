@@ -942,6 +942,30 @@ static void test_stalled(void **state)
     assert_has(call.message, "the service was too slow");
 }
 
+static int64_t run_left_ms; /* of the channel's call */
+
+static enum sandlot_status on_timed_run(struct sandlot_call *channel_call, void *context,
+                                        const struct remote_script *script, const struct sandlot_sink *output,
+                                        char *reason, size_t capacity)
+{
+    (void)context, (void)script, (void)output, (void)reason, (void)capacity;
+    run_left_ms = channel_call->deadline_ms - sandlot_now_ms();
+    return sandlot_fail(channel_call, SANDLOT_AUTH, "that is all it wanted to know");
+}
+
+/* What people wait for at a dead line is some seconds more than their limit, at the pace of the product too. */
+static void test_grace(void **state)
+{
+    enum { LIMIT_MS = 2000, GRACE_MS = 10 * 1000 };
+
+    const struct sandlot_command command = {.size = sizeof(command), .command = "true", .timeout_ms = LIMIT_MS};
+
+    (void)state;
+    box.channel.run = on_timed_run;
+    assert_int_equal(remote_command_run(&call.call, &box.channel, &command, &sink.sink, &result), SANDLOT_AUTH);
+    assert_true(run_left_ms <= LIMIT_MS + GRACE_MS);
+}
+
 /* But a sandbox that wakes for longer than the command may run is waited for, and then the limit begins. */
 static void test_waking(void **state)
 {
@@ -1147,6 +1171,7 @@ int main(void)
         EACH(test_gives_up),
         EACH(test_gives_up_sooner),
         EACH(test_stalled),
+        EACH(test_grace),
         EACH(test_waking),
         EACH(test_lost),
         EACH(test_many),
