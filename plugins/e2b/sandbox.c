@@ -245,6 +245,13 @@ void sandbox_find_files(struct sandlot_call *call, struct sandbox *sandbox, cons
     free(operation);
 }
 
+void sandbox_live_on(struct sandlot_call *call, struct sandbox *sandbox)
+{
+    AUTO_WAY struct sandbox_way way = {0};
+
+    sandbox_find_way(call, sandbox, "", false, &way);
+}
+
 void sandbox_way_clear(struct sandbox_way *way)
 {
     free(way->target);

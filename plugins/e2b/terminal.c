@@ -127,13 +127,6 @@ static bool pass_keys(struct terminal *terminal)
     return true;
 }
 
-static void live_on(struct terminal *terminal)
-{
-    AUTO_WAY struct sandbox_way way = {0};
-
-    sandbox_find_way(&terminal->typing.call, terminal->sandbox, "", false, &way);
-}
-
 static void *attend(void *argument)
 {
     struct terminal *terminal = argument;
@@ -146,7 +139,7 @@ static void *attend(void *argument)
         int ready = poll(fds, 3, LOOK_MS);
 
         if (ready == 0)
-            live_on(terminal);
+            sandbox_live_on(&terminal->typing.call, terminal->sandbox);
         if (ready <= 0)
             continue;
         if (fds[0].revents)

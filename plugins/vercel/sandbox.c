@@ -269,6 +269,13 @@ char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const c
     return make_target(sandbox, *session, operation);
 }
 
+void sandbox_live_on(struct sandlot_call *call, struct sandbox *sandbox)
+{
+    AUTO_FREE char *session = NULL;
+
+    free(sandbox_target(call, sandbox, "", &session));
+}
+
 /* ---- finding and making ---------------------------------------------------------------------------------------- */
 
 /* One whose session is over is started again, unless its files are gone. */

@@ -90,6 +90,27 @@ ports() {
     service_empty "nothing is left at the service after: ports"
 }
 
+# Who talks to a port uses the sandbox, though all of it goes by the service's own way.
+ports_prolong() {
+    local forwarder _
+    [ -z "${port_prepare:-}" ] || "$port_prepare"
+    box=$("$SANDLOT" -q create "${provider[@]}" "${port_making[@]}" --param ttl_s=24 </dev/null)
+    "$aside" -q write "${provider[@]}" --sandbox-id "$box" server.py <"$js/common/port_server.py" >/dev/null
+    port_serve
+    "$SANDLOT" port "${provider[@]}" "$box" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+    local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
+    for _ in $(seq 30); do
+        port_client get
+        sleep 1
+    done
+    passes "a sandbox lives on while its port is used" get '200 GET /a/b?c=%20d'
+    kill "$forwarder"
+    wait "$forwarder"
+    gone "$box"
+}
+
 # ---- ports that carry any bytes: both ends are tests/local/port_rows.py ----------------------------------------------
 
 # bytes_serve PORT: that server in $box

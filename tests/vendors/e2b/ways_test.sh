@@ -401,9 +401,15 @@ old_server() {
     gone "$(jq -r .id <"$scratch/out")"
 }
 
+port_making=() port_prepare=own_domain
+own_domain() {
+    E2B_DOMAIN=localhost:$(ask GET state | jq .edge)
+    export E2B_DOMAIN
+}
+
 vendor_use e2b
 prepare=(service EMULATOR_PAGE=1)
-parts terminals not_now woken endings moods copies files keys_and_addresses parameters vendor_many pages
+parts terminals not_now woken ports_prolong endings moods copies files keys_and_addresses parameters vendor_many pages
 prepare=(service EMULATOR_HOURS=1)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)

@@ -389,8 +389,9 @@ passing() {
 }
 
 vendor_use vercel
+port_making=(--param ports=3000)
 prepare=(service EMULATOR_PAGE=2)
-parts not_now endings credentials passing parameters moods files vendor_many pages copies
+parts not_now ports_prolong endings credentials passing parameters moods files vendor_many pages copies
 prepare=(service EMULATOR_PLAN=hobby EMULATOR_PENDING_MS=600)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
