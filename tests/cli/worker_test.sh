@@ -109,6 +109,7 @@ for fault in crash abort exit quit overflow replace children daemon; do
     json "$fault: says so, and the host lives on" 3 '.error == "provider_crashed" and (.message | test("box-1 is still recorded"))' \
         exec "${misbehaving[@]}" -- "$fault"
 done
+json "a call that is a copy of the host's is told as one" 3 '.error == "provider_crashed" and (.message | contains("such as a copy"))' exec "${misbehaving[@]}" -- copy
 json "a signal has its name" 3 '.message | test("the provider crashed \\(SIGABRT\\)")' exec "${misbehaving[@]}" -- abort
 check "no worker is left" until_true 10 no_worker # the daemon ends by itself after 5 s
 check "no record is left" no_ledger

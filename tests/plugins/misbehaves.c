@@ -531,6 +531,12 @@ static enum sandlot_status execute(struct sandlot_call *call, void *provider, vo
         put(output, "the beginning");
         _exit(0);
     }
+    if (strcmp(how, "copy") == 0) {
+        struct sandlot_call *copy = malloc(sizeof(*copy));
+
+        *copy = *call;
+        return copy->host->fail(copy, SANDLOT_UNAVAILABLE, "of a copy");
+    }
     if (strcmp(how, "plug") == 0) {
         each_descriptor(plug);
         put(output, "plugged");

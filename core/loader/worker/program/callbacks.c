@@ -225,6 +225,10 @@ static void run(ffi_cif *cif, void *result, void **arguments, void *data)
         run_of_object(callback, self, result, arguments);
         return;
     }
+    if (!service_has(self))
+        worker_give_up(
+            "the provider gave the host a struct sandlot_call that is not the host's, such as a copy; it has to "
+            "hand on the pointer that it got");
     const struct service *service = (const struct service *)((char *)self - offsetof(struct service, call));
     char *cut = shortened(callback->function, arguments);
 

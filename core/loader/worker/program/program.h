@@ -20,9 +20,10 @@ struct connection {
     size_t in_capacity;
 };
 
-/* A call that is being served. */
+/* The call of a connection that is being served, or was the last. */
 struct service {
     struct sandlot_call call;
+    struct service *next;
     struct connection *connection;
     struct wire_arena arena;
     int gifts[CHANNEL_GIFTS]; /* descriptors that go with the answer */
@@ -65,6 +66,9 @@ const struct provider_function *provider_function(uint64_t number);
 
 /* Serves calls until the host closes the connection. For pthread_create. */
 void *service_run(void *context);
+
+/* Is CALL one that the host made, and no copy? */
+bool service_has(const void *call);
 
 /* ---- callbacks.c: what the provider may call during a call ---- */
 

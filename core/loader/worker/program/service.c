@@ -181,11 +181,10 @@ static void answer(struct service *service, const struct wire_function *function
         close(service->gifts[i]);
 }
 
-static void serve(struct connection *connection, struct wire_reader *reader, unsigned char **bytes)
+static void serve(struct service *service, struct wire_reader *reader, unsigned char **bytes)
 {
-    struct service service = {.connection = connection};
-    struct wire_side side = {.context = &service,
-                             .arena = &service.arena,
+    struct wire_side side = {.context = service,
+                             .arena = &service->arena,
                              .call_in = call_in,
                              .watch_in = watch_in,
                              .object_in = object_in,
@@ -197,30 +196,71 @@ static void serve(struct connection *connection, struct wire_reader *reader, uns
 
     if (!arguments)
         worker_give_up("the host sent a call that makes no sense");
-    set_serving(connection, true);
+    set_serving(service->connection, true);
     ffi_call((ffi_cif *)(uintptr_t)&called->cif, called->pointer, &result, arguments);
     bool done = called->function->result == WIRE_NOTHING || (int32_t)result == SANDLOT_OK;
     /* Results that point into memory which the handle keeps are not touched by that. */
-    uint64_t handle = settle_handles(&service, called->function, arguments, done, bytes);
+    uint64_t handle = settle_handles(service, called->function, arguments, done, bytes);
 
-    answer(&service, called->function, &result, arguments, done, handle);
-    wire_arena_clear(&service.arena);
+    answer(service, called->function, &result, arguments, done, handle);
+    wire_arena_clear(&service->arena);
+    service->arena = (struct wire_arena){0};
+}
+
+static struct {
+    pthread_mutex_t lock;
+    struct service *first;
+} services = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool service_has(const void *call)
+{
+    pthread_mutex_lock(&services.lock);
+    const struct service *found = services.first;
+
+    while (found && &found->call != call)
+        found = found->next;
+    pthread_mutex_unlock(&services.lock);
+    return found != NULL;
+}
+
+static void enlist(struct service *service)
+{
+    pthread_mutex_lock(&services.lock);
+    service->next = services.first;
+    services.first = service;
+    pthread_mutex_unlock(&services.lock);
+}
+
+static void strike_off(const struct service *service)
+{
+    pthread_mutex_lock(&services.lock);
+    for (struct service **at = &services.first; *at; at = &(*at)->next)
+        if (*at == service) {
+            *at = service->next;
+            break;
+        }
+    pthread_mutex_unlock(&services.lock);
 }
 
 void *service_run(void *context)
 {
     struct connection *connection = context;
+    struct service service = {.connection = connection};
     struct channel_header header;
     unsigned char *bytes = NULL;
     size_t capacity = 0;
 
+    enlist(&service);
     while (message_receive(connection->socket, &header, &bytes, &capacity)) {
         struct wire_reader reader = {bytes, bytes + header.length, false};
 
         if (header.type != CHANNEL_CALL)
             worker_give_up("the host sent a message that is no call");
-        serve(connection, &reader, &bytes);
+        service.last_handle = 0;
+        service.gift_count = 0;
+        serve(&service, &reader, &bytes);
     }
+    strike_off(&service);
     free(bytes);
     close(connection->socket);
     for (size_t i = 0; i < CHANNEL_WATCHES; i++)
