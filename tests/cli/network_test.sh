@@ -185,12 +185,20 @@ run list --sandbox network
 check "it stops nothing that makes nothing" test "$status" = 1 # the provider has no list
 
 # ---- what a provider cannot hold ----
+configure '[[network.credentials]]
+host = "a.example.com"
+header = "A"
+command = "echo x"'
+json "a credential needs a word" 1 '.error == "not_supported" and (.message | test("the credential for a.example.com;"))' exec --sandbox daytona -- true
 configure '[network]
 mode = "off"'
 json "a provider without the words" 1 '.error == "not_supported" and (.message | test("config.toml.*off"))' \
     exec --sandbox agentcore -- true
 json "each entry is named" 1 '.error == "not_supported" and (.message | test("a.example.com, 10.0.0.0/8"))' \
     exec --sandbox agentcore --allow a.example.com --allow 10.0.0.0/8 -- true
+json "open is a word too" 1 '.error == "not_supported" and (.message | test("every host"))' exec --sandbox agentcore --network open -- true
+json "so is a port of a host" 1 '.error == "not_supported" and (.message | test("a.example.com:8443;"))' \
+    exec --sandbox daytona --allow a.example.com:8443 --allow b.example.com -- true
 run create --config /dev/null
 box=$out
 refused="[The network refused: example.com:80 (not on the list). Ask the user to allow it: sandlot network allow $box example.com]"
