@@ -63,22 +63,35 @@ static bool other_keeper_serves(void)
     return fd >= 0;
 }
 
-/* 1: this process is the keeper; 0: another one serves already; -1: neither. */
-static int become_the_keeper(void)
+/* 1: this process is the keeper; 0: another one serves already; -1: neither, with the REASON. */
+static int become_the_keeper(char *reason, size_t size)
 {
     int lock = openat(STATE_FD, "keeper.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     for (int64_t end = sandlot_now_ms() + LOCK_LIMIT_MS; lock >= 0 && sandlot_now_ms() < end;) {
         if (flock(lock, LOCK_EX | LOCK_NB) == 0)
             return 1; /* held until this process ends */
-        if (errno != EWOULDBLOCK)
-            break;
+        if (errno != EWOULDBLOCK) {
+            snprintf(reason, size,
+                     "keeper.lock in Sandlot's state folder cannot be locked: %s; set XDG_STATE_HOME to a folder on a "
+                     "disk of this machine",
+                     strerror(errno));
+            return -1;
+        }
         if (other_keeper_serves()) {
             close(lock);
             return 0;
         }
         poll(NULL, 0, LOCK_PAUSE_MS);
     }
+    if (lock < 0)
+        snprintf(reason, size,
+                 "keeper.lock in Sandlot's state folder cannot be opened: %s; make sure that there is room "
+                 "and that it may be written to",
+                 strerror(errno));
+    else
+        snprintf(reason, size,
+                 "another keeper holds the lock but does not serve; end the process sandlot-local-keeper");
     return -1;
 }
 
@@ -234,11 +247,10 @@ int main(void)
     if (chdir("/") < 0)
         return 1;
     umask(0077);
-    int own = become_the_keeper();
+    int own = become_the_keeper(reason, sizeof(reason));
 
     if (own <= 0) {
-        report(own == 0 ? "+"
-                        : "another keeper holds the lock but does not serve; end the process sandlot-local-keeper");
+        report(own == 0 ? "+" : reason);
         return own < 0;
     }
     /* The client waits for this process; the one that stays belongs to nobody's terminal, session or process group. */
