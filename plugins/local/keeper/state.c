@@ -364,9 +364,15 @@ int state_make_box(const struct state *state, const char *id, uid_t uid, gid_t g
         folder->listener_fd = take_fd(&listener);
         return 0;
     }
-    snprintf(reason, size, "the folder of the box could not be made: %s; %s", strerror(errno),
-             errno == ENOSPC || errno == EDQUOT ? "free some space on the disk that holds Sandlot's state"
-                                                : "make sure that Sandlot's state folder may be written to");
+    if (errno == EINVAL) /* by chown(2) */
+        snprintf(reason, size,
+                 "the box is to be user %u, a number that this container has not (/proc/self/uid_map); run Sandlot as "
+                 "another user than root here, or map the numbers from 2013265920 (0x78000000) on",
+                 (unsigned)uid);
+    else
+        snprintf(reason, size, "the folder of the box could not be made: %s; %s", strerror(errno),
+                 errno == ENOSPC || errno == EDQUOT ? "free some space on the disk that holds Sandlot's state"
+                                                    : "make sure that Sandlot's state folder may be written to");
     state_discard_box(state, id);
     return -1;
 }
