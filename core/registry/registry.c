@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFAULT_WORKING_DIR "/workspace"
 
@@ -308,6 +309,10 @@ static bool scan(struct registry *registry)
 
 static bool is_not_installed(struct offer *offer)
 {
+    if (access("/proc/self/exe", F_OK) < 0)
+        return set_problem(&offer->entry,
+                           "it is not found: there is no /proc here, by which Sandlot knows where its own files are; "
+                           "mount it (mount -t proc proc /proc)");
     if (!builtin_has_package(offer->entry.name))
         return set_problem(&offer->entry, "it is not installed: it comes with Sandlot, so install that again");
     offer->package = text_format(BUILTIN_PACKAGE, offer->entry.name);
