@@ -100,7 +100,8 @@ int path_make_folders(const char *path, unsigned int mode)
 static char *distrust_one(const char *path, const struct stat *status)
 {
     if (status->st_uid != 0 && status->st_uid != geteuid())
-        return text_format("%s belongs to another user (uid %u)", path, (unsigned)status->st_uid);
+        return text_format("%s belongs to another user (uid %u%s)", path, (unsigned)status->st_uid,
+                           status->st_uid == 65534 ? ", as which a user namespace shows those that it lacks" : "");
     if (S_ISLNK(status->st_mode) || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
         return NULL;
     if (status->st_mode & (S_IWGRP | S_IWOTH))

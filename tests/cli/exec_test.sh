@@ -130,6 +130,9 @@ check "too few descriptors for the keeper" grep -q "raise the limit (ulimit -n)"
 [ "$(id -u)" != 0 ] ||
     check "root of a container with few users" grep -q "run Sandlot as another user than root here" \
         <<<"$(unshare -Ur env XDG_STATE_HOME="$scratch/few" "$SANDLOT" exec --sandbox local -- true 2>&1)"
+[ "$(id -u)" = 0 ] ||
+    check "in a user namespace that lacks root" grep -q "uid 65534, as which a user namespace shows those that it lacks" \
+        <<<"$(unshare -Ur "$SANDLOT" exec --sandbox local -- true 2>&1)"
 [ "$(id -u)" != 0 ] ||
     check "without /proc" grep -q "there is no /proc here" \
         <<<"$(unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$SANDLOT" exec --sandbox local -- true 2>&1)"
