@@ -260,9 +260,9 @@ requests_of_each() {
 }
 
 # vendor_many: a folder of many small files goes up and comes down in one request more for each hundred than a single file, $many_more
-# (5) in all, and none of them spoils the others
+# (5) in all, none of them spoils the others, and none has a process of its own that puts it in its place
 vendor_many() {
-    local number one_up one_down from=$scratch/many back=$scratch/many-back odd sum
+    local number begun one_up one_down from=$scratch/many back=$scratch/many-back odd sum
     made || return
     mkdir -p "$from/a b/c" "$from/it's"
     for number in $(seq 230); do
@@ -281,10 +281,14 @@ vendor_many() {
     requests_reset
     run -q download "${provider[@]}" --sandbox-id "$id" "$workspace/one" "$scratch/one"
     one_down=$(requests_count)
+    begun=$(newest_process)
     requests_reset
     run -q upload "${provider[@]}" --sandbox-id "$id" -r "$from" "$workspace/many"
     check "494 files go up" test "$status" = 0
     number=$(requests_count)
+    begun=$(($(newest_process) - begun))
+    echo "# 494 files up: $begun processes in the box"
+    check "without a process for each" test "$begun" -gt 0 -a "$begun" -lt 494
     echo "# 494 files up: $number requests, one: $one_up"
     check "in no more than one more for each hundred" test "$number" -le $((one_up + 5))
     sum='cd many && find . -type f | LC_ALL=C sort | while IFS= read -r f; do printf "%s " "$f"; cksum <"$f"; done | cksum'
@@ -313,6 +317,9 @@ vendor_many() {
     check "a folder in the way here spoils one file" test "$odd" = '["7"]'
     gone "$id"
 }
+
+# A box has process numbers of its own, which go up by one for each.
+newest_process() { "$aside" -q exec "${provider[@]}" --sandbox-id "$id" -- 'sh -c "echo \$\$"' </dev/null; }
 
 # count_one LIMIT COMMAND ARGUMENT...: one command on the sandbox
 count_one() {
