@@ -136,7 +136,7 @@ check "too few descriptors for the keeper" grep -q "raise the limit (ulimit -n)"
 [ "$(id -u)" != 0 ] ||
     check "without /proc" grep -q "there is no /proc here" \
         <<<"$(unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$SANDLOT" exec --sandbox local -- true 2>&1)"
-mkdir -p -m 700 "$scratch"/locked/sandlot/local
+(umask 077 && mkdir -p "$scratch"/locked/sandlot/local)
 mkdir "$scratch/locked/sandlot/local/keeper.lock"
 check "no lock for the keeper" grep -q "keeper.lock .*cannot be opened: Is a directory" \
     <<<"$(XDG_STATE_HOME=$scratch/locked "$SANDLOT" exec --sandbox local -- true 2>&1)"

@@ -306,7 +306,7 @@ test_limits() {
         delete "$id"
     done
     id=$(create "workspace=$seed" disk_mb=32)
-    answer=$(output "$id" 'mkdir many; ./attack load files many 300000; sleep 1; echo going on')
+    answer=$(output "$id" 'mkdir many; ./attack load files many 300000; sleep 60; echo going on')
     check "limits: 300,000 files are too many" bash -c '! grep -q "made 300000" <<<"$1" || ! grep -q "going on" <<<"$1"' - "$answer"
     delete "$id"
 }
