@@ -273,6 +273,15 @@ int path_write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
+/* Gives the file TEMPORARY its NAME. One that takes another's place ext4 first writes to the disk, which is waited for:
+ * where nothing has to last the two change places. */
+static int put_in_place(int folder_fd, const char *temporary, const char *name, bool durable)
+{
+    if (!durable && renameat2(folder_fd, temporary, folder_fd, name, RENAME_EXCHANGE) == 0)
+        return unlinkat(folder_fd, temporary, 0);
+    return renameat(folder_fd, temporary, folder_fd, name);
+}
+
 int path_write_atomically(int folder_fd, const char *name, const void *bytes, size_t length, bool durable)
 {
     AUTO_FREE char *temporary = text_format(".%s.%ld", name, (long)syscall(SYS_gettid));
@@ -284,7 +293,7 @@ int path_write_atomically(int folder_fd, const char *name, const void *bytes, si
     if (fd < 0)
         return -1;
     if (path_write_all(fd, bytes, length) == 0 && (!durable || fsync(fd) == 0) &&
-        renameat(folder_fd, temporary, folder_fd, name) == 0)
+        put_in_place(folder_fd, temporary, name, durable) == 0)
         return durable ? fsync(folder_fd) : 0;
     int saved = errno;
 

@@ -22,8 +22,27 @@ give_up() {
     exit 1
 }
 
+# Root measures on a file system of the benchmark's own, which goes with its mount namespace: one without a journal looks, for each file
+# that is made, through all that were deleted in the last five minutes, which makes of a tenth of a millisecond a whole one.
+if [ "$(id -u)" = 0 ] && [ -z "${BENCH_FILES:-}" ]; then
+    export BENCH_FILES
+    BENCH_FILES=$(mktemp -d)
+    image=$(mktemp)
+    trap 'rm -f "$image"; rmdir "$BENCH_FILES"' EXIT
+    trap 'exit 130' INT TERM
+    status=0
+    truncate -s 16G "$image"
+    mkfs.ext4 -q -F "$image"
+    # shellcheck disable=SC2016 # it is for that shell
+    unshare --mount sh -c 'mount -o loop "$0" "$BENCH_FILES" && chmod 1777 "$BENCH_FILES" || exit 78; exec "$@"' "$image" tests/bench/bench.sh "$@" || status=$?
+    [ "$status" = 78 ] || exit "$status"
+    echo "no file system can be mounted here, so that what is measured lies where others lie"
+    BENCH_FILES=${TMPDIR:-/tmp} tests/bench/bench.sh "$@"
+    exit
+fi
+
 plugin=$BUILD/tests/plugins/constructor_writes.so
-private=$(mktemp -d)
+private=$(mktemp -d -p "${BENCH_FILES:-${TMPDIR:-/tmp}}")
 chmod 755 "$private"
 memory=$(mktemp -d /dev/shm/sandlot-bench.XXXXXX)
 export SANDLOT_VFS_FOLDER=$memory

@@ -408,6 +408,14 @@ static void test_files(void **state)
                         "12\0"
                         "3",
                         4);
+    /* What does not have to last is put in the other's place without its leaving anything. */
+    assert_int_equal(path_write_atomically(folder, "new", "later", 5, false), 0);
+    AUTO_FREE char *later = path_read_file(support_path("home/new"), 10, &length);
+    assert_string_equal(later, "later");
+    assert_int_equal(unlinkat(folder, "new", 0), 0);
+    assert_int_equal(path_write_atomically(folder, "new", "again", 5, false), 0);
+    assert_int_equal(unlinkat(folder, "new", 0), 0);
+    assert_int_equal(rmdir(support_path("home")), 0);
     assert_int_equal(path_make_folders(support_path("a/b/c"), 0700), 0);
     assert_int_equal(path_make_folders(support_path("a/b/c"), 0700), 0);
     assert_int_equal(access(support_path("a/b/c"), F_OK), 0);

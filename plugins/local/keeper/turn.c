@@ -462,8 +462,10 @@ static enum turn_result finish(const struct turn *turn, const struct outcome *ou
     for (size_t i = 0; i < KEPT_PLACES; i++)
         if (turn->rebase && give_back(turn, i) < 0)
             return TURN_BROKEN;
-    if (renameat(turn->folder_fd, TURN_RECORD, turn->folder_fd, "record") < 0)
+    /* No file is put in another's place, which ext4 would first write to the disk: no box outlives a loss of power. */
+    if (renameat2(turn->folder_fd, TURN_RECORD, turn->folder_fd, "record", RENAME_EXCHANGE) < 0)
         return TURN_BROKEN;
+    unlinkat(turn->folder_fd, TURN_RECORD, 0);
     for (size_t i = 0; i < KEPT_PLACES; i++)
         if (turn->wanted[i] && move_folder(turn, i) < 0)
             return TURN_BROKEN;
