@@ -59,7 +59,7 @@ s_create() {
 s_turn() {
     s_left=100
     command -v flock >/dev/null || return 0
-    until s_m=$(flock -n 5 2>&1); do
+    until s_m=$(exec flock -n 5 2>&1); do
         s_left=$((s_left - 1))
         [ "$s_left" -gt 0 ] && [ -z "$s_m" ] || return 0
         sleep 0.1
