@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "operations/derived/frame.h"
+#include "operations/derived/walk_box.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,74 +15,7 @@ enum {
     END_MS = 1000 /* what a command's end may take beyond its time */
 };
 
-/*
- * One stream of texts that end with NUL: a directory is printed twice, a file once, so that one walk tells both with
- * what every find has; then "/STATUS" of find; directories that cannot be read, where find has failed, for it matters
- * which they are; "//"; and all links in one text, each followed by "//", which no path has in it. They wait (3) until
- * then because find's own output, which it buffers, must not mix with that of commands that it starts.
- */
-static const char begin_script[] =
-    "s_need find sh\n"
-    "[ -e \"$f\" ] || s_gone\n"
-    "[ -d \"$f\" ] || s_fail kind\n"
-    "[ -r \"$f\" ] && [ -x \"$f\" ] && cd -P \"$f\" && true <. || s_fail eacces\n"
-    /* Behind a link to "/" bash begins what it says with two slashes. */
-    "b=${PWD%/}\n"
-    "case $b in //*) b=${b#/};; esac\n"
-    "s_word begun 1\n"
-    "s_code\n"
-    "export b\n"
-    /* Many links share one process. Where the lines are not as many as the links, one of them has a newline in its
-     * target, or has gone, or there is no realpath: then each is asked about alone. */
-    "export t='IFS=\"\n\"\n"
-    "set -f\n"
-    "r=$(realpath \"$@\")\n"
-    "n=0\n"
-    "for i in $r; do n=$((n + 1)); done\n"
-    "if [ $n = $# ]; then\n"
-    "for i in $r; do\n"
-    "case $i in \"$b\"/*) printf \"%s//\" \"$1\";; esac\n"
-    "shift\n"
-    "done\n"
-    "else for i; do case $(readlink -f \"$i\") in \"$b\"/*) printf \"%s//\" \"$i\";; esac; done\n"
-    "fi'\n"
-    "l='exec >&3\n"
-    "for i; do [ ! -f \"$i\" ] || printf \"%s\\000\" \"$i\"; done | xargs -0 -n 1000 sh -c \"$t\" x'\n"
-    "set --\n"
-    /* Nothing is entered but what leads to the directory $d and lies in it. */
-    "if [ \"$d\" ]; then\n"
-    "set -- -path \"./$d/*\" -o -path .\n"
-    "while set -- \"$@\" -o -path \"./$d\"; do case $d in */*) d=${d%/*};; *) break;; esac; done\n"
-    "set -- ! '(' \"$@\" ')' -prune -o\n"
-    "fi\n"
-    /* Told, but not entered: what is as deep as anything that matters, and the kernel's own trees and devices. */
-    "[ ! \"$m\" ] || set -- \"$@\" '(' ! -path \"$m\" -o -prune ')'\n"
-    "[ \"$b\" ] || set -- \"$@\" '(' ! '(' -path ./proc -o -path ./sys -o -path ./dev -o -path ./run ')' -o -prune "
-    "')'\n"
-    "echo \"paths=-$s_k\"\n"
-    "{\n"
-    "w=$(find . \"$@\" ";
-
-static const char print_tests[] = "-type d -print0 -print0 -o -type f -print0";
-
-/* For a find that does not know -print0. */
-static const char printf_tests[] =
-    "-type d -exec sh -c 'for i; do printf \"%s\\000%s\\000\" \"$i\" \"$i\"; done' x {} + "
-    "-o -type f -exec sh -c 'printf \"%s\\000\" \"$@\"' x {} +";
-
-static const char link_tests[] = " -o -type l -exec sh -c \"$l\" x {} +";
-
-static const char end_script[] =
-    " 3>&1 >&4)\n"
-    "s_x=$?\n"
-    "printf '/%d\\000' $s_x\n"
-    "[ $s_x = 0 ] || find . \"$@\" -type d -exec sh -c "
-    "'for i; do [ -r \"$i\" ] && [ -x \"$i\" ] && true <\"$i\" || printf \"%s\\000\" \"$i\"; done' x {} +\n"
-    "printf '//\\000%s\\000' \"$w\"\n"
-    "} 4>&1 | $s_c\n"
-    "echo ';'\n"
-    "s_end\n";
-
+/* Of the stream that walk_box.sh describes. */
 enum stage { PATHS, LOCKED, LINKS, ENDED };
 
 struct reader {
@@ -273,9 +207,8 @@ static void set_depth(struct script *script, size_t depth)
     script_set(script, "m", text);
 }
 
-/* The walk with find's TESTS. Fails also with what ends it early. */
-static int walk_with(const struct file_call *call, struct reader *reader, const char *tests,
-                     struct sandlot_error *error)
+/* The walk, with an OLD find, which does not know -print0. Fails also with what ends it early. */
+static int walk_with(const struct file_call *call, struct reader *reader, bool old, struct sandlot_error *error)
 {
     const struct frame_receiver receiver = {reader, read_word, read_data};
     const struct walk *walk = reader->walk;
@@ -285,13 +218,9 @@ static int walk_with(const struct file_call *call, struct reader *reader, const 
     script_set(&script, "f", call->path);
     set_directory(&script, walk->directory ? walk->directory : "");
     set_depth(&script, walk->depth);
-    if (walk->links)
-        script_add(&script, "s_need readlink xargs\n");
-    script_add(&script, begin_script);
-    script_add(&script, tests);
-    if (walk->links)
-        script_add(&script, link_tests);
-    script_add(&script, end_script);
+    script_set(&script, "s_links", walk->links ? "1" : "");
+    script_set(&script, "s_old", old ? "1" : "");
+    script_add(&script, walk_box);
     reader->stage = PATHS;
     return frame_run(call, &script, &receiver, error);
 }
@@ -307,10 +236,10 @@ int walk_run(const struct file_call *call, struct walk *walk, int64_t limit_ms, 
     reader->walk = walk;
     reader->path.maximum = reader->link.maximum = PATH_BYTES_MAXIMUM;
     limited.deadline_ms = sandlot_now_ms() + limit_ms + END_MS;
-    int failed = walk_with(&limited, reader, print_tests, &why);
+    int failed = walk_with(&limited, reader, false, &why);
 
     if (!failed && !reader->seen)
-        failed = walk_with(&limited, reader, printf_tests, &why);
+        failed = walk_with(&limited, reader, true, &why);
     if (!failed && !reader->seen)
         failed = frame_damaged(&why, "find did not even tell of the directory itself");
     if (failed && !walk->cut && reader->begun && why.code == SANDLOT_CODE_TIMEOUT)
