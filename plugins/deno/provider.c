@@ -25,7 +25,7 @@ static enum sandlot_status deno_get_or_create(struct sandlot_call *call, void *p
     return status;
 }
 
-HTTP_RELAY(deno, ports_find, struct sandbox, places)
+HTTP_RELAY_IN_USE(deno, ports_find, sandbox_live_on, struct sandbox, places)
 
 static const struct sandlot_provider deno_provider = {
     SANDLOT_TABLE(deno),

@@ -104,10 +104,10 @@ enum sandlot_status sandbox_learn(struct sandlot_call *call, struct line *line)
 
 /* ---- living on --------------------------------------------------------------------------------------------------- */
 
-/* Until when the sandbox is to live now; 0: long enough already. Others need not ask for it too. */
-static int64_t claim_extension(struct sandbox *sandbox)
+/* Until when the sandbox is to live now; 0: long enough already. */
+static int64_t wanted_end(const struct sandbox *sandbox)
 {
-    struct lifetime *lifetime = &sandbox->lifetime;
+    const struct lifetime *lifetime = &sandbox->lifetime;
     int64_t now_ms = timestamp_now();
     int64_t wanted_ms =
         now_ms + lifetime->rest_ms < lifetime->until_ms ? now_ms + lifetime->rest_ms : lifetime->until_ms;
@@ -115,7 +115,6 @@ static int64_t claim_extension(struct sandbox *sandbox)
     if (!sandbox->known || lifetime->ends_ms == 0 || lifetime->ends_ms - now_ms >= lifetime->rest_ms / 2 ||
         wanted_ms < lifetime->ends_ms + LEAST_EXTENSION_MS)
         return 0;
-    lifetime->ends_ms = wanted_ms;
     return wanted_ms;
 }
 
@@ -143,8 +142,10 @@ static void live_on(struct sandlot_call *call, void *context, struct line *line)
 
     pthread_mutex_lock(&sandbox->lock);
     int64_t before_ms = sandbox->lifetime.ends_ms;
-    int64_t ends_ms = claim_extension(sandbox);
+    int64_t ends_ms = wanted_end(sandbox);
 
+    if (ends_ms > 0)
+        sandbox->lifetime.ends_ms = ends_ms; /* others need not ask for it too */
     pthread_mutex_unlock(&sandbox->lock);
     if (ends_ms == 0)
         return;
@@ -274,6 +275,19 @@ void sandbox_give(struct sandlot_call *call, struct sandbox *sandbox, struct lin
         live_on(&attempt.call, sandbox, line);
     }
     keep(sandbox, line);
+}
+
+void sandbox_live_on(struct sandlot_call *call, void *handle)
+{
+    struct sandbox *sandbox = handle;
+    struct line *line;
+
+    pthread_mutex_lock(&sandbox->lock);
+    bool due = wanted_end(sandbox) > 0;
+
+    pthread_mutex_unlock(&sandbox->lock);
+    if (due && sandbox_take(call, sandbox, &line) == SANDLOT_OK)
+        sandbox_give(call, sandbox, line);
 }
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */

@@ -46,6 +46,9 @@ enum sandlot_status sandbox_take(struct sandlot_call *call, struct sandbox *sand
 /* Takes LINE back, unless it is broken, and makes the sandbox live on. */
 void sandbox_give(struct sandlot_call *call, struct sandbox *sandbox, struct line *line);
 
+/* It is used in a way that needs no line: makes it live on if it would end soon. */
+FUNCTION_OF(http_relay, live_on, sandbox_live_on);
+
 /* Notes in the sandbox, for who attaches to it, how long it lives and what it has booted from. */
 enum sandlot_status sandbox_note(struct sandlot_call *call, struct sandbox *sandbox, struct line *line);
 

@@ -12,15 +12,7 @@
 
 PARAMETER_OBJECT(e2b, E2B_PARAMETERS, struct e2b, api_init, api_clear)
 
-HTTP_RELAY(e2b, ports_find, struct sandbox, places)
-
-/* Who talks to a port uses the sandbox, though nothing of that is asked of the daemon. */
-static enum sandlot_status connect_port(struct sandlot_call *call, void *provider, void *sandbox,
-                                        const struct sandlot_connection *connection)
-{
-    sandbox_live_on(call, sandbox);
-    return e2b_connect_port(call, provider, sandbox, connection);
-}
+HTTP_RELAY_IN_USE(e2b, ports_find, sandbox_live_on, struct sandbox, places)
 
 static const struct sandlot_provider e2b_provider = {
     SANDLOT_TABLE(e2b),
@@ -41,7 +33,7 @@ static const struct sandlot_provider e2b_provider = {
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
     .set_network = policy_change,
-    .connect_port = connect_port,
+    .connect_port = e2b_connect_port,
     .port_url = e2b_port_url,
 };
 

@@ -245,7 +245,7 @@ void sandbox_find_files(struct sandlot_call *call, struct sandbox *sandbox, cons
     free(operation);
 }
 
-void sandbox_live_on(struct sandlot_call *call, struct sandbox *sandbox)
+void sandbox_live_on(struct sandlot_call *call, void *sandbox)
 {
     AUTO_WAY struct sandbox_way way = {0};
 

@@ -47,7 +47,7 @@ void sandbox_find_files(struct sandlot_call *call, struct sandbox *sandbox, cons
 void sandbox_way_clear(struct sandbox_way *way);
 
 /* It is used in a way of which the daemon hears nothing: makes it live longer if its time is nearly up. */
-void sandbox_live_on(struct sandlot_call *call, struct sandbox *sandbox);
+FUNCTION_OF(http_relay, live_on, sandbox_live_on);
 
 #define AUTO_WAY CLEANUP(sandbox_way_clear)
 

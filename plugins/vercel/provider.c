@@ -14,15 +14,7 @@
 
 PARAMETER_OBJECT(vercel, VERCEL_PARAMETERS, struct vercel, api_init, api_clear)
 
-HTTP_RELAY(vercel, ports_find, struct sandbox, places)
-
-/* Who talks to a port uses the session, though nothing of that is asked of the API. */
-static enum sandlot_status connect_port(struct sandlot_call *call, void *provider, void *sandbox,
-                                        const struct sandlot_connection *connection)
-{
-    sandbox_live_on(call, sandbox);
-    return vercel_connect_port(call, provider, sandbox, connection);
-}
+HTTP_RELAY_IN_USE(vercel, ports_find, sandbox_live_on, struct sandbox, places)
 
 static const struct sandlot_provider vercel_provider = {
     SANDLOT_TABLE(vercel),
@@ -43,7 +35,7 @@ static const struct sandlot_provider vercel_provider = {
     .delete_snapshot = snapshots_delete,
     .fork = lifecycle_fork,
     .set_network = policy_change,
-    .connect_port = connect_port,
+    .connect_port = vercel_connect_port,
     .port_url = vercel_port_url,
 };
 

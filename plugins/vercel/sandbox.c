@@ -269,7 +269,7 @@ char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const c
     return make_target(sandbox, *session, operation);
 }
 
-void sandbox_live_on(struct sandlot_call *call, struct sandbox *sandbox)
+void sandbox_live_on(struct sandlot_call *call, void *sandbox)
 {
     AUTO_FREE char *session = NULL;
 

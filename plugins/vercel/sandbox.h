@@ -36,7 +36,7 @@ FUNCTION_OF(sandlot_provider, release, sandbox_release);
 char *sandbox_target(struct sandlot_call *call, struct sandbox *sandbox, const char *operation, char **session);
 
 /* It is used in a way of which the API hears nothing: makes the session longer if it would end soon. */
-void sandbox_live_on(struct sandlot_call *call, struct sandbox *sandbox);
+FUNCTION_OF(http_relay, live_on, sandbox_live_on);
 
 /* The path without a request of its own: for what must be quick. */
 char *sandbox_target_now(struct sandbox *sandbox, const char *operation);

@@ -1,3 +1,4 @@
+#include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/http_relay.h>
 
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BLOCK = 4096, STATUS_LINE = 12, MARGIN_MS = 5000 };
+enum { BLOCK = 4096, STATUS_LINE = 12, MARGIN_MS = 5000, LOOK_MS = 1000, LIVE_ON_MS = 5000 };
 
 struct http_relay_known {
     struct http_relay_known *next;
@@ -194,6 +195,8 @@ enum sandlot_status http_relay_url(struct sandlot_call *call, const struct http_
 
 struct exchange {
     struct sandlot_call *call;
+    const struct http_relay *relay;
+    void *sandbox;
     const struct sandlot_connection *connection;
     struct http_relay_places *places;
     struct sdk_buffer in; /* the head of the request, and what came behind it */
@@ -277,7 +280,37 @@ static enum sandlot_status on_answer(const struct sandlot_sink *sink, const void
     return exchange->connection->output->write(exchange->connection->output, bytes, length);
 }
 
-/* What the client has sent, as the service is to see it, and then both directions to their ends. */
+static void live_on(const struct exchange *exchange)
+{
+    struct attempt attempt;
+
+    if (!exchange->relay->live_on)
+        return;
+    attempt_begin(&attempt, exchange->call, LIVE_ON_MS);
+    exchange->relay->live_on(&attempt.call, exchange->sandbox);
+}
+
+/* Both directions to their ends. The sandbox is in use also while nothing passes. */
+static enum sandlot_status carry(struct exchange *exchange, struct http_upgrade *stream, bool upgrades)
+{
+    const struct sandlot_call *call = exchange->call;
+    int64_t look_ms;
+    const struct http_upgrade_traffic traffic = {.input = exchange->connection->input,
+                                                 .output = &exchange->answer,
+                                                 .wake_fd = -1,
+                                                 .end_ms = &look_ms,
+                                                 .stays_open = !upgrades};
+    enum sandlot_status status;
+
+    do {
+        live_on(exchange);
+        look_ms = sandlot_now_ms() + LOOK_MS;
+        status = http_upgrade_carry(exchange->call, stream, &traffic);
+    } while (status == SANDLOT_TIMEOUT && (call->deadline_ms == 0 || sandlot_now_ms() < call->deadline_ms));
+    return status;
+}
+
+/* What the client has sent, as the service is to see it, and then all else. */
 static enum sandlot_status pass(struct exchange *exchange, struct http_upgrade *stream,
                                 const struct http_relay_place *place)
 {
@@ -295,17 +328,14 @@ static enum sandlot_status pass(struct exchange *exchange, struct http_upgrade *
     if (status == SANDLOT_OK)
         status = http_upgrade_send(exchange->call, stream, exchange->in.bytes + exchange->head_length,
                                    exchange->in.length - exchange->head_length);
-    const struct http_upgrade_traffic traffic = {
-        .input = connection->input, .output = &exchange->answer, .wake_fd = -1, .stays_open = !upgrades};
-
     if (status != SANDLOT_OK)
         return status;
     connection->opened(connection);
-    status = http_upgrade_carry(exchange->call, stream, &traffic);
+    status = carry(exchange, stream, upgrades);
     return status == SANDLOT_CANCELLED ? status : SANDLOT_OK;
 }
 
-static enum sandlot_status run(struct exchange *exchange, const struct http_relay *relay, void *provider, void *sandbox)
+static enum sandlot_status run(struct exchange *exchange, void *provider)
 {
     struct sandlot_call *call = exchange->call;
     struct http_relay_place place = {0};
@@ -315,7 +345,7 @@ static enum sandlot_status run(struct exchange *exchange, const struct http_rela
 
     if (status != SANDLOT_OK || ended)
         return status;
-    status = find(call, relay, provider, sandbox, exchange->connection->port, &place);
+    status = find(call, exchange->relay, provider, exchange->sandbox, exchange->connection->port, &place);
     if (status == SANDLOT_OK)
         status = http_upgrade_connect(call, place.client, place.url, "connection", &stream);
     if (status == SANDLOT_OK)
@@ -329,12 +359,14 @@ enum sandlot_status http_relay_connect(struct sandlot_call *call, const struct h
                                        void *sandbox, const struct sandlot_connection *connection)
 {
     struct exchange exchange = {.call = call,
+                                .relay = relay,
+                                .sandbox = sandbox,
                                 .connection = connection,
                                 .places = places_of(relay, sandbox),
                                 .in = {.limit = HTTP_RELAY_HEAD + BLOCK}};
 
     exchange.answer = (struct sandlot_sink){sizeof(exchange.answer), &exchange, on_answer};
-    enum sandlot_status status = run(&exchange, relay, provider, sandbox);
+    enum sandlot_status status = run(&exchange, provider);
 
     sdk_buffer_clear(&exchange.in);
     return status;

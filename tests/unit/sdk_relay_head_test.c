@@ -1,4 +1,5 @@
-/* What the relay takes for a request, what becomes of its head, and which addresses of ports it believes. */
+/* What the relay takes for a request, what becomes of its head, which addresses of ports it believes, and that a
+ * sandbox is kept alive while one is used. */
 #include "../../sdk/lib/http_relay_head.h"
 
 #include <sandlot/sdk/http_relay.h>
@@ -139,7 +140,7 @@ static void test_what_services_say(void **state)
         {"https://example.com", "T: s\r\nX: y", false},   {"https://example.com", "T: \033[2J", false},
     };
     static const struct http_options options = {.base_url = "https://api.example.com"};
-    static const struct http_relay relay = {find_said, 0};
+    static const struct http_relay relay = {.find = find_said};
     struct test_call call;
     struct said said = {0};
     int count;
@@ -161,13 +162,105 @@ static void test_what_services_say(void **state)
     test_call_close(&call);
 }
 
+/* ---- while a connection is open ---------------------------------------------------------------------------------- */
+
+/* The handle of a sandbox. */
+struct lived {
+    struct http_relay_places places;
+    atomic_int looks;
+    atomic_bool limited; /* each had a limit of its own */
+    int wanted;          /* after so many the server answers */
+    struct http_client *client;
+    const char *url;
+};
+
+static void look(struct sandlot_call *call, void *sandbox)
+{
+    struct lived *lived = sandbox;
+
+    lived->limited = lived->limited && call->deadline_ms != 0;
+    sandlot_fail(call, SANDLOT_UNAVAILABLE, "it cannot be made to live longer");
+    lived->looks++;
+}
+
+static void answer_late(struct peer *peer)
+{
+    const struct lived *lived = peer->server->context;
+
+    while (lived->looks < lived->wanted && !peer->server->stopping)
+        peer_sleep(peer, 10);
+    peer->close = true;
+    peer_answer(peer, 200, "", "done");
+}
+
+static enum sandlot_status find_server(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port,
+                                       int64_t ttl_ms, struct http_relay_place *place)
+{
+    const struct lived *lived = sandbox;
+
+    (void)call, (void)provider, (void)port, (void)ttl_ms;
+    place->client = lived->client;
+    place->url = strdup(lived->url);
+    return SANDLOT_OK;
+}
+
+static enum sandlot_status read_request(const struct sandlot_source *source, void *bytes, size_t capacity,
+                                        size_t *length)
+{
+    const char **request = source->context;
+
+    *length = strlen(*request);
+    assert_true(*length <= capacity);
+    memcpy(bytes, *request, *length);
+    *request += *length;
+    return SANDLOT_OK;
+}
+
+static void connection_opened(const struct sandlot_connection *connection)
+{
+    (void)connection;
+}
+
+/* What is told of the looks is no failure of the connection, which goes on. */
+static void test_use(void **state)
+{
+    static const struct http_relay relay = {find_server, offsetof(struct lived, places), look};
+    const char *request = "GET / HTTP/1.1\r\n\r\n";
+    const struct sandlot_source source = {sizeof(source), &request, read_request, -1};
+    struct lived lived = {.limited = true, .wanted = 3};
+    struct http_options options = {0};
+    struct test_call call;
+    struct test_sink sink;
+    struct server server;
+
+    (void)state;
+    http_relay_places_init(&lived.places);
+    server_open(&server, answer_late, NULL);
+    server.context = &lived;
+    options.base_url = lived.url = server.url;
+    test_call_open(&call, 0);
+    test_sink_open(&sink, true);
+    assert_int_equal(http_client_open(&call.call, &options, &lived.client), SANDLOT_OK);
+    const struct sandlot_connection connection = {
+        .size = sizeof(connection), .port = 3000, .input = &source, .output = &sink.sink, .opened = connection_opened};
+
+    assert_int_equal(http_relay_connect(&call.call, &relay, NULL, &lived, &connection), SANDLOT_OK);
+    assert_string_equal(call.message, "");
+    assert_true(lived.looks >= lived.wanted && lived.limited);
+    assert_true(sink.length > 4 && memcmp(sink.bytes + sink.length - 4, "done", 4) == 0);
+    http_client_close(lived.client);
+    test_sink_close(&sink);
+    test_call_close(&call);
+    server_close(&server);
+    http_relay_places_clear(&lived.places);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looks),
-        cmocka_unit_test(test_long_heads),
-        cmocka_unit_test(test_rewriting),
-        cmocka_unit_test(test_what_services_say),
+        cmocka_unit_test(test_looks),     cmocka_unit_test(test_long_heads),
+        cmocka_unit_test(test_rewriting), cmocka_unit_test(test_what_services_say),
+        cmocka_unit_test(test_use),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

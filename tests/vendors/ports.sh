@@ -106,6 +106,7 @@ ports_prolong() {
         sleep 1
     done
     passes "a sandbox lives on while its port is used" get '200 GET /a/b?c=%20d'
+    passes "and while a connection is open on which nothing is said" silent one
     kill "$forwarder"
     wait "$forwarder"
     gone "$box"

@@ -50,6 +50,15 @@ const cases = {
         socket.terminate();
         return 'ended';
     },
+    /** A connection that lasts, and on which nothing is said for half a minute. */
+    async silent() {
+        const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`);
+        await once(socket, 'open');
+        await new Promise((resolve) => setTimeout(resolve, 30_000));
+        socket.send('one');
+        const [answer] = await Promise.race([once(socket, 'message'), once(socket, 'close')]);
+        return String(answer);
+    },
     async redis() {
         const socket = net.connect(port, '127.0.0.1', () => socket.write('*1\r\n$4\r\nPING\r\n'));
         socket.on('error', () => {}).resume();

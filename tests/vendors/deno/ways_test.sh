@@ -178,6 +178,9 @@ while_it_runs() {
     service_empty "nothing is left after: a command that takes long"
 }
 
+port_making=() port_prepare=public_ports
+public_ports() { provider+=(--param public_ports=true); }
+
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
 
 lost_creation() {
@@ -291,7 +294,7 @@ readonly unavailable=5
 prepare=(service EMULATOR_PAGE=1)
 parts volumes
 prepare=(service)
-parts lifetimes tokens_and_addresses regions parameters while_it_runs vendor_many broken_files other_words
+parts ports_prolong lifetimes tokens_and_addresses regions parameters while_it_runs vendor_many broken_files other_words
 prepare=(service EMULATOR_LOSE=1)
 parts lost_creation
 prepare=(service EMULATOR_MOST=1)

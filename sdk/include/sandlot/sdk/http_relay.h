@@ -15,6 +15,13 @@
  *
  * Where a port is, is remembered until it expires, or until an answer is one of those by which a service says that it
  * does not know the header any more (401, 403) or the sandbox (404, 410).
+ *
+ * Of what goes through such a URL a service may hear nothing, and end the sandbox as one that nobody uses. For those
+ * `live_on` is called while connections are open:
+ *
+ *   static void live_on(struct sandlot_call *call, void *sandbox);
+ *
+ *   HTTP_RELAY_IN_USE(acme, find, live_on, struct acme_sandbox, places)
  */
 #ifndef SANDLOT_SDK_HTTP_RELAY_H
 #define SANDLOT_SDK_HTTP_RELAY_H
@@ -53,6 +60,11 @@ struct http_relay {
     enum sandlot_status (*find)(struct sandlot_call *call, void *provider, void *sandbox, uint16_t port, int64_t ttl_ms,
                                 struct http_relay_place *place);
     size_t places_at; /* where in the handle of a sandbox its struct http_relay_places is */
+    /* SANDBOX is in use: makes it live longer if its time is nearly up, and else returns at once. Called when a
+     * connection is made and then about every second until that ends, by the thread of the connection: so by several at
+     * the same time, and each lets nothing pass meanwhile. CALL is an attempt of five seconds at most; what is told to
+     * it fails nobody. NULL: use is no matter. */
+    void (*live_on)(struct sandlot_call *call, void *sandbox);
 };
 
 /* connect_port and port_url of the ABI. */
@@ -64,8 +76,11 @@ enum sandlot_status http_relay_url(struct sandlot_call *call, const struct http_
 
 /* Defines both, as PREFIX_connect_port and PREFIX_port_url. The handle of a sandbox is a TYPE_, whose MEMBER_ is a
  * struct http_relay_places. */
-#define HTTP_RELAY(prefix, find_, type_, member_)                                                              \
-    static const struct http_relay prefix##_relay = {find_, offsetof(type_, member_)};                         \
+#define HTTP_RELAY(prefix, find_, type_, member_) HTTP_RELAY_IN_USE(prefix, find_, NULL, type_, member_)
+
+/* The same with `live_on`. */
+#define HTTP_RELAY_IN_USE(prefix, find_, live_on_, type_, member_)                                             \
+    static const struct http_relay prefix##_relay = {find_, offsetof(type_, member_), live_on_};               \
     static enum sandlot_status prefix##_connect_port(struct sandlot_call *call, void *provider, void *sandbox, \
                                                      const struct sandlot_connection *connection)              \
     {                                                                                                          \
