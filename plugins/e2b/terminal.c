@@ -22,8 +22,9 @@
 enum {
     KEYS = 4096,
     TELL_MS = 20 * 1000,
-    LOOK_MS = 20 * 1000, /* an open terminal is a use of the sandbox, which is to live on */
-    MOST_BREAKS = 5,     /* of the line, one after the other */
+    SHORTEST_LOOK_MS = 250,
+    LONGEST_LOOK_MS = 20 * 1000,
+    MOST_BREAKS = 5, /* of the line, one after the other */
     PAUSE_MS = 500,
     LONGEST_MESSAGE = 4 << 20,
     TIMED_OUT_CODE = 124
@@ -127,6 +128,15 @@ static bool pass_keys(struct terminal *terminal)
     return true;
 }
 
+/* An open terminal is a use of the sandbox, which is to live on: so it is looked at twice in the time in which that
+ * must be seen to. */
+static int look_ms(const struct terminal *terminal)
+{
+    int64_t half_ms = sandbox_lasts_ms(terminal->sandbox) / 2;
+
+    return half_ms < SHORTEST_LOOK_MS ? SHORTEST_LOOK_MS : half_ms > LONGEST_LOOK_MS ? LONGEST_LOOK_MS : (int)half_ms;
+}
+
 static void *attend(void *argument)
 {
     struct terminal *terminal = argument;
@@ -136,7 +146,7 @@ static void *attend(void *argument)
                            {terminal->request->resized_fd, POLLIN, 0}};
 
     for (;;) {
-        int ready = poll(fds, 3, LOOK_MS);
+        int ready = poll(fds, 3, look_ms(terminal));
 
         if (ready == 0)
             sandbox_live_on(&terminal->typing.call, terminal->sandbox);

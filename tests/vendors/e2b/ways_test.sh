@@ -355,6 +355,10 @@ terminals() {
     play "what is paused is woken" 0 -- 'echo awake'
     check "for it" has '^awake$'
     gone "$id"
+    made_with --param ttl_s=4 || return
+    play "a terminal that is open for longer than its sandbox was to live" 0 -- 'sleep 8; echo alive'
+    check "goes on" has '^alive$'
+    gone "$id"
 }
 
 cut_terminals() {
