@@ -121,24 +121,27 @@ static enum sandlot_status cut_off(struct sandlot_call *call)
     return sandlot_fail(call, SANDLOT_UNAVAILABLE, "Vercel's answer to a command was cut off; try again");
 }
 
-/* Sends REQUEST, to which lines are the answer. A refusal that is looked at later is lines too: *STATUS of HTTP. */
+/* Sends REQUEST, to which lines are the answer. A refusal that is looked at later is lines too: *STATUS of HTTP. A
+ * script OF_COMMAND is sent again by remote_command, so of a 500 is looked first whether it passes. */
 static enum sandlot_status send_for_lines(struct sandlot_call *call, struct sandbox *sandbox,
-                                          struct http_request *request, struct sending *sending, int *status)
+                                          struct http_request *request, bool of_command, struct sending *sending,
+                                          int *status)
 {
     static const int refusals[] = {400, 404, 410, 413, 422, 0};
+    static const int refusals_of_command[] = {400, 404, 410, 413, 422, 500, 0};
     AUTO_RESPONSE struct http_response response = {0};
 
     ndjson_init(&sending->reader, NULL, LONGEST_LINE, take_line, sending);
     request->sink = &sending->reader.sink;
     request->enough = &sending->reader.finished;
-    request->accepted = refusals;
+    request->accepted = of_command ? refusals_of_command : refusals;
     request->repeatable = true;
     enum sandlot_status sent = http_send(call, sandbox->vercel->client, request, &response);
 
     /* A line that makes no sense, or half of one, is an answer that was cut. */
     if ((sent == SANDLOT_OK && ndjson_end(&sending->reader) != SANDLOT_OK) ||
         (sent == SANDLOT_INTERNAL && sending->reader.status == SANDLOT_INTERNAL && sending->sink_status == SANDLOT_OK))
-        sent = cut_off(call);
+        sent = response.status == 500 ? SANDLOT_OK : cut_off(call);
     ndjson_clear(&sending->reader);
     *status = response.status;
     return sent;
@@ -158,7 +161,7 @@ static enum sandlot_status ask_for_logs(struct sandlot_call *call, struct sandbo
     AUTO_FREE char *target = sandbox_target(call, sandbox, operation, &session);
     struct http_request request = {.method = "GET", .target = target, .timeout_ms = limit_ms, .silence_ms = limit_ms};
 
-    return send_for_lines(call, sandbox, &request, sending, &status);
+    return send_for_lines(call, sandbox, &request, false, sending, &status);
 }
 
 /* Vercel's word for it; by which status it comes nobody says. */
@@ -179,6 +182,9 @@ static enum sandlot_status judge(struct sandlot_call *call, const struct sending
 {
     if (is_no_program(sending))
         return no_shell(call, sending);
+    if (status == 500)
+        return sandlot_fail(call, SANDLOT_UNAVAILABLE, "Vercel could not run a command (500): %.250s; try again",
+                            sending->message[0] ? sending->message : "it does not say why");
     return sandlot_fail(call, status == 413 ? SANDLOT_UNSUPPORTED : SANDLOT_INVALID_ARGUMENT,
                         "Vercel refuses to run a command (%d): %.250s; look whether the sandbox is as it should be",
                         status, sending->message[0] ? sending->message : "it does not say why");
@@ -211,7 +217,7 @@ static enum sandlot_status send_once(struct sandlot_call *call, struct sandbox *
     *status = 0;
     if (!body || !target)
         return http_no_memory(call);
-    enum sandlot_status sent = send_for_lines(call, sandbox, &request, sending, status);
+    enum sandlot_status sent = send_for_lines(call, sandbox, &request, order->of_command, sending, status);
 
     if (sent == SANDLOT_OK && *status < 300 && !sending->heard && *sending->id && !*sending->code && !order->urgent)
         sent = ask_for_logs(call, sandbox, sending, limit_ms);

@@ -203,6 +203,10 @@ moods() {
         faults '[{"path":"/cmd[?]","method":"POST","times":-1,"action":{"status":'$code',"body":{"error":{"code":"executable_not_found","message":"exec: sh"}}}}]'
         json "an image without a shell, as $code" 1 '.error == "not_supported" and (.message | contains("image"))' exec "${provider[@]}" --sandbox-id "$id" -- true
     done
+    faults '[{"path":"/cmd[?]","method":"POST","action":{"status":500,"body":{"error":{"code":"executable_not_found","message":"exec: sh"}}}}]'
+    json "as 500, which passes else" 1 '.error == "not_supported" and (.message | contains("image"))' exec "${provider[@]}" --sandbox-id "$id" -- true
+    faults '[{"path":"/cmd[?]","method":"POST","action":{"status":500,"body":"<html>no"}}]'
+    check "and does, if that is not said" test "$(on_it 'echo out')" = out
     faults '[{"path":"/cmd[?]","method":"POST","times":-1,"action":{"status":402,"body":{"error":{"code":"payment_required","message":"no credit"}}}}]'
     json "no credit" 3 '.error == "quota"' exec "${provider[@]}" --sandbox-id "$id" -- true
     faults '[{"method":"DELETE","action":{"status":422,"body":{"error":{"code":"sandbox_snapshotting","message":"not now"}}}}]'
