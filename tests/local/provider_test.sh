@@ -169,6 +169,19 @@ printf '#!/bin/sh\nexec sleep 100\n' >"$scratch/broken/sandlot-local-keeper"
 drive deadline_ms=300 start
 check "a keeper that hangs is given up" says "status 6"
 check "and ended" is "$out" "no children"
+
+# ---- a kernel, or a filter around the keeper, without pidfd_send_signal ----
+
+printf '#!/bin/sh\nexec "%s" pidfd_send_signal -- "%s" "$@"\n' "$(realpath "$BUILD/tests/local/without")" \
+    "$(realpath "$(dirname "$real")/sandlot-local-keeper")" >"$scratch/broken/sandlot-local-keeper"
+drive create
+kept=$out
+init=$(sed -n 's/^pid=//p' "$state/boxes/$kept/record")
+drive delete "$kept"
+check "without pidfd_send_signal a box is deleted" test "$status" = 0
+check "and has ended" until_true 5 test ! -e "/proc/$init/root/."
+check "with its files" until_true 5 no_box_folders
+kill_keeper
 library=$real
 
 # ---- a keeper that cannot remove what boxes have left: it may open too few files to go through the trash ----

@@ -1,9 +1,9 @@
 /*
  * without CALL... -- PROGRAM ARGUMENT...: runs PROGRAM where the kernel does not have these system calls (ENOSYS), as
- * an old one, an emulator or a debugging tool would. CALL: landlock, pidfd_open; or user_namespaces, which are refused
- * as the filter of a container engine does it; network_namespaces, of which unshare(2) makes no more (ENOSPC);
- * rtnetlink, of which the kernel has none (EPROTONOSUPPORT); mounts_beneath, the flag of move_mount(2) of Linux 6.5
- * (EINVAL).
+ * an old one, an emulator or a debugging tool would. CALL: landlock, pidfd_open, pidfd_send_signal; or user_namespaces,
+ * which are refused as the filter of a container engine does it; network_namespaces, of which unshare(2) makes no more
+ * (ENOSPC); rtnetlink, of which the kernel has none (EPROTONOSUPPORT); mounts_beneath, the flag of move_mount(2) of
+ * Linux 6.5 (EINVAL).
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -23,6 +23,8 @@ static long number_of(const char *name)
 {
     if (strcmp(name, "landlock") == 0)
         return SYS_landlock_create_ruleset;
+    if (strcmp(name, "pidfd_send_signal") == 0)
+        return SYS_pidfd_send_signal;
     return strcmp(name, "pidfd_open") == 0 ? SYS_pidfd_open : -1;
 }
 

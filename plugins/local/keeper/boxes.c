@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sandlot/provider.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { END_LIMIT_MS = 3000, REMOVAL_TRIES = 500, TEND_PAUSE_MS = 20, SWEEP_PAUSE_MS = 1000 };
@@ -84,6 +84,13 @@ struct box *boxes_find(const struct keeper *keeper, const char *id)
     return box;
 }
 
+/* Its number is that of no other process until boxes_bury has waited for it. Not by the pidfd: filters of container
+ * engines may refuse that. */
+static void kill_process(const struct box_process *process)
+{
+    kill(process->pid, SIGKILL);
+}
+
 void boxes_end(struct box *box, const char *reason)
 {
     if (box->ending || box->end_reason)
@@ -97,7 +104,7 @@ void boxes_end(struct box *box, const char *reason)
         return;
     }
     /* When its pid 1 dies, the kernel kills everything in the box. */
-    syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
+    kill_process(&box->process);
 }
 
 /* The record of BOX with LAYERS, and without them for "/"; NULL: it cannot be read. */
@@ -306,7 +313,7 @@ static bool kill_late_inits(const struct keeper *keeper)
         if (!box->kill_at_ms)
             continue;
         if (sandlot_now_ms() >= box->kill_at_ms)
-            syscall(SYS_pidfd_send_signal, box->process.pidfd, SIGKILL, NULL, 0);
+            kill_process(&box->process);
         waiting = true;
     }
     return waiting;
