@@ -24,7 +24,7 @@ enum { LEFTOVER_MS = 60 * 1000, LOCK_MS = 60 * 1000, SWEEP_GRACE_MS = 2000 };
  */
 enum { YOUNG_MS = 10 * 60 * 1000, SECOND_LOOK_MS = 2500 };
 
-enum outcome { DELETED, NOT_LISTED_YET, FAILED };
+enum outcome { DELETED, NOT_LISTED_YET, STILL_IN_TIME, FAILED };
 
 /* How long a record is kept that nobody can do anything about, where its sandbox has no hard lifetime. */
 #define UNKNOWN_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000)
@@ -95,15 +95,38 @@ static int find_id(struct provider *provider, struct ledger_record *record, int6
     return -1;
 }
 
+static bool is_abandoned(const struct ledger_record *record)
+{
+    return !record->kept && !ledger_owner_alive(record);
+}
+
 /*
- * Deletes the sandbox of a record whose owner is gone, and the record. PROVIDER is NULL, and the error set, if it could
- * not be loaded. FINAL: what is not listed now does not exist, however young the record is.
+ * The clock that says so may have been set. A provider of this machine goes by one that nobody sets, and ends its
+ * sandboxes in time by itself. 1: the sandbox of a record that has expired is still there; 0; -1: it cannot be told.
+ */
+static int is_in_time(struct provider *provider, const struct ledger_record *record, int64_t deadline_ms, int cancel_fd,
+                      struct sandlot_error *error)
+{
+    AUTO_FREE char *id = NULL;
+
+    if (!provider || !(provider->table.flags & SANDLOT_ENDS_WITH_POWER) || !provider->table.list ||
+        is_abandoned(record))
+        return 0;
+    return session_find_by_label(provider, record->label, deadline_ms, cancel_fd, &id, error);
+}
+
+/*
+ * Deletes the sandbox of a record whose owner is gone, or that has expired, and the record. PROVIDER is NULL, and the
+ * error set, if it could not be loaded. FINAL: what is not listed now does not exist, however young the record is.
  */
 static enum outcome delete_leftover(struct provider *provider, struct ledger_record *record, bool final, int cancel_fd,
                                     struct sandlot_error *error)
 {
     int64_t deadline_ms = sandlot_now_ms() + LEFTOVER_MS;
+    const int in_time = is_in_time(provider, record, deadline_ms, cancel_fd, error);
 
+    if (in_time != 0)
+        return in_time < 0 ? FAILED : STILL_IN_TIME;
     if (find_id(provider, record, deadline_ms, cancel_fd, error) < 0)
         return FAILED;
     if (!record->id && !final && !is_past(record->created_at_ms + YOUNG_MS))
@@ -156,7 +179,7 @@ static enum outcome collect_one(struct sandlot *sandlot, struct ledger_record *r
 
 static bool is_leftover(const struct ledger_record *record)
 {
-    return expired(record) || (!record->kept && !ledger_owner_alive(record));
+    return expired(record) || is_abandoned(record);
 }
 
 /*
@@ -198,7 +221,7 @@ static void collect(struct collection *collection, size_t index, bool final)
     collection->unlisted[index] = outcome == NOT_LISTED_YET;
     collection->unlisted_count += outcome == NOT_LISTED_YET;
     collection->left += outcome == FAILED && !is_beyond_reach(record, &problem);
-    if (collection->each && outcome != NOT_LISTED_YET)
+    if (collection->each && (outcome == DELETED || outcome == FAILED))
         collection->each(collection->context, record->provider, record->id, outcome == FAILED ? &problem : NULL);
     sandlot_error_clear(&problem);
 }

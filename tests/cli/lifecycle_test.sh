@@ -3,6 +3,7 @@
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 need_local
+sandboxes_are() { [ "$(sandbox_count)" = "$1" ]; }
 
 # ---- ownership ----
 nothing_left "exec leaves nothing"
@@ -16,6 +17,22 @@ expect "a failure does not end a sandbox that was attached to" 3 "" "*" exec --s
 expect "it lives" 0 "a" "*" exec --sandbox-id "$id" -- cat file
 expect "gc leaves it alone" 0 "" "*" gc
 expect "it lives still" 0 "a" "*" exec --sandbox-id "$id" -- cat file
+# A clock that is set does not end what the provider ends by one that nobody sets.
+age_records() { ledger_files | xargs sed -i 's/"expires_at_ms":[0-9]*/"expires_at_ms":1000/'; }
+age_records
+expect "gc leaves it alone where the clock is years ahead" 0 "" "*" gc
+expect "it lives then too" 0 "a" "*" exec --sandbox-id "$id" -- cat file
+mkfifo "$scratch/go"
+"$SANDLOT" exec --stdin -- 'read word; echo "$word"' <"$scratch/go" >"$scratch/word" 2>&1 &
+command=$!
+exec 7>"$scratch/go"
+check "a command runs" until_true 10 sandboxes_are 2
+age_records
+expect "gc leaves its sandbox alone too" 0 "" "*" gc
+echo done >&7
+exec 7>&-
+wait "$command"
+check "and the command goes on" test "$(cat "$scratch/word")" = done
 run list
 check "list shows it" grep -q "^$id .*local" "$scratch/out"
 check "list has a head" grep -q "^ID  *STATE  *AGE  *PROVIDER  *MINE" "$scratch/out"
