@@ -182,6 +182,20 @@ check "without pidfd_send_signal a box is deleted" test "$status" = 0
 check "and has ended" until_true 5 test ! -e "/proc/$init/root/."
 check "with its files" until_true 5 no_box_folders
 kill_keeper
+
+# ---- too few files that may be open, at whatever step that shows ----
+
+few_files() { # KEEPER
+    local files
+    for files in {32..50..2}; do
+        printf '#!/bin/sh\nulimit -n %s && exec "%s" "$@"\n' "$files" "$1" >"$scratch/broken/sandlot-local-keeper"
+        drive run 'echo made'
+        [ "$out" = made ] || says "raise the limit (ulimit -n)" || return 1
+        keepers | xargs -r kill
+        until_true 10 no_keeper || return 1
+    done
+}
+check "too few open files are told as that" few_files "$(realpath "$(dirname "$real")/sandlot-local-keeper")"
 library=$real
 
 # ---- a keeper that cannot remove what boxes have left: it may open too few files to go through the trash ----

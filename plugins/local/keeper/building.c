@@ -525,6 +525,12 @@ static int enrol(struct building *building, char *reason, size_t size)
     return 0;
 }
 
+static void explain_open_files(char *reason, size_t size, const struct rlimit *files)
+{
+    snprintf(reason, size, "only %llu files may be open, which are too few; raise the limit (ulimit -n)",
+             (unsigned long long)files->rlim_cur);
+}
+
 /* What a message brings beyond the limit of open files is just not there. */
 static void explain_enrolment(char *reason, size_t size, int failed)
 {
@@ -533,10 +539,18 @@ static void explain_enrolment(char *reason, size_t size, int failed)
 
     getrlimit(RLIMIT_NOFILE, &files);
     if (files.rlim_cur < FEW_FILES || failed == EMFILE)
-        snprintf(reason, size, "only %llu files may be open, which are too few; raise the limit (ulimit -n)",
-                 (unsigned long long)files.rlim_cur);
+        explain_open_files(reason, size, &files);
     else
         snprintf(reason, size, "the box could not be recorded: %s; free some memory and disk space", strerror(failed));
+}
+
+/* Whatever it was that could not be opened any more: one thing helps. */
+static void explain_failure(char *reason, size_t size)
+{
+    struct rlimit files;
+
+    if (strstr(reason, strerror(EMFILE)) && getrlimit(RLIMIT_NOFILE, &files) == 0)
+        explain_open_files(reason, size, &files);
 }
 
 static void kill_and_wait(const struct box_process *process)
@@ -633,6 +647,7 @@ struct box *building_make(struct keeper *keeper, const struct settings *settings
         network_want(&keeper->network);
         return box;
     }
+    explain_failure(reason, size);
     boxes_discard(keeper, box);
     return NULL;
 }
