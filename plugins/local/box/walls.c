@@ -496,14 +496,14 @@ int walls_landlock_enter(int ruleset)
 
 /* ---- limits ---- */
 
-static void add_limit(struct limits *limits, __rlimit_resource_t resource, rlim_t value)
+static void add_limit(struct limits *limits, int resource, rlim_t value)
 {
     limits->entries[limits->count].resource = resource;
     limits->entries[limits->count++].value = value;
 }
 
 /* What a box may have of something that its user has so much of. */
-static rlim_t share_of(__rlimit_resource_t resource)
+static rlim_t share_of(int resource)
 {
     struct rlimit limit;
 

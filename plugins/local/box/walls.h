@@ -46,7 +46,7 @@ enum { WALLS_SHARE = 4 };
 
 struct limits {
     struct {
-        __rlimit_resource_t resource;
+        int resource;
         rlim_t value;
     } entries[8];
     size_t count;

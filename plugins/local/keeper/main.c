@@ -113,7 +113,7 @@ static bool allow_many_descriptors(char *reason, size_t size)
  * memory one may have its own limits say. */
 static void lift_limits(void)
 {
-    static const __rlimit_resource_t lifted[] = {RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_AS};
+    static const int lifted[] = {RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_AS};
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
     struct rlimit limit;
 
