@@ -510,6 +510,20 @@ check "which a change of the list tells" says "the proxy of this sandbox has end
 drive network-show "$other"
 check "and so does what is told of it, as what has broken" prints "broken: allow,host example.com 0; its proxy has ended"
 check "the other box's goes on" is "$(rows "$box" host)" "host	200"
+drive network-show "$box"
+original=$out
+drive fork "$box"
+fork=$out
+drive network-show "$fork"
+check "a fork for which nothing is asked has the list of its original" test "$out" = "$original" -a "${out%%,*}" = allow
+check "which is held" is "$(rows "$fork" host host-absent)" "host	200
+host-absent	403"
+drive delete "$fork"
+drive network= fork "$box"
+fork=$out
+drive network-show "$fork"
+check "and one for which something is asked has that" is "$out" off
+drive delete "$fork"
 drive delete "$box"
 drive delete "$other"
 check "with its box the proxy ends" until_true 60 is "$(newest_proxy)" ""

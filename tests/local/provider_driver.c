@@ -9,6 +9,7 @@
  *   run COMMAND       create, execute, delete
  *   root ID FILE      prints a file, read through the descriptor of the sandbox's "/"
  *   delete ID, list
+ *   fork ID           makes a sandbox of it, and prints that one's id
  *   bench N           latencies in microseconds: medians of N
  *   hold N            makes N sandboxes that end with this process, prints what they cost, waits for its input's end
  *   many N COMMAND    runs a command N times at once in one sandbox
@@ -186,6 +187,23 @@ static void *get_or_create(const char *id, uint32_t flags)
     if (table->get_or_create(&call, provider, &request, &sandbox) != SANDLOT_OK)
         exit(100);
     return sandbox;
+}
+
+/* Only with the key network it is asked what the fork may reach. */
+static int fork_sandbox(const char *id)
+{
+    struct sandlot_call call = new_call();
+    const struct sandlot_create request = {.size = sizeof(request),
+                                           .run_label = "driver",
+                                           .idle_ttl_ms = options.ttl_s * 1000,
+                                           .hard_ttl_ms = options.hard_ttl_s * 1000,
+                                           .flags = SANDLOT_CREATE_KEEP,
+                                           .network = options.network ? read_list(options.network) : NULL};
+
+    if (table->fork(&call, provider, id, &request) != SANDLOT_OK)
+        return 100;
+    puts(created_id);
+    return 0;
 }
 
 static int delete_sandbox(const char *id)
@@ -586,6 +604,8 @@ static int do_command(int count, char **words)
         return print_through_root(words[1], words[2]);
     if (strcmp(verb, "delete") == 0 && count == 2)
         return delete_sandbox(words[1]);
+    if (strcmp(verb, "fork") == 0 && count == 2)
+        return fork_sandbox(words[1]);
     if (strcmp(verb, "list") == 0)
         return list();
     if (strcmp(verb, "bench") == 0 && count == 2)
