@@ -6,10 +6,8 @@
 #include <sandlot/sdk/network.h>
 #include <sandlot/sdk/text_format.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define SERVICE "LangSmith"
 #define PUBLIC_ROOT "https://api.smith.langchain.com"
@@ -21,17 +19,27 @@ enum { PAGE_SIZE = 100, OLD_PAGE_SIZE = 50, LONGEST_ANSWER = 64 << 20 };
  * not among them is repeated first. */
 static const int judged[] = {400, 401, 403, 404, 405, 408, 409, 413, 416, 422, 423, 500, 501, 0};
 
+const int api_missing[] = {404, 0};
+
 void api_init(struct api *api, const struct parameters *parameters)
 {
     *api = (struct api){.parameters = *parameters};
     pthread_mutex_init(&api->lock, NULL);
 }
 
+/* What open_client has found. */
+static void forget(struct api *api)
+{
+    free(api->address);
+    free(api->key_header);
+    free(api->workspace_header);
+    api->address = api->key_header = api->workspace_header = NULL;
+}
+
 void api_clear(struct api *api)
 {
     http_client_close(api->client);
-    free(api->key_header);
-    free(api->workspace_header);
+    forget(api);
     pthread_mutex_destroy(&api->lock);
 }
 
@@ -71,33 +79,24 @@ static enum sandlot_status open_client(struct sandlot_call *call, void *context)
 
     if (status != SANDLOT_OK)
         return status;
-    AUTO_FREE char *address = control_plane(call, api);
-    char *workspace_header = NULL;
-    char *key_header = text_format("X-Api-Key: %s", key);
-
-    if (workspace)
-        workspace_header = text_format("X-Tenant-Id: %s", workspace);
-    if (!address || !key_header || (workspace && !workspace_header)) {
-        free(key_header);
-        free(workspace_header);
-        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to reach " SERVICE "; free some");
-    }
-    const char *const headers[] = {key_header, workspace_header, NULL};
     AUTO_FREE char *key_from = credential_source(call, LANGSMITH_CREDENTIALS);
-    const struct http_options options = {
-        .service = SERVICE, .base_url = address, .headers = headers, .key_from = key_from};
 
-    status = http_client_open(call, &options, &api->client);
-    if (status != SANDLOT_OK) {
-        free(key_header);
-        free(workspace_header);
-        return status;
-    }
-    http_client_add_secret(api->client, key);
-    api->plain = strncasecmp(address, "http://", 7) == 0;
-    api->key_header = key_header;
-    api->workspace_header = workspace_header;
-    return SANDLOT_OK;
+    api->address = control_plane(call, api);
+    api->key_header = text_format("X-Api-Key: %s", key);
+    api->workspace_header = workspace ? text_format("X-Tenant-Id: %s", workspace) : NULL;
+    const char *const headers[] = {api->key_header, api->workspace_header, NULL};
+    const struct http_options options = {
+        .service = SERVICE, .base_url = api->address, .headers = headers, .key_from = key_from};
+
+    if (!api->address || !api->key_header || (workspace && !api->workspace_header))
+        status = sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to reach " SERVICE "; free some");
+    else
+        status = http_client_open(call, &options, &api->client);
+    if (status == SANDLOT_OK)
+        http_client_add_secret(api->client, key);
+    else
+        forget(api);
+    return status;
 }
 
 /* Finds the key and the address, unless that was done. */
@@ -179,17 +178,20 @@ static enum sandlot_status judge(struct sandlot_call *call, struct api *api, con
     return http_response_fail(call, api->client, &shown, &answer->response);
 }
 
-enum sandlot_status api_send(struct sandlot_call *call, struct api *api, struct api_request *request,
+enum sandlot_status api_send(struct sandlot_call *call, struct api *api, const struct api_request *request,
                              struct api_answer *answer)
 {
     AUTO_FREE char *target = request->target;
-    AUTO_FREE char *body = request->body;
+    AUTO_FREE char *body = request->body ? json_finish(request->body, NULL) : NULL;
     enum sandlot_status status = open_once(call, api);
 
     *answer = (struct api_answer){0};
-    request->target = request->body = NULL;
     if (status != SANDLOT_OK)
         return status;
+    if (request->body && !body)
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "a request to " SERVICE " cannot be written: a name or parameter is not UTF-8 or no JSON, "
+                            "or memory is short; check the parameters");
     /* The data plane is another origin to the client, which does not send its own headers there. */
     const char *headers[5] = {api->key_header};
     size_t count = 1;
@@ -241,6 +243,15 @@ void api_answer_clear(struct api_answer *answer)
 enum sandlot_status api_want_document(struct sandlot_call *call, const struct api_answer *answer, const char *what)
 {
     return answer->document ? SANDLOT_OK : json_fail(call, what, &answer->garbled);
+}
+
+enum sandlot_status api_get(struct sandlot_call *call, struct api *api, char *target, const int *expected,
+                            const char *what, struct api_answer *answer)
+{
+    const struct api_request request = {.method = "GET", .target = target, .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, answer);
+
+    return status == SANDLOT_OK && answer->status < 300 ? api_want_document(call, answer, what) : status;
 }
 
 enum sandlot_status api_refuse(struct sandlot_call *call, const struct api_answer *answer, const char *doing)
@@ -301,7 +312,8 @@ static bool find_next(struct api_page *page, const char *cursor)
 enum sandlot_status api_get_page(struct sandlot_call *call, struct api *api, const char *collection, const char *key,
                                  const char *name, const char *cursor, struct api_page *page)
 {
-    static const int expected[] = {404, 0};
+    static const char what[] = "the list of " SERVICE;
+    struct json_error error;
     char *target = http_target("/{}", collection);
 
     *page = (struct api_page){0};
@@ -312,8 +324,7 @@ enum sandlot_status api_get_page(struct sandlot_call *call, struct api *api, con
     }
     if (target)
         http_target_add(&target, "name_contains", name);
-    struct api_request request = {.method = "GET", .target = target, .expected = expected};
-    enum sandlot_status status = api_send(call, api, &request, &page->answer);
+    enum sandlot_status status = api_get(call, api, target, api_missing, what, &page->answer);
 
     if (status != SANDLOT_OK)
         return status;
@@ -321,14 +332,9 @@ enum sandlot_status api_get_page(struct sandlot_call *call, struct api *api, con
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             SERVICE " has no list of %s at this address; check LANGSMITH_ENDPOINT and base_url",
                             collection);
-    status = api_want_document(call, &page->answer, "the list of " SERVICE);
-    if (status != SANDLOT_OK)
-        return status;
-    struct json_error error;
-
     json_find_array(page->answer.document, "items", &page->items, NULL);
     if (!page->items && !json_read_array(page->answer.document, key, &page->items, &error))
-        return json_fail(call, "the list of " SERVICE, &error);
+        return json_fail(call, what, &error);
     return find_next(page, cursor) ? SANDLOT_OK
                                    : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a list");
 }
@@ -364,9 +370,4 @@ char *data_target(const char *url, const char *operation, const char *path)
     if (asprintf(&target, "%.*s%s", (int)length, url, operation) < 0)
         return NULL;
     return http_target_add(&target, "path", path) ? target : NULL;
-}
-
-bool data_plane_is_safe(const struct api *api, const char *url)
-{
-    return strncasecmp(url, "https://", 8) == 0 || (api->plain && strncasecmp(url, "http://", 7) == 0);
 }

@@ -19,9 +19,9 @@ struct api {
     struct parameters parameters;
     pthread_mutex_t lock;       /* for the opening of the client */
     struct http_client *client; /* NULL until the first request */
+    char *address;              /* of the control plane; this and the next two are found with the client */
     char *key_header;
     char *workspace_header; /* NULL: the key has one workspace */
-    bool plain;             /* the API itself is spoken to without TLS */
 };
 
 void api_init(struct api *api, const struct parameters *parameters);
@@ -35,7 +35,7 @@ enum sandlot_status api_hide(struct sandlot_call *call, struct api *api, const s
 struct api_request {
     const char *method;
     char *target;                  /* from http_target; api_send takes it over */
-    char *body;                    /* JSON from json_finish, or NULL; likewise */
+    struct json_builder *body;     /* or NULL; api_send finishes and clears it */
     bool repeatable;               /* as in http_request */
     bool never_repeat;             /* likewise */
     const int *expected;           /* error statuses that the caller handles; ended by 0 */
@@ -61,7 +61,7 @@ struct api_answer {
 /* Sends REQUEST; the first time the key and the address are looked up. SANDLOT_OK: 2xx, or one of the expected
  * statuses. Otherwise the call has failed; with a sink, which must not get what an error says, it has been told of a
  * failure in either case. */
-enum sandlot_status api_send(struct sandlot_call *call, struct api *api, struct api_request *request,
+enum sandlot_status api_send(struct sandlot_call *call, struct api *api, const struct api_request *request,
                              struct api_answer *answer);
 
 void api_answer_clear(struct api_answer *answer);
@@ -70,6 +70,14 @@ void api_answer_clear(struct api_answer *answer);
 
 /* Fails the call for an answer that is no JSON object; WHAT begins the sentence. */
 enum sandlot_status api_want_document(struct sandlot_call *call, const struct api_answer *answer, const char *what);
+
+/* The JSON object at TARGET (taken over), as api_send; WHAT begins the sentence if it is none. EXPECTED: as in struct
+ * api_request; after one of those there need be no document. */
+enum sandlot_status api_get(struct sandlot_call *call, struct api *api, char *target, const int *expected,
+                            const char *what, struct api_answer *answer);
+
+/* For what may not be there: 404 is expected. */
+extern const int api_missing[];
 
 /* Fails the call for an error status that was expected but is not welcome; DOING says what failed. */
 enum sandlot_status api_refuse(struct sandlot_call *call, const struct api_answer *answer, const char *doing);
@@ -99,8 +107,5 @@ enum sandlot_status api_list(struct sandlot_call *call, struct api *api, const c
 /* OPERATION ("/upload") at a sandbox's address URL as an absolute target, about the file PATH unless that is NULL. To
  * be freed; NULL when out of memory. */
 char *data_target(const char *url, const char *operation, const char *path);
-
-/* May the key be sent there? In clear text only where the API itself is spoken to so. */
-bool data_plane_is_safe(const struct api *api, const char *url);
 
 #endif

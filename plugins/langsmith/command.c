@@ -176,7 +176,7 @@ static enum sandlot_status open_socket(struct sandlot_call *call, struct sandbox
 static bool is_waking(struct sandlot_call *call, const struct course *course)
 {
     struct attempt attempt;
-    char state[32];
+    char state[STATE_SIZE];
 
     attempt_begin(&attempt, call, STATE_MS);
     return sandbox_state(&attempt.call, course->sandbox->api, course->sandbox->name, state) == SANDLOT_OK &&
@@ -310,18 +310,6 @@ static enum sandlot_status run_over_socket(struct sandlot_call *call, struct sen
 
 /* ---- over a POST ------------------------------------------------------------------------------------------------ */
 
-static char *execute_body(const struct remote_script *script)
-{
-    struct json_builder body = {0};
-    int64_t limit_s = (script->longest_ms + GRACE_MS) / SECOND;
-
-    json_set_string(&body, "command", script->text);
-    json_set_integer(&body, "timeout", limit_s);
-    json_set_integer(&body, "timeout_seconds", limit_s); /* what the published schema calls it */
-    json_set_string(&body, "shell", SHELL);
-    return json_finish(&body, NULL);
-}
-
 static enum sandlot_status take_answer(struct sandlot_call *call, struct sending *sending,
                                        const struct api_answer *answer)
 {
@@ -340,11 +328,18 @@ static enum sandlot_status post(struct sandlot_call *call, struct sending *sendi
     static const int expected[] = {400, 404, 408, 409, 500, 0};
     struct sandbox *sandbox = sending->course->sandbox;
     AUTO_ANSWER struct api_answer answer = {0};
-    struct api_request request = {.method = "POST",
-                                  .target = sandbox_target(sandbox, "/execute", NULL),
-                                  .body = execute_body(sending->script),
-                                  .expected = expected,
-                                  .silence_ms = sending->script->longest_ms + GRACE_MS};
+    struct json_builder body = {0};
+    const int64_t limit_ms = sending->script->longest_ms + GRACE_MS;
+    const struct api_request request = {.method = "POST",
+                                        .target = sandbox_target(sandbox, "/execute", NULL),
+                                        .body = &body,
+                                        .expected = expected,
+                                        .silence_ms = limit_ms};
+
+    json_set_string(&body, "command", sending->script->text);
+    json_set_integer(&body, "timeout", limit_ms / SECOND);
+    json_set_integer(&body, "timeout_seconds", limit_ms / SECOND); /* what the published schema calls it */
+    json_set_string(&body, "shell", SHELL);
     enum sandlot_status status = api_send(call, sandbox->api, &request, &answer);
 
     *answered = answer.status;

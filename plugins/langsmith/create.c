@@ -127,30 +127,27 @@ static void set_labels(struct json_builder *body, const struct creation *creatio
     parameter_set_labels(body, "labels", request);
 }
 
-char *creation_body(const struct parameters *parameters, const struct creation *creation)
+void creation_write(struct json_builder *body, const struct parameters *parameters, const struct creation *creation)
 {
-    struct json_builder body = {0};
-
-    json_set_string(&body, "name", creation->name);
-    json_set_string(&body, "snapshot_id", creation->snapshot_id);
-    json_set_string(&body, "snapshot_name", creation->snapshot_name);
-    json_set_boolean(&body, "wait_for_ready", true);
-    json_set_integer(&body, "timeout", creation->wait_s);
-    set_lifetime(&body, parameters, creation->request);
-    set_labels(&body, creation);
-    set_if_said(&body, "vcpus", parameters->vcpus, 1);
-    set_if_said(&body, "cpu_millicores", parameters->cpu_millicores, 1);
-    set_if_said(&body, "mem_bytes", parameters->memory_mb, MIB);
-    set_if_said(&body, "fs_capacity_bytes", parameters->disk_gib, GIB);
+    json_set_string(body, "name", creation->name);
+    json_set_string(body, "snapshot_id", creation->snapshot_id);
+    json_set_string(body, "snapshot_name", creation->snapshot_name);
+    json_set_boolean(body, "wait_for_ready", true);
+    json_set_integer(body, "timeout", creation->wait_s);
+    set_lifetime(body, parameters, creation->request);
+    set_labels(body, creation);
+    set_if_said(body, "vcpus", parameters->vcpus, 1);
+    set_if_said(body, "cpu_millicores", parameters->cpu_millicores, 1);
+    set_if_said(body, "mem_bytes", parameters->memory_mb, MIB);
+    set_if_said(body, "fs_capacity_bytes", parameters->disk_gib, GIB);
     if (creation->environment)
-        json_set_value(&body, "env_vars", json_object_get(creation->environment));
-    json_set_string(&body, "run_config.user", parameters->user);
+        json_set_value(body, "env_vars", json_object_get(creation->environment));
+    json_set_string(body, "run_config.user", parameters->user);
     if (parameters->keep_memory)
-        json_set_boolean(&body, "preserve_memory_on_stop", true);
-    json_set_text(&body, "proxy_config", parameters->proxy_config);
+        json_set_boolean(body, "preserve_memory_on_stop", true);
+    json_set_text(body, "proxy_config", parameters->proxy_config);
     if (network_asked(creation->request))
-        policy_set(&body, network_asked(creation->request));
-    json_set_text(&body, "mount_config", parameters->mount_config);
-    json_set_text(&body, "access_delegation", parameters->access_delegation);
-    return json_finish(&body, NULL);
+        policy_set(body, network_asked(creation->request));
+    json_set_text(body, "mount_config", parameters->mount_config);
+    json_set_text(body, "access_delegation", parameters->access_delegation);
 }

@@ -24,7 +24,7 @@ enum sandlot_status creation_check(struct sandlot_call *call, const struct param
                                    struct creation *creation);
 void creation_clear(struct creation *creation);
 
-/* The request's body, to be freed; NULL when out of memory. */
-char *creation_body(const struct parameters *parameters, const struct creation *creation);
+/* Writes the request's body. */
+void creation_write(struct json_builder *body, const struct parameters *parameters, const struct creation *creation);
 
 #endif

@@ -1,6 +1,5 @@
 #include "policy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct network_limits limits = {.service = "LangSmith",
@@ -28,8 +27,7 @@ static void add_header(struct json_builder *rule, const struct sandlot_network_c
     json_set_string(&header, "name", credential->header);
     json_set_string(&header, "type", "opaque");
     json_set_string(&header, "value", credential->value);
-    rule->failed |= header.failed;
-    json_set_value(rule, "headers[]", header.root);
+    json_set_built(rule, "headers[]", &header);
 }
 
 /* One rule with all headers of HOST. */
@@ -42,8 +40,7 @@ static void add_rule(struct json_builder *body, const struct sandlot_network *ne
     for (size_t i = 0; i < network->credential_count; i++)
         if (strcmp(network->credentials[i].host, host) == 0)
             add_header(&rule, &network->credentials[i]);
-    body->failed |= rule.failed;
-    json_set_value(body, "proxy_config.rules[]", rule.root);
+    json_set_built(body, "proxy_config.rules[]", &rule);
 }
 
 void policy_set(struct json_builder *body, const struct sandlot_network *network)
@@ -69,12 +66,10 @@ void policy_set(struct json_builder *body, const struct sandlot_network *network
 static enum sandlot_status find_rules(struct sandlot_call *call, const struct sandbox *sandbox, bool *has_rules)
 {
     AUTO_ANSWER struct api_answer answer = {0};
-    struct api_request request = {.method = "GET", .target = http_target("/boxes/{}", sandbox->name)};
     struct json_object *rules = NULL;
-    enum sandlot_status status = api_send(call, sandbox->api, &request, &answer);
+    enum sandlot_status status =
+        api_get(call, sandbox->api, http_target("/boxes/{}", sandbox->name), NULL, ABOUT_SANDBOX, &answer);
 
-    if (status == SANDLOT_OK)
-        status = api_want_document(call, &answer, "LangSmith's answer about a sandbox");
     if (status == SANDLOT_OK)
         json_find_array(answer.document, "proxy_config.rules", &rules, NULL);
     *has_rules = rules && json_object_array_length(rules) > 0;
@@ -101,14 +96,8 @@ enum sandlot_status policy_change(struct sandlot_call *call, void *provider, voi
     if (status != SANDLOT_OK)
         return status;
     policy_set(&body, network);
-    struct api_request request = {.method = "PATCH",
-                                  .target = http_target("/boxes/{}", sandbox->name),
-                                  .body = json_finish(&body, NULL),
-                                  .repeatable = true};
+    const struct api_request request = {
+        .method = "PATCH", .target = http_target("/boxes/{}", sandbox->name), .body = &body, .repeatable = true};
 
-    if (request.target && request.body)
-        return api_send(call, sandbox->api, &request, &answer);
-    free(request.target);
-    free(request.body);
-    return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a request to LangSmith; free some");
+    return api_send(call, sandbox->api, &request, &answer);
 }

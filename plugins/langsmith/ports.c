@@ -7,8 +7,7 @@
 
 enum { SECOND_MS = 1000, LONGEST_S = 24 * 60 * 60, REFUSED = 400, GONE = 404, GRANTED = 409, NOT_SET_UP = 501 };
 
-/* ---- asking --------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static enum sandlot_status ask_once(struct sandlot_call *call, const struct sandbox *sandbox, uint16_t port,
                                     int64_t ttl_ms, struct api_answer *answer)
@@ -20,11 +19,11 @@ static enum sandlot_status ask_once(struct sandlot_call *call, const struct sand
     json_set_integer(&body, "port", port);
     if (seconds > 0)
         json_set_integer(&body, "expires_in_seconds", seconds < LONGEST_S ? seconds : LONGEST_S);
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/boxes/{}/service-url", sandbox->name),
-                                  .body = json_finish(&body, NULL),
-                                  .repeatable = true,
-                                  .expected = expected};
+    const struct api_request request = {.method = "POST",
+                                        .target = http_target("/boxes/{}/service-url", sandbox->name),
+                                        .body = &body,
+                                        .repeatable = true,
+                                        .expected = expected};
 
     return api_send(call, sandbox->api, &request, answer);
 }
@@ -48,7 +47,7 @@ static enum sandlot_status refuse(struct sandlot_call *call, const struct sandbo
 {
     switch (answer->status) {
     case GONE:
-        return sandbox_is_gone(call, sandbox);
+        return sandbox_not_there(call, sandbox->name);
     case GRANTED:
         return sandlot_fail(
             call, SANDLOT_UNSUPPORTED,
@@ -63,8 +62,7 @@ static enum sandlot_status refuse(struct sandlot_call *call, const struct sandbo
     }
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status no_memory(struct sandlot_call *call)
 {

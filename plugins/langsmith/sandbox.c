@@ -6,6 +6,7 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/text_format.h>
 #include <sandlot/sdk/timestamp.h>
@@ -26,20 +27,20 @@ enum {
 
 /* ---- handles ---------------------------------------------------------------------------------------------------- */
 
-static struct sandbox *sandbox_new(struct api *api, const char *name)
+/* NAME is taken over, and NULL if memory is short. */
+static struct sandbox *sandbox_new(struct api *api, char *name)
 {
-    struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    struct sandbox *sandbox = name ? calloc(1, sizeof(*sandbox)) : NULL;
 
-    if (!sandbox)
+    if (!sandbox) {
+        free(name);
         return NULL;
+    }
     sandbox->api = api;
+    sandbox->name = name;
     pthread_mutex_init(&sandbox->lock, NULL);
     http_relay_places_init(&sandbox->places);
-    sandbox->name = strdup(name);
-    if (sandbox->name)
-        return sandbox;
-    sandbox_release(api, sandbox);
-    return NULL;
+    return sandbox;
 }
 
 void sandbox_release(void *provider, void *handle)
@@ -61,7 +62,7 @@ static enum sandlot_status no_memory(struct sandlot_call *call)
     return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a sandbox at LangSmith; free some");
 }
 
-static enum sandlot_status not_there(struct sandlot_call *call, const char *name)
+enum sandlot_status sandbox_not_there(struct sandlot_call *call, const char *name)
 {
     return sandlot_fail(call, SANDLOT_NOT_FOUND,
                         "LangSmith has no sandbox '%s' (any more); it may have been deleted after it stood unused, "
@@ -77,11 +78,6 @@ void sandbox_seen_awake(struct sandbox *sandbox)
 void sandbox_seen_asleep(struct sandbox *sandbox)
 {
     sandbox->awake_at_ms = 0;
-}
-
-enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct sandbox *sandbox)
-{
-    return not_there(call, sandbox->name);
 }
 
 char *sandbox_target(struct sandbox *sandbox, const char *operation, const char *path)
@@ -107,17 +103,23 @@ enum sandlot_status sandbox_open_socket(struct sandlot_call *call, struct sandbo
 
 static bool is_state(const char *state, const char *word)
 {
-    return state && strcmp(state, word) == 0;
+    return strcmp(state, word) == 0;
 }
 
-/* A state that nothing leads out of fails the call. */
-static enum sandlot_status check_state(struct sandlot_call *call, const char *name, const char *state,
-                                       const char *message)
+/* The state in DOCUMENT, a sandbox. One that nothing leads out of fails the call. */
+static enum sandlot_status read_state(struct sandlot_call *call, const char *name, struct json_object *document,
+                                      const char **state)
 {
-    if (is_state(state, "failed"))
+    const char *message = NULL;
+    struct json_error error;
+
+    if (!json_read_string(document, "status", state, &error))
+        return json_fail(call, ABOUT_SANDBOX, &error);
+    json_find_string(document, "status_message", &message, NULL);
+    if (is_state(*state, "failed"))
         return sandlot_fail(call, SANDLOT_INTERNAL, "the sandbox '%s' failed at LangSmith: %s; create another one",
                             name, message && *message ? message : "it does not say why");
-    return is_state(state, "deleting") ? not_there(call, name) : SANDLOT_OK;
+    return is_state(*state, "deleting") ? sandbox_not_there(call, name) : SANDLOT_OK;
 }
 
 /* Keeps where the data plane is. Without an address there is none for as long as the deployment stays as it is. */
@@ -128,7 +130,7 @@ static enum sandlot_status take_address(struct sandlot_call *call, struct sandbo
                             "LangSmith gave the sandbox '%s' no address for commands and files: this deployment has no "
                             "data plane for sandboxes; ask its operator",
                             sandbox->name);
-    if (!data_plane_is_safe(sandbox->api, address))
+    if (!clients_are_as_safe(sandbox->api->address, address))
         return sandlot_fail(call, SANDLOT_INTERNAL,
                             "LangSmith gave the sandbox '%s' an address without TLS; the key is not sent there",
                             sandbox->name);
@@ -147,71 +149,61 @@ static enum sandlot_status take_address(struct sandlot_call *call, struct sandbo
 static enum sandlot_status take_sandbox(struct sandlot_call *call, struct sandbox *sandbox,
                                         struct json_object *document)
 {
-    const char *state = NULL;
-    const char *message = NULL;
+    const char *state;
     const char *address = NULL;
-    struct json_error error;
+    enum sandlot_status status = read_state(call, sandbox->name, document, &state);
 
-    if (!json_read_string(document, "status", &state, &error))
-        return json_fail(call, "LangSmith's answer about a sandbox", &error);
-    json_find_string(document, "status_message", &message, NULL);
-    json_find_string(document, "dataplane_url", &address, NULL);
-    enum sandlot_status status = check_state(call, sandbox->name, state, message);
-    bool ready = is_state(state, "ready");
-
-    if (status == SANDLOT_OK && (ready || is_state(state, "stopped") || (address && *address)))
-        status = take_address(call, sandbox, address);
-    if (status == SANDLOT_OK && ready)
-        sandbox_seen_awake(sandbox);
+    if (status != SANDLOT_OK)
+        return status;
     /* One that sleeps wakes with the first request to its data plane. */
-    if (status == SANDLOT_OK && (ready || is_state(state, "stopped")))
+    bool usable = is_state(state, "ready") || is_state(state, "stopped");
+
+    json_find_string(document, "dataplane_url", &address, NULL);
+    if (usable || (address && *address))
+        status = take_address(call, sandbox, address);
+    if (status == SANDLOT_OK && is_state(state, "ready"))
+        sandbox_seen_awake(sandbox);
+    if (status == SANDLOT_OK && usable)
         sandbox->ready = true;
     return status;
 }
 
-/* Asks for the whole of sandbox NAME. */
-static enum sandlot_status get(struct sandlot_call *call, struct api *api, const char *name, struct api_answer *answer)
+/* Asks for what PATTERN has of the sandbox NAME. */
+static enum sandlot_status get(struct sandlot_call *call, struct api *api, const char *pattern, const char *name,
+                               struct api_answer *answer)
 {
-    static const int expected[] = {404, 0};
-    struct api_request request = {.method = "GET", .target = http_target("/boxes/{}", name), .expected = expected};
-    enum sandlot_status status = api_send(call, api, &request, answer);
+    enum sandlot_status status = api_get(call, api, http_target(pattern, name), api_missing, ABOUT_SANDBOX, answer);
 
-    if (status != SANDLOT_OK)
-        return status;
-    return answer->status == 404 ? not_there(call, name)
-                                 : api_want_document(call, answer, "LangSmith's answer about a sandbox");
+    return status == SANDLOT_OK && answer->status == 404 ? sandbox_not_there(call, name) : status;
 }
 
-enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[32])
+/* Asks for the whole of it. */
+static enum sandlot_status look(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    static const int expected[] = {404, 0};
     AUTO_ANSWER struct api_answer answer = {0};
-    struct api_request request = {
-        .method = "GET", .target = http_target("/boxes/{}/status", name), .expected = expected};
-    enum sandlot_status status = api_send(call, api, &request, &answer);
-    const char *text;
-    const char *message = NULL;
-    struct json_error error;
+    enum sandlot_status status = get(call, sandbox->api, "/boxes/{}", sandbox->name, &answer);
 
-    state[0] = '\0';
-    if (status != SANDLOT_OK || answer.status == 404)
-        return status;
-    status = api_want_document(call, &answer, "LangSmith's answer about a sandbox");
-    if (status != SANDLOT_OK)
-        return status;
-    if (!json_read_string(answer.document, "status", &text, &error))
-        return json_fail(call, "LangSmith's answer about a sandbox", &error);
-    json_find_string(answer.document, "status_message", &message, NULL);
-    snprintf(state, 32, "%s", text);
-    return check_state(call, name, text, message);
+    return status == SANDLOT_OK ? take_sandbox(call, sandbox, answer.document) : status;
+}
+
+enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[STATE_SIZE])
+{
+    AUTO_ANSWER struct api_answer answer = {0};
+    const char *text;
+    enum sandlot_status status = get(call, api, "/boxes/{}/status", name, &answer);
+
+    if (status == SANDLOT_OK)
+        status = read_state(call, name, answer.document, &text);
+    if (status == SANDLOT_OK)
+        snprintf(state, STATE_SIZE, "%s", text);
+    return status;
 }
 
 enum sandlot_status sandbox_must_exist(struct sandlot_call *call, const struct sandbox *sandbox)
 {
-    char state[32];
-    enum sandlot_status status = sandbox_state(call, sandbox->api, sandbox->name, state);
+    char state[STATE_SIZE];
 
-    return status == SANDLOT_OK && state[0] == '\0' ? not_there(call, sandbox->name) : status;
+    return sandbox_state(call, sandbox->api, sandbox->name, state);
 }
 
 /* ---- creating --------------------------------------------------------------------------------------------------- */
@@ -231,7 +223,7 @@ static enum sandlot_status adopt(struct sandlot_call *call, struct sandbox *sand
                                  const struct sandlot_create *request)
 {
     AUTO_ANSWER struct api_answer answer = {0};
-    enum sandlot_status status = get(call, sandbox->api, sandbox->name, &answer);
+    enum sandlot_status status = get(call, sandbox->api, "/boxes/{}", sandbox->name, &answer);
 
     if (status != SANDLOT_OK)
         return status;
@@ -260,20 +252,18 @@ static enum sandlot_status ask(struct sandlot_call *call, struct sandbox *sandbo
     static const int by_name[] = {400, 404, 408, 409, 422, 0};
     static const int by_id[] = {408, 409, 422, 0};
     AUTO_ANSWER struct api_answer answer = {0};
+    struct json_builder body = {0};
 
     creation->wait_s = wait_s(call);
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/boxes"),
-                                  .body = creation_body(&sandbox->api->parameters, creation),
-                                  .repeatable = true,
-                                  .expected = creation->snapshot_name ? by_name : by_id,
-                                  .silence_ms = (creation->wait_s + ANSWER_S) * 1000};
+    const struct api_request request = {.method = "POST",
+                                        .target = http_target("/boxes"),
+                                        .body = &body,
+                                        .repeatable = true,
+                                        .expected = creation->snapshot_name ? by_name : by_id,
+                                        .silence_ms = (creation->wait_s + ANSWER_S) * 1000};
 
     *refused = false;
-    if (!request.body) {
-        free(request.target);
-        return no_memory(call);
-    }
+    creation_write(&body, &sandbox->api->parameters, creation);
     enum sandlot_status status = api_send(call, sandbox->api, &request, &answer);
 
     /* Nobody waited for the answer any more, or the service failed half way: what it made is to be deleted. */
@@ -346,70 +336,46 @@ static enum sandlot_status create(struct sandlot_call *call, struct sandbox *san
     return ask(call, sandbox, creation, &refused);
 }
 
-static enum sandlot_status create_new(struct sandlot_call *call, struct api *api, const struct sandlot_create *request,
-                                      struct sandbox **sandbox)
+static enum sandlot_status create_new(struct sandlot_call *call, struct sandbox *sandbox,
+                                      const struct sandlot_create *request)
 {
-    AUTO_FREE char *name = NULL;
-
-    bool prefixed = strncmp(request->run_label, NAME_PREFIX, strlen(NAME_PREFIX)) == 0;
-
-    name = text_format("%s%s", prefixed ? "" : NAME_PREFIX, request->run_label);
-    struct sandbox *made = name ? sandbox_new(api, name) : NULL;
-    struct creation creation = {.request = request, .name = name};
-
-    if (!made)
-        return no_memory(call);
+    struct api *api = sandbox->api;
+    struct creation creation = {.request = request, .name = sandbox->name};
     enum sandlot_status status = policy_check(call, api, network_asked(request));
 
     if (status == SANDLOT_OK)
         status = creation_check(call, &api->parameters, &creation);
     if (status == SANDLOT_OK) {
         choose_snapshot(call, &api->parameters, &creation);
-        status = create(call, made, &creation);
+        status = create(call, sandbox, &creation);
     }
     creation_clear(&creation);
-    if (status == SANDLOT_OK)
-        *sandbox = made;
-    else
-        sandbox_release(api, made);
     return status;
 }
 
-static enum sandlot_status attach(struct sandlot_call *call, struct api *api, const char *name,
-                                  struct sandbox **sandbox)
+enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *provider,
+                                          const struct sandlot_create *request, void **handle)
 {
-    AUTO_ANSWER struct api_answer answer = {0};
-    enum sandlot_status status = get(call, api, name, &answer);
+    const char *id = request->sandbox_id;
+    bool prefixed = id || strncmp(request->run_label, NAME_PREFIX, strlen(NAME_PREFIX)) == 0;
+    struct sandbox *sandbox =
+        sandbox_new(provider, text_format("%s%s", prefixed ? "" : NAME_PREFIX, id ? id : request->run_label));
 
-    if (status != SANDLOT_OK)
-        return status;
-    struct sandbox *made = sandbox_new(api, name);
-
-    if (!made)
+    if (!sandbox)
         return no_memory(call);
-    status = take_sandbox(call, made, answer.document);
+    enum sandlot_status status = id ? look(call, sandbox) : create_new(call, sandbox, request);
+
     if (status == SANDLOT_OK)
-        *sandbox = made;
+        *handle = sandbox;
     else
-        sandbox_release(api, made);
-    return status;
-}
-
-enum sandlot_status sandbox_get_or_create(struct sandlot_call *call, void *api, const struct sandlot_create *request,
-                                          void **sandbox)
-{
-    struct sandbox *made = NULL;
-    enum sandlot_status status =
-        request->sandbox_id ? attach(call, api, request->sandbox_id, &made) : create_new(call, api, request, &made);
-
-    *sandbox = made;
+        sandbox_release(provider, sandbox);
     return status;
 }
 
 enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle)
 {
     struct sandbox *sandbox = handle;
-    char state[32];
+    char state[STATE_SIZE];
 
     (void)provider;
     if (sandbox->ready)
@@ -418,18 +384,12 @@ enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, voi
 
     if (status != SANDLOT_OK)
         return status;
-    if (state[0] == '\0')
-        return not_there(call, sandbox->name);
     if (!is_state(state, "ready"))
         return sandlot_fail(call, SANDLOT_UNAVAILABLE, "the sandbox '%s' is %s", sandbox->name, state);
-    if (sandbox->address) {
-        sandbox->ready = true;
-        return SANDLOT_OK;
-    }
-    AUTO_ANSWER struct api_answer answer = {0};
-
-    status = get(call, sandbox->api, sandbox->name, &answer);
-    return status == SANDLOT_OK ? take_sandbox(call, sandbox, answer.document) : status;
+    if (!sandbox->address)
+        return look(call, sandbox);
+    sandbox->ready = true;
+    return SANDLOT_OK;
 }
 
 /* ---- stopping, starting, deleting -------------------------------------------------------------------------------- */
@@ -468,81 +428,66 @@ enum sandlot_status sandbox_delete(struct sandlot_call *call, void *api, const c
     }
 }
 
-/* Sends `start` or `stop`. Neither may be sent to a sandbox that is in that state already, so a refusal is looked
- * into: *THERE is whether it is in the state WANTED. */
-static enum sandlot_status change_state(struct sandlot_call *call, struct api *api, const char *name, const char *doing,
-                                        const char *wanted, bool *there)
-{
-    static const int expected[] = {400, 404, 409, 0};
-    AUTO_ANSWER struct api_answer answer = {0};
-    char *target = http_target("/boxes/{}/{}", name, doing);
-    struct api_request request = {.method = "POST", .target = target, .body = strdup("{}"), .expected = expected};
-    enum sandlot_status status = api_send(call, api, &request, &answer);
-    bool lost = status == SANDLOT_UNAVAILABLE && answer.status == 0;
-    char state[32];
-
-    *there = false;
-    if (status != SANDLOT_OK && !lost)
-        return status;
-    if (status == SANDLOT_OK && answer.status == 404)
-        return not_there(call, name);
-    if (status == SANDLOT_OK && answer.status < 300) {
-        *there = answer.status == 204;
-        return SANDLOT_OK;
-    }
-    enum sandlot_status looked = sandbox_state(call, api, name, state);
-
-    if (looked != SANDLOT_OK)
-        return looked;
-    if (state[0] == '\0')
-        return not_there(call, name);
-    *there = is_state(state, wanted);
-    if (*there || is_state(state, "provisioning"))
-        return SANDLOT_OK;
-    return lost ? status
-                : api_refuse(call, &answer, is_state(wanted, "ready") ? "to start the sandbox" : "to stop the sandbox");
-}
-
 static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, const char *name, const char *wanted,
                                     const char *doing)
 {
-    int pause_ms = FIRST_PAUSE_MS;
-
-    for (;;) {
-        char state[32];
+    for (int pause_ms = FIRST_PAUSE_MS;; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
+        char state[STATE_SIZE];
         enum sandlot_status status = sandbox_state(call, api, name, state);
 
-        if (status != SANDLOT_OK)
+        if (status != SANDLOT_OK || is_state(state, wanted))
             return status;
-        if (state[0] == '\0')
-            return not_there(call, name);
-        if (is_state(state, wanted))
-            return SANDLOT_OK;
         if (!pause_for(call, pause_ms))
             return out_of_time(call, name, doing);
-        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
+}
+
+/* Has LangSmith `start` or `stop` (DOING) the sandbox and waits until it is in the state WANTED. Neither may be sent to
+ * a sandbox that is in that state already, so a refusal is looked into. */
+static enum sandlot_status change_state(struct sandlot_call *call, struct api *api, const char *name, const char *doing,
+                                        const char *wanted)
+{
+    static const int expected[] = {400, 404, 409, 0};
+    AUTO_ANSWER struct api_answer answer = {0};
+    struct json_builder body = {0};
+    const struct api_request request = {
+        .method = "POST", .target = http_target("/boxes/{}/{}", name, doing), .body = &body, .expected = expected};
+    enum sandlot_status status = api_send(call, api, &request, &answer);
+    bool lost = status == SANDLOT_UNAVAILABLE && answer.status == 0;
+    char state[STATE_SIZE];
+
+    if (status != SANDLOT_OK && !lost)
+        return status;
+    if (answer.status == 404)
+        return sandbox_not_there(call, name);
+    if (answer.status == 204)
+        return SANDLOT_OK;
+    if (lost || answer.status >= 300) {
+        enum sandlot_status looked = sandbox_state(call, api, name, state);
+
+        if (looked != SANDLOT_OK || is_state(state, wanted))
+            return looked;
+        if (!is_state(state, "provisioning"))
+            return lost ? status
+                        : api_refuse(call, &answer,
+                                     is_state(wanted, "ready") ? "to start the sandbox" : "to stop the sandbox");
+    }
+    return wait_for(call, api, name, wanted, doing);
 }
 
 enum sandlot_status sandbox_stop(struct sandlot_call *call, void *api, const char *name)
 {
-    bool there;
-    enum sandlot_status status = change_state(call, api, name, "stop", "stopped", &there);
-
-    return status != SANDLOT_OK || there ? status : wait_for(call, api, name, "stopped", "stop");
+    return change_state(call, api, name, "stop", "stopped");
 }
 
 enum sandlot_status sandbox_start(struct sandlot_call *call, void *api, const char *name)
 {
-    bool there;
-    enum sandlot_status status = change_state(call, api, name, "start", "ready", &there);
-
-    return status != SANDLOT_OK || there ? status : wait_for(call, api, name, "ready", "start");
+    return change_state(call, api, name, "start", "ready");
 }
 
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    char state[32];
+    char state[STATE_SIZE];
     int64_t seen_ms = sandbox->awake_at_ms;
 
     if (seen_ms != 0 && sandlot_now_ms() - seen_ms < AWAKE_MS)
@@ -551,8 +496,6 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
 
     if (status != SANDLOT_OK)
         return status;
-    if (state[0] == '\0')
-        return not_there(call, sandbox->name);
     if (is_state(state, "provisioning"))
         status = wait_for(call, sandbox->api, sandbox->name, "ready", "start");
     else if (!is_state(state, "ready"))

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #define WORKING_DIR "/root"
+#define ABOUT_SANDBOX "LangSmith's answer about a sandbox"
 
 /* What the host holds of a sandbox. Calls for one sandbox may overlap. */
 struct sandbox {
@@ -35,11 +36,13 @@ char *sandbox_target(struct sandbox *sandbox, const char *operation, const char 
 enum sandlot_status sandbox_open_socket(struct sandlot_call *call, struct sandbox *sandbox, const char *operation,
                                         struct http_response *answer, struct websocket **socket);
 
-/* Its state, "" when there is none of that name. */
-enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[32]);
+/* The state of the sandbox NAME. What is not there, or is being deleted, is SANDLOT_NOT_FOUND, what has failed
+ * SANDLOT_INTERNAL. */
+enum { STATE_SIZE = 32 };
+enum sandlot_status sandbox_state(struct sandlot_call *call, struct api *api, const char *name, char state[STATE_SIZE]);
 
-/* Fails the call with SANDLOT_NOT_FOUND if the sandbox is gone: the data plane answers 404 to that and to missing files
- * alike. SANDLOT_OK: it is there. */
+/* As that, for who wants to know no more: the data plane answers 404 to a missing sandbox and to missing files alike.
+ */
 enum sandlot_status sandbox_must_exist(struct sandlot_call *call, const struct sandbox *sandbox);
 
 /* For what cannot be sent twice: a request would wake the sandbox, but may itself be refused meanwhile. */
@@ -49,7 +52,7 @@ void sandbox_seen_awake(struct sandbox *sandbox);
 void sandbox_seen_asleep(struct sandbox *sandbox);
 
 /* Fails the call with SANDLOT_NOT_FOUND. */
-enum sandlot_status sandbox_is_gone(struct sandlot_call *call, const struct sandbox *sandbox);
+enum sandlot_status sandbox_not_there(struct sandlot_call *call, const char *name);
 
 FUNCTION_OF(sandlot_provider, delete_sandbox, sandbox_delete);
 FUNCTION_OF(sandlot_provider, pause, sandbox_stop);

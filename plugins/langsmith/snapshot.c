@@ -21,19 +21,23 @@ struct search {
     char message[256];
 };
 
-static bool search_begin(struct search *search, const char *name)
-{
-    const char *colon = strchr(name, ':');
-
-    *search = (struct search){.name = name, .tag = colon ? colon + 1 : NULL};
-    search->plain = strndup(name, colon ? (size_t)(colon - name) : strlen(name));
-    return search->plain != NULL;
-}
-
 static void search_end(struct search *search)
 {
     free(search->plain);
     free(search->id);
+}
+
+#define AUTO_SEARCH CLEANUP(search_end)
+
+static enum sandlot_status search_begin(struct sandlot_call *call, struct search *search, const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    *search = (struct search){.name = name, .tag = colon ? colon + 1 : NULL};
+    search->plain = strndup(name, strcspn(name, ":"));
+    return search->plain
+               ? SANDLOT_OK
+               : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
 }
 
 /* ---- finding ---------------------------------------------------------------------------------------------------- */
@@ -111,19 +115,17 @@ static enum sandlot_status find(struct sandlot_call *call, struct api *api, stru
 /* One look at snapshot ID. */
 static enum sandlot_status look(struct sandlot_call *call, struct api *api, const char *id, bool *ready)
 {
+    static const char what[] = "LangSmith's answer about a snapshot";
     AUTO_ANSWER struct api_answer answer = {0};
-    struct api_request request = {.method = "GET", .target = http_target("/snapshots/{}", id)};
-    enum sandlot_status status = api_send(call, api, &request, &answer);
     const char *state;
     const char *message = NULL;
     struct json_error error;
+    enum sandlot_status status = api_get(call, api, http_target("/snapshots/{}", id), NULL, what, &answer);
 
-    if (status == SANDLOT_OK)
-        status = api_want_document(call, &answer, "LangSmith's answer about a snapshot");
     if (status != SANDLOT_OK)
         return status;
     if (!json_read_string(answer.document, "status", &state, &error))
-        return json_fail(call, "LangSmith's answer about a snapshot", &error);
+        return json_fail(call, what, &error);
     json_find_string(answer.document, "status_message", &message, NULL);
     *ready = strcmp(state, "ready") == 0;
     if (strcmp(state, "failed") == 0 || strcmp(state, "deleting") == 0)
@@ -134,20 +136,19 @@ static enum sandlot_status look(struct sandlot_call *call, struct api *api, cons
 
 static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, const char *name, const char *id)
 {
-    int pause_ms = FIRST_PAUSE_MS;
-    enum sandlot_status status;
-    bool ready = false;
     char what[512];
 
     snprintf(what, sizeof(what), "making the snapshot %s", name);
-    for (;;) {
+    for (int pause_ms = FIRST_PAUSE_MS;; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
+        bool ready = false;
+
         call->host->progress(call, what, 0, 0);
-        status = look(call, api, id, &ready);
+        enum sandlot_status status = look(call, api, id, &ready);
+
         if (status != SANDLOT_OK || ready)
             return status;
         if (!pause_for(call, pause_ms))
             break;
-        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
     if (sandlot_cancelled(call))
         return sandlot_fail(call, SANDLOT_CANCELLED, "cancelled while LangSmith was making the snapshot '%s'", name);
@@ -158,72 +159,82 @@ static enum sandlot_status wait_for(struct sandlot_call *call, struct api *api, 
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
-/* The id that ANSWER gives a snapshot that is being made, to be freed. */
-static enum sandlot_status read_id(struct sandlot_call *call, const struct api_answer *answer, char **id)
+/* The id that ANSWER gives a snapshot that is being made. */
+static enum sandlot_status read_id(struct sandlot_call *call, const struct api_answer *answer, struct search *search)
 {
+    static const char what[] = "LangSmith's answer to making a snapshot";
     const char *text;
     struct json_error error;
-    enum sandlot_status status = api_want_document(call, answer, "LangSmith's answer to making a snapshot");
+    enum sandlot_status status = api_want_document(call, answer, what);
 
     if (status != SANDLOT_OK)
         return status;
     if (!json_read_string(answer->document, "id", &text, &error))
-        return json_fail(call, "LangSmith's answer to making a snapshot", &error);
-    *id = strdup(text);
-    return *id ? SANDLOT_OK : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a snapshot's id");
+        return json_fail(call, what, &error);
+    search->id = strdup(text);
+    return search->id ? SANDLOT_OK
+                      : sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a snapshot's id");
 }
 
-static char *build_body(const struct parameters *parameters, const struct search *search)
+/* Of what the snapshot SEARCH is made: of the sandbox BOX, or, if that is NULL, of the image of the parameters. */
+static void write_body(struct json_builder *body, const struct parameters *parameters, const struct search *search,
+                       const char *box)
 {
-    struct json_builder body = {0};
-
-    json_set_string(&body, "name", search->plain);
-    json_set_string(&body, "tag", search->tag);
-    json_set_string(&body, "docker_image", parameters->image);
-    json_set_integer(&body, "fs_capacity_bytes", parameters->snapshot_gib * GIB);
-    json_set_string(&body, "registry_id", parameters->registry_id);
-    json_set_string(&body, "labels.sandlot", "1");
-    return json_finish(&body, NULL);
+    json_set_string(body, "name", search->plain);
+    json_set_string(body, "tag", search->tag);
+    if (!box) {
+        json_set_string(body, "docker_image", parameters->image);
+        json_set_integer(body, "fs_capacity_bytes", parameters->snapshot_gib * GIB);
+        json_set_string(body, "registry_id", parameters->registry_id);
+    }
+    json_set_string(body, "labels.sandlot", "1");
 }
 
-static bool lost(const struct api_answer *answer, enum sandlot_status status)
-{
-    return status == SANDLOT_UNAVAILABLE && answer->status == 0;
-}
-
-/* Sent once: a second one would build a second time. After a lost answer it is looked up who builds. */
-static enum sandlot_status build(struct sandlot_call *call, struct api *api, struct search *search)
+/*
+ * Makes the snapshot, of which there is none of that name, and waits for it. It is asked for once: a second request
+ * would make a second one. After a lost answer it is looked up whether it is being made. BOX as in write_body.
+ */
+static enum sandlot_status make(struct sandlot_call *call, struct api *api, struct search *search, const char *box)
 {
     AUTO_ANSWER struct api_answer answer = {0};
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/snapshots"),
-                                  .body = build_body(&api->parameters, search),
-                                  .never_repeat = true};
-    char what[512];
+    struct json_builder body = {0};
+    const struct api_request request = {.method = "POST",
+                                        .target = http_target(box ? "/boxes/{}/snapshot" : "/snapshots", box),
+                                        .body = &body,
+                                        .never_repeat = true,
+                                        .expected = box ? api_missing : NULL};
 
-    snprintf(what, sizeof(what), "making the snapshot %s from the image %s", search->name, api->parameters.image);
-    call->host->log(call, SANDLOT_LOG_INFO, what);
+    write_body(&body, &api->parameters, search, box);
     enum sandlot_status status = api_send(call, api, &request, &answer);
 
+    if (status == SANDLOT_OK && answer.status == 404)
+        return sandlot_fail(call, SANDLOT_NOT_FOUND, "LangSmith has no sandbox '%s' (any more)", box);
     if (status == SANDLOT_OK)
-        status = read_id(call, &answer, &search->id);
-    else if (lost(&answer, status) && find(call, api, search) == SANDLOT_OK && search->id)
+        status = read_id(call, &answer, search);
+    else if (status == SANDLOT_UNAVAILABLE && answer.status == 0 && find(call, api, search) == SANDLOT_OK && search->id)
         status = SANDLOT_OK;
     return status == SANDLOT_OK ? wait_for(call, api, search->name, search->id) : status;
 }
 
+static enum sandlot_status build(struct sandlot_call *call, struct api *api, struct search *search)
+{
+    char what[512];
+
+    snprintf(what, sizeof(what), "making the snapshot %s from the image %s", search->name, api->parameters.image);
+    call->host->log(call, SANDLOT_LOG_INFO, what);
+    return make(call, api, search, NULL);
+}
+
 enum sandlot_status snapshot_find_or_build(struct sandlot_call *call, struct api *api, const char *name, char **id)
 {
-    struct search search;
-    enum sandlot_status status;
+    AUTO_SEARCH struct search search = {0};
+    enum sandlot_status status = search_begin(call, &search, name);
 
-    if (!search_begin(&search, name))
-        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
-    if (*search.plain == '\0' || (search.tag && *search.tag == '\0')) {
-        search_end(&search);
+    if (status != SANDLOT_OK)
+        return status;
+    if (*search.plain == '\0' || (search.tag && *search.tag == '\0'))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "'%s' is no name of a snapshot; write NAME or NAME:TAG",
                             name);
-    }
     status = find(call, api, &search);
     if (status == SANDLOT_OK && search.id && strcmp(search.state, "ready") != 0)
         status = sandlot_fail(call, SANDLOT_UNAVAILABLE,
@@ -235,18 +246,7 @@ enum sandlot_status snapshot_find_or_build(struct sandlot_call *call, struct api
         *id = search.id;
         search.id = NULL;
     }
-    search_end(&search);
     return status;
-}
-
-static char *capture_body(const struct search *search)
-{
-    struct json_builder body = {0};
-
-    json_set_string(&body, "name", search->plain);
-    json_set_string(&body, "tag", search->tag);
-    json_set_string(&body, "labels.sandlot", "1");
-    return json_finish(&body, NULL);
 }
 
 /* As it is listed: the latest of a name goes without tag. */
@@ -261,31 +261,12 @@ static enum sandlot_status write_name(const struct search *search, const struct 
 enum sandlot_status snapshot_capture(struct sandlot_call *call, void *api, const char *box, const char *name,
                                      const struct sandlot_sink *result)
 {
-    static const int expected[] = {404, 0};
-    struct search search;
+    AUTO_SEARCH struct search search = {0};
+    enum sandlot_status status = search_begin(call, &search, name);
 
-    if (!search_begin(&search, name))
-        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
-    AUTO_ANSWER struct api_answer answer = {0};
-    struct api_request request = {.method = "POST",
-                                  .target = http_target("/boxes/{}/snapshot", box),
-                                  .body = capture_body(&search),
-                                  .never_repeat = true,
-                                  .expected = expected};
-    enum sandlot_status status = api_send(call, api, &request, &answer);
-
-    if (status == SANDLOT_OK && answer.status == 404)
-        status = sandlot_fail(call, SANDLOT_NOT_FOUND, "LangSmith has no sandbox '%s' (any more)", box);
     if (status == SANDLOT_OK)
-        status = read_id(call, &answer, &search.id);
-    else if (lost(&answer, status) && find(call, api, &search) == SANDLOT_OK && search.id)
-        status = SANDLOT_OK; /* the host has seen to it that there was none of this name */
-    if (status == SANDLOT_OK)
-        status = wait_for(call, api, name, search.id);
-    if (status == SANDLOT_OK && search.id)
-        status = write_name(&search, result);
-    search_end(&search);
-    return status;
+        status = make(call, api, &search, box);
+    return status == SANDLOT_OK ? write_name(&search, result) : status;
 }
 
 /* ---- listing ---------------------------------------------------------------------------------------------------- */
@@ -351,18 +332,17 @@ static enum sandlot_status delete_by(struct sandlot_call *call, struct api *api,
 
 enum sandlot_status snapshot_delete(struct sandlot_call *call, void *api, const char *name)
 {
-    struct search search;
+    AUTO_SEARCH struct search search = {0};
     bool gone;
     enum sandlot_status status = delete_by(call, api, name, &gone);
 
     if (status != SANDLOT_OK || gone)
         return status;
-    if (!search_begin(&search, name))
-        return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for the name of a snapshot");
-    status = find(call, api, &search);
+    status = search_begin(call, &search, name);
+    if (status == SANDLOT_OK)
+        status = find(call, api, &search);
     if (status == SANDLOT_OK && search.id)
         status = delete_by(call, api, search.id, &gone);
-    search_end(&search);
     if (status == SANDLOT_OK && !gone)
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "LangSmith has no snapshot '%s' (any more)", name);
     return status;
