@@ -22,15 +22,13 @@ enum {
     DOWNLOADS = 4 /* attempts to get the rest of a file whose download broke */
 };
 
-/* What is told of one file: one of the host's words, or a sentence. */
+/* What is told of one file: one of the host's words, or a sentence; "" for success. */
 struct fate {
-    bool known;
-    char error[640]; /* "" for success */
+    char error[640];
 };
 
 static void fail_file(struct fate *fate, const char *error)
 {
-    fate->known = true;
     snprintf(fate->error, sizeof(fate->error), "%s", error);
 }
 
@@ -174,7 +172,6 @@ static enum sandlot_status send_file(struct sandlot_call *call, struct sandbox *
         return api_want_document(call, &answer, "LangSmith's answer to an upload");
     if (!is_whole(&answer, counted.bytes))
         fail_file(fate, "LangSmith wrote only a part of the file; try again");
-    fate->known = true;
     return SANDLOT_OK;
 }
 
@@ -200,21 +197,19 @@ static enum sandlot_status put_in_place(struct sandlot_call *call, struct sandbo
 {
     AUTO_FREE char *from = shell_word(beside);
     AUTO_FREE char *to = shell_word(path);
-    AUTO_FREE char *script = NULL;
+    AUTO_FREE char *script =
+        !from || !to ? NULL
+                     : text_format("f=%s t=%s\n"
+                                   "exec 2>/dev/null\n"
+                                   "mkdir -p \"${t%%/*}/\"\n"
+                                   "if [ -d \"$t\" ]; then echo is_directory\n"
+                                   "elif [ -e \"$t\" ] && cat \"$f\" >\"$t\"; then echo placed\n"
+                                   "elif [ ! -e \"$t\" ] && chmod %o \"$f\" && mv -f \"$f\" \"$t\"; then echo placed\n"
+                                   "else echo permission_denied; fi\n"
+                                   "rm -f \"$f\"\n",
+                                   from, to, mode ? mode & 07777 : PLAIN_MODE);
     char said[64];
 
-    if (from && to &&
-        asprintf(&script,
-                 "f=%s t=%s\n"
-                 "exec 2>/dev/null\n"
-                 "mkdir -p \"${t%%/*}/\"\n"
-                 "if [ -d \"$t\" ]; then echo is_directory\n"
-                 "elif [ -e \"$t\" ] && cat \"$f\" >\"$t\"; then echo placed\n"
-                 "elif [ ! -e \"$t\" ] && chmod %o \"$f\" && mv -f \"$f\" \"$t\"; then echo placed\n"
-                 "else echo permission_denied; fi\n"
-                 "rm -f \"$f\"\n",
-                 from, to, mode ? mode & 07777 : PLAIN_MODE) < 0)
-        script = NULL;
     if (!script)
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory to upload a file; free some");
     const struct script_place place = {.sandbox = sandbox, .execute = command_execute};
@@ -274,18 +269,7 @@ static enum sandlot_status upload_some(struct sandlot_call *call, void *provider
     return SANDLOT_OK;
 }
 
-enum sandlot_status files_upload(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct batch_vendor vendor = {.provider = provider,
-                                        .sandbox = sandbox,
-                                        .execute = command_execute,
-                                        .move = upload_some,
-                                        .least = LEAST_TOGETHER};
-
-    return batch_upload(call, &vendor, files, count, transfer);
-}
+BATCH_UPLOAD(files_upload, command_execute, .move = upload_some, .least = LEAST_TOGETHER)
 
 enum sandlot_status files_put(struct sandlot_call *call, struct sandbox *sandbox, const char *path,
                               const struct sandlot_source *source, uint64_t length)
@@ -337,13 +321,12 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
                                  struct arriving *arriving, struct fate *fate)
 {
     static const int expected[] = {400, 403, 404, 409, 416, 422, 500, 0};
-    AUTO_FREE char *range = NULL;
-    AUTO_FREE char *if_range = NULL;
     AUTO_ANSWER struct api_answer answer = {0};
     uint64_t had = arriving->bytes;
+    AUTO_FREE char *range = had > 0 ? text_format("Range: bytes=%llu-", (unsigned long long)had) : NULL;
+    AUTO_FREE char *if_range = had > 0 ? text_format("If-Range: %s", *tag) : NULL;
 
-    if (had > 0 && (asprintf(&range, "Range: bytes=%llu-", (unsigned long long)had) < 0 ||
-                    asprintf(&if_range, "If-Range: %s", *tag) < 0))
+    if (had > 0 && (!range || !if_range))
         return sandlot_fail(call, SANDLOT_INTERNAL, "there is not enough memory for a download; free some");
     struct api_request request = {.method = "GET",
                                   .target = sandbox_target(sandbox, "/download", path),
@@ -365,7 +348,6 @@ static enum sandlot_status fetch(struct sandlot_call *call, struct sandbox *sand
         return sandlot_fail(call, SANDLOT_INTERNAL, "LangSmith's answer to a download is no file (204); try again");
     if (had > 0 && !continues(&answer, had))
         fail_file(fate, "the file changed while it was downloaded; try again");
-    fate->known = true;
     return SANDLOT_OK;
 }
 

@@ -327,12 +327,4 @@ enum sandlot_status upload_new_file(struct sandlot_call *call, void *handle, con
     return status;
 }
 
-enum sandlot_status upload_files(struct sandlot_call *call, void *provider, void *sandbox,
-                                 const struct sandlot_file *files, size_t count,
-                                 const struct sandlot_transfer *transfer)
-{
-    const struct batch_vendor vendor = {
-        .provider = provider, .sandbox = sandbox, .execute = command_execute, .move = upload_some_files, .least = 16};
-
-    return batch_upload(call, &vendor, files, count, transfer);
-}
+BATCH_UPLOAD(upload_files, command_execute, .move = upload_some_files, .least = 16)

@@ -7,13 +7,7 @@
  * hundred files. What is out of the ordinary - large files, strange names, links, files that may not be read or
  * written, a sandbox without tar - is left to the vendor's own way, which has the last word on what is wrong.
  *
- *   static enum sandlot_status upload_files(call, provider, sandbox, files, count, transfer)
- *   {
- *       const struct batch_vendor vendor = {.provider = provider, .sandbox = sandbox, .execute = command_execute,
- *                                           .move = upload_some, .least = 16};
- *
- *       return batch_upload(call, &vendor, files, count, transfer);
- *   }
+ *   BATCH_UPLOAD(acme_upload, acme_execute, .move = upload_some, .least = 16)
  *
  * Memory is constant: at most some 4 MiB of contents up, and what a sink of execute gets down.
  */
@@ -52,6 +46,17 @@ enum sandlot_status batch_upload(struct sandlot_call *call, const struct batch_v
 enum sandlot_status batch_download(struct sandlot_call *call, const struct batch_vendor *vendor,
                                    const struct sandlot_file *files, size_t count,
                                    const struct sandlot_transfer *transfer);
+
+/* batch_upload as a function NAME of the table, whose scripts EXECUTE_ runs, the function of the table. Behind them
+ * stand further fields of the struct above. */
+#define BATCH_UPLOAD(name, execute_, ...)                                                                             \
+    enum sandlot_status name(struct sandlot_call *call, void *provider, void *sandbox,                                \
+                             const struct sandlot_file *files, size_t count, const struct sandlot_transfer *transfer) \
+    {                                                                                                                 \
+        const struct batch_vendor vendor = {                                                                          \
+            .provider = provider, .sandbox = sandbox, .execute = (execute_), __VA_ARGS__};                            \
+        return batch_upload(call, &vendor, files, count, transfer);                                                   \
+    }
 
 #ifdef __cplusplus
 }
