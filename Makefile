@@ -192,7 +192,7 @@ $(BUILD)/sdk/%.o: sdk/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(C_FLAGS) $(SANITIZE) $(SDK_FLAGS) -c $< -o $@
 
-$(SDK_SCRIPT_OBJECTS:.o=.c) $(CORE_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % shell/embed.awk shell/box.sh
+$(SDK_SCRIPT_OBJECTS:.o=.c) $(CORE_SCRIPT_OBJECTS:.o=.c): $(BUILD)/%.c: % shell/embed.awk shell/box.sh $(wildcard sdk/lib/*.py sdk/lib/*.pl)
 	@mkdir -p $(@D)
 	$(call quiet,GEN )$(EMBED) $< > $@
 

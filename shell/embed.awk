@@ -2,7 +2,8 @@
 #
 # A line "#= NAME" begins a section, which becomes the string NAME of SCRIPT.h; "#= NAME VARIABLE" makes it a command that
 # assigns its text to VARIABLE. A line "#+ NAME" stands for that section of SHARED. Comments, indentation and blank lines stay behind: they would travel with every command.
-# So no text of a script may run over the end of a line into one that begins with a blank or a "#".
+# So no text of a script may run over the end of a line into one that begins with a blank or a "#". A line "#< FILE", in a word in single
+# quotes, stands for a program in another language, whose indentation stays.
 
 function escaped(text, quoted, out, i, c) {
     out = ""
@@ -40,6 +41,23 @@ function take(name, line, inside, found) {
     exit 1
 }
 
+# The program FILE.
+function read_program(file, line, got) {
+    while ((got = (getline line < file)) > 0) {
+        if (line ~ /^[ \t]*(#|$)/)
+            continue
+        if (line ~ /'/)
+            break
+        print "    \"" escaped(line, variable) "\\n\""
+    }
+    close(file)
+    if (got == 0)
+        return
+    print FILENAME ":" NR ": " file (got < 0 ? " cannot be read" : " has a single quote in it") >"/dev/stderr"
+    failed = 1
+    exit 1
+}
+
 function finish() {
     if (section)
         print (variable ? "    \"'\\n\"" : "   ") ";"
@@ -66,6 +84,11 @@ NR == 1 {
 
 /^#\+ / && section {
     take($2)
+    next
+}
+
+/^#< / && section {
+    read_program($2)
     next
 }
 
