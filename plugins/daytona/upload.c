@@ -61,9 +61,12 @@ static enum sandlot_status send_form(struct sandlot_call *call, struct sandbox *
     return status;
 }
 
+/* FINAL: nobody can read again what was to be sent. */
 static enum sandlot_status not_taken(struct sandlot_call *call, const struct sandbox *sandbox,
-                                     const struct http_response *response)
+                                     const struct http_response *response, bool final)
 {
+    if (final && response->status == 401)
+        return http_response_fail(call, sandbox->toolbox, NULL, response);
     return sandlot_fail(call, SANDLOT_UNAVAILABLE,
                         "the toolbox of Daytona's sandbox %s did not take the files (status %d); try again",
                         sandbox->id, response->status);
@@ -115,8 +118,8 @@ static enum sandlot_status store(struct sandlot_call *call, void *context, struc
     enum sandlot_status status = send_form(call, sandbox, parts, 2 * staged->count, &response, &trouble);
 
     staged->lost = status == SANDLOT_UNAVAILABLE && response.status == 0;
-    if (trouble) /* the host begins again with those that it can read again */
-        return not_taken(call, sandbox, &response);
+    if (trouble) /* the host begins again with those that it can read again, which no pipe is */
+        return not_taken(call, sandbox, &response, staged->count == 1 && staged->files->length == UINT64_MAX);
     if (status == SANDLOT_OK && response.status == 400 && !tell_refused(staged, &response))
         return sandlot_fail(call, SANDLOT_INTERNAL,
                             "Daytona did not take the files and does not say why (status 400); try again");
@@ -154,7 +157,7 @@ enum sandlot_status upload_new_file(struct sandlot_call *call, void *sandbox, co
     }
     kept_source_close(&kept);
     if (trouble)
-        return not_taken(call, sandbox, &response);
+        return not_taken(call, sandbox, &response, true);
     if (status == SANDLOT_OK && response.status == 400)
         return sandlot_fail(call, SANDLOT_INTERNAL,
                             "Daytona could not store %.100s in the sandbox; look whether its disk is full", path);

@@ -179,6 +179,15 @@ moods() {
     check "an answer that was cut by the daemon's limit" test "$(on_it 'echo out')" = out
     faults '[{"path":"^/toolbox/","times":-1,"action":{"status":401}}]'
     json "a key that stays refused ends in an error" 3 '.error == "network" or .error == "auth"' exec "${provider[@]}" --sandbox-id "$id" -- true
+    head -c 3000000 /dev/zero >"$scratch/large"
+    for many in 1 -1; do
+        faults '[{"path":"/bulk-upload","times":'$many',"action":{"status":401}}]'
+        input=$scratch/large json "as one is for input that cannot be sent twice, $many" 3 '.error == "auth"' exec --stdin "${provider[@]}" --sandbox-id "$id" -- wc -c
+        faults '[{"path":"/bulk-upload","times":'$many',"action":{"status":401}}]'
+        mkfifo "$scratch/fifo-$many"
+        cat "$scratch/large" >"$scratch/fifo-$many" &
+        json "as one is for a fifo, $many" 3 '.results[0].error == "auth"' upload "${provider[@]}" --sandbox-id "$id" "$scratch/fifo-$many" "$workspace/large"
+    done
     faults '[{"path":"/api/sandbox$","method":"POST","action":{"status":429,"headers":{"Retry-After-sandbox-create":"1","X-RateLimit-Reset-sandbox-create":"1"},"body":{"statusCode":429,"error":"Too Many Requests","message":"ThrottlerException: Too Many Requests"}}}]'
     local first=$id
     requests_reset
