@@ -31,11 +31,15 @@ bool text_append(char **text, const char *format, ...)
     va_start(arguments, format);
     AUTO_FREE char *more = text_format_v(format, arguments);
     va_end(arguments);
-    char *joined = more ? text_format("%s%s", *text ? *text : "", more) : NULL;
+    if (!more)
+        return false;
+    size_t length = *text ? strlen(*text) : 0;
+    size_t added = strlen(more) + 1;
+    char *joined = realloc(*text, length + added);
 
     if (!joined)
         return false;
-    free(*text);
+    memcpy(joined + length, more, added);
     *text = joined;
     return true;
 }

@@ -17,7 +17,7 @@ struct outcome {
     const struct options *options;
     enum transfer_direction direction;
     struct json_object *results;
-    char *lines; /* for people, one per file */
+    FILE *lines; /* for people, one per file */
     bool to_standard_output;
     bool told;    /* of a problem */
     bool changed; /* a file is in the sandbox */
@@ -50,8 +50,8 @@ static void add_line(struct outcome *outcome, const char *path, uint64_t bytes)
     bool upload = outcome->direction == TRANSFER_UPLOAD;
     AUTO_FREE char *name = text_visible(path);
 
-    text_append(&outcome->lines, "%s %s (%llu bytes)\n", upload ? "Uploaded" : "Downloaded", name ? name : "?",
-                (unsigned long long)bytes);
+    fprintf(outcome->lines, "%s %s (%llu bytes)\n", upload ? "Uploaded" : "Downloaded", name ? name : "?",
+            (unsigned long long)bytes);
 }
 
 static bool is_local_file(const char *path)
@@ -191,12 +191,14 @@ static int transfer(const struct context *context, struct sandlot_session *sessi
     AUTO_FREE struct sandlot_transfer_item *items = calloc(count, sizeof(*items));
     AUTO_FREE char **paths = calloc(count, sizeof(*paths));
     AUTO_FREE size_t *places = calloc(count, sizeof(*places));
+    AUTO_FILE FILE *lines = open_memstream(&answer->text, &answer->length);
 
-    if (!items || !paths || !places)
+    if (!items || !paths || !places || !lines)
         return error_no_memory(error);
     struct outcome outcome = {.options = options,
                               .direction = direction,
                               .results = json_object_new_array(),
+                              .lines = lines,
                               .items = items,
                               .places = places};
     struct sandlot_transfer_request request = {.size = sizeof(request),
@@ -223,8 +225,6 @@ static int transfer(const struct context *context, struct sandlot_session *sessi
     json_object_object_add(answer->object, "results", outcome.results);
     answer->told = outcome.told;
     answer->changed = outcome.changed;
-    answer->text = outcome.lines;
-    answer->length = outcome.lines ? strlen(outcome.lines) : 0;
     return failed;
 }
 
