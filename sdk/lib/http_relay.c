@@ -1,6 +1,7 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/clients.h>
 #include <sandlot/sdk/http_relay.h>
+#include <sandlot/sdk/timestamp.h>
 
 #include "http_client.h"
 #include "http_relay_head.h"
@@ -10,7 +11,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BLOCK = 4096, STATUS_LINE = 12, MARGIN_MS = 5000, LOOK_MS = 1000, LIVE_ON_MS = 5000 };
 
@@ -63,14 +63,6 @@ static struct http_relay_places *places_of(const struct http_relay *relay, void 
     return (struct http_relay_places *)((char *)sandbox + relay->places_at);
 }
 
-static int64_t utc_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void forget(struct http_relay_places *places, uint16_t port)
 {
     pthread_mutex_lock(&places->lock);
@@ -94,7 +86,7 @@ static bool recall(struct http_relay_places *places, uint16_t port, struct http_
     pthread_mutex_lock(&places->lock);
     for (const struct http_relay_known *known = places->known; known && !found; known = known->next)
         found = known->port == port &&
-                (known->place.expires_at_ms == 0 || known->place.expires_at_ms - MARGIN_MS > utc_ms()) &&
+                (known->place.expires_at_ms == 0 || known->place.expires_at_ms - MARGIN_MS > timestamp_now()) &&
                 copy_place(&known->place, place);
     pthread_mutex_unlock(&places->lock);
     return found;
