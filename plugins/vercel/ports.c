@@ -37,11 +37,11 @@ enum sandlot_status ports_find(struct sandlot_call *call, void *provider, void *
                                struct http_relay_place *place)
 {
     struct vercel *vercel = provider;
-    const struct sandbox *sandbox = handle;
+    struct sandbox *sandbox = handle;
     AUTO_RECORD struct record record = {0};
     struct json_object *routes = NULL;
     struct json_error error;
-    enum sandlot_status status = sandbox_start(call, vercel, sandbox->name, &record);
+    enum sandlot_status status = sandbox_renew(call, sandbox, &record);
 
     (void)ttl_ms;
     if (status != SANDLOT_OK)

@@ -159,6 +159,13 @@ enum sandlot_status sandbox_wait_for(struct sandlot_call *call, struct vercel *v
     }
 }
 
+enum sandlot_status sandbox_renew(struct sandlot_call *call, struct sandbox *sandbox, struct record *record)
+{
+    enum sandlot_status status = sandbox_start(call, sandbox->vercel, sandbox->name, record);
+
+    return status == SANDLOT_OK ? take(call, sandbox, record) : status;
+}
+
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox, const char *session)
 {
     AUTO_RECORD struct record record = {0};
@@ -167,11 +174,7 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
     bool another = strcmp(sandbox->session, session) != 0; /* somebody else was faster */
 
     pthread_mutex_unlock(&sandbox->lock);
-    if (another)
-        return SANDLOT_OK;
-    enum sandlot_status status = sandbox_start(call, sandbox->vercel, sandbox->name, &record);
-
-    return status == SANDLOT_OK ? take(call, sandbox, &record) : status;
+    return another ? SANDLOT_OK : sandbox_renew(call, sandbox, &record);
 }
 
 /* ---- making sessions longer ------------------------------------------------------------------------------------ */

@@ -47,6 +47,9 @@ char *sandbox_target_now(struct sandbox *sandbox, const char *operation);
  */
 enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sandbox, const char *session);
 
+/* A session that runs, another one if the last is over, is the sandbox's from now on. RECORD as in record_get. */
+enum sandlot_status sandbox_renew(struct sandlot_call *call, struct sandbox *sandbox, struct record *record);
+
 /* Is STATUS with the word CODE the refusal of a session that is over? What was refused so has not run. */
 bool sandbox_is_refusal(int status, const char *code);
 

@@ -168,6 +168,31 @@ endings() {
     service_empty "all are gone"
 }
 
+# used_and_extended: its port is used, and a session of it has been made longer
+used_and_extended() {
+    port_client get
+    [ "$(sent 'extend-timeout.* 200$')" -ge 1 ]
+}
+
+# A port finds a session that has ended, and starts another one: that is the one to be made longer.
+ports_anew() {
+    local forwarder
+    made_with --param ttl_s=12 --param ports=3000 --param persistent=true || return
+    "$SANDLOT" port "${provider[@]}" "$id" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+    local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
+    port_client get
+    stop "$id"
+    until_true 60 has_status "$id" stopped
+    port_client get
+    until_true 60 used_and_extended
+    check "a session that was started by the use of a port is made longer" test "$(sent 'extend-timeout.* 200$')" -ge 1
+    kill "$forwarder"
+    wait "$forwarder"
+    gone "$id"
+}
+
 # once NAME STATUS CODE: a session refuses one request so, and all works, once
 once() {
     local answer='{"status":'$2',"body":{"error":{"code":"'$3'","message":"not now"}}}'
@@ -395,7 +420,7 @@ passing() {
 vendor_use vercel
 port_making=(--param ports=3000)
 prepare=(service EMULATOR_PAGE=2)
-parts not_now ports_prolong endings credentials passing parameters moods files vendor_many pages copies
+parts not_now ports_prolong ports_anew endings credentials passing parameters moods files vendor_many pages copies
 prepare=(service EMULATOR_PLAN=hobby EMULATOR_PENDING_MS=600)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
