@@ -74,11 +74,11 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     free(sandbox->token);
     sandbox->token = token;
     if (record->ends_at_ms > 0)
-        sandbox->ends_ms = timestamp_on_our_clock(record->ends_at_ms);
+        sandbox->ends_ms = timestamp_steady(record->ends_at_ms);
     if (record->rest_ms > 0)
         sandbox->rest_ms = record->rest_ms;
     if (record->until_ms > 0)
-        sandbox->until_ms = timestamp_on_our_clock(record->until_ms);
+        sandbox->until_ms = timestamp_steady(record->until_ms);
     pthread_mutex_unlock(&sandbox->lock);
     return SANDLOT_OK;
 }
@@ -115,8 +115,8 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
     sandbox->rest_ms = create_seconds(e2b, request) * SECOND_MS;
     sandbox->has_credentials = has_credentials(e2b, network, record);
     if (record->ends_at_ms == 0) { /* new, or awake again for as long as it says itself */
-        sandbox->ends_ms = sandlot_now_ms() + (record->rest_ms > 0 ? record->rest_ms : sandbox->rest_ms);
-        sandbox->until_ms = request->hard_ttl_ms > 0 ? sandlot_now_ms() + request->hard_ttl_ms : 0;
+        sandbox->ends_ms = timestamp_steady_now() + (record->rest_ms > 0 ? record->rest_ms : sandbox->rest_ms);
+        sandbox->until_ms = request->hard_ttl_ms > 0 ? timestamp_steady_now() + request->hard_ttl_ms : 0;
     }
     enum sandlot_status status =
         sandbox->id && sandbox->domain && (!user || sandbox->user) ? take(call, sandbox, record) : http_no_memory(call);
@@ -133,7 +133,7 @@ static enum sandlot_status open_handle(struct sandlot_call *call, struct e2b *e2
 /* How many seconds it is to live from now on; 0: it lives long enough. The others then need not see to it too. */
 static int64_t claim_time(struct sandbox *sandbox)
 {
-    int64_t now_ms = sandlot_now_ms();
+    int64_t now_ms = timestamp_steady_now();
     int64_t end_ms = now_ms + sandbox->rest_ms;
 
     if (sandbox->until_ms > 0 && sandbox->until_ms < end_ms)
@@ -149,7 +149,7 @@ static int64_t claim_time(struct sandbox *sandbox)
 static void try_again_soon(struct sandbox *sandbox)
 {
     pthread_mutex_lock(&sandbox->lock);
-    sandbox->ends_ms = sandlot_now_ms() + sandbox->rest_ms / 2 + sandbox->rest_ms / 8;
+    sandbox->ends_ms = timestamp_steady_now() + sandbox->rest_ms / 2 + sandbox->rest_ms / 8;
     pthread_mutex_unlock(&sandbox->lock);
 }
 

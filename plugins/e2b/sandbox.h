@@ -21,7 +21,7 @@ struct sandbox {
     pthread_mutex_t lock; /* of what follows */
     char *address;        /* of its daemon */
     char *token;          /* NULL: it has none */
-    int64_t ends_ms;      /* when its time is up, by CLOCK_MONOTONIC; 0: unknown */
+    int64_t ends_ms;      /* when its time is up, by timestamp_steady_now; 0: unknown */
     int64_t rest_ms;      /* it is to live so long without use */
     int64_t until_ms;     /* but never longer than until then; 0: no matter */
 };

@@ -38,7 +38,7 @@ static int64_t latest_end(const struct vercel *vercel, const struct record *reco
 
     if (record->begun_at_ms == 0)
         return 0;
-    return timestamp_on_our_clock(record->until_ms > 0 && record->until_ms < latest_ms ? record->until_ms : latest_ms);
+    return timestamp_steady(record->until_ms > 0 && record->until_ms < latest_ms ? record->until_ms : latest_ms);
 }
 
 /* Takes over what an answer says. */
@@ -59,7 +59,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     sandbox->working_dir = folder;
     sandbox->has_credentials = record->has_credentials;
     sandbox->running = record->phase == PHASE_RUNNING;
-    sandbox->ends_ms = record->ends_at_ms > 0 ? timestamp_on_our_clock(record->ends_at_ms) : 0;
+    sandbox->ends_ms = record->ends_at_ms > 0 ? timestamp_steady(record->ends_at_ms) : 0;
     if (sandbox->rest_ms == 0)
         sandbox->rest_ms = record->timeout_ms;
     sandbox->until_ms = latest_end(sandbox->vercel, record);
@@ -182,7 +182,7 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
 /* By how much the session is to be made longer now; 0: not at all. The others then need not do it too. */
 static int64_t claim_extension(struct sandbox *sandbox)
 {
-    int64_t left_ms = sandbox->ends_ms - sandlot_now_ms();
+    int64_t left_ms = sandbox->ends_ms - timestamp_steady_now();
     int64_t more_ms = sandbox->rest_ms - left_ms;
 
     if (sandbox->fixed || sandbox->ends_ms == 0 || left_ms >= sandbox->rest_ms / 2)

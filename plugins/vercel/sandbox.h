@@ -18,7 +18,7 @@ struct sandbox {
     char *working_dir;
     bool has_credentials; /* headers are added to its requests */
     bool running;
-    int64_t ends_ms;  /* when the session ends, by CLOCK_MONOTONIC; 0: unknown */
+    int64_t ends_ms;  /* when the session ends, by timestamp_steady_now; 0: unknown */
     int64_t rest_ms;  /* it is to live so long without use */
     int64_t until_ms; /* but never longer than until then; 0: unknown */
     bool fixed;       /* Vercel does not make the session longer */

@@ -59,15 +59,30 @@ int64_t timestamp_read(const char *text)
     return valid < 0 ? 0 : ((int64_t)timegm(&parts) - offset) * 1000 + milliseconds;
 }
 
-int64_t timestamp_now(void)
+static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t timestamp_now(void)
+{
+    return read_clock(CLOCK_REALTIME);
 }
 
 int64_t timestamp_on_our_clock(int64_t utc_ms)
 {
     return sandlot_now_ms() + utc_ms - timestamp_now();
+}
+
+int64_t timestamp_steady_now(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
+}
+
+int64_t timestamp_steady(int64_t utc_ms)
+{
+    return timestamp_steady_now() + utc_ms - timestamp_now();
 }

@@ -6,6 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -47,12 +50,36 @@ static void knows_our_clock(void **state)
     assert_true(at_ms >= before_ms + 60000 - 2 && at_ms <= sandlot_now_ms() + 60000 + 2); /* all are rounded */
 }
 
+static int64_t slept_ms;
+
+/* As if this machine had slept: only one of its clocks stood still. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (syscall(SYS_clock_gettime, clock, now) != 0)
+        return -1;
+    if (clock != CLOCK_MONOTONIC)
+        now->tv_sec += slept_ms / 1000;
+    return 0;
+}
+
+static void knows_of_sleep(void **state)
+{
+    const int64_t end_ms = timestamp_steady(timestamp_now() + 60000);
+
+    (void)state;
+    assert_true(end_ms - timestamp_steady_now() > 0);
+    slept_ms = 60000;
+    assert_true(end_ms - timestamp_steady_now() <= 0);
+    slept_ms = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_times),
         cmocka_unit_test(refuses_others),
         cmocka_unit_test(knows_our_clock),
+        cmocka_unit_test(knows_of_sleep),
     };
 
     return cmocka_run_group_tests_name("sdk_timestamp", tests, NULL, NULL);

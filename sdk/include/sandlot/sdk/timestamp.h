@@ -20,6 +20,13 @@ int64_t timestamp_now(void);
 /* A time since 1970 UTC as a point of sandlot_now_ms(), whose clock nobody sets: for what is to be waited for. */
 int64_t timestamp_on_our_clock(int64_t utc_ms);
 
+/*
+ * For when a sandbox ends: now, and a time since 1970 UTC, by a clock that nobody sets either, but that goes on while
+ * this machine sleeps, as the service's does. (The clock of sandlot_now_ms() stands still then.)
+ */
+int64_t timestamp_steady_now(void);
+int64_t timestamp_steady(int64_t utc_ms);
+
 #ifdef __cplusplus
 }
 #endif
