@@ -195,6 +195,21 @@ static int64_t claim_extension(struct sandbox *sandbox)
     return more_ms;
 }
 
+/* The claim of MORE_MS anew: another process may have made the session longer, and more comes on top of that. */
+static int64_t claim_again(struct sandlot_call *call, struct sandbox *sandbox, const char *session, int64_t more_ms)
+{
+    AUTO_RECORD struct record record = {0};
+
+    if (record_get(call, sandbox->vercel, sandbox->name, &record) != SANDLOT_OK || record.ends_at_ms == 0 ||
+        strcmp(record.session, session) != 0)
+        return more_ms;
+    pthread_mutex_lock(&sandbox->lock);
+    sandbox->ends_ms = timestamp_steady(record.ends_at_ms);
+    more_ms = claim_extension(sandbox);
+    pthread_mutex_unlock(&sandbox->lock);
+    return more_ms;
+}
+
 /* Whatever comes of it, what the session is wanted for is tried. */
 static void extend(struct sandlot_call *call, struct sandbox *sandbox, const char *session, int64_t more_ms)
 {
@@ -203,15 +218,18 @@ static void extend(struct sandlot_call *call, struct sandbox *sandbox, const cha
     AUTO_RESPONSE struct http_response response = {0};
     AUTO_DOCUMENT struct json_object *answer = NULL;
 
+    struct attempt attempt;
+
+    attempt_begin(&attempt, call, 0);
+    more_ms = claim_again(&attempt.call, sandbox, session, more_ms);
+    if (more_ms == 0)
+        return;
     json_set_integer(&body, "duration", more_ms);
     struct rest_request request = {.method = "POST",
                                    .target = http_target("/v2/sandboxes/sessions/{}/extend-timeout", session),
                                    .body = &body,
                                    .never_repeat = true, /* twice would be too much */
                                    .accepted = refusals};
-    struct attempt attempt;
-
-    attempt_begin(&attempt, call, 0);
     enum sandlot_status status = api_send(&attempt.call, sandbox->vercel, API_SESSION, &request, &response, &answer);
     bool not_now = response.status == 429 || response.status == 503; /* a later use asks again */
 

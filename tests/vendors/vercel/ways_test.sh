@@ -129,6 +129,21 @@ not_now() {
     gone "$id"
 }
 
+# Another process may have made the session longer, which what is asked for comes on top of.
+others_extend() {
+    made_with --param ttl_s=24 || return
+    started -q exec "${provider[@]}" --sandbox-id "$id" -- 'echo begun; until [ -e go ]; do sleep 0.2; done'
+    until_true 10 grep -q begun "$scratch/out"
+    api POST "/sessions/$(session_of "$id")/extend-timeout" '{"duration":600000}' >/dev/null
+    requests_reset
+    check "what others have done is looked at first" until_true 60 has_looked
+    on_it 'touch go'
+    ended "a session that others made longer" 0
+    check "and nothing is added to it" test "$(sent extend-timeout)" = 0
+    gone "$id"
+}
+has_looked() { [ "$(sent '^GET /api/v2/sandboxes/sandlot-')" -ge 1 ]; }
+
 # ---- the ends of sessions --------------------------------------------------------------------------------------------
 
 endings() {
@@ -420,7 +435,7 @@ passing() {
 vendor_use vercel
 port_making=(--param ports=3000)
 prepare=(service EMULATOR_PAGE=2)
-parts not_now ports_prolong ports_anew endings credentials passing parameters moods files vendor_many pages copies
+parts not_now others_extend ports_prolong ports_anew endings credentials passing parameters moods files vendor_many pages copies
 prepare=(service EMULATOR_PLAN=hobby EMULATOR_PENDING_MS=600)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
