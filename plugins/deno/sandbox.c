@@ -112,8 +112,8 @@ static int64_t wanted_end(const struct sandbox *sandbox)
     int64_t wanted_ms =
         now_ms + lifetime->rest_ms < lifetime->until_ms ? now_ms + lifetime->rest_ms : lifetime->until_ms;
 
-    if (!sandbox->known || lifetime->ends_ms == 0 || lifetime->ends_ms - now_ms >= lifetime->rest_ms / 2 ||
-        wanted_ms < lifetime->ends_ms + LEAST_EXTENSION_MS)
+    if (!sandbox->known || lifetime->ends_ms == 0 || now_ms < lifetime->again_ms ||
+        lifetime->ends_ms - now_ms >= lifetime->rest_ms / 2 || wanted_ms < lifetime->ends_ms + LEAST_EXTENSION_MS)
         return 0;
     return wanted_ms;
 }
@@ -155,6 +155,8 @@ static void live_on(struct sandlot_call *call, void *context, struct line *line)
 
     pthread_mutex_lock(&sandbox->lock);
     sandbox->lifetime.ends_ms = status == SANDLOT_OK ? ends_ms : refused ? 0 : before_ms;
+    if (status != SANDLOT_OK) /* while this is asked for, what the sandbox is wanted for stands still */
+        sandbox->lifetime.again_ms = timestamp_now() + (before_ms - timestamp_now()) / 4;
     pthread_mutex_unlock(&sandbox->lock);
     if (refused)
         call->host->log(call, SANDLOT_LOG_WARNING,

@@ -17,6 +17,7 @@ struct lifetime {
     int64_t ends_ms;  /* when it will end; 0: it is not ours to push on */
     int64_t rest_ms;  /* how long after a use that should be */
     int64_t until_ms; /* but not later than that */
+    int64_t again_ms; /* it could not be pushed on: not asked for before then */
 };
 
 /* What the host holds of a sandbox. Calls for one sandbox may overlap. */

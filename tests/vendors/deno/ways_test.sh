@@ -181,6 +181,20 @@ while_it_runs() {
 port_making=() port_prepare=public_ports
 public_ports() { provider+=(--param public_ports=true); }
 
+# A command does not stand still for what is refused every time that it is asked for.
+refused_for_now() {
+    made || return
+    note 290 600 86400
+    faults '[{"method":"PATCH","times":-1,"action":{"status":409,"body":{"code":"NOT_NOW","message":"not now"}}}]'
+    requests_reset
+    started -q exec "${provider[@]}" --sandbox-id "$id" -- 'until [ -e go ]; do sleep 0.2; done'
+    check "pings are sent" until_true 60 state_is '.sandboxes[0].pings > 3'
+    check "a life that cannot be longer now is asked for after a while" test "$(sent ^PATCH)" = 1
+    on_it 'touch go'
+    ended "the command is not disturbed" 0
+    gone "$id"
+}
+
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
 
 lost_creation() {
@@ -294,7 +308,7 @@ readonly unavailable=5
 prepare=(service EMULATOR_PAGE=1)
 parts volumes
 prepare=(service)
-parts ports_prolong lifetimes tokens_and_addresses regions parameters while_it_runs vendor_many broken_files other_words
+parts ports_prolong lifetimes tokens_and_addresses regions parameters while_it_runs refused_for_now vendor_many broken_files other_words
 prepare=(service EMULATOR_LOSE=1)
 parts lost_creation
 prepare=(service EMULATOR_MOST=1)
