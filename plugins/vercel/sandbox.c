@@ -63,6 +63,7 @@ static enum sandlot_status take(struct sandlot_call *call, struct sandbox *sandb
     if (sandbox->rest_ms == 0)
         sandbox->rest_ms = record->timeout_ms;
     sandbox->until_ms = latest_end(sandbox->vercel, record);
+    sandbox->again_ms = 0;
     pthread_mutex_unlock(&sandbox->lock);
     return SANDLOT_OK;
 }
@@ -182,10 +183,11 @@ enum sandlot_status sandbox_wake(struct sandlot_call *call, struct sandbox *sand
 /* By how much the session is to be made longer now; 0: not at all. The others then need not do it too. */
 static int64_t claim_extension(struct sandbox *sandbox)
 {
-    int64_t left_ms = sandbox->ends_ms - timestamp_steady_now();
+    int64_t now_ms = timestamp_steady_now();
+    int64_t left_ms = sandbox->ends_ms - now_ms;
     int64_t more_ms = sandbox->rest_ms - left_ms;
 
-    if (sandbox->fixed || sandbox->ends_ms == 0 || left_ms >= sandbox->rest_ms / 2)
+    if (sandbox->fixed || sandbox->ends_ms == 0 || now_ms < sandbox->again_ms || left_ms >= sandbox->rest_ms / 2)
         return 0;
     if (more_ms > sandbox->until_ms - sandbox->ends_ms)
         more_ms = sandbox->until_ms - sandbox->ends_ms;
@@ -240,6 +242,7 @@ static void extend(struct sandlot_call *call, struct sandbox *sandbox, const cha
     pthread_mutex_lock(&sandbox->lock);
     sandbox->fixed = fixed;
     sandbox->ends_ms -= more_ms;
+    sandbox->again_ms = timestamp_steady_now() + (sandbox->ends_ms - timestamp_steady_now()) / 4;
     pthread_mutex_unlock(&sandbox->lock);
     if (fixed)
         call->host->log(call, SANDLOT_LOG_WARNING,

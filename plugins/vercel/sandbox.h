@@ -21,6 +21,7 @@ struct sandbox {
     int64_t ends_ms;  /* when the session ends, by timestamp_steady_now; 0: unknown */
     int64_t rest_ms;  /* it is to live so long without use */
     int64_t until_ms; /* but never longer than until then; 0: unknown */
+    int64_t again_ms; /* it could not be made longer: not tried before then */
     bool fixed;       /* Vercel does not make the session longer */
 };
 

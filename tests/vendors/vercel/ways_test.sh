@@ -183,6 +183,23 @@ endings() {
     service_empty "all are gone"
 }
 
+# A connection to a port is looked after once a second; what was refused is not asked for as often.
+refused_for_now() {
+    local forwarder _
+    made_with --param ttl_s=600 --param ports=3000 || return
+    api PATCH "/$id" '{"timeout":2400000}' >/dev/null # from the next session on
+    faults '[{"method":"POST","path":"/extend-timeout","times":-1,"action":{"status":429,"headers":{"retry-after":"3600"},"body":{"error":{"code":"rate_limited","message":"not now"}}}}]'
+    "$SANDLOT" port "${provider[@]}" "$id" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+    local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
+    for _ in 1 2 3; do port_client get; done
+    check "a session that cannot be made longer now is not made so again at once" test "$(sent 'extend-timeout.* 429$')" = 1
+    kill "$forwarder"
+    wait "$forwarder"
+    gone "$id"
+}
+
 # used_and_extended: its port is used, and a session of it has been made longer
 used_and_extended() {
     port_client get
@@ -435,7 +452,7 @@ passing() {
 vendor_use vercel
 port_making=(--param ports=3000)
 prepare=(service EMULATOR_PAGE=2)
-parts not_now others_extend ports_prolong ports_anew endings credentials passing parameters moods files vendor_many pages copies
+parts not_now others_extend ports_prolong ports_anew refused_for_now endings credentials passing parameters moods files vendor_many pages copies
 prepare=(service EMULATOR_PLAN=hobby EMULATOR_PENDING_MS=600)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
