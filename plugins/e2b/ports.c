@@ -14,6 +14,8 @@ static enum sandlot_status find_token(struct sandlot_call *call, struct sandbox 
     AUTO_RECORD struct record record = {0};
     enum sandlot_status status = record_get(call, sandbox->e2b, sandbox->id, &record);
 
+    if (status == SANDLOT_OK && record.paused)
+        status = sandbox_wake(call, sandbox);
     place->is_public = status == SANDLOT_OK && !record.is_private;
     if (status != SANDLOT_OK || place->is_public)
         return status;

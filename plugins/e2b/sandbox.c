@@ -166,6 +166,8 @@ static void live_longer(struct sandlot_call *call, struct sandbox *sandbox, int6
     attempt_begin(&attempt, call, 0);
     enum sandlot_status status = api_send(&attempt.call, sandbox->e2b, &request, &response, NULL);
 
+    if (response.status == 404) /* it is gone, or paused, which a port would not tell */
+        sandbox_wake(&attempt.call, sandbox);
     if (status == SANDLOT_OK || response.status == 404)
         return;
     if (status != SANDLOT_INVALID_ARGUMENT && status != SANDLOT_UNSUPPORTED && status != SANDLOT_AUTH)

@@ -159,7 +159,7 @@ function authenticate(request) {
 function admit(label, headers) {
     const [, port, id] = label.match(/^(\d+)-(.*)$/) ?? [];
     const sandbox = all.byId.get(id);
-    if (sandbox?.state !== 'running') return null;
+    if (sandbox?.state !== 'running') return { status: 502, text: JSON.stringify({ sandboxId: id, message: 'The sandbox was not found', code: 502 }) };
     if (sandbox.network?.allowPublicTraffic === false && headers['e2b-traffic-access-token'] !== sandbox.trafficToken) return { status: 403, text: 'the traffic access token is missing or wrong' };
     return { box: sandbox.box, port: Number(port) };
 }

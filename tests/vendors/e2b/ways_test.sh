@@ -405,6 +405,25 @@ old_server() {
     gone "$(jq -r .id <"$scratch/out")"
 }
 
+# What is paused at its end wakes when its port is used, be it the first time or not.
+ports_wake() {
+    local forwarder turn
+    own_domain
+    made_with --param ttl_s=6 --param auto_pause=true || return
+    "$SANDLOT" port "${provider[@]}" "$id" 0:3000 >"$scratch/port.out" 2>"$scratch/port.err" </dev/null &
+    forwarder=$!
+    until_true 60 test -s "$scratch/port.out"
+    local_port=$(sed -nE 's/^127\.0\.0\.1:([0-9]+) .*/\1/p' "$scratch/port.out")
+    for turn in first second; do
+        until_true 60 has_state "$id" paused
+        port_client get
+        check "it is woken by the $turn connection" has_state "$id" running
+    done
+    kill "$forwarder"
+    wait "$forwarder"
+    gone "$id"
+}
+
 port_making=() port_prepare=own_domain
 own_domain() {
     E2B_DOMAIN=localhost:$(ask GET state | jq .edge)
@@ -413,7 +432,7 @@ own_domain() {
 
 vendor_use e2b
 prepare=(service EMULATOR_PAGE=1)
-parts terminals not_now woken ports_prolong endings moods copies files keys_and_addresses parameters vendor_many pages
+parts terminals not_now woken ports_prolong ports_wake endings moods copies files keys_and_addresses parameters vendor_many pages
 prepare=(service EMULATOR_HOURS=1)
 part small_plan
 prepare=(service EMULATOR_EDGE_MS=1500)
