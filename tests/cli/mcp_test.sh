@@ -450,3 +450,29 @@ said "it is told as a result" '.[1:] | length == 2 and all(.result | .isError an
 check "the next call tried again" test "$(grep -c '^open' "$journal")" = 3
 check "and nothing is left" vendor_is_empty
 rm "$plugins/fake.so"
+
+# ---- calls over HTTP whose clients have gone, which go on ----
+
+"$SANDLOT" mcp --http 127.0.0.1:0 --no-auth --port-file "$scratch/port" </dev/null >/dev/null 2>&1 &
+server=$!
+until_true 10 test -s "$scratch/port"
+port=$(cat "$scratch/port")
+connections=()
+for i in {1..10}; do
+    message=$(call "$i" execute '{"command":"sleep 300"}')
+    exec {connection}<>"/dev/tcp/127.0.0.1/$port"
+    printf 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\nContent-Length: %s\r\n\r\n%s' \
+        "$port" "${#message}" "$message" >&"$connection"
+    connections+=("$connection")
+done
+streams() { for connection in "${connections[@]}"; do IFS= read -rt 60 line <&"$connection" && [[ $line == *" 200 "* ]] || return 1; done; }
+held() { find "/proc/$server/fd" -lname '*\[eventfd\]' | wc -l; }
+check "ten calls are told that they run" streams
+waited=$(held)
+for connection in "${connections[@]}"; do exec {connection}>&-; done
+fewer() { [ "$(held)" -le $((waited - 10)) ]; }
+check "without their clients nothing is held by which these were woken" until_true 20 fewer
+kill "$server"
+wait "$server"
+check "the server ends, and its sandbox" test $? = 143
+nothing_left "with what ran there"

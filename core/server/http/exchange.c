@@ -102,6 +102,10 @@ void exchange_close(struct exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
     exchange->closed = true;
+    /* Nobody waits any more, while the call may go on for long. */
+    if (exchange->wake_fd >= 0)
+        close(exchange->wake_fd);
+    exchange->wake_fd = -1;
     drop(exchange);
 }
 
