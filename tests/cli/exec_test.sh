@@ -136,6 +136,12 @@ check "too few descriptors for the keeper" grep -q "raise the limit (ulimit -n)"
 [ "$(id -u)" != 0 ] ||
     check "without /proc" grep -q "there is no /proc here" \
         <<<"$(unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$SANDLOT" exec --sandbox local -- true 2>&1)"
+mkdir -p "$scratch"/over/{lower,upper,work,merged,folder}
+# shellcheck disable=SC2016
+[ "$(id -u)" != 0 ] ||
+    check "a state folder in the overlay of a container, where no workspace can be" grep -q "not another overlay); set XDG_STATE_HOME" \
+        <<<"$(unshare -m sh -c 'cd "$1" && shift && mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none merged &&
+            XDG_STATE_HOME=$PWD/merged exec "$@"' sh "$scratch/over" "$(realpath "$SANDLOT")" exec --sandbox local --param workspace=folder -- true 2>&1)"
 (umask 077 && mkdir -p "$scratch"/locked/sandlot/local)
 mkdir "$scratch/locked/sandlot/local/keeper.lock"
 check "no lock for the keeper" grep -q "keeper.lock .*cannot be opened: Is a directory" \

@@ -69,6 +69,13 @@ static int new_overlay(const struct view *view, const struct lowers *lowers, con
 
 /* ---- the box's own folders ---- */
 
+static int open_nothing(const struct view *view)
+{
+    if (mkdirat(view->folders->storage, NOTHING, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(view->folders->storage, NOTHING, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* The folder PATH of the machine, which is the user's parameter WHO, was refused as a layer. */
 static int refuse_folder(const struct view *view, const char *who, const char *path)
 {
@@ -76,6 +83,17 @@ static int refuse_folder(const struct view *view, const char *who, const char *p
                       "%s: the folder %s cannot be shown (%s): if something is mounted below it, name a folder beside "
                       "that; else see `sandlot doctor` for overlays",
                       who, path, strerror(errno));
+}
+
+/* Is it the storage that no overlay can write to, whatever lies below? So it is on another overlay, in a container.
+ * Tried with folders of its own, for what an overlay that was refused has left in its own ones can bar another. */
+static bool is_storage_at_fault(const struct view *view)
+{
+    AUTO_CLOSE int nothing = open_nothing(view);
+    AUTO_CLOSE int overlay =
+        nothing < 0 ? -1 : new_overlay(view, &(struct lowers){.fds = {nothing}, .count = 1}, "tried", "tried-work");
+
+    return nothing >= 0 && overlay < 0;
 }
 
 /*
@@ -93,8 +111,10 @@ static int make_writable(const struct view *view, enum layer_place which, int se
         return view_place(view, "bind", view_clone_tree(view->folders->storage, upper, MOUNT_HARMLESS), path, true);
     const int overlay = new_overlay(view, &lowers, upper, work);
 
-    if (overlay < 0 && seed >= 0 && errno == EINVAL)
+    if (overlay < 0 && seed >= 0 && errno == EINVAL && !is_storage_at_fault(view)) {
+        errno = EINVAL;
         return refuse_folder(view, "workspace", view->request->settings->workspace);
+    }
     return view_place(view, "overlay", overlay, path, true);
 }
 
@@ -122,11 +142,10 @@ static int make_private_folders(const struct view *view)
 static int show_folder(const struct view *view, int folder, const char *path)
 {
     char layers[64];
+    AUTO_CLOSE int nothing = open_nothing(view);
 
-    if (mkdirat(view->folders->storage, NOTHING, 0700) < 0 && errno != EEXIST)
+    if (nothing < 0)
         return reason_mount(view->reason, "folder", "the storage", errno);
-    AUTO_CLOSE int nothing = openat(view->folders->storage, NOTHING, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
     snprintf(layers, sizeof layers, "/proc/self/fd/%d:/proc/self/fd/%d", folder, nothing);
     const struct option options[] = {{"lowerdir", layers}, {"userxattr", NULL}, {NULL, NULL}};
 
