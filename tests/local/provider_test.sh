@@ -82,6 +82,8 @@ before=$(keepers)
 ran="a message of another build"
 out=$("${driver[@]}" "$library" foreign "$state" 2>&1)
 check "a keeper with sandboxes refuses another build" test -z "${out##*1 sandboxes of another version*}"
+# That version may be there no longer.
+check "and says how to end them without that one" is "$(grep -o 'kill [0-9]*' <<<"$out")" "kill $before"
 drive exec "$kept" 'echo alive'
 check "and goes on serving its own" is "$out" alive
 drive delete "$kept"
@@ -91,6 +93,10 @@ check "a keeper without sandboxes makes way" is "$out" closed
 drive create
 kept=$out
 check "for a new one" test "$status" = 0 -a "$(keepers)" != "$before"
+kill "$(keepers)"
+check "one that is told to end does, with its sandboxes" until_true 60 eval 'no_keeper && no_box_folders'
+drive create
+kept=$out
 
 # ---- a keeper that is killed ----
 

@@ -341,9 +341,9 @@ static void refuse_build(struct keeper *keeper, const struct connection *connect
         raise(SIGTERM);
     else
         fail(connection, SANDLOT_UNAVAILABLE,
-             "%zu sandboxes of another version of Sandlot are alive; delete them with that version, or wait until they "
-             "end",
-             count);
+             "%zu sandboxes of another version of Sandlot are alive; delete them with that version, wait until they "
+             "end, or end their keeper, and them with it: kill %d",
+             count, (int)getpid());
 }
 
 static void handle(struct keeper *keeper, struct connection *connection, struct received *message)
