@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/json_list.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/results_command.h"
@@ -15,8 +16,10 @@
 struct outcome {
     bool dry_run;
     bool failed; /* out of memory */
-    char *done;
-    char *left;
+    FILE *done;  /* for people, a line each */
+    FILE *left;
+    char *left_text; /* what that has, once it is closed */
+    size_t left_length;
     struct json_object *applied;
     struct json_object *left_out;
 };
@@ -35,24 +38,39 @@ static bool note(void *context, const struct sandlot_change *change, const struc
         json_object_object_add(object, "error", json_text(sandlot_code_name(problem->code)));
         json_object_object_add(object, "reason", json_text(problem->message));
     }
-    json_object_array_add(problem ? outcome->left_out : outcome->applied, object);
-    bool added = path && (problem ? text_append(&outcome->left, "left out: %s (%s)\n", path, problem->message)
-                                  : text_append(&outcome->done, "%s %s\n",
-                                                (outcome->dry_run ? would : done)[change->kind], path));
+    bool added = path && (problem ? fprintf(outcome->left, "left out: %s (%s)\n", path, problem->message)
+                                  : fprintf(outcome->done, "%s %s\n",
+                                            (outcome->dry_run ? would : done)[change->kind], path)) > 0;
 
+    added = json_list_add(problem ? outcome->left_out : outcome->applied, object) && added;
     outcome->failed = outcome->failed || !added;
     return true;
 }
 
-static int tell(const struct outcome *outcome, const char *folder, struct answer *answer, struct sandlot_error *error)
+static bool begin(struct outcome *outcome, struct answer *answer)
 {
+    outcome->done = open_memstream(&answer->text, &answer->length);
+    outcome->left = open_memstream(&outcome->left_text, &outcome->left_length);
+    if (outcome->done && outcome->left)
+        return true;
+    if (outcome->done)
+        fclose(outcome->done);
+    return false;
+}
+
+/* Closes both lists. */
+static int tell(struct outcome *outcome, const char *folder, struct answer *answer, struct sandlot_error *error)
+{
+    bool whole = fclose(outcome->left) == 0 &&
+                 fwrite(outcome->left_text, 1, outcome->left_length, outcome->done) == outcome->left_length;
+
+    whole = fclose(outcome->done) == 0 && whole && !outcome->failed;
+    free(outcome->left_text);
     answer->object = json_object_new_object();
     json_object_object_add(answer->object, "folder", json_text(folder));
     json_object_object_add(answer->object, "applied", outcome->applied);
     json_object_object_add(answer->object, "left_out", outcome->left_out);
-    answer->text = text_format("%s%s", outcome->done ? outcome->done : "", outcome->left ? outcome->left : "");
-    answer->length = answer->text ? strlen(answer->text) : 0;
-    return answer->text && !outcome->failed ? 0 : error_no_memory(error);
+    return whole ? 0 : error_no_memory(error);
 }
 
 static int work(const struct context *context, struct sandlot_session *session, const void *input,
@@ -60,10 +78,11 @@ static int work(const struct context *context, struct sandlot_session *session, 
 {
     const struct results_words *words = input;
     struct sandlot_changes_request request = results_request(context, words->rest_count ? words->rest + 1 : NULL);
-    struct outcome outcome = {
-        .dry_run = request.dry_run, .applied = json_object_new_array(), .left_out = json_object_new_array()};
+    struct outcome outcome = {.dry_run = request.dry_run, .applied = json_list_new(), .left_out = json_list_new()};
     struct results results;
 
+    if (!begin(&outcome, answer))
+        return error_no_memory(error);
     request.folder = words->rest_count ? words->rest[0] : NULL;
     progress_begin("Comparing");
     int failed = results_gather(session, &request, JUDGE_ALL, true, &results, error);
@@ -76,8 +95,6 @@ static int work(const struct context *context, struct sandlot_session *session, 
     if (tell(&outcome, folder, answer, error) < 0)
         failed = -1;
     results_clear(&results);
-    free(outcome.done);
-    free(outcome.left);
     return failed;
 }
 

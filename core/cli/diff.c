@@ -152,8 +152,7 @@ static int tell(const struct context *context, struct results *results, struct a
     answer->object = json_object_new_object();
     json_object_object_add(answer->object, "id", json_text(sandlot_session_id(results->session)));
     json_object_object_add(answer->object, "base", json_text(results->base.folder));
-    json_object_object_add(answer->object, "changes", results_array(results));
-    return 0;
+    return results_add_changes(answer->object, results, error);
 }
 
 static int work(const struct context *context, struct sandlot_session *session, const void *input,

@@ -92,8 +92,7 @@ static int write_out(const struct context *context, struct results *results, str
     json_object_object_add(answer->object, "path", json_text(options->output));
     json_object_object_add(answer->object, "format",
                            json_text(format_of(options) == SANDLOT_EXPORT_TAR ? "tar" : "patch"));
-    json_object_object_add(answer->object, "changes", results_array(results));
-    return 0;
+    return results_add_changes(answer->object, results, error);
 }
 
 static int work(const struct context *context, struct sandlot_session *session, const void *input,

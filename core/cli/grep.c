@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/file_command.h"
+#include "cli/json_list.h"
 #include "cli/output.h"
 #include "tools/text.h"
 
@@ -15,7 +16,7 @@ static bool add_object(void *context, const struct sandlot_match *match)
     json_add_path(object, match->path);
     json_object_object_add(object, "line", json_object_new_int64(match->line));
     json_object_object_add(object, "text", json_bytes(match->text, match->text_length));
-    return json_object_array_add(context, object) == 0;
+    return json_list_add(context, object);
 }
 
 static int work(const struct context *context, struct sandlot_session *session, const void *input,
@@ -34,7 +35,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
     bool truncated = false;
 
     if (options->json) {
-        struct json_object *matches = json_object_new_array();
+        struct json_object *matches = json_list_new();
         struct json_object *object = json_object_new_object();
 
         json_object_object_add(object, "matches", matches);

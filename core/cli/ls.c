@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/file_command.h"
+#include "cli/json_list.h"
 #include "cli/output.h"
 #include "tools/text.h"
 
@@ -17,7 +18,7 @@ static bool add_object(void *context, const struct sandlot_file_entry *entry)
     json_object_object_add(object, "modified_at", modified ? json_object_new_string(modified) : NULL);
     if (entry->is_symlink)
         json_object_object_add(object, "is_symlink", json_object_new_boolean(true));
-    return json_object_array_add(context, object) == 0;
+    return json_list_add(context, object);
 }
 
 static int work(const struct context *context, struct sandlot_session *session, const void *input,
@@ -30,7 +31,7 @@ static int work(const struct context *context, struct sandlot_session *session, 
     CLEANUP(text_entries_clear) struct text_entries text = {0};
 
     if (options->json) {
-        struct json_object *entries = json_object_new_array();
+        struct json_object *entries = json_list_new();
         struct json_object *object = json_object_new_object();
 
         json_object_object_add(object, "entries", entries);

@@ -98,9 +98,7 @@ bool output_line(const char *text)
 bool output_json(struct json_object *object)
 {
     size_t length = 0;
-    const char *text = object ? json_object_to_json_string_length(
-                                    object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length)
-                              : NULL;
+    const char *text = object ? json_object_to_json_string_length(object, OUTPUT_JSON, &length) : NULL;
 
     if (!text)
         write_error = ENOMEM;

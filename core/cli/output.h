@@ -19,6 +19,9 @@ bool output_format(const char *format, ...) __attribute__((format(printf, 1, 2))
  * NULL counts as out of memory. */
 bool output_line(const char *text);
 
+/* How JSON is written: in one line, and no "\/". */
+#define OUTPUT_JSON (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+
 /* Prints OBJECT in one line. Takes the caller's reference. NULL counts as out of memory. */
 bool output_json(struct json_object *object);
 

@@ -1,8 +1,10 @@
 #include "cli/results_command.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/json_list.h"
 #include "cli/names.h"
 #include "cli/output.h"
 #include "cli/usage.h"
@@ -54,14 +56,16 @@ char *results_warning(const struct change *change)
     return told.risk ? text_format("! %s  %s\n", told.risk, path) : strdup("");
 }
 
-struct json_object *results_array(const struct results *results)
+int results_add_changes(struct json_object *object, const struct results *results, struct sandlot_error *error)
 {
-    struct json_object *array = json_object_new_array();
+    struct json_object *changes = json_list_new();
+    bool added = changes;
 
-    for (size_t i = 0; i < results->count; i++) {
+    json_object_object_add(object, "changes", changes);
+    for (size_t i = 0; i < results->count && added; i++) {
         const struct sandlot_change change = results_public(&results->changes[i]);
 
-        json_object_array_add(array, export_object(&change));
+        added = json_list_add(changes, export_object(&change));
     }
-    return array;
+    return added ? 0 : error_no_memory(error);
 }

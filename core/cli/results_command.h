@@ -22,7 +22,7 @@ struct sandlot_changes_request results_request(const struct context *context, co
  * nothing to say of it; NULL when out of memory. */
 char *results_warning(const struct change *change);
 
-/* The changes as an array of JSON. */
-struct json_object *results_array(const struct results *results);
+/* Adds the changes to OBJECT, as the list "changes". 0, or -1 with the error. */
+int results_add_changes(struct json_object *object, const struct results *results, struct sandlot_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 enum { TURNS = 15, FEW = 5, CHANGED = 10, SMALL_FOLDER = 1000, LARGE_FOLDER = 100000, TREE_FILES = 1000 };
 
 #define CHANGE "for i in 1 2 3 4 5 6 7 8 9 10; do echo more >>d1/f$i; done"
+#define MANY "seq 1000 | split -l 1 -a 3 -"
 #define TREE "mkdir -p d1 && for i in $(seq 1000); do head -c 65536 /dev/urandom >d1/f$i; done"
 
 static void shell(const char *folder, const char *script)
@@ -151,6 +153,41 @@ static void measure_import(const struct bench *bench)
     free(tree);
 }
 
+/* ---- as a patch ---- */
+
+static void once_patch(void *context)
+{
+    struct sandlot_session *session = context;
+    struct sandlot_error error = {0};
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (sandlot_export_changes(session, NULL, SANDLOT_EXPORT_PATCH, fd, &error) < 0)
+        give_up("export: %s", error.message);
+    close(fd);
+}
+
+static void measure_patch(const struct bench *bench)
+{
+    char *begin = make_folder(bench, "nothing", "true");
+    char *many = make_folder(bench, "many", MANY);
+    struct sandlot_session *session = open_changed(bench, begin, MANY);
+    const char *const git[] = {"/bin/sh",
+                               "-c",
+                               "git diff --no-index \"$1\" \"$2\" >/dev/null; test $? = 1",
+                               "sh",
+                               begin,
+                               many,
+                               NULL};
+    struct contender turns[] = {{.once = once_patch, .context = session}, {.once = once_run, .context = (void *)git}};
+
+    compete(turns, 2, TURNS);
+    row("patch of 1,000 new files / git diff", turns[0].median_us / turns[1].median_us, 2, "x", "%.0f ms and %.0f ms",
+        turns[0].median_us / 1e3, turns[1].median_us / 1e3);
+    close_box(session);
+    free(many);
+    free(begin);
+}
+
 /* ---- home ---- */
 
 struct home {
@@ -222,6 +259,7 @@ void bench_results(const struct bench *bench)
     struct bench plugins = *bench;
 
     measure_workspace(bench);
+    measure_patch(bench);
     test_plugins_begin(bench);
     plugins.sandlot = sandlot_open(NULL, &error);
     if (!plugins.sandlot)

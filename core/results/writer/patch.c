@@ -1,21 +1,44 @@
 #include "results/writer/patch.h"
 
 #include <git2.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What has been refused is not handed anything more. */
+/* What has been refused is not handed anything more. A patch is made of hundreds of words, and each time that something
+ * is handed on costs system calls. */
 struct target {
     writer_sink sink;
     void *context;
     bool closed;
+    size_t held;
+    char bytes[4096];
 };
+
+static bool hand_on(struct target *target, const void *bytes, size_t length)
+{
+    target->closed = target->closed || (length > 0 && !target->sink(target->context, bytes, length));
+    return !target->closed;
+}
+
+static bool hand_on_held(struct target *target)
+{
+    const size_t held = target->held;
+
+    target->held = 0;
+    return hand_on(target, target->bytes, held);
+}
 
 static bool put(struct target *target, const void *bytes, size_t length)
 {
-    target->closed = target->closed || !target->sink(target->context, bytes, length);
+    if (length > sizeof(target->bytes) - target->held && !hand_on_held(target))
+        return false;
+    if (length > sizeof(target->bytes))
+        return hand_on(target, bytes, length);
+    memcpy(target->bytes + target->held, bytes, length);
+    target->held += length;
     return !target->closed;
 }
 
@@ -147,14 +170,24 @@ static const char *put_patch(struct target *target, const char *path, git_patch 
     return target->closed ? "" : NULL;
 }
 
+/* libgit2 is begun once and never ended, as this module stays: with its TLS library that takes longer than a patch. */
+static bool is_usable;
+
+static void begin(void)
+{
+    is_usable = git_libgit2_init() >= 0;
+}
+
 const char *patch_write(const char *path, const struct writer_side *before, const struct writer_side *after,
                         writer_sink sink, void *context)
 {
-    struct target target = {sink, context, false};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct target target = {.sink = sink, .context = context};
     git_diff_options options;
     git_patch *patch = NULL;
 
-    if (git_libgit2_init() < 0 || git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION) < 0)
+    pthread_once(&once, begin);
+    if (!is_usable || git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION) < 0)
         return "libgit2 could not be used";
     options.flags = GIT_DIFF_SHOW_BINARY;
     options.max_size = -1; /* binary or not: git's own rule, whatever the length */
@@ -168,6 +201,5 @@ const char *patch_write(const char *path, const struct writer_side *before, cons
     if (!reason)
         reason = put_patch(&target, path, patch, before, after);
     git_patch_free(patch);
-    git_libgit2_shutdown();
-    return reason;
+    return reason || hand_on_held(&target) ? reason : "";
 }
