@@ -230,13 +230,13 @@ static void test_whole(void **state)
 static void test_lengths(void **state)
 {
     (void)state;
-    for (int length = 1; length < 130; length++) {
-        AUTO_FREE char *text = text_format("printf %%0%dd 0 | s_data bytes\ns_end\n", length);
+    for (size_t length = 1; length < 130; length += stride(1)) {
+        AUTO_FREE char *text = text_format("printf %%0%zud 0 | s_data bytes\ns_end\n", length);
         char wanted[130];
 
         memset(wanted, '0', sizeof(wanted));
         run_script(text);
-        assert_received(wanted, (size_t)length);
+        assert_received(wanted, length);
     }
 }
 
