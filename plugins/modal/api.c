@@ -4,7 +4,6 @@
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/jwt.h>
-#include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/text_format.h>
 
 #include <ctype.h>
@@ -18,14 +17,14 @@ enum {
     SILENCE_MS = 120 * 1000,
     ROUTER_ATTEMPTS = 11, /* ten milliseconds doubling: ten seconds in all */
     ROUTER_PAUSE_MS = 10,
-    LONGEST_PAUSE_MS = 2000,
     ROUTER_LONGEST_PAUSE_MS = 5120,
     FIRST_GENERATION_ID = 22,
     LONGEST_ANSWER = 4 << 20 /* two bytes of a list may be an item, of a hundred bytes in memory */
 };
 
 static const char service[] = "Modal";
-static const char control_path[] = "/modal.client.ModalClient/";
+static const struct api_service control_service = {
+    .path = "/modal.client.ModalClient/", .key = "x-modal-auth-token: ", .longest = LONGEST_ANSWER};
 
 enum sandlot_status api_no_memory(struct sandlot_call *call)
 {
@@ -42,14 +41,16 @@ bool api_is_first_generation(const char *id)
     return length == FIRST_GENERATION_ID;
 }
 
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms)
+enum sandlot_status api_copy(struct sandlot_call *call, const char *text, char **copy)
 {
-    return pause_longer(call, "Modal", pause_ms, LONGEST_PAUSE_MS);
+    *copy = strdup(text);
+    return *copy ? SANDLOT_OK : api_no_memory(call);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
 
-unsigned char *api_pack(const ProtobufCMessage *message, size_t *length)
+/* A message as it goes over the wire, to be freed; NULL when out of memory. */
+static unsigned char *pack(const ProtobufCMessage *message, size_t *length)
 {
     *length = protobuf_c_message_get_packed_size(message);
     unsigned char *bytes = malloc(*length + 1);
@@ -138,7 +139,7 @@ static enum sandlot_status open_control(struct sandlot_call *call, struct modal 
     return status;
 }
 
-enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, const struct settings **settings)
+enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal)
 {
     enum sandlot_status status = SANDLOT_OK;
 
@@ -151,19 +152,17 @@ enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, c
         if (!modal->settled)
             settings_clear(&modal->settings);
     }
-    *settings = &modal->settings;
     pthread_mutex_unlock(&modal->lock);
     return status;
 }
 
 enum sandlot_status api_outside(struct sandlot_call *call, struct modal *modal, struct http_client **client)
 {
-    const struct settings *settings;
-    enum sandlot_status status = api_settle(call, modal, &settings);
+    enum sandlot_status status = api_settle(call, modal);
 
     if (status != SANDLOT_OK)
         return status;
-    const struct http_options options = {.service = service, .base_url = settings->server_url};
+    const struct http_options options = {.service = service, .base_url = modal->settings.server_url};
 
     pthread_mutex_lock(&modal->lock);
     if (!modal->outside)
@@ -236,23 +235,18 @@ void api_clear(struct modal *modal)
     pthread_mutex_destroy(&modal->lock);
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------------------------- */
+/* ---- requests --------------------------------------------------------------------------------------------------- */
 
-/* ACCEPTED: besides what RPC accepts. */
-static enum sandlot_status send_control(struct sandlot_call *call, const struct modal *modal, const struct rpc *rpc,
-                                        uint32_t accepted, const char *token, grpc_message_function on_message,
-                                        void *context, struct grpc_answer *answer)
+enum sandlot_status api_send(struct sandlot_call *call, struct grpc_client *client, const struct api_service *to,
+                             const struct rpc *rpc, uint32_t accepted, const char *key, struct grpc_answer *answer)
 {
-    AUTO_FREE char *method = NULL;
-    AUTO_FREE char *line = NULL;
     size_t length = 0;
-    AUTO_FREE unsigned char *message = api_pack(rpc->request, &length);
+    AUTO_FREE unsigned char *message = pack(rpc->request, &length);
+    AUTO_FREE char *method = text_format("%s%s", to->path, rpc->name);
+    AUTO_FREE char *line = key ? text_format("%s%s", to->key, key) : NULL;
 
-    method = text_format("%s%s", control_path, rpc->name);
-    if (token && asprintf(&line, "x-modal-auth-token: %s", token) < 0)
-        line = NULL;
     *answer = (struct grpc_answer){0};
-    if (!method || !message || (token && !line))
+    if (!method || !message || (key && !line))
         return api_no_memory(call);
     const char *const metadata[] = {line, NULL};
     const struct grpc_request request = {.method = method,
@@ -263,12 +257,14 @@ static enum sandlot_status send_control(struct sandlot_call *call, const struct 
                                          .once = rpc->once,
                                          .timeout_ms = rpc->timeout_ms,
                                          .after_cancel = rpc->after_cancel,
-                                         .limit = LONGEST_ANSWER,
-                                         .on_message = on_message,
-                                         .context = context};
+                                         .limit = to->longest,
+                                         .on_message = rpc->on_message,
+                                         .context = rpc->context};
 
-    return grpc_send(call, modal->control, &request, answer);
+    return grpc_send(call, client, &request, answer);
 }
+
+/* ---- tokens ----------------------------------------------------------------------------------------------------- */
 
 static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *modal, bool once, char **token)
 {
@@ -277,7 +273,7 @@ static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *
         .name = "AuthTokenGet", .request = &request.base, .once = once, .timeout_ms = TOKEN_ATTEMPT_MS};
     AUTO_ANSWER struct grpc_answer answer;
     AUTO_MESSAGE Modal__AuthTokenGetResponse *message = NULL;
-    enum sandlot_status status = send_control(call, modal, &rpc, 0, NULL, NULL, NULL, &answer);
+    enum sandlot_status status = api_send(call, modal->control, &control_service, &rpc, 0, NULL, &answer);
 
     if (status == SANDLOT_OK)
         status = api_unpack(call, rpc.name, &modal__auth_token_get_response__descriptor, answer.message, answer.length,
@@ -286,13 +282,13 @@ static enum sandlot_status fetch_token(struct sandlot_call *call, struct modal *
         status = sandlot_fail(call, SANDLOT_INTERNAL, "Modal answered AuthTokenGet without a token; try again");
     if (status != SANDLOT_OK)
         return status;
-    *token = strdup(message->token);
-    char *kept = strdup(message->token);
+    char *kept = NULL;
 
-    if (!*token || !kept) {
-        free(kept);
-        return api_no_memory(call);
-    }
+    status = api_copy(call, message->token, token);
+    if (status == SANDLOT_OK)
+        status = api_copy(call, message->token, &kept);
+    if (status != SANDLOT_OK)
+        return status;
     grpc_client_add_secret(modal->control, kept);
     pthread_mutex_lock(&modal->lock);
     free(modal->token);
@@ -348,33 +344,32 @@ static enum sandlot_status take_token(struct sandlot_call *call, struct modal *m
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 static enum sandlot_status send(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
-                                grpc_message_function on_message, void *context, struct grpc_answer *answer)
+                                struct grpc_answer *answer)
 {
-    const struct settings *settings;
     AUTO_FREE char *token = NULL;
     AUTO_FREE char *newer = NULL;
     bool kept = false;
-    enum sandlot_status status = api_settle(call, modal, &settings);
+    enum sandlot_status status = api_settle(call, modal);
 
     *answer = (struct grpc_answer){0};
     if (status == SANDLOT_OK)
         status = take_token(call, modal, &token, &kept);
     if (status == SANDLOT_OK)
-        status = send_control(call, modal, rpc, kept ? GRPC_BIT(GRPC_UNAUTHENTICATED) : 0, token, on_message, context,
-                              answer);
+        status = api_send(call, modal->control, &control_service, rpc, kept ? GRPC_BIT(GRPC_UNAUTHENTICATED) : 0, token,
+                          answer);
     if (status != SANDLOT_OK || !kept || answer->code != GRPC_UNAUTHENTICATED)
         return status;
     /* This machine may have slept while the token grew old. */
     grpc_answer_clear(answer);
     status = fetch_token(call, modal, false, &newer);
-    return status == SANDLOT_OK ? send_control(call, modal, rpc, 0, newer, on_message, context, answer) : status;
+    return status == SANDLOT_OK ? api_send(call, modal->control, &control_service, rpc, 0, newer, answer) : status;
 }
 
 enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc, int *code,
                              void *message)
 {
     AUTO_ANSWER struct grpc_answer answer;
-    enum sandlot_status status = send(call, modal, rpc, NULL, NULL, &answer);
+    enum sandlot_status status = send(call, modal, rpc, &answer);
 
     if (code)
         *code = answer.code;
@@ -383,19 +378,8 @@ enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, con
     return api_unpack(call, rpc->name, rpc->answer, answer.message, answer.length, message);
 }
 
-enum sandlot_status api_stream(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
-                               grpc_message_function on_message, void *context, int *code)
-{
-    AUTO_ANSWER struct grpc_answer answer;
-    enum sandlot_status status = send(call, modal, rpc, on_message, context, &answer);
-
-    *code = answer.code;
-    return status;
-}
-
 enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool make, const char **id)
 {
-    const struct settings *settings;
     Modal__AppGetOrCreateRequest request = MODAL__APP_GET_OR_CREATE_REQUEST__INIT;
     const struct rpc rpc = {.name = "AppGetOrCreate",
                             .request = &request.base,
@@ -403,7 +387,7 @@ enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool
                             .accepted = make ? 0 : GRPC_BIT(GRPC_NOT_FOUND)};
     AUTO_MESSAGE Modal__AppGetOrCreateResponse *answer = NULL;
     int code = GRPC_OK;
-    enum sandlot_status status = api_settle(call, modal, &settings);
+    enum sandlot_status status = api_settle(call, modal);
 
     pthread_mutex_lock(&modal->lock);
     *id = modal->app_id;
@@ -411,7 +395,7 @@ enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool
     if (status != SANDLOT_OK || *id)
         return status;
     request.app_name = (char *)modal->parameters.app;
-    request.environment_name = (char *)settings->environment;
+    request.environment_name = (char *)modal->settings.environment;
     request.object_creation_type = make ? MODAL__OBJECT_CREATION__CREATE_IF_MISSING : MODAL__OBJECT_CREATION__LOOK_UP;
     status = api_call(call, modal, &rpc, &code, &answer);
     if (status != SANDLOT_OK)

@@ -22,7 +22,7 @@ struct modal {
     struct clients routers; /* of workers, by their addresses */
     pthread_mutex_t lock;   /* of all below, which is made when it is needed first and stays until close */
     bool settled;
-    struct settings settings;
+    struct settings settings; /* stay as they are after api_settle, and may be read without the lock then */
     struct grpc_client *control;
     /* For the ports of sandboxes, which are reached without the credentials; NULL: none yet. */
     struct http_client *outside;
@@ -37,10 +37,19 @@ struct rpc {
     const char *name; /* of the method */
     const ProtobufCMessage *request;
     const ProtobufCMessageDescriptor *answer; /* NULL: of no interest */
-    uint32_t accepted;                        /* as in grpc_request, as are the next three */
+    uint32_t accepted;                        /* as in grpc_request, as are the next five */
     bool once;
     int64_t timeout_ms;
     bool after_cancel;
+    grpc_message_function on_message;
+    void *context;
+};
+
+/* One of the two services. */
+struct api_service {
+    const char *path; /* "/package.Service/", before the name of a method */
+    const char *key;  /* "authorization: Bearer ", before the key that a call needs */
+    size_t longest;   /* message of an answer */
 };
 
 void api_init(struct modal *modal, const struct parameters *parameters);
@@ -48,8 +57,8 @@ void api_init(struct modal *modal, const struct parameters *parameters);
 /* Closes all connections. */
 void api_clear(struct modal *modal);
 
-/* The settings, after a look whether there are credentials at all. */
-enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, const struct settings **settings);
+/* Finds the settings, unless that was done, and whether there are credentials at all. All calls begin with it. */
+enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal);
 
 /*
  * A call of the control plane. *CODE: which of the accepted codes came, or GRPC_OK; NULL if none is accepted. *ANSWER:
@@ -58,9 +67,9 @@ enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal, c
 enum sandlot_status api_call(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc, int *code,
                              void *message);
 
-/* The same with a stream of answers, which go to ON_MESSAGE packed. */
-enum sandlot_status api_stream(struct sandlot_call *call, struct modal *modal, const struct rpc *rpc,
-                               grpc_message_function on_message, void *context, int *code);
+/* Sends RPC to the service TO behind CLIENT as it is. ACCEPTED: besides what RPC accepts. KEY may be NULL. */
+enum sandlot_status api_send(struct sandlot_call *call, struct grpc_client *client, const struct api_service *to,
+                             const struct rpc *rpc, uint32_t accepted, const char *key, struct grpc_answer *answer);
 
 /* What leads to the URLs of ports. Has no credentials. */
 enum sandlot_status api_outside(struct sandlot_call *call, struct modal *modal, struct http_client **client);
@@ -69,9 +78,6 @@ enum sandlot_status api_outside(struct sandlot_call *call, struct modal *modal, 
 enum sandlot_status api_router(struct sandlot_call *call, struct modal *modal, const char *url,
                                struct grpc_client **client);
 
-/* A message as it goes over the wire, to be freed; NULL when out of memory. */
-unsigned char *api_pack(const ProtobufCMessage *message, size_t *length);
-
 /* What came over the wire as a message of TYPE; fails the call if it is none. */
 enum sandlot_status api_unpack(struct sandlot_call *call, const char *name, const ProtobufCMessageDescriptor *type,
                                const void *bytes, size_t length, void *message);
@@ -79,10 +85,10 @@ enum sandlot_status api_unpack(struct sandlot_call *call, const char *name, cons
 /* The app that sandboxes belong to. *ID is "" if it is missing and MAKE is not said. Lives as long as MODAL. */
 enum sandlot_status api_app(struct sandlot_call *call, struct modal *modal, bool make, const char **id);
 
-/* Waits *PAUSE_MS and makes the next pause longer. SANDLOT_CANCELLED or SANDLOT_TIMEOUT: the call is over. */
-enum sandlot_status api_pause(struct sandlot_call *call, int *pause_ms);
-
 enum sandlot_status api_no_memory(struct sandlot_call *call);
+
+/* A copy of TEXT, to be freed. */
+enum sandlot_status api_copy(struct sandlot_call *call, const char *text, char **copy);
 
 /* Is it an id of Modal's older kind of sandbox, for which the methods have other names? */
 bool api_is_first_generation(const char *id);

@@ -264,7 +264,6 @@ static enum sandlot_status set_tags(struct sandlot_call *call, struct definition
 static enum sandlot_status add_secret(struct sandlot_call *call, struct modal *modal, struct definition *definition,
                                       const char *name, const Modal__StringMap *variables)
 {
-    const struct settings *settings;
     Modal__SecretGetOrCreateRequest request = MODAL__SECRET_GET_OR_CREATE_REQUEST__INIT;
     const struct rpc rpc = {.name = "SecretGetOrCreate",
                             .request = &request.base,
@@ -272,11 +271,8 @@ static enum sandlot_status add_secret(struct sandlot_call *call, struct modal *m
                             .accepted = GRPC_BIT(GRPC_NOT_FOUND)};
     AUTO_MESSAGE Modal__SecretGetOrCreateResponse *answer = NULL;
     int code = GRPC_OK;
-    enum sandlot_status status = api_settle(call, modal, &settings);
 
-    if (status != SANDLOT_OK)
-        return status;
-    request.environment_name = (char *)settings->environment;
+    request.environment_name = (char *)modal->settings.environment;
     if (name)
         request.deployment_name = (char *)name;
     if (variables) {
@@ -284,7 +280,8 @@ static enum sandlot_status add_secret(struct sandlot_call *call, struct modal *m
         request.env_dict = variables->contents;
         request.n_env_dict = variables->n_contents;
     }
-    status = api_call(call, modal, &rpc, &code, &answer);
+    enum sandlot_status status = api_call(call, modal, &rpc, &code, &answer);
+
     if (status != SANDLOT_OK)
         return status;
     if (code != GRPC_OK)
@@ -374,7 +371,6 @@ static bool is_id(const char *text)
 static enum sandlot_status look_up(struct sandlot_call *call, struct modal *modal, bool older, const char *name,
                                    char **id)
 {
-    const struct settings *settings;
     Modal__SandboxGetFromNameRequest request = MODAL__SANDBOX_GET_FROM_NAME_REQUEST__INIT;
     const struct rpc rpc = {.name = older ? "SandboxGetFromName" : "SandboxGetFromNameV2",
                             .request = &request.base,
@@ -382,18 +378,14 @@ static enum sandlot_status look_up(struct sandlot_call *call, struct modal *moda
                             .accepted = GRPC_BIT(GRPC_NOT_FOUND)};
     AUTO_MESSAGE Modal__SandboxId *answer = NULL;
     int code = GRPC_OK;
-    enum sandlot_status status = api_settle(call, modal, &settings);
 
-    if (status != SANDLOT_OK)
-        return status;
     request.sandbox_name = (char *)name;
     request.app_name = (char *)modal->parameters.app;
-    request.environment_name = (char *)settings->environment;
-    status = api_call(call, modal, &rpc, &code, &answer);
-    if (status != SANDLOT_OK || code != GRPC_OK || !is_id(answer->sandbox_id))
-        return status;
-    *id = strdup(answer->sandbox_id);
-    return *id ? SANDLOT_OK : api_no_memory(call);
+    request.environment_name = (char *)modal->settings.environment;
+    enum sandlot_status status = api_call(call, modal, &rpc, &code, &answer);
+
+    return status == SANDLOT_OK && code == GRPC_OK && is_id(answer->sandbox_id) ? api_copy(call, answer->sandbox_id, id)
+                                                                                : status;
 }
 
 static enum sandlot_status send(struct sandlot_call *call, struct modal *modal, struct definition *definition,
@@ -426,8 +418,7 @@ static enum sandlot_status make(struct sandlot_call *call, struct modal *modal, 
         status = send(call, modal, definition, older, &code, answer);
     }
     if (status == SANDLOT_OK && code == GRPC_OK && is_id((*answer)->sandbox_id)) {
-        *id = strdup((*answer)->sandbox_id);
-        status = *id ? SANDLOT_OK : api_no_memory(call);
+        status = api_copy(call, (*answer)->sandbox_id, id);
     } else if (status != SANDLOT_AUTH && status != SANDLOT_INVALID_ARGUMENT && status != SANDLOT_CANCELLED) {
         enum sandlot_status found = look_up(call, modal, older, name, id);
 
@@ -447,12 +438,9 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct modal *moda
     CLEANUP(definition_clear) struct definition definition = {0};
     AUTO_MESSAGE Modal__SandboxCreateResponse *answer = NULL;
     AUTO_FREE char *id = NULL;
-    const struct settings *settings;
     const char *app_id = NULL;
     enum sandlot_status status = define(call, modal, request, &definition);
 
-    if (status == SANDLOT_OK)
-        status = api_settle(call, modal, &settings);
     if (status == SANDLOT_OK)
         status = api_app(call, modal, true, &app_id);
     if (status == SANDLOT_OK)
@@ -464,8 +452,8 @@ enum sandlot_status create_sandbox(struct sandlot_call *call, struct modal *moda
     definition.request.app_id = (char *)app_id;
     definition.sandbox.image_id = definition.image_id;
     /* The newer kind has no graphics processors. */
-    status = make(call, modal, &definition, settings->first_generation || parameter_is_said(modal->parameters.gpu),
-                  &answer, &id);
+    status = make(call, modal, &definition,
+                  modal->settings.first_generation || parameter_is_said(modal->parameters.gpu), &answer, &id);
     if (status != SANDLOT_OK || !sandbox)
         return status;
     bool told = answer && strcmp(answer->sandbox_id, id) == 0; /* else it was looked up */

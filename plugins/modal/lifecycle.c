@@ -54,25 +54,22 @@ static bool read_cursor(const char *cursor, double *before)
 static enum sandlot_status ask(struct sandlot_call *call, struct modal *modal, const char *app_id, double before,
                                Modal__SandboxListResponse **answer)
 {
-    const struct settings *settings;
     Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
     struct rpc rpc = {.name = "SandboxListV2",
                       .request = &request.base,
                       .answer = &modal__sandbox_list_response__descriptor,
                       .accepted = GRPC_BIT(GRPC_UNIMPLEMENTED)};
     int code = GRPC_OK;
-    enum sandlot_status status = api_settle(call, modal, &settings);
 
-    if (status != SANDLOT_OK)
-        return status;
     request.app_id = (char *)app_id;
     request.before_timestamp = before;
-    status = api_call(call, modal, &rpc, &code, answer);
+    enum sandlot_status status = api_call(call, modal, &rpc, &code, answer);
+
     if (status != SANDLOT_OK || code == GRPC_OK)
         return status;
     rpc.name = "SandboxList"; /* of a server from before the newer kind of sandbox */
     rpc.accepted = 0;
-    request.environment_name = (char *)settings->environment;
+    request.environment_name = (char *)modal->settings.environment;
     return api_call(call, modal, &rpc, NULL, answer);
 }
 

@@ -2,6 +2,9 @@
 
 #include "message.h"
 
+#include <sandlot/sdk/pause.h>
+#include <sandlot/sdk/text_format.h>
+
 #include <ctype.h>
 #include <string.h>
 
@@ -28,32 +31,28 @@ struct build {
 /* The version of Modal's own image builder, part of every image's definition. */
 static enum sandlot_status builder_version(struct sandlot_call *call, struct modal *modal, char **version)
 {
-    const struct settings *settings;
     Modal__EnvironmentGetOrCreateRequest request = MODAL__ENVIRONMENT_GET_OR_CREATE_REQUEST__INIT;
     const struct rpc rpc = {.name = "EnvironmentGetOrCreate",
                             .request = &request.base,
                             .answer = &modal__environment_get_or_create_response__descriptor};
     AUTO_MESSAGE Modal__EnvironmentGetOrCreateResponse *answer = NULL;
-    enum sandlot_status status = api_settle(call, modal, &settings);
 
-    if (status != SANDLOT_OK)
-        return status;
     pthread_mutex_lock(&modal->lock);
-    const char *known = settings->builder_version ? settings->builder_version : modal->builder_version;
+    const char *known = modal->settings.builder_version ? modal->settings.builder_version : modal->builder_version;
+    enum sandlot_status status = known ? api_copy(call, known, version) : SANDLOT_OK;
 
-    *version = known ? strdup(known) : NULL;
     pthread_mutex_unlock(&modal->lock);
     if (known)
-        return *version ? SANDLOT_OK : api_no_memory(call);
-    request.deployment_name = (char *)settings->environment;
+        return status;
+    request.deployment_name = (char *)modal->settings.environment;
     status = api_call(call, modal, &rpc, NULL, &answer);
     if (status != SANDLOT_OK)
         return status;
     const Modal__EnvironmentMetadata *metadata = answer->metadata;
 
-    *version = strdup(metadata && metadata->settings ? metadata->settings->image_builder_version : "");
-    if (!*version)
-        return api_no_memory(call);
+    status = api_copy(call, metadata && metadata->settings ? metadata->settings->image_builder_version : "", version);
+    if (status != SANDLOT_OK)
+        return status;
     pthread_mutex_lock(&modal->lock);
     if (!modal->builder_version)
         modal->builder_version = strdup(*version);
@@ -106,9 +105,12 @@ static enum sandlot_status join(struct sandlot_call *call, struct modal *modal, 
                                 struct build *build)
 {
     Modal__ImageJoinStreamingRequest request = MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
-    const struct rpc rpc = {.name = "ImageJoinStreaming", .request = &request.base, .accepted = GRPC_TRANSIENT};
-    int64_t end_ms = sandlot_now_ms() + BUILD_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    const struct rpc rpc = {.name = "ImageJoinStreaming",
+                            .request = &request.base,
+                            .accepted = GRPC_TRANSIENT,
+                            .on_message = on_progress,
+                            .context = build};
+    struct pause pause = {.service = "Modal", .first_ms = FIRST_PAUSE_MS, .limit_ms = BUILD_MS};
     int breaks = 0;
 
     request.image_id = (char *)image_id;
@@ -118,15 +120,15 @@ static enum sandlot_status join(struct sandlot_call *call, struct modal *modal, 
         size_t before = build->entries;
 
         request.last_entry_id = build->entry_id;
-        enum sandlot_status status = api_stream(call, modal, &rpc, on_progress, build, &code);
+        enum sandlot_status status = api_call(call, modal, &rpc, &code, NULL);
 
         breaks = code == GRPC_OK || build->entries > before ? 0 : breaks + 1;
-        if (status == SANDLOT_OK && (breaks > MOST_BREAKS || sandlot_now_ms() >= end_ms))
+        bool again = status == SANDLOT_OK && build->outcome == MODAL__OUTCOME__NONE;
+
+        if (again && (breaks > MOST_BREAKS || !pause_again(call, &pause, &status)) && status == SANDLOT_OK)
             status = sandlot_fail(call, SANDLOT_UNAVAILABLE,
                                   "Modal does not tell how the build of the image goes; try "
                                   "again, it goes on meanwhile");
-        if (status == SANDLOT_OK && build->outcome == MODAL__OUTCOME__NONE)
-            status = api_pause(call, &pause_ms);
         if (status != SANDLOT_OK)
             return status;
     }
@@ -178,44 +180,47 @@ static enum sandlot_status build_image(struct sandlot_call *call, struct modal *
         status = join(call, modal, answer->image_id, &build);
     if (status == SANDLOT_OK && build.outcome != MODAL__OUTCOME__SUCCESS)
         status = fail_build(call, image, &build);
-    *image_id = status == SANDLOT_OK ? strdup(answer->image_id) : NULL;
-    return status == SANDLOT_OK && !*image_id ? api_no_memory(call) : status;
+    return status == SANDLOT_OK ? api_copy(call, answer->image_id, image_id) : status;
 }
 
 /* ---- by name ---------------------------------------------------------------------------------------------------- */
 
+char *origin_tag(const char *name)
+{
+    return text_format("%s%s", name, strchr(name, ':') ? "" : ":latest");
+}
+
+char *origin_environment(const struct modal *modal, const char *name)
+{
+    return (char *)(strchr(name, '/') ? "" : modal->settings.environment);
+}
+
 enum sandlot_status origin_by_name(struct sandlot_call *call, struct modal *modal, const char *name, char **image_id)
 {
-    const struct settings *settings;
     Modal__ImageGetByTagRequest request = MODAL__IMAGE_GET_BY_TAG_REQUEST__INIT;
     const struct rpc rpc = {.name = "ImageGetByTag",
                             .request = &request.base,
                             .answer = &modal__image_id__descriptor,
                             .accepted = GRPC_BIT(GRPC_NOT_FOUND)};
     AUTO_MESSAGE Modal__ImageId *answer = NULL;
-    AUTO_FREE char *tag = NULL;
+    AUTO_FREE char *tag = origin_tag(name);
     int code = GRPC_OK;
-    enum sandlot_status status = SANDLOT_OK;
 
     *image_id = NULL;
-    if (strncmp(name, "im-", 3) == 0) {
-        *image_id = strdup(name);
-        return *image_id ? SANDLOT_OK : api_no_memory(call);
-    }
-    if (asprintf(&tag, "%s%s", name, strchr(name, ':') ? "" : ":latest") < 0)
-        return api_no_memory(call);
-    status = api_settle(call, modal, &settings);
+    if (strncmp(name, "im-", 3) == 0)
+        return api_copy(call, name, image_id);
+    enum sandlot_status status = tag ? api_settle(call, modal) : api_no_memory(call);
+
     if (status != SANDLOT_OK)
         return status;
     request.tag = tag;
-    request.environment_name = (char *)(strchr(name, '/') ? "" : settings->environment);
+    request.environment_name = origin_environment(modal, name);
     status = api_call(call, modal, &rpc, &code, &answer);
     if (status != SANDLOT_OK)
         return status;
     if (code != GRPC_OK || !*answer->image_id)
         return sandlot_fail(call, SANDLOT_NOT_FOUND, "Modal has no snapshot or image \"%.100s\"; check the name", name);
-    *image_id = strdup(answer->image_id);
-    return *image_id ? SANDLOT_OK : api_no_memory(call);
+    return api_copy(call, answer->image_id, image_id);
 }
 
 enum sandlot_status origin_find(struct sandlot_call *call, struct modal *modal, const char *app_id,

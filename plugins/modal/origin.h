@@ -11,4 +11,10 @@ enum sandlot_status origin_find(struct sandlot_call *call, struct modal *modal, 
 /* The id of the snapshot NAME, to be freed: a name that was given, or an id as it is. */
 enum sandlot_status origin_by_name(struct sandlot_call *call, struct modal *modal, const char *name, char **image_id);
 
+/* NAME with the tag that it has if it says none, to be freed; NULL when out of memory. */
+char *origin_tag(const char *name);
+
+/* Where images of that NAME are: in the environment of the settings, or wherever it says itself. After api_settle. */
+char *origin_environment(const struct modal *modal, const char *name);
+
 #endif

@@ -95,7 +95,7 @@ static enum sandlot_status send(struct sandlot_call *call, struct sandbox *sandb
 
     request.task_id = (char *)sandbox_task(sandbox);
     request.network_access = access;
-    enum sandlot_status status = sandbox_call(call, sandbox, &rpc, NULL, NULL, &refusal, NULL);
+    enum sandlot_status status = sandbox_call(call, sandbox, &rpc, &refusal, NULL);
 
     if (status != SANDLOT_OK || refusal.code == GRPC_OK)
         return status;

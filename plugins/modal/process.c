@@ -2,6 +2,8 @@
 
 #include "message.h"
 
+#include <sandlot/sdk/pause.h>
+
 #include <string.h>
 
 enum {
@@ -32,25 +34,18 @@ static size_t count_words(const char *const *argv)
 static enum sandlot_status start_patiently(struct sandlot_call *call, struct sandbox *sandbox, const struct rpc *rpc)
 {
     bool fresh = sandbox->made_here && !sandbox->proven;
-    int64_t end_ms = sandlot_now_ms() + (fresh ? START_MS : AGAIN_MS);
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Modal", .first_ms = FIRST_PAUSE_MS, .limit_ms = fresh ? START_MS : AGAIN_MS};
     struct refusal refusal = {0};
+    enum sandlot_status status;
 
-    for (;;) {
-        enum sandlot_status status = sandbox_call(call, sandbox, rpc, NULL, NULL, &refusal, NULL);
-
-        if (status != SANDLOT_OK)
-            return status;
-        if (refusal.code == GRPC_OK) {
+    do {
+        status = sandbox_call(call, sandbox, rpc, &refusal, NULL);
+        if (status == SANDLOT_OK && refusal.code == GRPC_OK)
             sandbox->proven = true;
-            return SANDLOT_OK;
-        }
-        if (!is_transient(&refusal) || sandlot_now_ms() + pause_ms >= end_ms)
-            return sandbox_fail(call, sandbox, "start a command", &refusal);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
+        if (status != SANDLOT_OK || refusal.code == GRPC_OK)
             return status;
-    }
+    } while (is_transient(&refusal) && pause_again(call, &pause, &status));
+    return status == SANDLOT_OK ? sandbox_fail(call, sandbox, "start a command", &refusal) : status;
 }
 
 enum sandlot_status process_start(struct sandlot_call *call, struct sandbox *sandbox, const char *const *argv,
@@ -103,34 +98,33 @@ static enum sandlot_status pass_on(void *context, const void *message, size_t le
 enum sandlot_status process_read(struct sandlot_call *call, struct process *process, const struct sandlot_sink *output)
 {
     Modal__TaskExecStdioReadRequest request = MODAL__TASK_EXEC_STDIO_READ_REQUEST__INIT;
+    struct listening listening = {.call = call, .process = process, .output = output};
     const struct rpc rpc = {.name = "TaskExecStdioRead",
                             .request = &request.base,
-                            .accepted = GRPC_TRANSIENT | GRPC_BIT(GRPC_NOT_FOUND) | GRPC_BIT(GRPC_FAILED_PRECONDITION)};
-    struct listening listening = {.call = call, .process = process, .output = output};
-    int pause_ms = FIRST_PAUSE_MS;
+                            .accepted = GRPC_TRANSIENT | GRPC_BIT(GRPC_NOT_FOUND) | GRPC_BIT(GRPC_FAILED_PRECONDITION),
+                            .on_message = pass_on,
+                            .context = &listening};
+    const struct pause none = {.service = "Modal", .first_ms = FIRST_PAUSE_MS, .looks = MOST_BREAKS + 1};
+    struct pause pause = none;
 
     request.task_id = (char *)sandbox_task(process->sandbox);
     request.exec_id = process->id;
-    for (int breaks = 0;;) {
+    for (;;) {
         uint64_t before = process->received;
         struct refusal refusal = {0};
 
         request.offset = before;
-        enum sandlot_status status = sandbox_call(call, process->sandbox, &rpc, pass_on, &listening, &refusal, NULL);
+        enum sandlot_status status = sandbox_call(call, process->sandbox, &rpc, &refusal, NULL);
 
         if (status != SANDLOT_OK || refusal.code == GRPC_OK)
             return status;
-        if (process->received > before) {
-            breaks = 0;
-            pause_ms = FIRST_PAUSE_MS;
-        }
+        if (process->received > before)
+            pause = none;
         bool expired = refusal.code == GRPC_UNAUTHENTICATED; /* the key, on the way */
 
-        if ((!is_transient(&refusal) && !expired) || ++breaks > MOST_BREAKS)
-            return sandbox_fail(call, process->sandbox, "give the output of a command", &refusal);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
+        if ((!is_transient(&refusal) && !expired) || !pause_again(call, &pause, &status))
+            return status == SANDLOT_OK ? sandbox_fail(call, process->sandbox, "give the output of a command", &refusal)
+                                        : status;
     }
 }
 
@@ -147,7 +141,7 @@ static enum sandlot_status ask_written(struct sandlot_call *call, struct process
 
     request.task_id = (char *)sandbox_task(process->sandbox);
     request.exec_id = process->id;
-    enum sandlot_status status = sandbox_call(call, process->sandbox, &rpc, NULL, NULL, NULL, &answer);
+    enum sandlot_status status = sandbox_call(call, process->sandbox, &rpc, NULL, &answer);
 
     if (status != SANDLOT_OK)
         return status;
@@ -171,7 +165,7 @@ static enum sandlot_status write_once(struct sandlot_call *call, struct process 
     request.offset = process->sent;
     request.data = (ProtobufCBinaryData){.len = length, .data = (uint8_t *)bytes};
     request.eof = last;
-    return sandbox_call(call, process->sandbox, &rpc, NULL, NULL, refusal, NULL);
+    return sandbox_call(call, process->sandbox, &rpc, refusal, NULL);
 }
 
 enum sandlot_status process_write(struct sandlot_call *call, struct process *process, const void *bytes, size_t length,

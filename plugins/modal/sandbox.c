@@ -1,8 +1,8 @@
 #include "sandbox.h"
 
-#include <sandlot/sdk/text_format.h>
-
 #include "message.h"
+
+#include <sandlot/sdk/pause.h>
 
 #include <string.h>
 
@@ -12,7 +12,9 @@ enum {
     LONGEST_OUTPUT = 64 << 20 /* of one message; the workers' own limit is 100 MiB */
 };
 
-static const char router_path[] = "/modal.task_command_router.TaskCommandRouter/";
+static const struct api_service router_service = {.path = "/modal.task_command_router.TaskCommandRouter/",
+                                                  .key = "authorization: Bearer ",
+                                                  .longest = LONGEST_OUTPUT};
 
 /* ---- handles ---------------------------------------------------------------------------------------------------- */
 
@@ -22,12 +24,12 @@ static enum sandlot_status take_access(struct sandlot_call *call, struct sandbox
 {
     struct grpc_client *router = NULL;
     enum sandlot_status status = api_router(call, sandbox->modal, url, &router);
-    char *kept = status == SANDLOT_OK ? strdup(key) : NULL;
+    char *kept = NULL;
 
+    if (status == SANDLOT_OK)
+        status = api_copy(call, key, &kept);
     if (status != SANDLOT_OK)
         return status;
-    if (!kept)
-        return api_no_memory(call);
     grpc_client_add_secret(router, kept);
     pthread_mutex_lock(&sandbox->lock);
     free(sandbox->key);
@@ -121,26 +123,31 @@ static enum sandlot_status not_there(struct sandlot_call *call, const char *id)
                         "Modal has no sandbox %.100s for these credentials; sandlot list shows those that exist", id);
 }
 
-enum sandlot_status sandbox_check_alive(struct sandlot_call *call, const struct sandbox *sandbox)
+/* What METHOD of its kind of sandbox answers about it. */
+static enum sandlot_status ask(struct sandlot_call *call, const struct sandbox *sandbox, const char *method,
+                               const ProtobufCMessageDescriptor *type, void *answer)
 {
-    Modal__SandboxWaitRequest request = MODAL__SANDBOX_WAIT_REQUEST__INIT;
-    const struct rpc rpc = {.name = sandbox->first_generation ? "SandboxWait" : "SandboxWaitV2",
-                            .request = &request.base,
-                            .answer = &modal__sandbox_wait_response__descriptor,
-                            .accepted = GRPC_BIT(GRPC_NOT_FOUND)};
-    AUTO_MESSAGE Modal__SandboxWaitResponse *answer = NULL;
+    Modal__SandboxId request = MODAL__SANDBOX_ID__INIT;
+    char name[32];
+    const struct rpc rpc = {
+        .name = name, .request = &request.base, .answer = type, .accepted = GRPC_BIT(GRPC_NOT_FOUND)};
     int code = GRPC_OK;
 
+    snprintf(name, sizeof(name), "%s%s", method, sandbox->first_generation ? "" : "V2");
     request.sandbox_id = sandbox->id;
-    enum sandlot_status status = api_call(call, sandbox->modal, &rpc, &code, &answer);
+    enum sandlot_status status = api_call(call, sandbox->modal, &rpc, &code, answer);
 
-    if (status != SANDLOT_OK)
-        return status;
-    if (code != GRPC_OK)
-        return not_there(call, sandbox->id);
-    return answer->result && answer->result->status != MODAL__OUTCOME__NONE
+    return status == SANDLOT_OK && code != GRPC_OK ? not_there(call, sandbox->id) : status;
+}
+
+enum sandlot_status sandbox_check_alive(struct sandlot_call *call, const struct sandbox *sandbox)
+{
+    AUTO_MESSAGE Modal__SandboxWaitResponse *answer = NULL;
+    enum sandlot_status status = ask(call, sandbox, "SandboxWait", &modal__sandbox_wait_response__descriptor, &answer);
+
+    return status == SANDLOT_OK && answer->result && answer->result->status != MODAL__OUTCOME__NONE
                ? fail_over(call, sandbox->id, answer->result)
-               : SANDLOT_OK;
+               : status;
 }
 
 enum sandlot_status sandbox_fail(struct sandlot_call *call, struct sandbox *sandbox, const char *what,
@@ -162,29 +169,21 @@ enum sandlot_status sandbox_fail(struct sandlot_call *call, struct sandbox *sand
 /* One look for its task, which is still without one if it has none afterwards. */
 static enum sandlot_status look_for_task(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    Modal__SandboxGetTaskIdRequest request = MODAL__SANDBOX_GET_TASK_ID_REQUEST__INIT;
-    const struct rpc rpc = {.name = sandbox->first_generation ? "SandboxGetTaskId" : "SandboxGetTaskIdV2",
-                            .request = &request.base,
-                            .answer = &modal__sandbox_get_task_id_response__descriptor,
-                            .accepted = GRPC_BIT(GRPC_NOT_FOUND)};
     AUTO_MESSAGE Modal__SandboxGetTaskIdResponse *answer = NULL;
-    int code = GRPC_OK;
-
-    request.sandbox_id = sandbox->id;
-    enum sandlot_status status = api_call(call, sandbox->modal, &rpc, &code, &answer);
+    enum sandlot_status status =
+        ask(call, sandbox, "SandboxGetTaskId", &modal__sandbox_get_task_id_response__descriptor, &answer);
 
     if (status != SANDLOT_OK)
         return status;
-    if (code != GRPC_OK)
-        return not_there(call, sandbox->id);
     if (answer->task_result && (answer->task_result->status != MODAL__OUTCOME__NONE || !*answer->task_id))
         return fail_over(call, sandbox->id, answer->task_result);
     if (!*answer->task_id)
         return SANDLOT_OK;
-    char *task_id = strdup(answer->task_id);
+    char *task_id;
 
-    if (!task_id)
-        return api_no_memory(call);
+    status = api_copy(call, answer->task_id, &task_id);
+    if (status != SANDLOT_OK)
+        return status;
     pthread_mutex_lock(&sandbox->lock);
     if (sandbox->task_id)
         free(task_id); /* another thread was first, and somebody may use its copy */
@@ -258,20 +257,13 @@ static enum sandlot_status no_worker(struct sandlot_call *call, const struct san
 
 enum sandlot_status sandbox_reach(struct sandlot_call *call, struct sandbox *sandbox)
 {
-    int64_t end_ms = sandlot_now_ms() + REACH_MS;
-    int pause_ms = FIRST_PAUSE_MS;
+    struct pause pause = {.service = "Modal", .first_ms = FIRST_PAUSE_MS, .limit_ms = REACH_MS};
+    enum sandlot_status status;
 
-    for (;;) {
-        enum sandlot_status status = look_for_worker(call, sandbox);
-
-        if (status != SANDLOT_OK || is_reached(sandbox))
-            return status;
-        if (sandlot_now_ms() >= end_ms)
-            return no_worker(call, sandbox);
-        status = api_pause(call, &pause_ms);
-        if (status != SANDLOT_OK)
-            return status;
-    }
+    do
+        status = look_for_worker(call, sandbox);
+    while (status == SANDLOT_OK && !is_reached(sandbox) && pause_again(call, &pause, &status));
+    return status == SANDLOT_OK && !is_reached(sandbox) ? no_worker(call, sandbox) : status;
 }
 
 enum sandlot_status sandbox_ready(struct sandlot_call *call, void *provider, void *handle)
@@ -311,35 +303,18 @@ enum sandlot_status sandbox_attach(struct sandlot_call *call, struct modal *moda
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 static enum sandlot_status send(struct sandlot_call *call, struct sandbox *sandbox, const struct rpc *rpc,
-                                grpc_message_function on_message, void *context, struct grpc_answer *answer)
+                                struct grpc_answer *answer)
 {
-    AUTO_FREE char *method = NULL;
-    AUTO_FREE char *line = NULL;
-    size_t length = 0;
-    AUTO_FREE unsigned char *message = api_pack(rpc->request, &length);
+    AUTO_FREE char *key = NULL;
 
-    method = text_format("%s%s", router_path, rpc->name);
     pthread_mutex_lock(&sandbox->lock);
     struct grpc_client *router = sandbox->router;
+    enum sandlot_status status = api_copy(call, sandbox->key, &key);
 
-    line = text_format("authorization: Bearer %s", sandbox->key ? sandbox->key : "");
     pthread_mutex_unlock(&sandbox->lock);
-    if (!method || !message || !line)
-        return api_no_memory(call);
-    const char *const metadata[] = {line, NULL};
-    const struct grpc_request request = {.method = method,
-                                         .message = message,
-                                         .length = length,
-                                         .metadata = metadata,
-                                         .accepted = rpc->accepted | GRPC_BIT(GRPC_UNAUTHENTICATED),
-                                         .once = rpc->once,
-                                         .timeout_ms = rpc->timeout_ms,
-                                         .after_cancel = rpc->after_cancel,
-                                         .limit = LONGEST_OUTPUT,
-                                         .on_message = on_message,
-                                         .context = context};
-
-    return grpc_send(call, router, &request, answer);
+    return status == SANDLOT_OK
+               ? api_send(call, router, &router_service, rpc, GRPC_BIT(GRPC_UNAUTHENTICATED), key, answer)
+               : status;
 }
 
 static enum sandlot_status fail_key(struct sandlot_call *call, const struct sandbox *sandbox)
@@ -350,21 +325,20 @@ static enum sandlot_status fail_key(struct sandlot_call *call, const struct sand
 }
 
 enum sandlot_status sandbox_call(struct sandlot_call *call, struct sandbox *sandbox, const struct rpc *rpc,
-                                 grpc_message_function on_message, void *context, struct refusal *refusal,
-                                 void *message)
+                                 struct refusal *refusal, void *message)
 {
     AUTO_ANSWER struct grpc_answer answer = {0};
     enum sandlot_status status = sandbox_reach(call, sandbox);
 
     if (status == SANDLOT_OK)
-        status = send(call, sandbox, rpc, on_message, context, &answer);
+        status = send(call, sandbox, rpc, &answer);
     if (status == SANDLOT_OK && answer.code == GRPC_UNAUTHENTICATED) {
-        bool begun = on_message && answer.messages > 0;
+        bool begun = rpc->on_message && answer.messages > 0;
 
         status = ask_access(call, sandbox);
         if (status == SANDLOT_OK && !begun) {
             grpc_answer_clear(&answer);
-            status = send(call, sandbox, rpc, on_message, context, &answer);
+            status = send(call, sandbox, rpc, &answer);
         }
         if (status == SANDLOT_OK && !begun && answer.code == GRPC_UNAUTHENTICATED)
             return fail_key(call, sandbox);

@@ -44,15 +44,14 @@ const char *sandbox_task(struct sandbox *sandbox);
 /*
  * A call of its router. A key that has expired is renewed, and the call sent again; but of a stream that has begun only
  * the caller knows where to go on: GRPC_UNAUTHENTICATED comes back, and the next call has the new key. As api_call;
- * ON_MESSAGE as in api_stream, NULL for a unary call. REFUSAL, unless NULL, gets what the router says to such codes.
+ * REFUSAL, unless NULL, gets what the router says to codes that are no errors.
  */
 struct refusal {
     int code;
     char text[1024];
 };
 enum sandlot_status sandbox_call(struct sandlot_call *call, struct sandbox *sandbox, const struct rpc *rpc,
-                                 grpc_message_function on_message, void *context, struct refusal *refusal,
-                                 void *message);
+                                 struct refusal *refusal, void *message);
 
 /* Fails the call with SANDLOT_NOT_FOUND if the sandbox is over. */
 enum sandlot_status sandbox_check_alive(struct sandlot_call *call, const struct sandbox *sandbox);

@@ -10,7 +10,6 @@
 #include "policy.h"
 
 #include <sandlot/sdk/attempt.h>
-#include <sandlot/sdk/text_format.h>
 
 #include <string.h>
 
@@ -43,15 +42,16 @@ static enum sandlot_status capture(struct sandlot_call *call, struct modal *moda
         request.task_id = (char *)sandbox_task(sandbox);
         request.snapshot_id = key;
         request.ttl_seconds = life_s;
-        status = sandbox_call(call, sandbox, &rpc, NULL, NULL, &refusal, &answer);
+        status = sandbox_call(call, sandbox, &rpc, &refusal, &answer);
     }
     if (status == SANDLOT_OK && refusal.code != GRPC_OK)
         status = sandbox_fail(call, sandbox, "make a snapshot", &refusal);
     if (status == SANDLOT_OK && !*answer->image_id)
         status = sandlot_fail(call, SANDLOT_INTERNAL, "Modal made a snapshot without an id; try again");
-    *image_id = status == SANDLOT_OK ? strdup(answer->image_id) : NULL;
+    if (status == SANDLOT_OK)
+        status = api_copy(call, answer->image_id, image_id);
     sandbox_release(modal, sandbox);
-    return status == SANDLOT_OK && !*image_id ? api_no_memory(call) : status;
+    return status;
 }
 
 static enum sandlot_status remove_image(struct sandlot_call *call, struct modal *modal, const char *image_id)
@@ -66,19 +66,15 @@ static enum sandlot_status remove_image(struct sandlot_call *call, struct modal 
 static enum sandlot_status publish(struct sandlot_call *call, struct modal *modal, const char *image_id,
                                    const char *name)
 {
-    const struct settings *settings;
     Modal__ImagePublishRequest request = MODAL__IMAGE_PUBLISH_REQUEST__INIT;
     const struct rpc rpc = {.name = "ImagePublish", .request = &request.base};
-    AUTO_FREE char *tag = NULL;
-    enum sandlot_status status = api_settle(call, modal, &settings);
+    AUTO_FREE char *tag = origin_tag(name);
 
-    if (!(tag = text_format("%s%s", name, strchr(name, ':') ? "" : ":latest")))
+    if (!tag)
         return api_no_memory(call);
-    if (status != SANDLOT_OK)
-        return status;
     request.image_id = (char *)image_id;
     request.tag = tag;
-    request.environment_name = (char *)(strchr(name, '/') ? "" : settings->environment);
+    request.environment_name = origin_environment(modal, name);
     return api_call(call, modal, &rpc, NULL, NULL);
 }
 
@@ -131,20 +127,20 @@ static enum sandlot_status add_item(const struct sandlot_listing *listing, const
 enum sandlot_status snapshots_list(struct sandlot_call *call, void *provider, const char *cursor,
                                    const struct sandlot_listing *listing)
 {
-    const struct settings *settings;
+    struct modal *modal = provider;
     Modal__ImageListTagsRequest request = MODAL__IMAGE_LIST_TAGS_REQUEST__INIT;
     const struct rpc rpc = {
         .name = "ImageListTags", .request = &request.base, .answer = &modal__image_list_tags_response__descriptor};
     AUTO_MESSAGE Modal__ImageListTagsResponse *answer = NULL;
-    enum sandlot_status status = api_settle(call, provider, &settings);
+    enum sandlot_status status = api_settle(call, modal);
 
     if (status != SANDLOT_OK)
         return status;
-    request.environment_name = (char *)settings->environment;
+    request.environment_name = (char *)modal->settings.environment;
     request.max_objects = PAGE;
     if (cursor)
         request.page_token = (char *)cursor;
-    status = api_call(call, provider, &rpc, NULL, &answer);
+    status = api_call(call, modal, &rpc, NULL, &answer);
     for (size_t i = 0; status == SANDLOT_OK && i < answer->n_items; i++)
         status = add_item(listing, answer->items[i]);
     if (status == SANDLOT_OK && *answer->next_page_token)
