@@ -12,8 +12,8 @@
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>
 #include <sandlot/sdk/parameters.h>
+#include <sandlot/sdk/text_format.h>
 
-#include <ctype.h>
 #include <string.h>
 
 enum { MINUTE_MS = 60 * 1000 };
@@ -53,10 +53,9 @@ static enum sandlot_status check_wanted(struct sandlot_call *call, const struct 
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
                             "image and snapshot exclude each other: a sandbox starts from one of them; leave one out");
     /* The image stands in a Dockerfile, where a blank or a newline would begin something else. */
-    for (const char *at = wanted->image; at && *at; at++)
-        if (!isgraph((unsigned char)*at))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "image has a blank or a control character; name an image such as python:3.12");
+    if (parameter_is_said(wanted->image) && !text_is_word(wanted->image))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "image has a blank or a control character; name an image such as python:3.12");
     return check_resources(call, wanted);
 }
 

@@ -12,6 +12,7 @@
 
 #include <sandlot/sdk/json.h>
 #include <sandlot/sdk/parameters.h>
+#include <sandlot/sdk/text_format.h>
 
 #include <ctype.h>
 #include <string.h>
@@ -354,16 +355,6 @@ static enum sandlot_status define(struct sandlot_call *call, struct modal *modal
 
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
 
-/* An id that nobody could ask for is none: what it was to be is not told, or is damaged. */
-static bool is_id(const char *text)
-{
-    const char *at = text;
-
-    while (isgraph((unsigned char)*at))
-        at++;
-    return at != text && !*at;
-}
-
 /*
  * The sandbox may be there although we were not told so: it is then ours all the same, to be used or to be deleted.
  * *ID, to be freed, stays NULL if it is not.
@@ -384,8 +375,9 @@ static enum sandlot_status look_up(struct sandlot_call *call, struct modal *moda
     request.environment_name = (char *)modal->settings.environment;
     enum sandlot_status status = api_call(call, modal, &rpc, &code, &answer);
 
-    return status == SANDLOT_OK && code == GRPC_OK && is_id(answer->sandbox_id) ? api_copy(call, answer->sandbox_id, id)
-                                                                                : status;
+    return status == SANDLOT_OK && code == GRPC_OK && text_is_word(answer->sandbox_id)
+               ? api_copy(call, answer->sandbox_id, id)
+               : status;
 }
 
 static enum sandlot_status send(struct sandlot_call *call, struct modal *modal, struct definition *definition,
@@ -417,7 +409,8 @@ static enum sandlot_status make(struct sandlot_call *call, struct modal *modal, 
         older = true; /* a server from before the newer kind */
         status = send(call, modal, definition, older, &code, answer);
     }
-    if (status == SANDLOT_OK && code == GRPC_OK && is_id((*answer)->sandbox_id)) {
+    /* An id that nobody could ask for is none: what it was to be is not told, or is damaged. */
+    if (status == SANDLOT_OK && code == GRPC_OK && text_is_word((*answer)->sandbox_id)) {
         status = api_copy(call, (*answer)->sandbox_id, id);
     } else if (status != SANDLOT_AUTH && status != SANDLOT_INVALID_ARGUMENT && status != SANDLOT_CANCELLED) {
         enum sandlot_status found = look_up(call, modal, older, name, id);

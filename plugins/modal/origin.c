@@ -5,7 +5,6 @@
 #include <sandlot/sdk/pause.h>
 #include <sandlot/sdk/text_format.h>
 
-#include <ctype.h>
 #include <string.h>
 
 enum {
@@ -236,9 +235,8 @@ enum sandlot_status origin_find(struct sandlot_call *call, struct modal *modal, 
     if (!parameter_is_said(image))
         return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "image is empty; name one, such as debian:12");
     /* The image stands in a Dockerfile, where a blank or a newline would begin something else. */
-    for (const char *at = image; *at; at++)
-        if (!isgraph((unsigned char)*at))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "image has a blank or a control character; name an image such as debian:12");
+    if (!text_is_word(image))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "image has a blank or a control character; name an image such as debian:12");
     return build_image(call, modal, app_id, image, image_id);
 }

@@ -2,10 +2,10 @@
 
 #include "message.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sandlot/sdk/attempt.h>
+#include <sandlot/sdk/text_format.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,15 +133,10 @@ static enum sandlot_status pair_tokens(struct sandlot_call *call, struct setting
             "SANDLOT_MODAL_TOKEN_ID and SANDLOT_MODAL_TOKEN_SECRET), or run modal token new, or name a profile that "
             "has one with MODAL_PROFILE",
             settings->profile.name ? " in the profile of ~/.modal.toml" : "");
-    for (const char *at = settings->token_id; *at; at++)
-        if (!isgraph((unsigned char)*at))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "MODAL_TOKEN_ID has a character in it that no token has; check it");
-    for (const char *at = settings->token_secret; *at; at++)
-        if (!isgraph((unsigned char)*at))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "MODAL_TOKEN_SECRET has a character in it that no token has; check it");
-    return SANDLOT_OK;
+    if (text_is_word(settings->token_id) && text_is_word(settings->token_secret))
+        return SANDLOT_OK;
+    return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT, "%s has a character in it that no token has; check it",
+                        text_is_word(settings->token_id) ? "MODAL_TOKEN_SECRET" : "MODAL_TOKEN_ID");
 }
 
 /* ---- the rest --------------------------------------------------------------------------------------------------- */

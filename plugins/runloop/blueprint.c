@@ -3,8 +3,8 @@
 #include "record.h"
 #include "snapshots.h"
 
-#include <ctype.h>
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/text_format.h>
 #include <string.h>
 
 enum { BUILD_PAUSE_MS = 1000 };
@@ -153,10 +153,9 @@ static enum sandlot_status build(struct sandlot_call *call, struct runloop *runl
     enum build best;
     const char *text;
 
-    for (const char *at = image; *at; at++)
-        if (!isgraph((unsigned char)*at))
-            return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
-                                "image has a blank or a control character; name an image such as python:3");
+    if (*image && !text_is_word(image))
+        return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,
+                            "image has a blank or a control character; name an image such as python:3");
     if (!body)
         return http_no_memory(call);
     call->host->log(call, SANDLOT_LOG_INFO, "there is no such blueprint at Runloop: it is built");

@@ -18,6 +18,15 @@ char *text_format(const char *format, ...)
     return length < 0 ? NULL : text;
 }
 
+bool text_is_word(const char *text)
+{
+    const char *at = text;
+
+    while (*at > ' ' && *at < 0x7f)
+        at++;
+    return at != text && *at == '\0';
+}
+
 bool text_is_utf8(const char *text)
 {
     return sdk_utf8_valid(text, strlen(text));

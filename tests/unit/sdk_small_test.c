@@ -322,6 +322,17 @@ static void test_client_with_key(void **state)
     test_call_close(&call);
 }
 
+static void test_text_is_word(void **state)
+{
+    static const char *const none[] = {"", " ", "a b", "a\n", "\ta", "a\x7f", "caf\xc3\xa9"};
+
+    (void)state;
+    assert_true(text_is_word("!"));
+    assert_true(text_is_word("registry.example/python:3.12~"));
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+        assert_false(text_is_word(none[i]));
+}
+
 static void test_text_format(void **state)
 {
     char *text = text_format("%s: %d", "X-Token", 7);
@@ -345,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_digests),
         cmocka_unit_test(test_client_with_key),
         cmocka_unit_test(test_text_format),
+        cmocka_unit_test(test_text_is_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,10 @@ extern "C" {
  */
 __attribute__((format(printf, 1, 2))) char *text_format(const char *format, ...);
 
+/* Is TEXT one word: printable letters of ASCII without a blank among them, and not empty? For keys, names of images,
+ * ids: what stands in a line of somebody else's, where a blank or a newline would begin something else. */
+bool text_is_word(const char *text);
+
 /* Is TEXT UTF-8, as JSON, protobuf and many a query want it? The names of files need not be. */
 bool text_is_utf8(const char *text);
 
