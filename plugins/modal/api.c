@@ -156,6 +156,16 @@ enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal)
     return status;
 }
 
+enum sandlot_status api_check(struct sandlot_call *call, void *provider)
+{
+    const struct modal *modal = provider;
+    struct settings settings = {0};
+    enum sandlot_status status = settings_read(call, &modal->parameters, &settings);
+
+    settings_clear(&settings);
+    return status;
+}
+
 enum sandlot_status api_outside(struct sandlot_call *call, struct modal *modal, struct http_client **client)
 {
     enum sandlot_status status = api_settle(call, modal);

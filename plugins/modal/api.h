@@ -11,6 +11,7 @@
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/clients.h>
+#include <sandlot/sdk/function_of.h>
 #include <sandlot/sdk/grpc.h>
 #include <sandlot/sdk/http.h>
 
@@ -59,6 +60,9 @@ void api_clear(struct modal *modal);
 
 /* Finds the settings, unless that was done, and whether there are credentials at all. All calls begin with it. */
 enum sandlot_status api_settle(struct sandlot_call *call, struct modal *modal);
+
+/* `check` of the table: whether there is a token, as settings.c finds it. */
+FUNCTION_OF(sandlot_provider, check, api_check);
 
 /*
  * A call of the control plane. *CODE: which of the accepted codes came, or GRPC_OK; NULL if none is accepted. *ANSWER:

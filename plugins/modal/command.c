@@ -5,12 +5,10 @@
  * own time limit from a lack of memory, and keeps its output open as long as a child does. The script mends all of
  * that.
  */
-#include "command.h"
+#include "operations.h"
 
 #include "message.h"
 #include "process.h"
-#include "sandbox.h"
-#include "upload.h"
 
 #include <sandlot/sdk/remote_command.h>
 

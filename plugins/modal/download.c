@@ -3,9 +3,7 @@
  * file of the kernel's own does not know), the bytes, and a trailer that says that these are all. A stream that breaks
  * is taken up at the byte where it did, for the worker keeps what a process has printed.
  */
-#include "download.h"
-
-#include "command.h"
+#include "operations.h"
 
 #include "message.h"
 #include "process.h"

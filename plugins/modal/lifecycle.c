@@ -1,4 +1,4 @@
-#include "lifecycle.h"
+#include "operations.h"
 
 #include "create.h"
 #include "message.h"

@@ -2,11 +2,11 @@
  * Modal's tunnels are open to anybody and must be declared when a sandbox is made. A connect token needs neither: it
  * leads to one port, whichever, of a sandbox that runs.
  */
-#include "ports.h"
-
-#include <sandlot/sdk/text_format.h>
+#include "operations.h"
 
 #include "message.h"
+
+#include <sandlot/sdk/text_format.h>
 
 #include <string.h>
 

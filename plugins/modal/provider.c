@@ -5,17 +5,10 @@
  * snapshots.c do the rest; api.c talks. The messages are modal.proto's.
  */
 #include "api.h"
-#include "check.h"
-#include "command.h"
 #include "create.h"
-#include "download.h"
-#include "lifecycle.h"
 #include "message.h"
+#include "operations.h"
 #include "policy.h"
-#include "ports.h"
-#include "sandbox.h"
-#include "snapshots.h"
-#include "upload.h"
 
 #include <sandlot/provider.h>
 #include <sandlot/sdk/http.h>
@@ -54,7 +47,7 @@ static const struct sandlot_provider modal_provider = {
     .set_network = policy_change,
     .connect_port = modal_connect_port,
     .port_url = modal_port_url,
-    .check = check_credentials,
+    .check = api_check,
 };
 
 #define MODAL_METADATA(M)                                                                                             \

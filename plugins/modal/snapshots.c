@@ -2,7 +2,7 @@
  * A worker makes an image of a sandbox's files while it runs. An image has an id and no name until it is published
  * under one; those that are published can be listed.
  */
-#include "snapshots.h"
+#include "operations.h"
 
 #include "create.h"
 #include "message.h"

@@ -7,9 +7,7 @@
  * Modal's own tool for files takes one at a time, with a request more for each, leaves the beginning of a broken
  * transfer under the final name, and knows no modes.
  */
-#include "upload.h"
-
-#include "command.h"
+#include "operations.h"
 
 #include "message.h"
 #include "process.h"
