@@ -5,9 +5,7 @@
  *
  * A WebSocket that breaks is not reconnected: the script is sent again, which carries on where the output stopped.
  */
-#include "command.h"
-
-#include "files.h"
+#include "operations.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/cleanup.h>

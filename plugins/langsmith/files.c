@@ -1,6 +1,4 @@
-#include "files.h"
-
-#include "command.h"
+#include "operations.h"
 
 #include <sandlot/sdk/attempt.h>
 #include <sandlot/sdk/batch.h>

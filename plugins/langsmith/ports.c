@@ -1,4 +1,4 @@
-#include "ports.h"
+#include "operations.h"
 
 #include <sandlot/sdk/text_format.h>
 #include <sandlot/sdk/timestamp.h>

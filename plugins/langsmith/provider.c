@@ -1,12 +1,9 @@
 /* LangSmith sandboxes: the table of the provider. */
 #include "api.h"
-#include "command.h"
-#include "files.h"
+#include "operations.h"
 #include "policy.h"
-#include "ports.h"
 #include "sandbox.h"
 #include "snapshot.h"
-#include "tunnel.h"
 
 PARAMETER_OBJECT(langsmith, LANGSMITH_PARAMETERS, struct api, api_init, api_clear)
 

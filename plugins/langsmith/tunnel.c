@@ -5,7 +5,7 @@
  * The service ends a session whose pings are not answered. So one thread receives, answers, and sends what comes from
  * this side, while another hands out what has come, for which it may have to wait long.
  */
-#include "tunnel.h"
+#include "operations.h"
 
 #include "yamux.h"
 
