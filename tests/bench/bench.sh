@@ -49,7 +49,7 @@ memory=$(mktemp -d /dev/shm/sandlot-bench.XXXXXX)
 export SANDLOT_VFS_FOLDER=$memory
 trap 'rm -rf "$private" "$memory"' EXIT
 trap 'exit 130' INT TERM
-export HOME=$private XDG_CONFIG_HOME=$private/config XDG_STATE_HOME=$private/state XDG_DATA_HOME=$private/data
+export TMPDIR=$private HOME=$private XDG_CONFIG_HOME=$private/config XDG_STATE_HOME=$private/state XDG_DATA_HOME=$private/data
 export SANDLOT_NO_ENV_FILE=1 SANDLOT_TEST_MARK=$private/mark
 unset SANDLOT_CONFIG SANDLOT_PLUGIN_PATH
 
@@ -91,10 +91,10 @@ if [ "${*:2}" != vendors ]; then
         "${BOXES:-1000}" "${@:2}"
 fi
 case " ${*:2} " in
-    "  " | *" network "*) TMPDIR=$private part "the benchmark of the proxy" /usr/bin/python3 tests/bench/network.py "$BUILD" ;;
+    "  " | *" network "*) part "the benchmark of the proxy" /usr/bin/python3 tests/bench/network.py "$BUILD" ;;
 esac
 case "${BENCH_VENDORS:-} ${*:2} " in
-    "  " | *" vendors "*) TMPDIR=$private part "the benchmark of the vendors" tests/bench/vendors.sh "$BUILD" ;;
+    "  " | *" vendors "*) part "the benchmark of the vendors" tests/bench/vendors.sh "$BUILD" ;;
 esac
 [ ! -e "$SANDLOT_TEST_MARK" ] || give_up "no plugin's constructor runs during a listing"
 echo "no plugin's constructor ran during the listing: ok"
