@@ -171,13 +171,8 @@ static void measure_patch(const struct bench *bench)
     char *begin = make_folder(bench, "nothing", "true");
     char *many = make_folder(bench, "many", MANY);
     struct sandlot_session *session = open_changed(bench, begin, MANY);
-    const char *const git[] = {"/bin/sh",
-                               "-c",
-                               "git diff --no-index \"$1\" \"$2\" >/dev/null; test $? = 1",
-                               "sh",
-                               begin,
-                               many,
-                               NULL};
+    const char *const git[] = {
+        "/bin/sh", "-c", "git diff --no-index \"$1\" \"$2\" >/dev/null; test $? = 1", "sh", begin, many, NULL};
     struct contender turns[] = {{.once = once_patch, .context = session}, {.once = once_run, .context = (void *)git}};
 
     compete(turns, 2, TURNS);

@@ -29,10 +29,10 @@ exec 7>"$scratch/go"
 check "a command runs" until_true 10 sandboxes_are 2
 age_records
 expect "gc leaves its sandbox alone too" 0 "" "*" gc
-echo done >&7
+echo finished >&7
 exec 7>&-
 wait "$command"
-check "and the command goes on" test "$(cat "$scratch/word")" = done
+check "and the command goes on" test "$(cat "$scratch/word")" = finished
 run list
 check "list shows it" grep -q "^$id .*local" "$scratch/out"
 check "list has a head" grep -q "^ID  *STATE  *AGE  *PROVIDER  *MINE" "$scratch/out"

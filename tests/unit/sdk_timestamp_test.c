@@ -53,6 +53,7 @@ static void knows_our_clock(void **state)
 static int64_t slept_ms;
 
 /* As if this machine had slept: only one of its clocks stood still. */
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the names are reserved ones
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     if (syscall(SYS_clock_gettime, clock, now) != 0)
