@@ -39,8 +39,8 @@ static bool note(void *context, const struct sandlot_change *change, const struc
         json_object_object_add(object, "reason", json_text(problem->message));
     }
     bool added = path && (problem ? fprintf(outcome->left, "left out: %s (%s)\n", path, problem->message)
-                                  : fprintf(outcome->done, "%s %s\n",
-                                            (outcome->dry_run ? would : done)[change->kind], path)) > 0;
+                                  : fprintf(outcome->done, "%s %s\n", (outcome->dry_run ? would : done)[change->kind],
+                                            path)) > 0;
 
     added = json_list_add(problem ? outcome->left_out : outcome->applied, object) && added;
     outcome->failed = outcome->failed || !added;
