@@ -62,3 +62,11 @@ tree
 way=busybox down=flat # once: the host's side is the same
 busybox_root "$scratch/root"
 tree --param "rootfs=$scratch/root"
+
+# How many lines there are may be for somebody in a sandbox to say: as JSON each takes no more memory than what is written.
+where=--sandbox=local
+id=$("$SANDLOT" -q create "$where" </dev/null)
+"$SANDLOT" -q exec "$where" --sandbox-id "$id" -- 'yes x | head -c 1000000 >short' </dev/null
+(ulimit -v 400000 && exec "$SANDLOT" --json grep "$where" --sandbox-id "$id" x short >"$scratch/out" 2>"$scratch/err" </dev/null)
+status=$?
+check "the memory of many lines: $(head -c 200 "$scratch/err")" test "$status $(grep -o '"line"' "$scratch/out" | wc -l)" = "0 500000"
