@@ -174,11 +174,11 @@ generations() {
 
 images() {
     requests_reset
-    made_with --param image=slow:900
+    made_with --param image=slow:4000
     check "a build is waited for" test "$(sent ImageJoinStreaming)" -ge 2
     gone "$id"
     requests_reset
-    made_with --param image=slow:900
+    made_with --param image=slow:4000
     check "once built, nobody waits" test "$(sent ImageJoinStreaming)" = 0
     gone "$id"
     MODAL_IMAGE_BUILDER_VERSION=2025.06 made
@@ -253,7 +253,7 @@ file_of() {
 workers() {
     service EMULATOR_TOKEN_MS=500
     requests_reset
-    made_with --param image=slow:900
+    made_with --param image=slow:4000
     check "a token that is good for less time than it says is renewed" live_is 1
     check "once" test "$(sent AuthTokenGet)" = 2
     gone "$id"
