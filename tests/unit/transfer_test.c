@@ -670,21 +670,25 @@ static void test_changing_file(void **state)
 {
     AUTO_FREE char *bytes = make_bytes(9 << 20);
     AUTO_FREE char *box = strdup(support_write_bytes("box", bytes, 9 << 20));
-    AUTO_FREE char *command = text_format("for i in 1 2 3 4 5 6 7 8 9; do printf x >>%s; sleep 0.05; done &", box);
+    AUTO_FREE char *going_on = strdup(support_write("going_on", ""));
+    AUTO_FREE char *command = text_format("while [ -e %s ]; do printf x >>%s; sleep 0.02; done", going_on, box);
+    FILE *writer;
     struct sandlot_transfer_item item = item_of(box, support_path("to"));
     struct sandlot_error error = {0};
 
     (void)state;
     provider.table.flags = 0; /* one chunk at a time */
-    assert_int_equal(system(command), 0);
+    writer = popen(command, "r");
+    assert_non_null(writer);
     int failed = move(false, &item, 1, false, NULL, &error);
 
     provider.table.flags = SANDLOT_STREAMS_OUTPUT;
+    assert_int_equal(unlink(going_on), 0);
+    assert_int_equal(pclose(writer), 0);
     assert_int_equal(failed, -1);
     assert_contains(error.message, "changed while");
     assert_false(exists(support_path("to")));
     sandlot_error_clear(&error);
-    usleep(600000);
 }
 
 static void test_descriptors(void **state)
