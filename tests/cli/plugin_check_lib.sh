@@ -58,6 +58,6 @@ is_tap() {
 
 # What is left is in err, which a check shows.
 nothing_is_left() {
-    err=$(ls -lA --full-time "$scratch/boxes" | sed 1d; find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sandlot-plugin-check-*' -user "$(id -u)")
+    err=$(ls -lA --full-time "$scratch/boxes" | sed 1d; find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sandlot-plugin-check-*' -user "$(id -u)" -exec ls -lAR --full-time {} +)
     [ -z "$err" ]
 }
