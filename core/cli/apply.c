@@ -55,6 +55,11 @@ static bool begin(struct outcome *outcome, struct answer *answer)
         return true;
     if (outcome->done)
         fclose(outcome->done);
+    if (outcome->left)
+        fclose(outcome->left);
+    free(outcome->left_text);
+    json_object_put(outcome->applied);
+    json_object_put(outcome->left_out);
     return false;
 }
 

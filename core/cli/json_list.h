@@ -9,7 +9,8 @@
 /* An empty one, for output_json; NULL: no memory. Its elements cannot be looked at. */
 struct json_object *json_list_new(void);
 
-/* Adds ELEMENT, and takes the caller's reference. False: no memory. */
+/* Adds ELEMENT, and takes the caller's reference. False: no memory; then output_json fails for the list, whatever else
+ * is done with it: it is never shorter than it should be without a word. */
 bool json_list_add(struct json_object *list, struct json_object *element);
 
 #endif

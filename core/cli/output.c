@@ -119,6 +119,10 @@ int output_status(int status)
         return status;
     if (write_error == EPIPE)
         return 128 + SIGPIPE;
+    if (write_error == ENOMEM) {
+        progress_line("sandlot: there is not enough memory for the result; free some, or ask for less");
+        return 1;
+    }
     progress_line("sandlot: standard output cannot be written to: %s; give it a place that takes the result",
                   strerror(write_error));
     return 1;

@@ -67,6 +67,14 @@ tree --param "rootfs=$scratch/root"
 where=--sandbox=local
 id=$("$SANDLOT" -q create "$where" </dev/null)
 "$SANDLOT" -q exec "$where" --sandbox-id "$id" -- 'yes x | head -c 1000000 >short' </dev/null
-(ulimit -v 400000 && exec "$SANDLOT" --json grep "$where" --sandbox-id "$id" x short >"$scratch/out" 2>"$scratch/err" </dev/null)
-status=$?
-check "the memory of many lines: $(head -c 200 "$scratch/err")" test "$status $(grep -o '"line"' "$scratch/out" | wc -l)" = "0 500000"
+# of_lines KIB: "STATUS LINES" of all of them as JSON, within so much memory
+of_lines() {
+    (ulimit -v "$1" && exec "$SANDLOT" --json grep "$where" --sandbox-id "$id" x short >"$scratch/out" 2>"$scratch/err" </dev/null)
+    echo "$? $(grep -o '"line"' "$scratch/out" | wc -l)"
+}
+check "the memory of many lines" test "$(of_lines 400000)" = "0 500000"
+for memory in 80000 70000 60000 50000 40000; do
+    counted=$(of_lines "$memory")
+    check "$memory KiB are enough for all, or for none: $counted" grep -qxE '0 500000|1 0' <<<"$counted"
+done
+check "which is told" grep -q "memory" "$scratch/err"
