@@ -3,6 +3,7 @@
 #include "tar_source.h"
 
 #include <sandlot/sdk/cleanup.h>
+#include <sandlot/sdk/pause.h>
 
 #include <ctype.h>
 #include <string.h>
@@ -94,6 +95,54 @@ void container_clear(struct container *container)
 {
     json_object_put(container->document);
     *container = (struct container){0};
+}
+
+/* An init process ("/sbin/docker-init -- sleep 60") forks, and its child has the same words until it has become the
+ * program. No list, or one of another shape, is nothing to go by. */
+static bool waits_for_program(struct json_object *processes)
+{
+    size_t count = processes ? json_object_array_length(processes) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *columns = json_object_array_get_idx(processes, i);
+        size_t width = json_object_is_type(columns, json_type_array) ? json_object_array_length(columns) : 0;
+        const char *command = width > 0 ? json_object_get_string(json_object_array_get_idx(columns, width - 1)) : NULL;
+
+        if (!command || !strstr(command, " -- " CONTAINER_PROGRAM " "))
+            return false;
+    }
+    return count > 0;
+}
+
+enum sandlot_status container_begin(struct sandlot_call *call, struct docker *docker, struct container *container)
+{
+    static const int refusals[] = {403, 404, 409, 500, 501, 0}; /* 403: proxies that let only some calls through */
+    struct pause pause = {.service = "the container engine", .first_ms = 20, .longest_ms = 500, .limit_ms = 10000};
+    bool has_init = false;
+    bool begun = false;
+    int code = 200;
+    enum sandlot_status status = SANDLOT_OK;
+
+    json_find_boolean(container->document, "HostConfig.Init", &has_init, NULL);
+    if (!has_init || !container->running)
+        return SANDLOT_OK;
+    do {
+        AUTO_DOCUMENT struct json_object *answer = NULL;
+        struct json_object *processes = NULL;
+        const struct engine_order order = {
+            .method = "GET", .target = http_target("/containers/{}/top", container->id), .accepted = refusals};
+
+        status = engine_order(call, docker, &order, &code, &answer, NULL);
+        if (status == SANDLOT_OK && answer)
+            json_find_array(answer, "Processes", &processes, NULL);
+        begun = !waits_for_program(processes);
+    } while (status == SANDLOT_OK && !begun && pause_again(call, &pause, &status));
+    if (status != SANDLOT_OK || code < 300)
+        return status;
+
+    AUTO_CONTAINER struct container before = *container;
+
+    return container_find(call, docker, before.id, container);
 }
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */

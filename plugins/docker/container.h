@@ -7,6 +7,9 @@
 /* On what we make. */
 #define LABEL_RUN "sandlot-run"
 
+/* What one of ours runs: no more than the time that it has. */
+#define CONTAINER_PROGRAM "sleep"
+
 enum { CONTAINER_ID = 12 /* digits that people and engines take for a whole id */ };
 
 /* A container as it stood in an answer. All strings are DOCUMENT's; those that were absent are "". */
@@ -29,6 +32,11 @@ enum sandlot_status container_find(struct sandlot_call *call, struct docker *doc
 enum sandlot_status container_get(struct sandlot_call *call, struct docker *docker, const char *id,
                                   struct container *container);
 void container_clear(struct container *container);
+
+/* Waits until *CONTAINER, which was just started, has become CONTAINER_PROGRAM, and looks at it anew if it ended
+ * instead: one with an init process starts, and is shown as running, also where the image has not what it is to run. An
+ * engine that does not show processes is not waited for. */
+enum sandlot_status container_begin(struct sandlot_call *call, struct docker *docker, struct container *container);
 
 /* POST /containers/ID/ACTION for an action that may have been done already: SANDLOT_OK with *DONE false: refused, for
  * what SAID (ENGINE_SAID bytes) tells. */

@@ -78,7 +78,7 @@ static void set_main(struct json_builder *body, const struct creation *creation)
 
     snprintf(text, sizeof(text), "%" PRId64, seconds < FOREVER_S ? seconds : FOREVER_S);
     json_set_string(body, "Image", creation->image);
-    json_set_string(body, "Entrypoint[]", "sleep");
+    json_set_string(body, "Entrypoint[]", CONTAINER_PROGRAM);
     json_set_string(body, "Cmd[]", text);
     json_set_string(body, "WorkingDir", wanted->working_dir);
     parameter_set_text(body, "User", wanted->user);

@@ -42,12 +42,13 @@ static enum sandlot_status attach(struct sandlot_call *call, struct sandbox *san
     return status;
 }
 
-/* One with an init process starts also where the image has not what it is to run, and ends at once. */
 static enum sandlot_status look_at(struct sandlot_call *call, struct docker *docker, const char *image, const char *id,
                                    struct container *container)
 {
     enum sandlot_status status = container_find(call, docker, id, container);
 
+    if (status == SANDLOT_OK && container->document)
+        status = container_begin(call, docker, container);
     if (status != SANDLOT_OK || (container->document && container->running))
         return status;
     return sandlot_fail(call, SANDLOT_INVALID_ARGUMENT,

@@ -72,6 +72,16 @@ const inspect = ({ id, name, body, state, created }) => ({
     HostConfig: Object.fromEntries(Object.entries(body.HostConfig ?? {}).map(([key, value]) => [key, passedOver.includes(key) ? 0 : value])), NetworkSettings: { Ports: {} },
 });
 
+/** As dockerd shows them: what an init process runs is its child. */
+function top(request) {
+    const { id, state, body } = find(request.params.id);
+    if (state !== 'running') fail(409, `Container ${id} is not running`, 500);
+    const program = [...(body.Entrypoint ?? []), ...(body.Cmd ?? [])].join(' ');
+    const commands = body.HostConfig?.Init ? [`/sbin/docker-init -- ${program}`, program] : [program];
+    return { json: { Titles: ['UID', 'PID', 'PPID', 'C', 'STIME', 'TTY', 'TIME', 'CMD'],
+        Processes: commands.map((command, index) => ['root', `${1000 + index}`, `${999 + index}`, '0', '12:00', '?', '00:00:00', command]) } };
+}
+
 function filtersOf(request) {
     const filters = JSON.parse(request.query.get('filters') ?? '{}');
     for (const values of Object.values(filters)) if (!Array.isArray(values)) fail(400, 'filters: arrays of strings are expected');
@@ -310,6 +320,7 @@ const routes = [
     ['POST', '/containers/create', create],
     ['GET', '/containers/json', list],
     ['GET', '/containers/:id/json', (request) => ({ json: inspect(find(request.params.id)) })],
+    ['GET', '/containers/:id/top', top],
     ['GET', '/containers/:id/changes', (request) => changes(find(request.params.id))],
     ['POST', '/containers/:id/start', start],
     ['POST', '/containers/:id/pause', (request) => setPaused(request, true)],

@@ -63,6 +63,10 @@ await test('inspect by name', async () => {
     same([Id, State.Status, Config.Labels['sandlot-run'], Config.WorkingDir], [container.id, 'running', name, '/workspace']);
 });
 await test('by the beginning of its id', async () => same((await docker.getContainer(container.id.slice(0, 12)).inspect()).Id, container.id));
+await test('its processes', async () => {
+    const { Titles, Processes } = await container.top();
+    same([Titles.length, Processes.map((columns) => columns.at(-1))], [Processes[0].length, ['sleep 1000']]);
+});
 await test('list by label', async () => same((await docker.listContainers({ all: true, filters: { label: [`sandlot-run=${name}`] } })).map(({ Id }) => Id), [container.id]));
 await test('a command, its streams and its status', async () => same(await run({ Cmd: ['sh', '-c', 'echo out; echo err >&2; exit 3'] }), { stdout: 'out\n', stderr: 'err\n', code: 3 }));
 await test('standard input to its end', async () => same((await run({ Cmd: ['cat'] }, 'a\nb')).stdout, 'a\nb'));

@@ -173,6 +173,26 @@ users() {
     service_empty "and nothing is left"
 }
 
+# A container that is shown as running while its init process has not become what it is to run; some never do.
+beginnings() {
+    local waits='{"Titles":["PID","CMD"],"Processes":[["1","/sbin/docker-init -- sleep 2592000"],["2","/sbin/docker-init -- sleep 2592000"]]}' lacking='the image needs the programs sh and sleep'
+    shows() { faults "[{\"path\":\"/top\$\",\"times\":2,\"action\":{\"status\":200,\"body\":$1}}${2:-}]"; }
+    tops() { requests_show | grep -c '/top '; }
+    requests_reset
+    shows "$waits"
+    expect "what has not begun is waited for" 0 begun "*" -q exec "${provider[@]}" "${making[@]}" -- echo begun
+    check "until it has" test "$(tops)" = 3
+    shows "$waits" ',{"path":"/top$","action":{"status":409,"body":{"message":"it is not running"}}},{"path":"/json$","skip":1,"action":{"status":404,"body":{"message":"No such container"}}}'
+    json "what ends instead is told" 3 ".message | contains(\"$lacking\")" create "${provider[@]}" "${making[@]}"
+    for answer in '{"Processes":null}' '{"Processes":[[]]}' '{"Processes":[7]}' '{"Processes":{}}' '{}'; do
+        shows "$answer"
+        expect "processes that are none: $answer" 0 begun "*" -q exec "${provider[@]}" "${making[@]}" -- echo begun
+    done
+    faults '[{"path":"/top$","times":-1,"action":{"status":403,"body":"Request forbidden by administrative rules"}}]'
+    expect "a proxy that lets only some calls through" 0 begun "*" -q exec "${provider[@]}" "${making[@]}" -- echo begun
+    service_empty "nothing is left after the beginnings"
+}
+
 # Where commands begin, somebody who is not root can write too.
 unlocked() { # NAME TIMES OPTION...: how often a new container's folder is written to
     requests_reset
@@ -318,7 +338,7 @@ addresses() {
     DOCKER_TLS_VERIFY=1 expect "another one for TLS" 3 "*" "::1]:2376/" -q list --sandbox docker --param "base_url=tcp://[::1]"
 }
 
-for step in vendor_many streams versions pulls terminals made_by_hand parameters users working_folders addresses connections volumes; do part "$step"; done
+for step in vendor_many streams versions pulls terminals made_by_hand parameters users beginnings working_folders addresses connections volumes; do part "$step"; done
 for program in python3 perl nc busybox; do part relays "$program"; done
 prepare=(passing_over Memory)
 part limits memory_mb
