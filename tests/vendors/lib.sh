@@ -174,15 +174,6 @@ state_is() {
 live() { ask GET live; }
 live_is() { asked_for GET live && [ "$control_answer" = "$1" ]; }
 
-# What takes longer than its SECONDS on a busy machine is not wrong: only what never comes is.
-until_true() {
-    local end=$((SECONDS + $1 + 60))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.05
-    done
-}
 # answered: whether nothing that was asked is still under way, though whoever asked may be gone
 answered() { asked_for GET statuses && [[ $'\n'$control_answer$'\n' != *$'\n'null$'\n'* ]]; }
 
@@ -434,7 +425,7 @@ series_begin() {
     series=$!
     exec {series_input}>"$scratch/series.in" {series_output}<"$scratch/series.out"
 }
-asked() {
+series_ask() {
     answer=
     { printf '%s\n' "$*" >&"$series_input"; } 2>/dev/null && IFS= read -rt "$LIMIT" -u "$series_output" answer
 }

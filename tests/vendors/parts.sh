@@ -50,7 +50,7 @@ part_awaited() {
 }
 
 run_part() { # NUMBER
-    part_pid=$BASHPID part=$1 SECONDS=0
+    part_pid=$BASHPID part=$1 part_ended=no SECONDS=0
     scratch=$scratch/part-$1 failures=0 running_parts=()
     mkdir -p "$scratch/work" && cp -R "$HOME" "$scratch/home" || exit 2
     export HOME=$scratch/home
@@ -58,10 +58,12 @@ run_part() { # NUMBER
     config=$XDG_CONFIG_HOME/sandlot/config.toml plugins=$XDG_DATA_HOME/sandlot/providers
     trap finish_part EXIT
     eval "${queue[$1]//http:\/\/emulator.invalid/\$url}"
+    part_ended=yes
 }
 
 finish_part() {
     [ "$BASHPID" = "$part_pid" ] || return
+    [ "$part_ended" = yes ] || not_ok "it comes to its end: ${queue[part]}" "it ended by itself" # as with a variable that is not set
     vendor_end
     "$aside" -q gc >/dev/null 2>&1
     times >"$scratch/times" # in a pipe it would be that of another process

@@ -297,7 +297,7 @@ exceptions() {
 # cut_at ACTION: the answer to a command is damaged so; adds to $bad unless the command works
 cut_at() {
     faults '[{"path":"tools/invoke","action":'"$1"'}]'
-    asked exec 'echo out; echo x >>cut; exit 7'
+    series_ask exec 'echo out; echo x >>cut; exit 7'
     cuts_made=$((cuts_made + 1))
     [ "$answer" = "7 out|" ] || bad+=" $1: $answer"
 }

@@ -90,7 +90,8 @@ export class Faults {
     add(rules) {
         for (const rule of [rules].flat()) {
             const unknown = Object.keys(rule.action ?? {}).filter((name) => !KNOWN.includes(name));
-            if (!rule.action || unknown.length > 0) throw new Error(`a fault without a known action: ${JSON.stringify(rule)}`);
+            const idle = 'body' in (rule.action ?? {}) && !('status' in rule.action); // it would do nothing
+            if (!rule.action || unknown.length > 0 || idle) throw new Error(`a fault without a known action: ${JSON.stringify(rule)}`);
             this.rules.push({ skip: 0, times: 1, ...rule });
         }
     }

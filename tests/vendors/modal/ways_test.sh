@@ -313,7 +313,7 @@ output_cut() { # STEP MOST
     made && series_begin || return
     for bytes in $(seq 0 "$1" "$2"); do
         faults "[{\"path\":\"/TaskExecStdioRead$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
-        asked exec 'echo x >>/root/ran; echo output; exit 9'
+        series_ask exec 'echo x >>/root/ran; echo output; exit 9'
         [ "$answer" = "9 output|" ] || broken+=" $bytes: $answer"
     done
     faults '[]'
@@ -330,13 +330,13 @@ files_cut() { # STEP MOST
     for bytes in $(seq 0 "$1" "$2"); do
         faults "[{\"path\":\"/TaskExecStdioRead$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
         rm -f "$scratch/back"
-        asked download /root/file "$scratch/back"
+        series_ask download /root/file "$scratch/back"
         [ "$answer" = ok ] && cmp -s "$scratch/bytes" "$scratch/back" || broken+=" $bytes: $answer"
         faults "[{\"path\":\"/SandboxListV2$\",\"action\":{\"drop\":\"during\",\"bytes\":$bytes}}]"
-        asked list
+        series_ask list
         [ "$answer" = "$id " ] || broken+=" $bytes (list): $answer"
         faults "[{\"path\":\"/AppGetOrCreate$\",\"action\":{\"truncate_bytes\":$((bytes % 30))}}]"
-        asked list
+        series_ask list
         [ "$answer" = "$id " ] || broken+=" $bytes (app): $answer"
     done
     faults '[]'
