@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <ftw.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* TEXT as a TOML string. */
 static void put_string(FILE *file, const char *text)
@@ -89,6 +91,13 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 void workplace_remove(const struct kit *kit)
 {
-    if (*kit->folder)
+    const struct timespec moment = {0, 10 * 1000000};
+
+    /* nftw gives up where a folder is gone before it has been opened, and no folder goes that got a file meanwhile:
+     * what keeps the sandboxes of a provider on this machine may still be tidying up in there. */
+    for (int tries = 0; *kit->folder && tries < 20 && access(kit->folder, F_OK) == 0; tries++) {
+        if (tries > 0)
+            nanosleep(&moment, NULL);
         nftw(kit->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
 }
