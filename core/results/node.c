@@ -4,13 +4,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "operations/local_file.h"
+#include "results/digest.h"
 #include "session/runtime.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,8 +217,13 @@ bool node_digest_read(const char *text, unsigned char digest[NODE_DIGEST])
 
 void node_digest_write(const unsigned char digest[NODE_DIGEST], char text[NODE_DIGEST_TEXT])
 {
-    for (size_t i = 0; i < NODE_DIGEST; i++)
-        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < NODE_DIGEST; i++) {
+        text[2 * i] = digits[digest[i] >> 4];
+        text[2 * i + 1] = digits[digest[i] & 15];
+    }
+    text[2 * NODE_DIGEST] = '\0';
 }
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
@@ -311,7 +316,7 @@ int node_digest_copy(int fd, int copy_fd, int cancel_fd, unsigned char digest[NO
                      bool *binary)
 {
     AUTO_FREE char *buffer = malloc(BUFFER);
-    SHA2_CTX state;
+    struct digest state;
     ssize_t got = -1;
 
     if (!buffer)
@@ -319,7 +324,7 @@ int node_digest_copy(int fd, int copy_fd, int cancel_fd, unsigned char digest[NO
     *bytes = 0;
     if (binary)
         *binary = false;
-    SHA256Init(&state);
+    digest_begin(&state);
     while ((got = read(fd, buffer, BUFFER)) > 0 || (got < 0 && errno == EINTR)) {
         if (got < 0)
             continue;
@@ -327,14 +332,14 @@ int node_digest_copy(int fd, int copy_fd, int cancel_fd, unsigned char digest[NO
             return -1;
         if (binary && looks_binary(buffer, (size_t)got, *bytes))
             *binary = true;
-        SHA256Update(&state, (const unsigned char *)buffer, (size_t)got);
+        digest_add(&state, buffer, (size_t)got);
         *bytes += (uint64_t)got;
         if (cancellation_check(cancel_fd, NULL) < 0) {
             errno = ECANCELED;
             return -1;
         }
     }
-    SHA256Final(digest, &state);
+    digest_end(&state, digest);
     return got < 0 ? -1 : 0;
 }
 

@@ -4,16 +4,19 @@
 #include "operations/derived/contents.h"
 #include "results/apply.h"
 #include "results/beneath.h"
+#include "results/digest.h"
 #include "results/manifest.h"
 #include "results/risk.h"
 
 #include "support.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Bytes with their number. */
@@ -361,6 +364,68 @@ static void what_is_copied_is_what_is_counted(void **state)
     close(to);
 }
 
+static bool lacks_libraries;
+
+/* In the place of the C library's. */
+void *dlopen(const char *file, int mode)
+{
+    void *(*next)(const char *, int);
+
+    *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    return lacks_libraries ? NULL : next(file, mode);
+}
+
+/* The examples of FIPS 180-2, a million letters in pieces that fit no block. */
+static bool digests_are_right(bool fast)
+{
+    static const struct {
+        const char *text;
+        size_t times;
+        const char *digest;
+    } rows[] = {
+        {"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaaaaaaaaaaaaaaa",
+         8000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct digest digest;
+        unsigned char sum[NODE_DIGEST];
+        char text[NODE_DIGEST_TEXT];
+
+        digest_begin(&digest);
+        for (size_t times = 0; times < rows[i].times; times++)
+            digest_add(&digest, rows[i].text, strlen(rows[i].text));
+        digest_end(&digest, sum);
+        node_digest_write(sum, text);
+        if ((digest.fast != NULL) != fast || strcmp(text, rows[i].digest) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Without nettle in a process of its own, and before anything else, for it is looked for once. */
+static void digests_are_the_same_with_nettle_and_without(void **state)
+{
+    int status = 0;
+
+    (void)state;
+    fflush(NULL);
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        lacks_libraries = true;
+        _exit(digests_are_right(false) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(digests_are_right(true));
+}
+
 static void paths_that_are_none_are_told(void **state)
 {
     static const char *const bad[] = {"", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/."};
@@ -475,6 +540,7 @@ int main(void)
         cmocka_unit_test(a_manifest_comes_back_as_it_was),
         cmocka_unit_test(a_damaged_manifest_is_refused),
         cmocka_unit_test(no_link_is_followed_below_a_folder),
+        cmocka_unit_test(digests_are_the_same_with_nettle_and_without),
         cmocka_unit_test(what_is_copied_is_what_is_counted),
         cmocka_unit_test(paths_that_are_none_are_told),
         cmocka_unit_test(what_a_script_tells_is_read),
