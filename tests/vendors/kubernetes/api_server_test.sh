@@ -104,7 +104,6 @@ cluster() {
 wrong_key() { write_kubeconfig "$scratch/wrong" "token: ${secret%?????}WRONG"; export KUBECONFIG=$scratch/wrong; }
 no_key() { unset KUBECONFIG; }
 pod() { api GET "$core/pods/$id"; }
-pod_is() { pod | jq -e "$1" >/dev/null; }
 
 # ---- credentials -------------------------------------------------------------------------------------------------------
 
