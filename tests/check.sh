@@ -96,13 +96,15 @@ further='operations/(text|routes_agree|in_process|worker|busybox)_test|cli/plugi
 # What is the same whoever asks: with sanitizers as root is enough, or as an ordinary user without.
 same_for_user='operations/(large_tree|sparse|round_trips|processes_busybox|processes_derived|results_derived)|mcp/(conformance|inspector|langchain|stdio_client)'
 same_for_root='operations/gnu'
+same_with_sanitizers=
 # Six minutes have no room for what two passes, or two routes, say in much the same way.
 if ! $all; then
     further+='|operations/processes_(busybox|derived)'
     same_for_user+='|operations/(native|processes)|tests/(cli|mcp)/|local/(tools|results|show|port)_test'
+    same_with_sanitizers='|local/(credentials|image|network|provider|rootfs|snapshots|volumes)_test'
 fi
 
-with_sanitizers() { { black_box "$1" && unit "$1" && printf '%s\n' tests/python/python_test.sh tests/javascript/javascript_test.sh; } | grep -vE "$unsanitized"; }
+with_sanitizers() { { black_box "$1" && unit "$1" && printf '%s\n' tests/python/python_test.sh tests/javascript/javascript_test.sh; } | grep -vE "$unsanitized$same_with_sanitizers"; }
 root_black_box() { # what with_sanitizers leaves out
     { black_box "$1" && unit "$1"; } | grep -E "$unsanitized" | grep -vE "$same_for_root"
     failing_allocators "$1"

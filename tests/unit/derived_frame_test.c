@@ -1,6 +1,7 @@
 /* Scripts, run by the shells of this machine, and their frames through channels of every kind. */
 #include "operations/derived/frame.h"
 #include "operations/process.h"
+#include "spawned.h"
 #include "support.h"
 
 #include "base/cleanup.h"
@@ -38,32 +39,21 @@ static char *run_command(const char *command, size_t *length)
 {
     static const char *const usual[] = {"sh", "-c", NULL};
     const char *const *shell = fake.shell ? fake.shell : usual;
-    char *arguments[8] = {NULL};
+    const char *words[8] = {NULL};
     char *output = malloc(OUTPUT_SIZE);
-    int pipe_fds[2];
     size_t count = 0;
 
     assert_non_null(output);
-    assert_int_equal(pipe(pipe_fds), 0);
     for (; shell[count]; count++)
-        arguments[count] = (char *)(uintptr_t)shell[count];
-    arguments[count] = (char *)(uintptr_t)command;
-    pid_t pid = fork();
+        words[count] = shell[count];
+    words[count] = command;
+    struct spawned spawned = spawn_program(words[0], words, -1, true);
 
-    if (pid == 0) {
-        dup2(pipe_fds[1], 1);
-        dup2(pipe_fds[1], 2);
-        close(pipe_fds[0]);
-        close(pipe_fds[1]);
-        execvp(arguments[0], arguments);
-        _exit(127);
-    }
-    close(pipe_fds[1]);
     *length = 0;
-    for (ssize_t got; (got = read(pipe_fds[0], output + *length, OUTPUT_SIZE - *length)) > 0;)
+    for (ssize_t got; (got = read(spawned.output, output + *length, OUTPUT_SIZE - *length)) > 0;)
         *length += (size_t)got;
-    close(pipe_fds[0]);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(spawned.output);
+    assert_int_equal(waitpid(spawned.pid, NULL, 0), spawned.pid);
     return output;
 }
 

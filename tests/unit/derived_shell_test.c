@@ -3,6 +3,7 @@
  * can do less than usual, and with answers that are damaged on their way.
  */
 #include "operations/derived/transfer.h"
+#include "spawned.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -22,26 +23,19 @@ static struct {
 
 static size_t run_here(const char *command, char *answer)
 {
-    const char *shell = channel.shell ? channel.shell : "/bin/sh";
+    const char *const words[] = {"sh", "-c", command, NULL};
+    AUTO_FREE char *path = strdup(getenv("PATH"));
     size_t length = 0;
-    int out[2];
 
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    if (channel.path)
+        setenv("PATH", channel.path, 1);
+    struct spawned spawned = spawn_program(channel.shell ? channel.shell : "/bin/sh", words, -1, true);
 
-    if (pid == 0) {
-        dup2(out[1], 1);
-        dup2(out[1], 2);
-        if (channel.path)
-            setenv("PATH", channel.path, 1);
-        execl(shell, "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    for (ssize_t got; (got = read(out[0], answer + length, ANSWER - length)) > 0;)
+    setenv("PATH", path, 1);
+    for (ssize_t got; (got = read(spawned.output, answer + length, ANSWER - length)) > 0;)
         length += (size_t)got;
-    close(out[0]);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(spawned.output);
+    assert_int_equal(waitpid(spawned.pid, NULL, 0), spawned.pid);
     return length;
 }
 

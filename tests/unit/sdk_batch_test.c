@@ -2,6 +2,7 @@
 #include <sandlot/sdk/batch.h>
 
 #include "sdk_support.h"
+#include "spawned.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -42,7 +43,6 @@ static enum sandlot_status run(struct sandlot_call *own, void *provider, void *s
     int input = mkstemp(input_path);
     char block[4096];
     size_t got = 1;
-    int out[2];
 
     (void)own, (void)provider, (void)sandbox, (void)result;
     commands++;
@@ -52,24 +52,13 @@ static enum sandlot_status run(struct sandlot_call *own, void *provider, void *s
         assert_int_equal(write(input, block, got), got);
     }
     lseek(input, 0, SEEK_SET);
-    assert_int_equal(pipe(out), 0);
-    pid_t child = fork();
+    struct spawned spawned = spawn_shell(shell, command->command, input, false);
 
-    if (child == 0) {
-        dup2(input, STDIN_FILENO);
-        dup2(out[1], STDOUT_FILENO);
-        close(out[0]);
-        if (shell[1])
-            execl(shell[0], shell[0], shell[1], "-c", command->command, (char *)NULL);
-        execl(shell[0], shell[0], "-c", command->command, (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
     close(input);
-    for (ssize_t length; (length = read(out[0], block, sizeof(block))) > 0;)
+    for (ssize_t length; (length = read(spawned.output, block, sizeof(block))) > 0;)
         assert_int_equal(output->write(output, block, (size_t)length), SANDLOT_OK);
-    close(out[0]);
-    waitpid(child, NULL, 0);
+    close(spawned.output);
+    waitpid(spawned.pid, NULL, 0);
     return answer;
 }
 

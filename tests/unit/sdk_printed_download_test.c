@@ -3,6 +3,7 @@
 
 #include "failing_allocator.h"
 #include "sdk_support.h"
+#include "spawned.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -42,28 +43,18 @@ static enum sandlot_status execute(struct sandlot_call *own, void *provider, voi
 {
     enum sandlot_status status = SANDLOT_OK;
     char block[4096];
-    int out[2];
 
     (void)own, (void)provider, (void)result;
     assert_ptr_equal(sandbox, box);
     scripts++;
     if (said)
         return output->write(output, said, strlen(said));
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    pid_t child = fork();
+    struct spawned spawned = spawn_shell(shell, command->command, -1, false);
 
-    if (child == 0) {
-        dup2(out[1], STDOUT_FILENO);
-        if (shell[1])
-            execl(shell[0], shell[0], shell[1], "-c", command->command, (char *)NULL);
-        execl(shell[0], shell[0], "-c", command->command, (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    for (ssize_t length; (length = read(out[0], block, sizeof(block))) > 0 && status == SANDLOT_OK;)
+    for (ssize_t length; (length = read(spawned.output, block, sizeof(block))) > 0 && status == SANDLOT_OK;)
         status = output->write(output, block, (size_t)length);
-    close(out[0]);
-    waitpid(child, NULL, 0);
+    close(spawned.output);
+    waitpid(spawned.pid, NULL, 0);
     return status;
 }
 
