@@ -99,7 +99,7 @@ same_for_root='operations/gnu'
 same_with_sanitizers=
 # Six minutes have no room for what two passes, or two routes, say in much the same way.
 if ! $all; then
-    further+='|operations/processes_(busybox|derived)'
+    further+='|operations/(gnu|processes_busybox|processes_derived)'
     same_for_user+='|operations/(native|processes)|tests/(cli|mcp)/|local/(tools|results|show|port)_test'
     same_with_sanitizers='|local/(credentials|image|network|provider|rootfs|snapshots|volumes)_test'
 fi
