@@ -572,7 +572,7 @@ $(BUILD)/fuzz/intercept_fuzz: $(BUILD)/fuzz/targets/intercept_fuzz.o $(EGRESS_RE
 
 # Of core only what these reach: clang takes longest here. Should one reach more, the linker names it.
 FUZZ_CORE := $(filter $(addprefix $(BUILD)/core/,base/% config/% loader/% registry/% operations/% session/% network/entry.o network/names.o \
-    results/manifest.o results/node.o results/risk.o server/lines.o server/message.o server/scan.o),$(CORE_OBJECTS) $(SERVER_OBJECTS))
+    results/digest.o results/manifest.o results/node.o results/risk.o server/lines.o server/message.o server/scan.o),$(CORE_OBJECTS) $(SERVER_OBJECTS))
 
 $(BUILD)/fuzz/libcore.a: $(FUZZ_CORE:$(BUILD)/%=$(BUILD)/fuzz/%)
 	@rm -f $@

@@ -4,7 +4,15 @@
 # shellcheck disable=SC1091,SC2154 # lib.sh sets status, out, err and the folders
 . "$(dirname "$0")/lib.sh"
 home=$(mktemp -d /var/tmp/sandlot-wall.XXXXXX) || exit 2
-trap 'rm -rf "$home"; finish' EXIT
+finish_wall() {
+    local result=$?
+    delete_all
+    rm -rf "$home"
+    export HOME=$scratch XDG_CONFIG_HOME=$scratch/config XDG_STATE_HOME=$scratch/state # what finish asks makes folders
+    (exit "$result")                                                                     # finish looks at it
+    finish
+}
+trap finish_wall EXIT
 export HOME=$home XDG_CONFIG_HOME=$home/.config XDG_DATA_HOME=$home/.local/share XDG_STATE_HOME=$home/.local/state
 plugins=$XDG_DATA_HOME/sandlot/providers
 config=$XDG_CONFIG_HOME/sandlot/config.toml

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -138,14 +139,12 @@ static void test_cluster_memory(void **state)
         "users: [{name: u, user: {token: secret, as: other, as-groups: [g, h]}}]\n";
 
     (void)state;
-    strcpy(kubeconfig, "/tmp/sandlot-kubeconfig-XXXXXX");
-    int fd = mkstemp(kubeconfig);
+    int fd = memfd_create("kubeconfig", MFD_CLOEXEC);
 
-    assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    snprintf(kubeconfig, sizeof(kubeconfig), "/proc/self/fd/%d", fd);
     short_of_memory(finds_cluster);
-    unlink(kubeconfig);
+    close(fd);
 }
 
 static bool reads_program(void)
