@@ -33,9 +33,9 @@ enum sandlot_status container_get(struct sandlot_call *call, struct docker *dock
                                   struct container *container);
 void container_clear(struct container *container);
 
-/* Waits until *CONTAINER, which was just started, has become CONTAINER_PROGRAM, and looks at it anew if it ended
- * instead: one with an init process starts, and is shown as running, also where the image has not what it is to run. An
- * engine that does not show processes is not waited for. */
+/* Waits, ten seconds at most, until *CONTAINER, which was just started, has become CONTAINER_PROGRAM, and looks at it
+ * anew if it ended instead: one with an init process starts, and is shown as running, also where the image has not what
+ * it is to run. An engine that does not show processes is not waited for. */
 enum sandlot_status container_begin(struct sandlot_call *call, struct docker *docker, struct container *container);
 
 /* POST /containers/ID/ACTION for an action that may have been done already: SANDLOT_OK with *DONE false: refused, for

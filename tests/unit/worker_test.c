@@ -500,12 +500,13 @@ static void has_no_descriptors_of_the_host(void **state)
 {
     char name[] = "/tmp/sandlot-worker-test-XXXXXX";
     int fd = mkstemp(name); /* not closed on exec, on purpose; its name stays that of the descriptor */
+
+    unlink(name);
     struct provider *provider = load("misbehaves", "process", NULL);
     void *sandbox = create(provider, NULL, NULL, NULL);
     static struct output output;
 
     (void)state;
-    unlink(name);
     assert_int_equal(execute(provider, sandbox, "descriptors", &output, 60000, -1, NULL), SANDLOT_OK);
     assert_null(strstr(output.text, "sandlot-worker-test"));
     assert_null(strstr(output.text, "/dev/pts"));

@@ -190,6 +190,9 @@ beginnings() {
     done
     faults '[{"path":"/top$","times":-1,"action":{"status":403,"body":"Request forbidden by administrative rules"}}]'
     expect "a proxy that lets only some calls through" 0 begun "*" -q exec "${provider[@]}" "${making[@]}" -- echo begun
+    faults '[{"path":"/top$","times":-1,"action":{"drop":"before"}}]'
+    json "an engine that is gone by then" 3 '.error == "network"' create "${provider[@]}" "${making[@]}"
+    faults '[]'
     service_empty "nothing is left after the beginnings"
 }
 
