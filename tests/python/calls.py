@@ -195,6 +195,10 @@ async def asynchronous():
             await box.read("a")
         check("small calls one after the other leave others their turn", turns == [1])
         check("and the sandbox goes on", (await box.execute("echo on")).text == "on\n")
+        twice = AsyncSandbox()
+        told = await asyncio.gather(twice.open(), twice.open(), return_exceptions=True)
+        await twice.close()
+        check("opened twice at once", [getattr(each, "code", each) for each in told] == [None, "usage"], told)
         try:
             check("an error", False, await box.read("nope"))
         except SandlotError as error:

@@ -5,6 +5,7 @@ import asyncio
 import inspect
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import urllib.request
@@ -184,6 +185,10 @@ async def provider(kind, sandboxes, options):
     await sandboxes.delete(name)
     check(f"{kind}: both are gone", await sandboxes.list() == [])
     check(f"{kind}: nothing is left", await sandboxes.collect_garbage() == [])
+    program = f"from sandlot import Sandbox; Sandbox('fake', **{options!r}).open()"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    left = await sandboxes.list()
+    check(f"{kind}: one that nobody refers to any more goes with the interpreter", left == [], left)
 
 
 async def volumes(kind, at_home):

@@ -59,7 +59,8 @@ class AsyncSandbox(Base):
 
     async def open(self) -> None:
         """What entering the context does: when it returns, the sandbox can run commands."""
-        self._opened(await self._opening().wait_async())
+        with self._opening() as call:
+            self._opened(await call.wait_async())
 
     async def close(self) -> None:
         """What leaving the context does. A second time it does nothing, nor in a process that was forked off."""

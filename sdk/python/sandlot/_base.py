@@ -5,8 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sandlot import _library as c
@@ -58,6 +57,7 @@ class Base:
         self._options = (*made, network, allow, name, volumes, setup_output)
         self._forwards: list[Callable[[], None]] = []
         self._session: Any = None
+        self._is_opening = False
         self._owner = 0
 
     def __repr__(self) -> str:
@@ -97,10 +97,16 @@ class Base:
             raise SandlotError("usage", "the sandbox is not open in this process")
         return self._session
 
-    def _opening(self) -> Call[Any]:
-        if self._session is not None:
-            raise SandlotError("usage", "the sandbox is open already")
-        return _runtime.open_session(*self._options)
+    @contextlib.contextmanager
+    def _opening(self) -> Iterator[Call[Any]]:
+        """What opens it, for one at a time: of two sandboxes the first would be nobody's."""
+        if self._session is not None or self._is_opening:
+            raise SandlotError("usage", "the sandbox is open already, or is being opened")
+        self._is_opening = True
+        try:
+            yield _runtime.open_session(*self._options)
+        finally:
+            self._is_opening = False
 
     def _opened(self, session: Any) -> None:
         self._session = session
@@ -117,7 +123,7 @@ class Base:
         return _runtime.close_session(session)
 
 
-_open_sandboxes: weakref.WeakSet[Base] = weakref.WeakSet()
+_open_sandboxes: set[Base] = set()  # those too that nobody else refers to any more
 
 
 @atexit.register

@@ -59,7 +59,8 @@ class Sandbox(Base):
 
     def open(self) -> None:
         """What entering the context does: when it returns, the sandbox can run commands."""
-        self._opened(self._opening().wait())
+        with self._opening() as call:
+            self._opened(call.wait())
 
     def close(self) -> None:
         """What leaving the context does. A second time it does nothing, nor in a process that was forked off."""

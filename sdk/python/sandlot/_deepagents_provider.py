@@ -150,7 +150,8 @@ class SandlotProvider(SandboxProvider):
         name, words = self._choice(provider, parameters)
         with _translated(sandbox_id):
             box = Sandbox(name, sandbox_id=sandbox_id, snapshot=snapshot, parameters=words)
-            box._opened(await box._opening().wait_async())
+            with box._opening() as call:
+                box._opened(await call.wait_async())
         return _remember(box, name, words, sandbox_id is None)
 
     def _choice(self, provider: str | None, parameters: Mapping[str, Any]) -> tuple[str | None, Parameters]:
