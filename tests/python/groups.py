@@ -48,6 +48,15 @@ class Blocking:
             yield piece
 
 
+async def refused(name, kind, function):
+    try:
+        check(name, False, await function())
+    except kind as problem:
+        check(name, True, problem)
+    except SandlotError as problem:
+        check(name, False, problem)
+
+
 async def raises(name, code, awaitable):
     try:
         check(name, False, await awaitable)
@@ -107,6 +116,7 @@ async def ports(kind, box, group):
         check(f"{kind}: the sandbox is there", forward.fileno() >= 0)
     group.forward(8000)  # the end of the sandbox closes it
     await raises(f"{kind}: no url of a local one", "not_supported", group.url(8000))
+    await refused(f"{kind}: nor of a port beyond all, which is not taken for 8000", ValueError, lambda: group.url(65536 + 8000))
     await raises(f"{kind}: no such port", "usage", later(lambda: group.forward(0)))
 
 

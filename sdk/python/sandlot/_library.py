@@ -16,6 +16,14 @@ class Sized(ctypes.Structure):
                 raise ValueError(f"{name} is out of range: {value}")
 
 
+def exact(kind: Any, name: str, value: int) -> Any:
+    """VALUE as an argument of this KIND: of a bare number ctypes takes what fits."""
+    made = kind(value)
+    if made.value != value:
+        raise ValueError(f"{name} is out of range: {value}")
+    return made
+
+
 class Error(ctypes.Structure):
     _fields_ = [("code", c_int), ("message", c_char_p)]
 

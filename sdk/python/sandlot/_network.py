@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -61,8 +62,9 @@ def _change(session: Any, mode: str | None, allow: Sequence[str], deny: Sequence
 
 
 def _log(session: Any, after: int) -> Call[list[NetworkEvent]]:
+    number = c.exact(ctypes.c_uint64, "after", after)
     return listing(
-        c.EACH_EVENT, _event, lambda each, error: library.submit_read_network_log(session, after, each, None, error)
+        c.EACH_EVENT, _event, lambda each, error: library.submit_read_network_log(session, number, each, None, error)
     )
 
 
@@ -73,8 +75,9 @@ def _url(session: Any, port: int, ttl: float | None) -> Call[PortUrl]:
         expires = told.expires_at_ms / 1000 if told.expires_at_ms else None
         return PortUrl((told.url or b"").decode(), _text(told.header), expires, told.is_public)
 
-    ttl_ms = 0 if ttl is None else max(1, round(ttl * 1000))
-    return Call(lambda error: library.submit_port_url(session, port, ttl_ms, told, error), finish, told)
+    number = c.exact(ctypes.c_uint16, "port", port)
+    ttl_ms = c.exact(ctypes.c_int64, "ttl", 0 if ttl is None else max(1, round(ttl * 1000)))
+    return Call(lambda error: library.submit_port_url(session, number, ttl_ms, told, error), finish, told)
 
 
 class _Facts(Group):
