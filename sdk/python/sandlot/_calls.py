@@ -34,8 +34,10 @@ def octets(content: bytes) -> bytes:
     return content if isinstance(content, bytes) else bytes(memoryview(content))
 
 
-def strings(words: Sequence[str]) -> Any:
-    """An array that ends with NULL."""
+def strings(words: Sequence[Path]) -> Any:
+    """An array that ends with NULL. One text is a sequence too, of its letters, which nobody means."""
+    if isinstance(words, str):
+        raise TypeError(f"a list of texts is wanted, not the text {words!r}")
     return (ctypes.c_char_p * (len(words) + 1))(*[encoded(word) for word in words], None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -45,8 +46,8 @@ def _request(
     dry_run: bool = False,
 ) -> tuple[c.ChangesRequest, tuple[Any, ...]]:
     """The request, and what must stay alive with it."""
-    wanted = None if paths is None else strings([os.fspath(path) for path in paths])
-    forced = strings([os.fspath(path) for path in force]) if force else None
+    wanted = None if paths is None else strings(paths)
+    forced = strings(force) if force else None
     request = c.ChangesRequest(paths=wanted, force=forced, folder=encoded(folder), allow_risky=allow_risky, dry_run=dry_run)
     return request, (request, wanted, forced)
 
@@ -107,17 +108,15 @@ def _apply(
 
 @contextlib.contextmanager
 def _written(local: Path) -> Iterator[int]:
-    """A descriptor of a new file LOCAL of this machine, which is there under its name only when all of it is."""
-    beside = os.fspath(local) + ".part"
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        yield fd
-        os.replace(beside, local)
-    except BaseException:
-        os.unlink(beside)
-        raise
-    finally:
-        os.close(fd)
+    """A descriptor of a new file, in a new folder beside LOCAL of this machine, which becomes LOCAL when all of it is there."""
+    with tempfile.TemporaryDirectory(prefix=".sandlot-", dir=os.path.dirname(os.path.abspath(local))) as folder:
+        beside = os.path.join(folder, "content")
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            yield fd
+            os.replace(beside, local)
+        finally:
+            os.close(fd)
 
 
 class Changes(Group):
