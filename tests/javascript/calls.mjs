@@ -85,6 +85,15 @@ tests['transfers: exact bytes, files, folders'] = async (box) => {
     await box.upload(far, bytes);
     assert.deepEqual(new Uint8Array(await box.download(far)), bytes);
     assert.equal((await box.read(far)).binary, true);
+    const wide = Uint16Array.of(0x4141, 0x4242);
+    for (const content of [wide, wide.subarray(1), new DataView(wide.buffer)]) {
+        const all = 'AABB'.slice(-content.byteLength);
+        assert.equal((await box.execute('cat', { input: content })).text, all);
+        for (const put of [box.write, box.upload]) {
+            await put.call(box, far, content);
+            assert.equal((await box.read(far)).text, all);
+        }
+    }
     const local = fs.mkdtempSync(path.join(os.tmpdir(), 'sandlot-test-'));
     try {
         fs.mkdirSync(path.join(local, 'up/in'), { recursive: true });

@@ -79,6 +79,10 @@ tests['ports: a server in the box'] = async ({ execute, processes, ports }) => {
     await ports.forward(8000); // the end of the box closes it
     await assert.rejects(ports.forward(0), code('usage'));
     await assert.rejects(ports.url(8000), code('not_supported'));
+    for (const port of [65536 + 8000, -1, 80.5]) {
+        await assert.rejects(ports.url(port), code('usage'));
+        await assert.rejects(ports.forward(port), code('usage'));
+    }
 };
 
 tests['changes: a folder goes in and comes home'] = async (box) => {

@@ -10,7 +10,7 @@ import { each, needsLibrary, option } from './options.js';
 import { Owner } from './owner.js';
 import { ask, complaint, run } from './program.js';
 import { Page, Result } from './results.js';
-import { checkCommand, pairs } from './words.js';
+import { checkCommand, octets, pairs } from './words.js';
 /**
  * @import { OpenOptions, Provider, Sandbox } from './index.js'
  * @import { RunOptions } from './program.js'
@@ -188,7 +188,7 @@ export class CommandSession {
 
     /** @type {Sandbox['write']} */
     async write(name, content, { signal } = {}) {
-        await this.#ask('write', ['--', name], { input: Buffer.from(content), signal });
+        await this.#ask('write', ['--', name], { input: octets(content), signal });
     }
 
     /** @type {Sandbox['edit']} */

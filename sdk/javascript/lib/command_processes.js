@@ -3,7 +3,7 @@ import { SandlotError } from './errors.js';
 import { ask, complaint, run, stream } from './program.js';
 import { each, needsLibrary, option } from './options.js';
 import { Log } from './results.js';
-import { checkCommand, pairs, time } from './words.js';
+import { checkCommand, octets, pairs, time } from './words.js';
 /**
  * @import { Process, Processes } from './index.js'
  * @import { RunOptions } from './program.js'
@@ -98,6 +98,6 @@ export class CommandProcesses {
 
     /** @type {Processes['write']} */
     async write(id, content, { close = false, signal } = {}) {
-        return (await this.#ask('input', [...(close ? ['--close'] : []), '--', id], { input: Buffer.from(content), signal })).bytes;
+        return (await this.#ask('input', [...(close ? ['--close'] : []), '--', id], { input: octets(content), signal })).bytes;
     }
 }

@@ -9,7 +9,7 @@ import { NativeNetwork, NativePorts } from './native_network.js';
 import { NativeProcesses } from './native_processes.js';
 import { Page, Result } from './results.js';
 import { runtime } from './runtime.js';
-import { checkCommand, milliseconds, pairs } from './words.js';
+import { checkCommand, milliseconds, octets, pairs } from './words.js';
 import * as shapes from './shapes.js';
 /**
  * @import { OpenOptions, Provider, Sandbox, ToolAnswer } from './index.js'
@@ -183,7 +183,7 @@ export class NativeSession {
         checkCommand(command, timeout);
         const call = new Call();
         const { memory } = call;
-        const fd = input === undefined ? -1 : inputOf(Buffer.from(input));
+        const fd = input === undefined ? -1 : inputOf(octets(input));
         const request = memory.struct(shapes.execution, {
             command: memory.text(command),
             timeout_ms: milliseconds(timeout),
@@ -241,7 +241,7 @@ export class NativeSession {
     write(path, content, { signal } = {}) {
         const call = new Call();
         const { memory } = call;
-        const bytes = Buffer.from(content);
+        const bytes = octets(content);
         const request = memory.struct(shapes.write, { path: memory.text(path), content: memory.at(bytes), content_length: bytes.length });
         return this.run(call, (error) => library().submit_write_file(this.session, request.address, error), nothing, signal);
     }
@@ -323,7 +323,7 @@ export class NativeSession {
     upload(path, content, { signal } = {}) {
         const call = new Call();
         const { memory } = call;
-        const bytes = Buffer.from(content);
+        const bytes = octets(content);
         const request = memory.struct(shapes.uploadBytes, { path: memory.text(path), content: memory.at(bytes), content_length: bytes.length });
         /** @type {Start} */
         const start = (error) => library().submit_upload_from_memory(this.session, request.address, error);

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { attempt, Call, nothing } from './job.js';
 import { library } from './library.js';
 import { fieldsOf, Memory, textAt, textsAt, wordAt } from './memory.js';
-import { milliseconds, time } from './words.js';
+import { checkPort, milliseconds, time } from './words.js';
 import * as shapes from './shapes.js';
 
 /**
@@ -85,6 +85,7 @@ export class NativePorts {
 
     /** @type {Ports['forward']} */
     async forward(port, { localPort = 0, address } = {}) {
+        checkPort(port);
         const memory = new Memory();
         const request = memory.struct(shapes.forward, { port, local_port: localPort, address: memory.text(address) });
         const forward = attempt((error) => library().forward_open(this.#session.open(), request.address, error));
@@ -93,7 +94,8 @@ export class NativePorts {
     }
 
     /** @type {Ports['url']} */
-    url(port, { ttl, signal } = {}) {
+    async url(port, { ttl, signal } = {}) {
+        checkPort(port);
         const call = new Call();
         const told = call.memory.struct(shapes.portUrl);
         const wanted = ttl === undefined ? 0 : milliseconds(ttl);

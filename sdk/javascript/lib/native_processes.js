@@ -3,7 +3,7 @@ import { Call, nothing } from './job.js';
 import { library } from './library.js';
 import { copy, fieldsOf, NULL, textAt } from './memory.js';
 import { Log } from './results.js';
-import { checkCommand, milliseconds, pairs, time } from './words.js';
+import { checkCommand, milliseconds, octets, pairs, time } from './words.js';
 import * as shapes from './shapes.js';
 
 /**
@@ -140,7 +140,7 @@ export class NativeProcesses {
     write(id, content, { close = false, signal } = {}) {
         const call = new Call();
         const { memory } = call;
-        const bytes = Buffer.from(content);
+        const bytes = octets(content);
         const taken = new BigUint64Array(1);
         /** @type {Start} */
         const start = (error) =>

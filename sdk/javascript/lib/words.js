@@ -11,6 +11,16 @@ export const checkCommand = (command, timeout) => {
 /** @type {(values: Record<string, unknown> | undefined) => string[] | undefined} NAME=value for each. */
 export const pairs = (values) => values && Object.entries(values).map(([name, value]) => `${name}=${value}`);
 
+/** @type {(content: string | Uint8Array) => Buffer} A copy of its bytes, all of them: `Buffer.from` takes one of each element, and none of a DataView. */
+export const octets = (content) =>
+    Buffer.from(ArrayBuffer.isView(content) ? Buffer.from(content.buffer, content.byteOffset, content.byteLength) : content);
+
+/** @type {(port: unknown) => void} Of another number the library would be given what fits into 16 bits. */
+export const checkPort = (port) => {
+    if (!(Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65535))
+        throw new SandlotError('usage', `'${port}': a port of a sandbox is a number from 1 to 65535`);
+};
+
 /** @type {(seconds: number | null) => number} null: without end. */
 export const milliseconds = (seconds) => (seconds === null ? -1 : Math.max(1, Math.round(seconds * 1000)));
 
