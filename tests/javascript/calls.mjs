@@ -132,6 +132,7 @@ tests['providers, and what does not exist'] = async (box) => {
     await assert.rejects(Sandbox.open({ provider: 'nope', route }), code('unknown_provider'));
     await assert.rejects(Sandbox.open({ sandboxId: 'box-aaaaaaaaaaaa', route }), code('sandbox_not_found'));
     await assert.rejects(Sandbox.open({ route: 'other' }), code('usage'));
+    await assert.rejects(Sandbox.open({ configFile: '', route }), code('usage'));
     assert.equal(inspect(box), `Sandbox { id: '${box.id}', provider: 'local', workingDir: '/workspace' }`);
     const other = await Sandbox.open({ sandboxId: box.id, route });
     assert.equal(other.workingDir, box.workingDir);

@@ -4,12 +4,12 @@ import { library } from './library.js';
 import { Memory } from './memory.js';
 import * as shapes from './shapes.js';
 
-/** @type {Map<string, any>} */
+/** @type {Map<string | null, any>} */
 const runtimes = new Map();
 
 /** @param {string} [configFile] */
 export function runtime(configFile) {
-    const key = configFile ?? '';
+    const key = configFile ?? null; // '' is no file, and refused by the library
     if (!runtimes.has(key)) {
         const memory = new Memory();
         const options = memory.struct(shapes.options, { config_file: memory.text(configFile) });
