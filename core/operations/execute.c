@@ -142,9 +142,9 @@ static int execute(struct sandlot_session *session, const struct sandlot_executi
         add_notes(&receiver, &ended, timeout_ms);
     if (stop_error(&receiver, error) < 0)
         failed = -1;
-    else if (failed)
+    else if (failed && input_error(&input, error) == 0)
         error_set(error, why.code, "%s", why.message);
-    else
+    else if (!failed)
         failed = fill_result(&receiver, &ended, result, error);
     sandlot_error_clear(&why);
     output_clear(&receiver.output);

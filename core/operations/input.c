@@ -40,7 +40,10 @@ static enum sandlot_status read_input(const struct sandlot_source *source, void 
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         *length = got > 0 ? (size_t)got : 0;
-        return got >= 0 || is_lost_terminal(input->fd, errno) ? SANDLOT_OK : SANDLOT_INTERNAL;
+        if (got >= 0 || is_lost_terminal(input->fd, errno))
+            return SANDLOT_OK;
+        input->problem = errno;
+        return SANDLOT_INTERNAL;
     }
 }
 
@@ -48,6 +51,13 @@ void input_init(struct input *input, int fd, int64_t deadline_ms, int cancel_fd)
 {
     *input = (struct input){.fd = fd, .cancel_fd = cancel_fd, .deadline_ms = deadline_ms};
     input->source = (struct sandlot_source){sizeof(input->source), input, read_input, fd};
+}
+
+int input_error(const struct input *input, struct sandlot_error *error)
+{
+    if (!input->problem)
+        return 0;
+    return error_set(error, SANDLOT_CODE_USAGE, "the command's input cannot be read: %s", strerror(input->problem));
 }
 
 static bool is_variable(const char *entry)

@@ -123,9 +123,9 @@ static int run(struct sandlot_session *session, const struct sandlot_terminal_re
         add_note(&view, ended.note);
     if (failed && view.stopped)
         error_set(error, SANDLOT_CODE_CANCELLED, "the terminal was closed by the receiver of its output");
-    else if (failed)
+    else if (failed && input_error(&input, error) == 0)
         error_set(error, why.code, "%s", why.message);
-    else
+    else if (!failed)
         *exit_code = ended.exit_code;
     sandlot_error_clear(&why);
     return failed;

@@ -96,6 +96,7 @@ def transfers(box):
             check("a number", False, call("/workspace/empty", 5))
         except TypeError:
             check("a number is no content", box.download("/workspace/empty") == b"")
+    check("every other byte as input", box.execute("cat", input=memoryview(b"abcdef")[::2]).text == "ace")
     raises("a download of nothing", "file_not_found", box.download, "/workspace/nope")
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "f").write_bytes(content)

@@ -167,6 +167,10 @@ async def interactive(kind, box):
     check(f"{kind}: a terminal", code == 3 and b"30 100" in b"".join(pieces), (code, pieces))
     os.close(read)
     os.close(write)
+    for flags, place in ((os.O_RDONLY, "/"), (os.O_WRONLY, "/dev/null")):
+        unreadable = os.open(place, flags)
+        await raises(f"{kind}: a terminal's input that cannot be read", "usage", box.terminal(unreadable, pieces.append, command="true"))
+        os.close(unreadable)
     pieces = []
     answer = await box.tool("execute", {"command": "echo hi; exit 2"}, output=pieces.append)
     check(f"{kind}: a tool", "hi" in answer.content[0]["text"] and answer.meta["sandlot/exit_code"] == 2 and pieces == [b"hi\n"], answer)

@@ -306,7 +306,7 @@ def memory(content: bytes) -> Iterator[int]:
     """A descriptor of a file in memory that holds CONTENT, at its beginning."""
     fd = os.memfd_create("sandlot", os.MFD_CLOEXEC)
     try:
-        view = memoryview(content)
+        view = memoryview(octets(content))  # by the byte: a file takes 2 GiB at once, and the rest in other steps
         while view:
             view = view[os.write(fd, view) :]
         os.lseek(fd, 0, os.SEEK_SET)
