@@ -73,6 +73,7 @@ tests['files: write, read, edit, list, find, remove'] = async (box) => {
     assert.deepEqual(byPath((await box.glob('d', undefined, { directories: true })).entries), ['d']);
     const { matches, truncated } = await box.grep('tw0', undefined, { glob: '*.txt' });
     assert.deepEqual([matches.length, matches[0].line, matches[0].text, truncated], [1, 2, 'tw0', false]);
+    assert.deepEqual((await box.grep('tw0', undefined, { glob: '-q' })).matches, []); // no option, but a name
     assert.equal((await box.grep('', 'd', { maxCount: 1 })).truncated, true);
     await box.remove('d');
     await assert.rejects(box.read('d/a.txt'), code('file_not_found'));
@@ -130,6 +131,7 @@ tests['providers, and what does not exist'] = async (box) => {
     const local = (await listProviders({ route })).find(({ name }) => name === 'local');
     assert.equal(local.source, 'builtin');
     await assert.rejects(Sandbox.open({ provider: 'nope', route }), code('unknown_provider'));
+    await assert.rejects(Sandbox.open({ provider: '--help', route }), code('unknown_provider'));
     await assert.rejects(Sandbox.open({ sandboxId: 'box-aaaaaaaaaaaa', route }), code('sandbox_not_found'));
     await assert.rejects(Sandbox.open({ route: 'other' }), code('usage'));
     await assert.rejects(Sandbox.open({ configFile: '', route }), code('usage'));

@@ -41,7 +41,7 @@ async function withFile(content, use) {
 /** @type {(provider: string, config: string[], signal?: AbortSignal) => Promise<any>} What the listing says of PROVIDER. */
 async function describe(provider, config, signal) {
     try {
-        return (await ask(['providers', '--json', ...config, provider], { signal })).providers[0];
+        return (await ask(['providers', '--json', ...config, '--', provider], { signal })).providers[0];
     } catch (problem) {
         if (codeOf(problem) !== 'usage') throw problem;
         const { providers } = await ask(['providers', '--json', ...config], { signal }); // fails alike if it is not the name
@@ -57,7 +57,7 @@ export class CommandSession {
     static async open({ provider = 'local', sandboxId, snapshot, setup, scope, parameters, keep, network, allow, volumes, name, configFile, progress, setupOutput, signal }) {
         if (setupOutput) throw needsLibrary('setupOutput');
         if (name !== undefined && !keep) throw needsLibrary('a name without keep');
-        const where = ['--sandbox', provider, ...option('--config', configFile), ...each('--param', pairs(parameters))];
+        const where = [...option('--sandbox', provider), ...option('--config', configFile), ...each('--param', pairs(parameters))];
         const known = await describe(provider, option('--config', configFile), signal);
         const making = [
             ...where,
@@ -114,7 +114,7 @@ export class CommandSession {
     constructor(provider, id, where, owner, able) {
         this.provider = provider;
         this.id = id;
-        this.#options = [...where, '--sandbox-id', id];
+        this.#options = [...where, ...option('--sandbox-id', id)];
         this.#owner = owner;
         this.processes = new CommandProcesses(this.#options);
         this.network = new CommandNetwork(where, id, able);

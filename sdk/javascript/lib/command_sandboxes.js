@@ -15,7 +15,7 @@ export class CommandSandboxes {
     constructor({ provider = 'local', parameters, configFile }) {
         this.#provider = provider;
         this.#config = option('--config', configFile);
-        this.#where = ['--sandbox', provider, ...this.#config, ...each('--param', pairs(parameters))];
+        this.#where = [...option('--sandbox', provider), ...this.#config, ...each('--param', pairs(parameters))];
     }
 
     /** @param {string} command @param {string[]} words @param {AbortSignal} [signal] */
