@@ -62,6 +62,7 @@ tests['network: shown and changed'] = async ({ network }) => {
     const { mode, allow, credentials, note, broken } = await network.show();
     assert.deepEqual([mode, allow, credentials, note, broken], ['allow', ['b.invalid'], {}, null, false]);
     assert.deepEqual(await network.log(), []);
+    await assert.rejects(network.log({ after: -1 }), code('usage')); // by the command it is wanted of the library
     await network.change('off');
     assert.equal((await network.show()).mode, 'off');
     await assert.rejects(network.change('ajar'), code('usage'));
@@ -82,6 +83,7 @@ tests['ports: a server in the box'] = async ({ execute, processes, ports }) => {
     for (const port of [65536 + 8000, -1, 80.5]) {
         await assert.rejects(ports.url(port), code('usage'));
         await assert.rejects(ports.forward(port), code('usage'));
+        await assert.rejects(ports.forward(8000, { localPort: port }), code('usage'));
     }
 };
 

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { attempt, Call, nothing } from './job.js';
 import { library } from './library.js';
 import { fieldsOf, Memory, textAt, textsAt, wordAt } from './memory.js';
-import { checkPort, milliseconds, time } from './words.js';
+import { checkNumber, milliseconds, time } from './words.js';
 import * as shapes from './shapes.js';
 
 /**
@@ -65,7 +65,8 @@ export class NativeNetwork {
     }
 
     /** @type {Network['log']} */
-    log({ after = 0, signal } = {}) {
+    async log({ after = 0, signal } = {}) {
+        checkNumber('after', after, 0, Number.MAX_SAFE_INTEGER);
         const call = new Call();
         const { list, each } = call.collect(shapes.networkEvent, describeEvent);
         /** @type {Start} */
@@ -85,7 +86,8 @@ export class NativePorts {
 
     /** @type {Ports['forward']} */
     async forward(port, { localPort = 0, address } = {}) {
-        checkPort(port);
+        checkNumber('a port of the sandbox', port, 1, 65535);
+        checkNumber('a port of this machine', localPort, 0, 65535);
         const memory = new Memory();
         const request = memory.struct(shapes.forward, { port, local_port: localPort, address: memory.text(address) });
         const forward = attempt((error) => library().forward_open(this.#session.open(), request.address, error));
@@ -95,7 +97,7 @@ export class NativePorts {
 
     /** @type {Ports['url']} */
     async url(port, { ttl, signal } = {}) {
-        checkPort(port);
+        checkNumber('a port of the sandbox', port, 1, 65535);
         const call = new Call();
         const told = call.memory.struct(shapes.portUrl);
         const wanted = ttl === undefined ? 0 : milliseconds(ttl);

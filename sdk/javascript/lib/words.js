@@ -15,10 +15,10 @@ export const pairs = (values) => values && Object.entries(values).map(([name, va
 export const octets = (content) =>
     Buffer.from(ArrayBuffer.isView(content) ? Buffer.from(content.buffer, content.byteOffset, content.byteLength) : content);
 
-/** @type {(port: unknown) => void} Of another number the library would be given what fits into 16 bits. */
-export const checkPort = (port) => {
-    if (!(Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65535))
-        throw new SandlotError('usage', `'${port}': a port of a sandbox is a number from 1 to 65535`);
+/** @type {(what: string, value: number, least: number, most: number) => void} Of any other number the library would be given what fits. */
+export const checkNumber = (what, value, least, most) => {
+    if (!Number.isInteger(value) || value < least || value > most)
+        throw new SandlotError('usage', `'${value}': ${what} is a number from ${least} to ${most}`);
 };
 
 /** @type {(seconds: number | null) => number} null: without end. */
